@@ -1,0 +1,54 @@
+"""``kernelprof explain``: a bottleneck's page, from its rule."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from kernelprof.cli import screen
+from kernelprof.cli.output import write_text
+from kernelprof.errors import UsageError
+
+
+class PageFormat(StrEnum):
+    TEXT = "text"
+    MARKDOWN = "markdown"
+
+
+def explain(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="A bottleneck's name, as in a verdict.")
+    ] = None,
+    page_format: Annotated[
+        PageFormat, typer.Option("--format", help="How to write the page.")
+    ] = PageFormat.TEXT,
+) -> None:
+    """Explain a bottleneck: what it is, why it matters, what to do, when the verdict is wrong.
+
+    Without a name, list all bottlenecks.
+    """
+    from kernelprof.metrics.catalogue import catalogue
+    from kernelprof.render.explain import explain_text, index_text
+    from kernelprof.render.rule_pages import rule_page
+    from kernelprof.rules import registry
+
+    rules = registry()
+    if name is None:
+        write_text(index_text(rules, width=screen.width()))
+        return
+    if name not in rules:
+        raise UsageError(f"no bottleneck is called {name!r}", hint=_suggestion(name, list(rules)))
+    if page_format is PageFormat.MARKDOWN:
+        write_text(rule_page(rules[name], catalogue()))
+    else:
+        write_text(explain_text(rules[name], catalogue(), width=screen.width()))
+
+
+def _suggestion(name: str, known: list[str]) -> str:
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, known, n=3, cutoff=0.5)
+    listing = "'kernelprof explain' lists all"
+    return f"did you mean {' or '.join(close)}? {listing}" if close else listing

@@ -1,0 +1,106 @@
+"""Assembles the command line; the only place that turns exceptions into messages and exit codes."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+import kernelprof
+from kernelprof.cli.command import command
+from kernelprof.cli.diagnose import diagnose
+from kernelprof.cli.explain import explain
+from kernelprof.cli.output import OutputClosed, complain, write_text
+from kernelprof.cli.presets import presets
+from kernelprof.cli.program import ProgramCommand
+from kernelprof.cli.schema import schema
+from kernelprof.errors import KernelprofError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+INTERNAL_ERROR = 70
+INTERRUPTED = 130
+PIPE_CLOSED = 141
+
+app = typer.Typer(
+    name="kernelprof",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.command(cls=ProgramCommand)(diagnose)
+app.command()(presets)
+app.command(cls=ProgramCommand)(command)
+app.command()(explain)
+app.command()(schema)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        write_text(f"kernelprof {kernelprof.__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def root(
+    version: Annotated[
+        bool,
+        typer.Option("--version", help="Show the version.", callback=_print_version, is_eager=True),
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback with an error.")] = False,
+) -> None:
+    """What holds a CUDA kernel back, and what is the evidence?
+
+    Exit codes: 0 done, 2 bad input or usage, 3 inconclusive, 4 the environment lacks something.
+    """
+    del version, debug  # --version has answered by now; main() has taken --debug out
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    given, debug = _take_debug(given)
+    try:
+        return _run(given)
+    except OutputClosed:
+        return PIPE_CLOSED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except KernelprofError as error:
+        _trace(debug)
+        complain(error.what, where=error.where, hint=error.hint)
+        return int(error.exit_code)
+    except Exception as error:
+        _trace(debug)
+        complain(
+            f"internal error: {type(error).__name__}: {error}",
+            hint="run it again with --debug and report the traceback",
+        )
+        return INTERNAL_ERROR
+
+
+def _run(arguments: list[str]) -> int:
+    """Let typer parse and call; it answers usage errors by itself and always exits."""
+    try:
+        typer.main.get_command(app)(args=arguments, prog_name="kernelprof")
+    except SystemExit as stop:
+        if isinstance(stop.__context__, OSError):
+            raise OutputClosed from stop
+        return stop.code if isinstance(stop.code, int) else 0
+    return 0
+
+
+def _take_debug(arguments: list[str]) -> tuple[list[str], bool]:
+    """Take ``--debug`` out, wherever it stands before a program's own arguments."""
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    ours = [argument for argument in arguments[:end] if argument != "--debug"]
+    return [*ours, *arguments[end:]], len(ours) < end
+
+
+def _trace(debug: bool) -> None:
+    if debug:
+        import traceback
+
+        traceback.print_exc()

@@ -1,0 +1,111 @@
+"""Writing results: all of a text or nothing, on stdout or into a file."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from typing import TYPE_CHECKING, NoReturn
+
+from kernelprof.errors import ExitCode, InputError, KernelprofError
+from kernelprof.render.names import encodable, printable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import TextIO
+
+
+class OutputClosed(Exception):  # noqa: N818 (a reader that stops early is no error)
+    """Whoever read our output has stopped reading."""
+
+
+class WriteError(KernelprofError):
+    """The result cannot be stored: the environment lacks the room."""
+
+    exit_code = ExitCode.ENVIRONMENT
+
+
+def write_text(text: str) -> None:
+    """Write to stdout, with a substitute for every glyph that it cannot show."""
+    stream = sys.stdout
+    try:
+        stream.write(encodable(text, stream.encoding or "utf-8"))
+        stream.flush()
+    except BrokenPipeError as error:
+        _detach(stream)
+        raise OutputClosed from error
+    except OSError as error:
+        _detach(stream)
+        _refuse(error, "standard output")
+
+
+def write_file(text: str, path: Path) -> None:
+    """Write a file; one that is there already stays as it is until the new one is complete."""
+    path = path.expanduser()
+    if path.exists() and not path.is_file():
+        _write_through(text, path)
+        return
+    path = path.resolve()
+    draft = path.with_name(f".{path.name[:200]}.{os.getpid()}.tmp")
+    try:
+        draft.write_text(text, encoding="utf-8")
+        if path.exists():
+            draft.chmod(path.stat().st_mode & 0o7777)
+        draft.replace(path)
+    except OSError as error:
+        _refuse(error, str(path))
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def warn(text: str) -> None:
+    """A warning on stderr, one line."""
+    sys.stderr.write(f"kernelprof: warning: {_safe(text)}\n")
+
+
+def complain(what: str, *, where: str | None = None, hint: str | None = None) -> None:
+    """An error on stderr: what happened, where, and what to do next."""
+    lines = [f"kernelprof: error: {_safe(what)}"]
+    if where:
+        lines.append(f"  where: {_safe(where)}")
+    if hint:
+        first, *following = hint.split("\n")
+        lines.append(f"  next: {_safe(first)}")
+        lines += [_safe(line) for line in following]
+    sys.stderr.write("\n".join(lines) + "\n")
+
+
+def _write_through(text: str, path: Path) -> None:
+    """Write to a device or a pipe, which cannot be replaced."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except BrokenPipeError as error:
+        raise OutputClosed from error
+    except OSError as error:
+        _refuse(error, str(path))
+
+
+def _refuse(error: OSError, place: str) -> NoReturn:
+    reason = error.strerror or str(error)
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        raise WriteError(
+            f"cannot write the result: {reason}",
+            where=place,
+            hint="free some space, or write elsewhere with -o FILE",
+        ) from error
+    raise InputError(
+        f"cannot write the result: {reason}",
+        where=place,
+        hint="name a file in a folder that exists and that you may write to",
+    ) from error
+
+
+def _detach(stream: TextIO) -> None:
+    """Let the interpreter's last flush succeed, so that it adds no message of its own."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+
+
+def _safe(text: str) -> str:
+    return encodable(printable(text), sys.stderr.encoding or "utf-8")

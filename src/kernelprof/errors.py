@@ -1,0 +1,48 @@
+"""The errors a user can meet, each with its exit code.
+
+One place (``kernelprof.cli.main``) turns them into a message on stderr; everything else raises.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Exit codes of the command line; other people's scripts rely on them."""
+
+    DONE = 0
+    REGRESSION = 1
+    BAD_INPUT = 2
+    INCONCLUSIVE = 3
+    ENVIRONMENT = 4
+
+
+class KernelprofError(Exception):
+    """A failure that the user can act on: what happened, where, and what to do next."""
+
+    exit_code: ExitCode = ExitCode.BAD_INPUT
+
+    def __init__(self, what: str, *, where: str | None = None, hint: str | None = None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.where = where
+        self.hint = hint
+
+
+class InputError(KernelprofError):
+    """The input is not what the command can work with."""
+
+    exit_code = ExitCode.BAD_INPUT
+
+
+class UsageError(KernelprofError):
+    """The command line asks for something that does not exist or does not fit together."""
+
+    exit_code = ExitCode.BAD_INPUT
+
+
+class MissingToolError(KernelprofError):
+    """The machine lacks something: a GPU, ncu, a permission, an optional package."""
+
+    exit_code = ExitCode.ENVIRONMENT

@@ -1,0 +1,69 @@
+"""The metrics and presets that kernelprof ships, read once.
+
+Only :mod:`tomllib` and dataclasses are behind this, so that listing presets starts fast.
+"""
+
+from __future__ import annotations
+
+import difflib
+from functools import cache
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from kernelprof.errors import UsageError
+from kernelprof.metrics.presets import CHIPS, Metric, Preset, chip_of, load_presets
+from kernelprof.resources import data_folder
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+__all__ = [
+    "CHIPS",
+    "Metric",
+    "Preset",
+    "catalogue",
+    "chip_of",
+    "metrics_for",
+    "preset",
+    "presets",
+]
+
+
+@cache
+def presets() -> Mapping[str, Preset]:
+    """All presets by name."""
+    return MappingProxyType(load_presets(data_folder("metric_presets")))
+
+
+@cache
+def catalogue() -> Mapping[str, Metric]:
+    """All metrics by canonical name."""
+    metrics = {metric.name: metric for each in presets().values() for metric in each.metrics}
+    return MappingProxyType(dict(sorted(metrics.items())))
+
+
+def preset(name: str) -> Preset:
+    """One preset; :class:`UsageError` where there is none of that name."""
+    known = presets()
+    if name not in known:
+        raise UsageError(f"no preset is called {name!r}", hint=_suggestion(name, known))
+    return known[name]
+
+
+def metrics_for(
+    names: Iterable[str], compute_capability: tuple[int, int] | None = None
+) -> tuple[Metric, ...]:
+    """Metrics by canonical name, without those that the architecture lacks, each once."""
+    known = catalogue()
+    found: dict[str, Metric] = {}
+    for name in names:
+        if name not in known:
+            raise UsageError(f"no metric is called {name!r}", hint=_suggestion(name, known))
+        if known[name].ncu_names(compute_capability):
+            found[name] = known[name]
+    return tuple(found.values())
+
+
+def _suggestion(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, list(known), n=3)
+    return f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(known)}"

@@ -1,0 +1,155 @@
+"""What a capture says about its launches, as intervals, by canonical metric name.
+
+:class:`Facts` looks a metric up under each of its ``ncu`` names, takes the first that a launch has,
+and answers with the range that physics allows where it has none. Values that cannot be (a hit rate
+far above 100 %, sectors without requests) count as missing; :attr:`Facts.doubts` says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernelprof.metrics.catalogue import Metric, catalogue
+from kernelprof.metrics.interval import Interval
+from kernelprof.metrics.invariants import BOUNDS, IMPLICATIONS, upper_bound
+from kernelprof.model.capture import Capture, Source
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    FloatArray = npt.NDArray[np.float64]
+    BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A value that cannot be, and in which launches: it is treated as missing."""
+
+    metric: str
+    reason: str
+    rows: BoolArray
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    values: FloatArray
+    reported: BoolArray
+
+
+class Facts:
+    """The metrics of all launches of one capture, by canonical name."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.capture = capture
+        self.count = len(capture)
+        self.doubts: list[Doubt] = []
+        self.read: set[str] = set()
+        self._catalogue = catalogue()
+        self._columns: dict[str, _Column] = {}
+        self._cleared: dict[str, BoolArray] = {}
+        self._check_implications()
+
+    def metric(self, name: str) -> Interval:
+        """The metric in its canonical unit; where it is missing, all that it could be."""
+        self.read.add(name)
+        values = self._column(name).values
+        missing = np.isnan(values)
+        highest = upper_bound(self._catalogue[name].unit)
+        at_most = np.where(self._absent_by_design(name), 0.0, highest)
+        return Interval(
+            np.where(missing, 0.0, np.minimum(values, highest)),
+            np.where(missing, at_most, np.minimum(values, highest)),
+        )
+
+    def fraction(self, name: str) -> Interval:
+        """A percentage as a fraction of one."""
+        return self.metric(name) * 0.01
+
+    def values(self, name: str) -> FloatArray:
+        """The raw numbers, NaN where missing."""
+        self.read.add(name)
+        return self._column(name).values
+
+    def has(self, name: str) -> BoolArray:
+        """In which launches the metric has a value."""
+        return ~np.isnan(self._column(name).values)
+
+    def metric_exists(self, name: str, compute_capability: tuple[int, int] | None) -> bool:
+        """Whether the architecture has the metric at all."""
+        return bool(self._catalogue[name].ncu_names(compute_capability))
+
+    def source(self, name: str, row: int) -> Source:
+        """Where the value in a launch comes from."""
+        if self._column(name).reported[row]:
+            return Source.REPORTED
+        metric = self._catalogue[name]
+        for ncu_name in metric.all_ncu_names():
+            column = self.capture.columns.get(ncu_name)
+            if column is not None and not np.isnan(column.values[row]):
+                return column.source
+        return Source.MEASURED
+
+    def exact(self, value: float) -> Interval:
+        """A constant for all launches."""
+        return Interval.exactly(np.full(self.count, value))
+
+    def unknown(self, low: float = 0.0, high: float = np.inf) -> Interval:
+        """Anything between two bounds, for all launches."""
+        return Interval(np.full(self.count, low), np.full(self.count, high))
+
+    def raw(self, ncu_name: str) -> FloatArray:
+        """A column by its ``ncu`` name, NaN where the capture has none."""
+        column = self.capture.columns.get(ncu_name)
+        return np.full(self.count, np.nan) if column is None else column.values
+
+    def _absent_by_design(self, name: str) -> BoolArray:
+        """Launches on chips that have no such unit or state: there it is truly zero."""
+        metric = self._catalogue[name]
+        return np.array(
+            [
+                launch.compute_capability is not None
+                and not metric.ncu_names(launch.compute_capability)
+                for launch in self.capture.launches
+            ],
+            dtype=np.bool_,
+        )
+
+    def _column(self, name: str) -> _Column:
+        found = self._columns.get(name)
+        if found is None:
+            found = self._columns[name] = self._coalesce(self._catalogue[name])
+        return found
+
+    def _coalesce(self, metric: Metric) -> _Column:
+        values = np.full(self.count, np.nan)
+        reported = np.zeros(self.count, dtype=np.bool_)
+        for ncu_name in metric.all_ncu_names():
+            column = self.capture.columns.get(ncu_name)
+            if column is None:
+                continue
+            fill = np.isnan(values) & ~np.isnan(column.values)
+            values = np.where(fill, column.values, values)
+            if column.source is Source.REPORTED:
+                reported = reported | fill
+        impossible = self._cleared.get(metric.name, np.zeros(self.count, dtype=np.bool_))
+        for bound in BOUNDS:
+            if bound.applies_to(metric):
+                outside = bound.violated(values) & ~impossible
+                if outside.any():
+                    self.doubts.append(Doubt(metric.name, bound.reason, outside))
+                    impossible = impossible | outside
+        return _Column(np.where(impossible, np.nan, values), reported)
+
+    def _check_implications(self) -> None:
+        for implication in IMPLICATIONS:
+            known = [self._coalesce(self._catalogue[name]).values for name in implication.metrics]
+            broken = implication.broken(*known)
+            if broken.any():
+                for name in implication.metrics:
+                    before = self._cleared.get(name, np.zeros(self.count, dtype=np.bool_))
+                    self._cleared[name] = before | broken
+                self.doubts.append(Doubt(implication.metrics[0], implication.reason, broken))
+        self._columns.clear()

@@ -1,0 +1,167 @@
+"""Arithmetic with what is known: a value is an interval, a missing metric a wide one.
+
+Missing is never zero. A metric that the capture lacks may have any value that physics allows (a
+percentage lies in 0..100, a pipe is at most as busy as the SM it belongs to), so it enters a rule as
+that range. A rule computed on ranges gives a range, and a verdict that holds over the whole range is
+the verdict that the complete capture gives: evidence taken away can only widen ranges, so it can
+turn a verdict into ``inconclusive`` but never into another bottleneck.
+
+All operations are elementwise over launches. Quantities are non-negative, which keeps the products
+and quotients of bounds simple; ``inf`` is a legal upper bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Union
+
+import numpy as np
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    FloatArray = npt.NDArray[np.float64]
+    BoolArray = npt.NDArray[np.bool_]
+
+Operand = Union["Interval", float]
+
+
+@dataclass(frozen=True, slots=True)
+class Truth:
+    """A statement a launch: ``sure`` where it holds, ``maybe`` where it could hold."""
+
+    sure: BoolArray
+    maybe: BoolArray
+
+    def __and__(self, other: Truth) -> Truth:
+        return Truth(self.sure & other.sure, self.maybe & other.maybe)
+
+    def __or__(self, other: Truth) -> Truth:
+        return Truth(self.sure | other.sure, self.maybe | other.maybe)
+
+    def __invert__(self) -> Truth:
+        return Truth(~self.maybe, ~self.sure)
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A non-negative quantity between ``low`` and ``high`` (inclusive), one pair a launch."""
+
+    low: FloatArray
+    high: FloatArray
+
+    @staticmethod
+    def exactly(values: FloatArray) -> Interval:
+        return Interval(values, values)
+
+    @staticmethod
+    def constant(value: float, like: Interval) -> Interval:
+        return Interval.exactly(np.full_like(like.low, value))
+
+    @property
+    def known(self) -> BoolArray:
+        """Where the interval is a single number."""
+        return self.low == self.high
+
+    @property
+    def middle(self) -> FloatArray:
+        """The number itself where it is known; the lower bound elsewhere (never ``inf``)."""
+        return np.where(self.known, self.high, self.low)
+
+    def __add__(self, other: Operand) -> Interval:
+        o = _as_interval(other, self)
+        return Interval(self.low + o.low, self.high + o.high)
+
+    __radd__ = __add__
+
+    def __sub__(self, other: Operand) -> Interval:
+        """The difference, not below zero: quantities here are counts and shares."""
+        o = _as_interval(other, self)
+        with np.errstate(invalid="ignore"):
+            low = np.maximum(self.low - o.high, 0.0)
+            high = np.maximum(self.high - o.low, 0.0)
+        return Interval(np.nan_to_num(low, nan=0.0), np.where(np.isnan(high), np.inf, high))
+
+    def __rsub__(self, other: float) -> Interval:
+        return _as_interval(other, self) - self
+
+    def __mul__(self, other: Operand) -> Interval:
+        o = _as_interval(other, self)
+        with np.errstate(invalid="ignore"):
+            low = self.low * o.low
+            high = self.high * o.high
+        # 0 * inf: a zero bound times an unbounded one says nothing at the top, zero at the bottom.
+        return Interval(np.nan_to_num(low, nan=0.0), np.where(np.isnan(high), np.inf, high))
+
+    __rmul__ = __mul__
+
+    def __truediv__(self, other: Operand) -> Interval:
+        """The quotient; ``x / 0`` is unbounded, and ``0 / 0`` is anything from 0 up."""
+        o = _as_interval(other, self)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            low = self.low / o.high
+            high = self.high / o.low
+        return Interval(np.nan_to_num(low, nan=0.0), np.where(np.isnan(high), np.inf, high))
+
+    def __rtruediv__(self, other: float) -> Interval:
+        return _as_interval(other, self) / self
+
+    def at_most(self, other: Operand) -> Interval:
+        """The smaller of the two."""
+        o = _as_interval(other, self)
+        return Interval(np.minimum(self.low, o.low), np.minimum(self.high, o.high))
+
+    def at_least(self, other: Operand) -> Interval:
+        """The larger of the two."""
+        o = _as_interval(other, self)
+        return Interval(np.maximum(self.low, o.low), np.maximum(self.high, o.high))
+
+    def within(self, low: Operand, high: Operand) -> Interval:
+        """Narrowed by an independent fact; where the two contradict, the measured side stays."""
+        lo, hi = _as_interval(low, self), _as_interval(high, self)
+        new_low = np.minimum(np.maximum(self.low, lo.low), self.high)
+        new_high = np.maximum(np.minimum(self.high, hi.high), self.low)
+        return Interval(np.minimum(new_low, new_high), np.maximum(new_low, new_high))
+
+    def or_else(self, other: Interval) -> Interval:
+        """This where it is known, ``other`` where it is not."""
+        return Interval(
+            np.where(self.known, self.low, other.low), np.where(self.known, self.high, other.high)
+        )
+
+    def __gt__(self, other: Operand) -> Truth:
+        o = _as_interval(other, self)
+        return Truth(self.low > o.high, self.high > o.low)
+
+    def __ge__(self, other: Operand) -> Truth:
+        o = _as_interval(other, self)
+        return Truth(self.low >= o.high, self.high >= o.low)
+
+    def __lt__(self, other: Operand) -> Truth:
+        return ~(self >= other)
+
+    def __le__(self, other: Operand) -> Truth:
+        return ~(self > other)
+
+    def where(self, condition: Truth, otherwise: Operand) -> Interval:
+        """This where the condition holds, ``otherwise`` where not, the hull where unknown."""
+        o = _as_interval(otherwise, self)
+        open_ = condition.maybe & ~condition.sure
+        low = np.where(condition.sure, self.low, o.low)
+        high = np.where(condition.sure, self.high, o.high)
+        return Interval(
+            np.where(open_, np.minimum(self.low, o.low), low),
+            np.where(open_, np.maximum(self.high, o.high), high),
+        )
+
+
+def largest(*intervals: Interval) -> Interval:
+    """The elementwise maximum."""
+    result = intervals[0]
+    for other in intervals[1:]:
+        result = result.at_least(other)
+    return result
+
+
+def _as_interval(value: Operand, like: Interval) -> Interval:
+    return value if isinstance(value, Interval) else Interval.constant(value, like)

@@ -1,0 +1,274 @@
+"""The machine during a launch: how saturated each unit is, and where warps spend their time.
+
+Everything here is an interval a launch, so that a missing metric widens what follows from it instead
+of turning into a number. Utilizations are fractions of the unit's peak over the whole duration;
+*saturation* is utilization against the practical ceiling of that unit, the highest that real kernels
+reach (see :data:`PRACTICAL_CEILING`).
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from kernelprof.metrics.facts import Facts
+from kernelprof.metrics.groups import FLOATING_POINT_RATES, SM_PIPES, STALLS
+from kernelprof.metrics.interval import Interval, Truth, largest
+
+PRACTICAL_CEILING = {
+    "issue": 0.95,
+    "pipe": 0.98,
+    "l1": 0.99,
+    "l2": 0.90,
+    "dram": 0.90,
+}
+"""Highest utilization that a kernel made for it reaches, as a fraction of the counter's peak.
+
+From ``tests/captures/gemm_series.full.raw.csv`` (H200, ``ncu --set full --clock-control none``):
+issue slots 93.5 % (``fma_bound``), FP64 98.3 % and special functions 99.5 %, L1 99.4 %
+(``bank_conflict``). Device memory: a plain copy of 1 GiB reads 83 % under ncu; 4.3 of 4.8 TB/s,
+90 %, outside it (``docs/thresholds.md``)."""
+
+LAUNCH_OVERHEAD_NS = 1_800.0
+"""Time that a launch takes whatever it does, in ns: our shortest kernels on the H200 under ncu."""
+
+NEAR_LIMIT = 0.70
+"""Saturation from which a unit counts as near its limit. Nsight Compute's SOLBottleneck rule
+(2025.3) calls under 60 % of peak latency-bound and above 80 % bound by the unit; in between a
+change to the unit's work and a change to latency both move the time."""
+
+SCHEDULERS = 4.0
+"""Warp schedulers of an SM, each issuing one instruction a cycle (compute capability 7.0 on)."""
+
+
+NOT_HIDDEN_BY_WARPS = (
+    "selected",
+    "not_selected",
+    "lg_throttle",
+    "mio_throttle",
+    "tex_throttle",
+    "math_pipe_throttle",
+    "dispatch_stall",
+    "barrier",
+)
+
+
+class Machine:
+    """Derived quantities that several rules share, each worked out once for all launches."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+
+    # --- units ---------------------------------------------------------------------------------
+
+    def _inside_sm(self, name: str) -> Interval:
+        """A part of the SM is at most as busy as the SM's busiest part."""
+        own = self.facts.fraction(name)
+        return own.or_else(own.at_most(self.facts.fraction("sm_throughput")))
+
+    @cached_property
+    def issue(self) -> Interval:
+        """Share of issue slots used."""
+        slots = self._inside_sm("issue_slots")
+        return slots.or_else(slots.at_most(self.facts.fraction("issue_slots_active")))
+
+    def pipe(self, name: str) -> Interval:
+        """Utilization of an arithmetic pipe, by its metric's canonical name."""
+        return self._inside_sm(name)
+
+    @cached_property
+    def dram(self) -> Interval:
+        own = self.facts.fraction("dram_throughput")
+        return own.or_else(own.at_most(self.facts.fraction("memory_throughput")))
+
+    @cached_property
+    def _memory_parts(self) -> tuple[Interval, Interval]:
+        """Utilization of L1 and of L2's limiting stages, narrowed by what each tells of the other.
+
+        The memory system's throughput is that of its busiest part, so a part that the capture does
+        not show is known where all the others are below the whole.
+        """
+        facts = self.facts
+        whole = facts.fraction("memory_throughput")
+        l1 = facts.fraction("l1_throughput")
+        l1 = l1.or_else(l1.at_most(facts.fraction("l1_throughput_active")).at_most(whole))
+        stages = largest(
+            *(
+                facts.fraction(name)
+                for name in ("l2_tag_requests", "l2_sectors", "l2_data", "l2_to_sm", "sm_to_l2")
+            )
+        )
+        ceiling = facts.fraction("l2_throughput").at_most(whole)
+        l2 = Interval(
+            np.minimum(stages.low, ceiling.high),
+            np.where(stages.known, stages.high, np.minimum(stages.high, ceiling.high)),
+        )
+        l1_is_whole = (whole > l2) & (whole > self.dram)
+        l2_is_whole = (whole > l1) & (whole > self.dram)
+        return (
+            l1.or_else(_set_where(l1, whole, l1_is_whole)),
+            l2.or_else(_set_where(l2, whole, l2_is_whole)),
+        )
+
+    @property
+    def l1(self) -> Interval:
+        """Utilization of L1/TEX: its busiest stage (wavefronts, requests, write-back)."""
+        return self._memory_parts[0]
+
+    @property
+    def l2(self) -> Interval:
+        """Utilization of the L2 stages that limit: tags, sectors, data and the links to the SMs."""
+        return self._memory_parts[1]
+
+    @cached_property
+    def saturations(self) -> dict[str, Interval]:
+        """Saturation of each unit, 0 to 1, by the unit's name."""
+        units = {"issue": self.issue, "l1": self.l1, "l2": self.l2, "dram": self.dram}
+        result = {
+            name: (value * (1 / PRACTICAL_CEILING[name])).at_most(1.0)
+            for name, value in units.items()
+        }
+        for name in SM_PIPES:
+            result[name] = (self.pipe(name) * (1 / PRACTICAL_CEILING["pipe"])).at_most(1.0)
+        return result
+
+    @cached_property
+    def top(self) -> Interval:
+        """Saturation of the busiest unit."""
+        busiest = largest(*self.saturations.values())
+        # A part that we do not follow (barrier unit, uniform datapath) still shows in the whole.
+        return largest(
+            busiest, self.facts.fraction("sm_throughput"), self.facts.fraction("memory_throughput")
+        ).at_most(1.0)
+
+    @cached_property
+    def sm_beside_l1(self) -> Interval:
+        """Utilization of whatever in the SM is busier than L1.
+
+        The SM's throughput is that of its busiest part, the load/store pipe among them. That pipe is
+        never busier than L1, so where the SM is, another part of it is: issue slots or a pipe,
+        also where the capture does not show which.
+        """
+        whole = self.facts.fraction("sm_throughput")
+        return whole.where(whole > self.l1, 0.0)
+
+    def others(self, *excluded: str) -> Interval:
+        """Saturation of the busiest unit beside those named.
+
+        Name ``sm`` to leave out whatever the SM's busiest part is, for a unit inside the SM.
+        """
+        rest = [value for name, value in self.saturations.items() if name not in excluded]
+        return largest(*rest, *([] if "sm" in excluded else [self.sm_beside_l1]))
+
+    # --- warps ---------------------------------------------------------------------------------
+
+    @cached_property
+    def cycles_per_instruction(self) -> Interval:
+        """Cycles between two instructions of a warp."""
+        facts = self.facts
+        own = facts.metric("warp_cycles_per_instruction")
+        own = own.or_else(
+            facts.metric("active_warps") / facts.fraction("issue_slots_active").at_least(1e-6)
+        )
+        total = self.facts.exact(0.0)
+        for name in STALLS:
+            total = total + facts.metric(f"stall_{name}")
+        return own.or_else(Interval(np.maximum(own.low, total.low), np.minimum(own.high, total.high)))
+
+    @cached_property
+    def working_share(self) -> Interval:
+        """Part of the duration that is not the fixed cost of a launch."""
+        duration = self.facts.metric("duration")
+        return (1.0 - LAUNCH_OVERHEAD_NS / duration.at_least(1.0)).within(0.0, 1.0)
+
+    def stall_share(self, *names: str) -> Interval:
+        """Share of a warp's time that it waits for the named reasons, 0 to 1."""
+        total = self.cycles_per_instruction
+        waits = self.facts.exact(0.0)
+        rest = self.facts.exact(0.0)
+        for name in STALLS:
+            stall = self.facts.metric(f"stall_{name}")
+            if name in names:
+                waits = waits + stall
+            else:
+                rest = rest + stall
+        share = (waits / total.at_least(1e-6)).at_most(1.0)
+        # What the other reasons do not take is the most that is left for these.
+        left = (1.0 - rest / total.at_least(1e-6)).within(0.0, 1.0)
+        share = share.or_else(share.at_most(Interval(left.high, left.high)))
+        return share * self.working_share
+
+    @cached_property
+    def latency_share(self) -> Interval:
+        """Share of a warp's time in waits that more warps would hide, 0 to 1.
+
+        Full queues, busy pipes and barriers do not get shorter with more warps; a warp that issues
+        or could issue does not wait.
+        """
+        busy = self.facts.exact(0.0)
+        for name in NOT_HIDDEN_BY_WARPS:
+            busy = busy + self.facts.metric(f"stall_{name}")
+        share = busy / self.cycles_per_instruction.at_least(1e-6)
+        return (1.0 - share).within(0.0, 1.0) * self.working_share
+
+    # --- instructions --------------------------------------------------------------------------
+
+    @cached_property
+    def arithmetic_share(self) -> Interval:
+        """Share of issued instructions that are floating-point arithmetic, 0 to 1."""
+        facts = self.facts
+        rate = facts.exact(0.0)
+        for name in FLOATING_POINT_RATES:
+            rate = rate + facts.metric(name)
+        slots = facts.metric("sm_count") * SCHEDULERS * facts.fraction("issue_slots")
+        threads = facts.metric("threads_per_instruction").at_most(32.0)
+        share = (rate / (slots * threads)).at_most(1.0)
+        pipes = facts.exact(0.0)
+        for name in ("fma_pipe", "fp64_pipe", "xu_pipe", "tensor_pipe"):
+            pipes = pipes + self.pipe(name)
+        most = (pipes / self.issue.at_least(1e-6)).at_most(1.0)
+        return share.or_else(share.at_most(Interval.exactly(most.high)))
+
+    # --- gains ---------------------------------------------------------------------------------
+
+    @cached_property
+    def saturated(self) -> Truth:
+        """Whether some unit is near its limit."""
+        return self.top >= NEAR_LIMIT
+
+    def is_near_limit(self, unit: str) -> Truth:
+        return self.saturations[unit] >= NEAR_LIMIT
+
+    def gain_by_latency(self, share: Interval, notable: float = 0.0) -> Interval:
+        """Factor of run time won at most if this share of warps' waiting went away.
+
+        A warp's cycles between two instructions shrink by the share; the busiest unit then ends the
+        gain: ``min(1 / (1 - share), 1 / saturation of the busiest unit)``. Near a unit's limit warps
+        wait for that unit in many ways, so there only a ``notable`` share counts.
+        """
+        by_waiting = 1.0 / (1.0 - share).at_least(1e-3)
+        gain = by_waiting.at_most(1.0 / self.top.at_least(1e-3)).at_least(1.0)
+        return gain.where(~self.saturated | (share >= notable), 1.0)
+
+    def gain_by_relief(self, remaining: Interval) -> Interval:
+        """Factor won at most if the busiest unit fell to this saturation: ``1 / remaining``."""
+        return (1.0 / remaining.at_least(1e-3)).at_least(1.0)
+
+    def gain_by_waste(self, share: Interval, remaining: Interval, waiting: Interval) -> Interval:
+        """Factor won at most if a share of needless work went away.
+
+        Near a unit's limit the time follows the busiest unit: its saturation now over what remains.
+        Away from it warps wait for the needless work, so the share of their time that they do
+        bounds the gain as well.
+        """
+        by_relief = (self.top / remaining.at_least(1e-3)).at_least(1.0)
+        by_waiting = (1.0 / (1.0 - waiting).at_least(1e-3)).at_least(1.0)
+        gain = by_relief.where(self.saturated, by_relief.at_most(by_waiting))
+        return gain.where(share > 0.0, 1.0)
+
+
+def _set_where(own: Interval, value: Interval, condition: Truth) -> Interval:
+    return Interval(
+        np.where(condition.sure, value.low, own.low), np.where(condition.sure, value.high, own.high)
+    )

@@ -1,0 +1,81 @@
+"""Whether a launch fills the GPU: blocks for every SM, evenly, and for long enough."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernelprof.metrics.interval import Interval, Truth
+
+if TYPE_CHECKING:
+    from kernelprof.metrics.facts import Facts
+    from kernelprof.metrics.machine import Machine
+
+
+class Parallelism:
+    """How much of the GPU a launch uses over its duration, each worked out once."""
+
+    def __init__(self, facts: Facts, machine: Machine) -> None:
+        self.facts = facts
+        self.machine = machine
+
+    @cached_property
+    def waves(self) -> Interval:
+        """Blocks of the grid against the blocks that the GPU holds at once."""
+        return self.facts.metric("waves_per_sm")
+
+    @cached_property
+    def at_least_one_wave(self) -> Truth:
+        return self.waves >= 1.0
+
+    @cached_property
+    def sms_with_blocks(self) -> Interval:
+        """Share of the SMs that get at least one block."""
+        grid = self.facts.metric("grid_size")
+        return (grid / self.facts.metric("sm_count").at_least(1.0)).at_most(1.0)
+
+    @cached_property
+    def active_share(self) -> Interval:
+        """Share of the launch in which an average SM had work, 0 to 1."""
+        facts = self.facts
+        elapsed = facts.metric("sm_cycles_elapsed")
+        return (facts.metric("sm_cycles_active") / elapsed.at_least(1.0)).at_most(1.0)
+
+    @cached_property
+    def full_waves_share(self) -> Interval:
+        """Share of the block slots that equal blocks fill over all waves: ``waves / ceil``."""
+        waves = self.waves
+        with np.errstate(invalid="ignore", divide="ignore"):
+            low = np.where(np.isinf(waves.low), 1.0, waves.low / np.ceil(waves.low))
+        known = waves.known & (waves.low > 0)
+        share = np.nan_to_num(low, nan=0.0)
+        return Interval(np.where(known, share, 0.0), np.where(known, share, 1.0))
+
+    @cached_property
+    def gain_by_filling_sms(self) -> Interval:
+        """Factor won at most if every SM had a block: SMs over blocks, up to the busiest unit."""
+        empty = 1.0 - self.sms_with_blocks
+        return self._bounded(1.0 / (1.0 - empty).at_least(1e-3))
+
+    @cached_property
+    def gain_by_more_blocks(self) -> Interval:
+        """Factor won at most if blocks filled every slot, by hiding more of warps' waiting."""
+        filled = self.waves.at_most(1.0).at_least(1e-3)
+        return self._bounded((1.0 / filled).at_most(1.0 / (1.0 - self.machine.latency_share)))
+
+    @cached_property
+    def gain_by_longer_launch(self) -> Interval:
+        """Factor won at most if the fixed cost of the launch were spread over more work."""
+        return self._bounded(1.0 / self.machine.working_share.at_least(1e-2))
+
+    @cached_property
+    def gain_by_balance(self) -> Interval:
+        """Factor won at most if all SMs ended together, for launches of at least one wave."""
+        expected = self.full_waves_share * self.machine.working_share
+        idle = (expected / self.active_share.at_least(1e-3)).at_least(1.0)
+        return self._bounded(idle).where(self.at_least_one_wave, 1.0)
+
+    def _bounded(self, gain: Interval) -> Interval:
+        return gain.at_most(1.0 / self.machine.top.at_least(1e-3)).at_least(1.0)

@@ -1,0 +1,204 @@
+"""Work that a kernel need not do: excess sectors, extra wavefronts, local traffic, idle threads.
+
+Each is a share between 0 (none) and 1, as an interval a launch.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from kernelprof.metrics.facts import Facts
+from kernelprof.metrics.interval import Interval
+
+WARP_SIZE = 32.0
+SECTOR_BYTES = 32.0
+WIDEST_REQUEST_SECTORS = 16.0
+"""Sectors of the widest useful request: 32 threads of 16 bytes are 512 bytes, 16 sectors."""
+MEASURED_CONFLICT_SLACK = 0.15
+"""Part of the measured bank-conflict share that may come from arbitration and not from addresses:
+``gemm_tiled<32>`` in ``tests/captures/gemm_series.full.raw.csv`` counts 14 % conflicts in its shared
+stores although its addresses have none."""
+
+BUSY_L1 = 0.8
+"""Nsight Compute's SOLBottleneck rule (2025.3) calls a unit above 80 % of its peak the limit."""
+
+
+class Waste:
+    """Shares of needless work, each worked out once for all launches."""
+
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+
+    @cached_property
+    def excess_sectors(self) -> Interval:
+        """Share of global sectors that better addresses would not move."""
+        facts = self.facts
+        actual = facts.metric("global_sectors")
+        share = (1.0 - facts.metric("global_sectors_ideal") / actual).within(0.0, 1.0)
+        share = _zero_where(share, actual.high == 0)
+        return share.or_else(share.within(self._excess_at_least(), self._excess_at_most()))
+
+    def _excess_at_least(self) -> Interval:
+        """More sectors a request than the widest useful request has are excess for certain."""
+        facts = self.facts
+        sectors = facts.metric("global_load_sectors") + facts.metric("global_store_sectors")
+        requests = facts.metric("global_load_requests") + facts.metric("global_store_requests")
+        low = (1.0 - WIDEST_REQUEST_SECTORS * requests / sectors).low
+        return Interval.exactly(np.where(np.isnan(low), 0.0, low))
+
+    def _excess_at_most(self) -> Interval:
+        """Bytes that a sector delivered were needed, so only the others can be excess."""
+        facts = self.facts
+        used = []
+        for kind in ("load", "store"):
+            value = facts.values(f"global_{kind}_bytes_per_sector")
+            none = facts.values(f"global_{kind}_sectors") == 0
+            used.append(np.where(none | (value == 0), SECTOR_BYTES, np.nan_to_num(value, nan=0.0)))
+        least = np.minimum(*used)
+        return Interval.exactly(np.clip(1.0 - least / SECTOR_BYTES, 0.0, 1.0))
+
+    @cached_property
+    def needed_dram_share(self) -> Interval:
+        """Share of the device-memory traffic that would stay without excess sectors.
+
+        Sectors that a cache serves never reach device memory: where the fewest sectors already hold
+        as many bytes as went there, none of that traffic is excess.
+        """
+        facts = self.facts
+        moved = facts.metric("dram_bytes_read") + facts.metric("dram_bytes_written")
+        moved = moved.or_else(
+            facts.metric("dram_bandwidth") * (facts.metric("duration") * 1e-9)
+        )
+        fewest = facts.metric("global_sectors_ideal") * SECTOR_BYTES
+        kept = 1.0 - self.excess_sectors
+        return (fewest / moved.at_least(1.0)).at_most(1.0).at_least(kept)
+
+    @cached_property
+    def needed_l2_share(self) -> Interval:
+        """Share of the L2 traffic that would stay: what hits in L1 never gets there."""
+        kept = 1.0 - self.excess_sectors
+        misses = (1.0 - self.facts.fraction("l1_hit_rate")).at_least(1e-3)
+        return (kept / misses).at_most(1.0).at_least(kept)
+
+    @cached_property
+    def bank_conflicts(self) -> Interval:
+        """Share of shared-memory wavefronts that conflict-free addresses would not take."""
+        facts = self.facts
+        actual = facts.metric("shared_wavefronts")
+        share = (1.0 - facts.metric("shared_wavefronts_ideal") / actual).within(0.0, 1.0)
+        share = _zero_where(share, actual.high == 0)
+        share = _zero_where(share, self.no_shared_memory)
+        wavefronts = facts.metric("shared_wavefronts_measured")
+        measured = (facts.metric("shared_bank_conflicts") / wavefronts).at_most(1.0)
+        measured = _zero_where(measured, wavefronts.high == 0)
+        lower = (measured - MEASURED_CONFLICT_SLACK).low
+        return share.or_else(
+            share.within(Interval.exactly(lower), Interval.exactly(measured.high))
+        )
+
+    @cached_property
+    def no_shared_memory(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+        """Launches whose kernel has no shared memory at all."""
+        facts = self.facts
+        nothing = (facts.values("shared_memory_static") == 0) & (
+            facts.values("shared_memory_dynamic") == 0
+        )
+        return np.asarray(nothing, dtype=np.bool_)
+
+    @cached_property
+    def shared_part_of_l1(self) -> Interval:
+        """Share of the L1 data stage's wavefronts that come from shared memory."""
+        facts = self.facts
+        stage = facts.metric("l1_wavefronts")
+        stage = stage.or_else(stage.at_most(facts.metric("l1_throughput")))
+        part = (facts.metric("shared_wavefronts_share") / stage).at_most(1.0)
+        part = _zero_where(part, stage.high == 0)
+        part = _zero_where(part, self.no_shared_memory)
+        return part.or_else(part.within(self._shared_at_least(), 1.0))
+
+    def _shared_at_least(self) -> Interval:
+        """Half, where L1 is busy although it holds little of what global memory asks it for.
+
+        A busy L1 whose look-ups mostly miss is limited by the levels below it when global memory
+        fills it; one that runs near its peak all the same is filled by shared memory.
+        """
+        facts = self.facts
+        busy = (facts.fraction("l1_throughput_active") >= BUSY_L1).sure
+        misses = (facts.fraction("l1_hit_rate") < 0.5).sure
+        has_shared = (facts.metric("shared_memory_static") > 0).sure | (
+            facts.metric("shared_memory_dynamic") > 0
+        ).sure
+        return Interval.exactly(np.where(busy & misses & has_shared, 0.5, 0.0))
+
+    @cached_property
+    def local_part(self) -> Interval:
+        """Share of local-memory sectors in all local and global sectors."""
+        facts = self.facts
+        local = facts.metric("local_sectors")
+        counted = facts.metric("local_load_sectors") + facts.metric("local_store_sectors")
+        local = local.or_else(counted)
+        both = local + facts.metric("global_sectors")
+        part = Interval(
+            _ratio(local.low, local.low + facts.metric("global_sectors").high),
+            _ratio(local.high, local.high + facts.metric("global_sectors").low),
+        )
+        return _zero_where(part, (both.high == 0) | (local.high == 0))
+
+    @cached_property
+    def atomic_part(self) -> Interval:
+        """Share of atomics in all global memory requests."""
+        facts = self.facts
+        atomics = facts.metric("global_atomic_requests") + facts.metric("global_reduction_requests")
+        plain = facts.metric("global_load_requests") + facts.metric("global_store_requests")
+        part = Interval(
+            _ratio(atomics.low, atomics.low + plain.high),
+            _ratio(atomics.high, atomics.high + plain.low),
+        )
+        return _zero_where(part, atomics.high == 0)
+
+    @cached_property
+    def atomic_time_share(self) -> Interval:
+        """Share of the time in global memory that goes to atomics.
+
+        An atomic takes the memory system at least as long as a plain access, so the share of
+        requests is the least.
+        """
+        return self.atomic_part
+
+    @cached_property
+    def needless_part_of_l1(self) -> Interval:
+        """Share of the L1 data stage's work that is excess sectors, conflicts or local memory."""
+        shared = self.shared_part_of_l1
+        plain = (self.excess_sectors + self.local_part).at_most(1.0) * (1.0 - shared)
+        return (plain + self.bank_conflicts * shared).at_most(1.0)
+
+    @cached_property
+    def needless_part_of_l2(self) -> Interval:
+        """Share of the L2 traffic that is excess sectors or local memory."""
+        return ((1.0 - self.needed_l2_share) + self.local_part).at_most(1.0)
+
+    @cached_property
+    def needless_part_of_dram(self) -> Interval:
+        """Share of the device-memory traffic that is excess sectors or local memory."""
+        return ((1.0 - self.needed_dram_share) + self.local_part).at_most(1.0)
+
+    @cached_property
+    def idle_threads(self) -> Interval:
+        """Share of a warp's threads that do nothing in an average instruction."""
+        threads = self.facts.metric("threads_per_instruction").at_most(WARP_SIZE)
+        return 1.0 - threads * (1 / WARP_SIZE)
+
+
+def _ratio(part: object, whole: object) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """``part / whole`` where an unbounded part over an unbounded whole is all of it."""
+    p = np.asarray(part, dtype=np.float64)
+    w = np.asarray(whole, dtype=np.float64)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = p / w
+    return np.where(np.isinf(p), 1.0, np.nan_to_num(ratio, nan=0.0))
+
+
+def _zero_where(value: Interval, rows: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Interval:
+    return Interval(np.where(rows, 0.0, value.low), np.where(rows, 0.0, value.high))

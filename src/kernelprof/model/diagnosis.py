@@ -1,0 +1,138 @@
+"""What kernelprof says about a capture: plain values that every renderer and comparison reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from kernelprof.model.capture import Source
+
+
+class Status(StrEnum):
+    """What kind of answer a verdict is."""
+
+    BOTTLENECK = "bottleneck"
+    """Something holds the kernel back, and there is a known way out."""
+    AT_LIMIT = "at-limit"
+    """A unit is as busy as it gets with work that is needed."""
+    INCONCLUSIVE = "inconclusive"
+    """The evidence does not decide; the verdict carries the command that collects what would."""
+
+
+class Confidence(StrEnum):
+    HIGH = "high"
+    MEDIUM = "medium"
+    LOW = "low"
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One measured fact that a verdict rests on: ``value op threshold unit``.
+
+    ``metric`` is the canonical name, ``label`` what people call it. ``threshold`` is ``None`` for a
+    fact that is shown without being compared; ``op`` is then ``"="``.
+    """
+
+    metric: str
+    label: str
+    value: float
+    unit: str
+    op: str = "="
+    threshold: float | None = None
+    source: Source = Source.MEASURED
+
+
+@dataclass(frozen=True, slots=True)
+class MissingMetric:
+    """A metric that the capture lacks, by its ``ncu`` name, and why it matters."""
+
+    metric: str
+    ncu_name: str
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A bottleneck in the running: at most this factor of run time if it were removed."""
+
+    bottleneck: str
+    gain_at_least: float
+    gain_at_most: float
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The answer for one kernel.
+
+    ``gain`` is a factor of run time (2.0: half the time), an estimate of the most that removing the
+    bottleneck can bring; ``None`` where nothing is to be removed or the evidence does not say.
+    ``also`` names the runners-up that the evidence does not tell apart from the first (for an
+    inconclusive verdict: the candidates). ``notes`` are sentences that qualify the verdict.
+    ``missing`` is what would decide (inconclusive) or raise the confidence (otherwise), and
+    ``command`` collects just that.
+    """
+
+    status: Status
+    bottleneck: str | None
+    confidence: Confidence
+    gain: float | None = None
+    gain_reason: str = ""
+    also: tuple[Candidate, ...] = ()
+    evidence: tuple[Evidence, ...] = ()
+    why: str = ""
+    advice: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    missing: tuple[MissingMetric, ...] = ()
+    command: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """Median, minimum and maximum over the launches of one kernel."""
+
+    median: float
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class KernelDiagnosis:
+    """One kernel with one launch configuration and one verdict, over all its launches.
+
+    ``rows`` are the positions of its launches in the capture, ``ids`` the capture's own IDs.
+    ``duration_ns`` is ``None`` where the capture has no duration; ``share`` is the part of the
+    capture's total time, 0 to 1.
+    """
+
+    rows: tuple[int, ...]
+    ids: tuple[str, ...]
+    name: str
+    grid: tuple[int, int, int] | None
+    block: tuple[int, int, int] | None
+    device: str | None
+    compute_capability: tuple[int, int] | None
+    duration_ns: Spread | None
+    share: float | None
+    verdict: Verdict
+
+    @property
+    def launches(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis:
+    """All kernels of a capture, the ones that took most time first."""
+
+    kernels: tuple[KernelDiagnosis, ...]
+    origin: str
+    preset: str | None = None
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def launches(self) -> int:
+        return sum(k.launches for k in self.kernels)
+
+    @property
+    def inconclusive(self) -> bool:
+        return any(k.verdict.status is Status.INCONCLUSIVE for k in self.kernels)

@@ -1,0 +1,153 @@
+"""Kernel names and other text of strangers, made fit for one line of a terminal."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from kernelprof.render.numbers import dimensions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kernelprof.model.diagnosis import KernelDiagnosis
+
+ELLIPSIS = "…"
+
+_CLONE = re.compile(r"( \[clone [^\]]*\])+$")
+
+_ASCII = {
+    "…": "...",
+    "µ": "u",
+    "μ": "u",
+    "×": "x",
+    "·": "*",
+    "–": "-",
+    "—": "-",
+    "‑": "-",
+    "≥": ">=",
+    "≤": "<=",
+    "≈": "~",
+    "→": "->",
+    "−": "-",
+    "─": "-",
+    "‘": "'",
+    "’": "'",
+    "“": '"',
+    "”": '"',
+}
+
+
+def printable(text: str) -> str:
+    """One line without control characters: a name from a file must not steer the terminal."""
+    if text.isprintable():
+        return text
+    return "".join(_visible(character) for character in text)
+
+
+def encodable(text: str, encoding: str) -> str:
+    """The text with every glyph that the encoding lacks replaced by one that it has."""
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return "".join(_fallback(character, encoding) for character in text)
+    return text
+
+
+def short_name(name: str) -> str:
+    """A demangled name without its return type and parameters: ``gemm_tiled<16, 0, 1>``."""
+    text = _CLONE.sub("", printable(name)).strip()
+    end = _parameters(text)
+    head = text[:end].rstrip() if end else text
+    start = _after_return_type(head)
+    return head[start:] or text
+
+
+def middle(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
+    """The text cut in the middle, where names differ least."""
+    if len(text) <= width:
+        return text
+    room = width - len(ellipsis)
+    if room < 2:
+        return text[:width]
+    tail = room // 2
+    return f"{text[: room - tail]}{ellipsis}{text[-tail:]}"
+
+
+def labels(kernels: Sequence[KernelDiagnosis]) -> list[tuple[str, str]]:
+    """A short name a kernel and, where several share it, what tells its launches apart."""
+    names = [short_name(kernel.name) for kernel in kernels]
+    repeated = Counter(names)
+    return [
+        (name, dimensions(kernel.block) if repeated[name] > 1 and kernel.block else "")
+        for name, kernel in zip(names, kernels, strict=True)
+    ]
+
+
+def fit(label: tuple[str, str], width: int, ellipsis: str = ELLIPSIS) -> str:
+    """A label in a column: namespaces go first, then the middle of the name.
+
+    What tells the launches of one name apart stays.
+    """
+    name, detail = label
+    room = width - len(detail) - 1 if detail else width
+    if room < 5:
+        room, detail = width, ""
+    if len(name) > room:
+        name = middle(_without_namespaces(name), room, ellipsis)
+    return f"{name} {detail}".rstrip()
+
+
+def _visible(character: str) -> str:
+    if character.isprintable():
+        return character
+    return " " if character.isspace() else character.encode("unicode_escape").decode("ascii")
+
+
+def _fallback(character: str, encoding: str) -> str:
+    for candidate in (
+        character,
+        _ASCII.get(character, ""),
+        unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode("ascii"),
+    ):
+        try:
+            candidate.encode(encoding)
+        except UnicodeEncodeError:
+            continue
+        if candidate:
+            return candidate
+    return "?"
+
+
+def _parameters(text: str) -> int:
+    """Where the parameter list starts, 0 where the name has none."""
+    body = text.removesuffix(" const")
+    if not body.endswith(")"):
+        return 0
+    depth = 0
+    for position in range(len(body) - 1, -1, -1):
+        depth += (body[position] == ")") - (body[position] == "(")
+        if depth == 0:
+            return position
+    return 0
+
+
+def _without_namespaces(name: str) -> str:
+    head, bracket, arguments = name.partition("<")
+    return head.rpartition("::")[2] + bracket + arguments or name
+
+
+def _after_return_type(head: str) -> int:
+    depth, start = 0, 0
+    for position, character in enumerate(head):
+        if character in "<({[":
+            depth += 1
+        elif character in ">)}]":
+            depth -= 1
+        elif character == " " and depth == 0:
+            start = position + 1
+        if depth < 0:
+            return 0
+    return start if depth == 0 else 0

@@ -1,0 +1,85 @@
+"""How sure a verdict is: from its margin and from how complete its evidence is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kernelprof.metrics.catalogue import chip_of
+from kernelprof.metrics.groups import FALLBACKS
+from kernelprof.metrics.machine import NEAR_LIMIT
+from kernelprof.model.capture import Source
+from kernelprof.model.diagnosis import Confidence
+from kernelprof.verdict.choose import AT_LIMIT
+
+if TYPE_CHECKING:
+    from kernelprof.rules import Rule, Scene
+    from kernelprof.verdict.choose import Choice
+
+SHORT_LAUNCH_NS = 10_000.0
+"""Below this a launch is a few thousand cycles: timers tick in 32 ns, and every pass of a replay
+starts cold, so that counters of different passes do not belong to the same run."""
+
+CLEAR_MARGIN = 1.25
+"""Ratio of the first gain to the second from which the order does not hang on the estimates."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """A confidence and the reasons that it is not higher."""
+
+    confidence: Confidence
+    reasons: tuple[str, ...]
+
+
+def grade(scene: Scene, choice: Choice, rule: Rule, row: int) -> Grade:
+    """Grade the decided verdict of one launch.
+
+    Each weakness takes a step off ``high``; two or more end at ``low``.
+    """
+    facts = scene.facts
+    reasons: list[str] = []
+    capability = facts.capture.launches[row].compute_capability
+    absent = [
+        name
+        for name in rule.metrics
+        if name not in FALLBACKS
+        and not facts.has(name)[row]
+        and facts.metric_exists(name, capability)
+    ]
+    if absent:
+        reasons.append(f"{len(absent)} of the rule's metrics are not in the capture")
+    if any(name in absent for name in rule.requires):
+        reasons.append("one that the rule is built on is among them")
+    if any(facts.source(name, row) is Source.REPORTED for name in rule.requires):
+        reasons.append("part of the evidence is read from a sentence of Nsight Compute's rules")
+    duration = facts.values("duration")[row]
+    if not duration >= SHORT_LAUNCH_NS:
+        short = "the launch is shorter than 10 us, where counters are coarse"
+        reasons.append("the capture has no duration" if duration != duration else short)
+    if chip_of(capability) is None:
+        reasons.append("the GPU's architecture is not one that the thresholds were tried on")
+    if any(doubt.rows[row] and doubt.metric in rule.metrics for doubt in facts.doubts):
+        reasons.append("a metric that the rule uses had a value that cannot be")
+    if not choice.at_limit[row]:
+        reasons += _margin(scene, choice, row)
+    steps = (Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW)
+    return Grade(steps[min(len(reasons), 2)], tuple(reasons))
+
+
+def _margin(scene: Scene, choice: Choice, row: int) -> list[str]:
+    first = choice.low[choice.winner[row], row]
+    others = sorted(
+        (choice.high[r, row], choice.rules[r])
+        for r in range(len(choice.rules))
+        if r != choice.winner[row]
+    )
+    second, name = others[-1]
+    if choice.runners_up(row):
+        return [f"{name} is within the uncertainty of the estimate"]
+    if second * CLEAR_MARGIN > first:
+        return [f"{name} is not far behind"]
+    top = scene.machine.top.low[row]
+    if NEAR_LIMIT <= top < AT_LIMIT:
+        return ["the busiest unit is neither clearly full nor clearly idle"]
+    return []

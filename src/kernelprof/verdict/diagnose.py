@@ -1,0 +1,207 @@
+"""The whole way from a capture to a diagnosis; pure, and for all launches at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernelprof.metrics.facts import Facts
+from kernelprof.model.capture import Source
+from kernelprof.model.diagnosis import (
+    Candidate,
+    Confidence,
+    Diagnosis,
+    Evidence,
+    KernelDiagnosis,
+    Status,
+    Verdict,
+)
+from kernelprof.rules import Finding, Rule, Scene, registry
+from kernelprof.verdict.choose import LEAST_GAIN, Choice, choose
+from kernelprof.verdict.confidence import grade
+from kernelprof.verdict.group import Group, group_launches
+from kernelprof.verdict.settle import missing_metrics, settling_command
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kernelprof.model.capture import Capture
+
+LARGEST_GAIN = 100.0
+"""Estimates beyond this say no more than "far from any limit"."""
+
+
+def diagnose(capture: Capture, *, preset: str | None = None) -> Diagnosis:
+    """Judge every launch of a capture.
+
+    ``preset`` names the metric set that the commands for what is missing collect; without one they
+    collect just what is missing.
+    """
+    scene = Scene(Facts(capture))
+    rules = registry()
+    findings = {slug: rule.evaluate(scene) for slug, rule in rules.items()}
+    choice = choose(findings)
+    durations = scene.facts.values("duration")
+    kernels = [
+        _entry(scene, findings, choice, group, preset)
+        for group in group_launches(capture, choice, durations)
+    ]
+    return Diagnosis(
+        kernels=tuple(kernels),
+        origin=capture.origin,
+        preset=preset,
+        warnings=(*capture.warnings, *_doubts(scene.facts)),
+    )
+
+
+def _entry(
+    scene: Scene,
+    findings: Mapping[str, Finding],
+    choice: Choice,
+    group: Group,
+    preset: str | None,
+) -> KernelDiagnosis:
+    capture = scene.facts.capture
+    row = group.representative
+    launch = capture.launches[row]
+    if choice.decided[row]:
+        verdict = _decided(scene, findings, choice, group, preset)
+    else:
+        verdict = _inconclusive(scene, findings, choice, group, preset)
+    return KernelDiagnosis(
+        rows=group.rows,
+        ids=tuple(capture.launches[r].id for r in group.rows),
+        name=launch.kernel,
+        grid=launch.grid,
+        block=launch.block,
+        device=_device(capture, row),
+        compute_capability=launch.compute_capability,
+        duration_ns=group.duration,
+        share=group.share,
+        verdict=verdict,
+    )
+
+
+def _decided(
+    scene: Scene,
+    findings: Mapping[str, Finding],
+    choice: Choice,
+    group: Group,
+    preset: str | None,
+) -> Verdict:
+    row = group.representative
+    rule = registry()[choice.rules[choice.winner[row]]]
+    finding = findings[rule.slug]
+    gain = float(np.median(finding.gain.low[list(group.rows)]))
+    full = bool(choice.at_limit[row]) or gain < LEAST_GAIN
+    graded = grade(scene, choice, rule, row)
+    missing = () if graded.confidence is Confidence.HIGH else _absent(scene, rule, row)
+    notes = list(graded.reasons)
+    if group.mixed:
+        notes.append("other launches of this kernel and configuration have another verdict")
+    detail = rule.detail(scene, row) if rule.detail else None
+    return Verdict(
+        status=Status.AT_LIMIT if full else Status.BOTTLENECK,
+        bottleneck=rule.slug,
+        confidence=graded.confidence,
+        gain=None if full else min(gain, LARGEST_GAIN),
+        gain_reason="" if full else finding.gain_reason,
+        also=_candidates(choice, [] if full else choice.runners_up(row), row),
+        evidence=_evidence(scene, finding, row),
+        why=" ".join(part for part in (rule.docs.detects, detail) if part),
+        advice=rule.docs.fixes,
+        notes=tuple(notes),
+        missing=missing,
+        command=settling_command(scene.facts.capture, group.rows, missing, preset)
+        if missing
+        else None,
+    )
+
+
+def _absent(scene: Scene, rule: Rule, row: int) -> tuple:
+    return missing_metrics(scene.facts, row, [rule.slug], everything=True)
+
+
+def _inconclusive(
+    scene: Scene,
+    findings: Mapping[str, Finding],
+    choice: Choice,
+    group: Group,
+    preset: str | None,
+) -> Verdict:
+    row = group.representative
+    candidates = choice.candidates(row)
+    slugs = [choice.rules[r] for r in candidates]
+    missing = missing_metrics(scene.facts, row, slugs, everything=True)
+    known = tuple(
+        item
+        for slug in slugs[:3]
+        for item in _evidence(scene, findings[slug], row)
+    )
+    return Verdict(
+        status=Status.INCONCLUSIVE,
+        bottleneck=None,
+        confidence=Confidence.LOW,
+        also=_candidates(choice, candidates, row),
+        evidence=tuple(dict.fromkeys(known)),
+        why=_why_open(slugs, bool(missing)),
+        missing=missing,
+        command=settling_command(scene.facts.capture, group.rows, missing, preset)
+        if missing or preset
+        else settling_command(scene.facts.capture, group.rows, missing, "full"),
+    )
+
+
+def _why_open(slugs: list[str], missing: bool) -> str:
+    if not slugs:
+        return "Every counter is there, and none of them shows anything that costs notable time."
+    names = ", ".join(slugs[:4]) + (f" and {len(slugs) - 4} more" if len(slugs) > 4 else "")
+    if not missing:
+        return f"The capture's own values contradict each other; it could be {names}."
+    return f"What the capture has leaves open whether it is {names}."
+
+
+def _candidates(choice: Choice, rows: list[int], launch: int) -> tuple[Candidate, ...]:
+    return tuple(
+        Candidate(
+            choice.rules[r],
+            float(choice.low[r, launch]),
+            float(min(choice.high[r, launch], LARGEST_GAIN)),
+        )
+        for r in rows
+    )
+
+
+def _evidence(scene: Scene, finding: Finding, row: int) -> tuple[Evidence, ...]:
+    """The facts that are known; an interval that is not a number is no evidence."""
+    return tuple(
+        Evidence(
+            metric=shown.metric,
+            label=shown.label,
+            value=float(shown.value.low[row]),
+            unit=shown.unit,
+            op=shown.op,
+            threshold=shown.threshold,
+            source=shown.source or _source(scene.facts, shown.metric, row),
+        )
+        for shown in finding.evidence
+        if shown.value.known[row] and np.isfinite(shown.value.low[row])
+    )
+
+
+def _source(facts: Facts, metric: str, row: int) -> Source:
+    return facts.source(metric, row) if facts.has(metric)[row] else Source.DERIVED
+
+
+def _device(capture: Capture, row: int) -> str | None:
+    names = capture.text.get("device__attribute_display_name")
+    return names[row] if names is not None else None
+
+
+def _doubts(facts: Facts) -> list[str]:
+    return [
+        f"{doubt.metric}: {doubt.reason}; the value is treated as missing in "
+        f"{int(doubt.rows.sum())} of {facts.count} launches"
+        for doubt in facts.doubts
+    ]

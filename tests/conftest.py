@@ -1,0 +1,186 @@
+"""Fixtures that several folders share."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import kernelprof
+from kernelprof.model.capture import Source
+from kernelprof.model.diagnosis import (
+    Candidate,
+    Confidence,
+    Diagnosis,
+    Evidence,
+    KernelDiagnosis,
+    MissingMetric,
+    Spread,
+    Status,
+    Verdict,
+)
+
+CAPTURES = Path(__file__).parent / "captures"
+COMMAND = "ncu --metrics " + ",".join(f"metric_{number}.sum" for number in range(12)) + " ./app x"
+
+RunCli = Callable[..., subprocess.CompletedProcess[str]]
+
+
+class Samples:
+    """Model values to render; the numbers are the ones of the shipped captures."""
+
+    command = COMMAND
+
+    uncoalesced = Verdict(
+        status=Status.BOTTLENECK,
+        bottleneck="uncoalesced-global-access",
+        confidence=Confidence.HIGH,
+        gain=12.7,
+        gain_reason="L1 is 99 % busy, and 92 % of its sectors are waste",
+        also=(Candidate("memory-latency", 1.0, 1.3),),
+        evidence=(
+            Evidence("load_bytes", "used of each loaded sector", 4.23, "byte/sector", "<", 16),
+            Evidence("l1_throughput", "L1 busy", 98.97, "%", ">", 80.0),
+            Evidence("load_sectors", "sectors loaded", 4563402752, "sector"),
+            Evidence("excess", "sectors for one needed", 8.5, "1", ">", 1.25, Source.DERIVED),
+        ),
+        why="Neighbouring threads of a warp read addresses that lie a row apart.",
+        advice=("Let threadIdx.x run along the columns.", "Or stage a tile in shared memory."),
+    )
+    at_limit = Verdict(
+        status=Status.AT_LIMIT,
+        bottleneck="dram-bandwidth",
+        confidence=Confidence.MEDIUM,
+        gain_reason="a plain copy reaches 4.3 of 4.8 TB/s",
+        evidence=(Evidence("dram_throughput", "device memory busy", 91.7, "%", ">", 85.0),),
+        why="Device memory is as full as it gets.",
+        advice=("Move fewer bytes.",),
+    )
+    inconclusive = Verdict(
+        status=Status.INCONCLUSIVE,
+        bottleneck=None,
+        confidence=Confidence.LOW,
+        also=(
+            Candidate("shared-bank-conflicts", 1.0, 16.0),
+            Candidate("shared-memory-throughput", 1.0, 2.0),
+        ),
+        evidence=(Evidence("memory_throughput", "memory system busy", 97.8, "%"),),
+        why="The memory system is busy, and the capture does not say with what.",
+        missing=(
+            MissingMetric(
+                "shared_wavefronts",
+                "l1tex__data_pipe_lsu_wavefronts_mem_shared.sum",
+                "tells conflicts from plain traffic",
+            ),
+        ),
+        command=COMMAND,
+    )
+
+    @staticmethod
+    def kernel(
+        name: str,
+        verdict: Verdict,
+        *,
+        block: tuple[int, int, int] | None = (32, 32, 1),
+        duration: float | None = 35_310_000.0,
+        share: float | None = 0.5,
+        rows: range = range(1),
+    ) -> KernelDiagnosis:
+        return KernelDiagnosis(
+            rows=tuple(rows),
+            ids=tuple(str(row) for row in rows),
+            name=name,
+            grid=(64, 64, 1),
+            block=block,
+            device="NVIDIA H200",
+            compute_capability=(9, 0),
+            duration_ns=None
+            if duration is None
+            else Spread(duration, 0.98 * duration, 1.03 * duration),
+            share=share,
+            verdict=verdict,
+        )
+
+    @classmethod
+    def diagnosis(cls) -> Diagnosis:
+        signature = "(const float *, const float *, float *, int, int, int)"
+        return Diagnosis(
+            kernels=(
+                cls.kernel(f"gemm_bad{signature}", cls.uncoalesced, share=0.61),
+                cls.kernel(
+                    f"gemm_bad{signature}",
+                    cls.uncoalesced,
+                    block=(16, 16, 1),
+                    duration=17_650_000.0,
+                    share=0.302,
+                    rows=range(1, 2),
+                ),
+                cls.kernel(
+                    "void bank_conflict<(int)32>(const float *[4], int)",
+                    cls.inconclusive,
+                    duration=2_130.0,
+                    share=0.0702,
+                    rows=range(2, 20_002),
+                ),
+                cls.kernel(
+                    "copy_vec4(const float4 *, float4 *, unsigned long)",
+                    cls.at_limit,
+                    duration=544_100.0,
+                    share=0.0004,
+                    rows=range(20_002, 20_003),
+                ),
+            ),
+            origin="gemm_series.full.raw.csv",
+            warnings=("The last row is cut off in the middle and was left out.",),
+        )
+
+    @classmethod
+    def many(cls, count: int) -> Diagnosis:
+        kernels = tuple(
+            cls.kernel(f"kernel_{row}(int)", cls.inconclusive, share=1 / count, rows=range(row, row + 1))
+            for row in range(count)
+        )
+        return Diagnosis(kernels=kernels, origin="many.csv")
+
+
+@pytest.fixture
+def samples() -> type[Samples]:
+    return Samples
+
+
+@pytest.fixture(scope="session")
+def captures() -> Path:
+    return CAPTURES
+
+
+@pytest.fixture(scope="session")
+def cli_environment() -> dict[str, str]:
+    """The environment of a child process that finds this very kernelprof."""
+    kept = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "NO_COLOR"}}
+    return {**kept, "PYTHONPATH": str(Path(kernelprof.__file__).parent.parent)}
+
+
+@pytest.fixture(scope="session")
+def run_cli(cli_environment: dict[str, str]) -> RunCli:
+    """Run ``python -m kernelprof`` in a child process, without a terminal."""
+
+    def run(
+        *arguments: str, stdin: str = "", cwd: Path | None = None, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "kernelprof", *arguments],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            encoding="utf-8",
+            env={**cli_environment, **environment},
+            cwd=cwd,
+            timeout=120,
+            check=False,
+        )
+
+    return run

@@ -1,0 +1,68 @@
+"""The data folders are found from a wheel, from an editable install and from a checkout."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from kernelprof.errors import MissingToolError
+from kernelprof.resources import data_folder
+
+ROOT = Path(__file__).parents[2]
+ASK = (
+    "import sys, site; site.addsitedir(sys.argv[1]);"
+    "from kernelprof.metrics.catalogue import catalogue, presets;"
+    "from kernelprof.resources import data_folder;"
+    "print(data_folder('metric_presets'), len(presets()), len(catalogue()))"
+)
+
+
+def _build(kind: str, into: Path) -> Path:
+    hook = f"from hatchling.build import build_{kind} as build; print(build({str(into)!r}))"
+    done = subprocess.run(
+        [sys.executable, "-c", hook], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    site = into / "site"
+    with zipfile.ZipFile(into / done.stdout.split()[-1]) as wheel:
+        wheel.extractall(site)
+    return site
+
+
+def _ask(site: Path, cwd: Path) -> list[str]:
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", ASK, str(site)],
+        cwd=cwd,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.split()
+
+
+def test_from_an_installed_wheel(tmp_path: Path) -> None:
+    site = _build("wheel", tmp_path)
+    folder, presets, metrics = _ask(site, tmp_path)
+    assert Path(folder) == site / "kernelprof" / "_data" / "metric_presets"
+    assert {p.name for p in Path(folder).iterdir()} == {
+        p.name for p in (ROOT / "metric_presets").iterdir()
+    }
+    assert int(presets) == len(list((ROOT / "metric_presets").glob("*.toml")))
+    assert int(metrics) > 100
+
+
+def test_from_an_editable_install(tmp_path: Path) -> None:
+    folder, presets, _ = _ask(_build("editable", tmp_path), tmp_path)
+    assert Path(folder) == ROOT / "metric_presets"
+    assert int(presets) == len(list((ROOT / "metric_presets").glob("*.toml")))
+
+
+def test_a_folder_that_is_not_there() -> None:
+    with pytest.raises(MissingToolError, match="lacks its data folder 'no_such_folder'"):
+        data_folder("no_such_folder")
