@@ -141,7 +141,9 @@ class Samples:
     @classmethod
     def many(cls, count: int) -> Diagnosis:
         kernels = tuple(
-            cls.kernel(f"kernel_{row}(int)", cls.inconclusive, share=1 / count, rows=range(row, row + 1))
+            cls.kernel(
+                f"kernel_{row}(int)", cls.inconclusive, share=1 / count, rows=range(row, row + 1)
+            )
             for row in range(count)
         )
         return Diagnosis(kernels=kernels, origin="many.csv")
@@ -160,7 +162,9 @@ def captures() -> Path:
 @pytest.fixture(scope="session")
 def cli_environment() -> dict[str, str]:
     """The environment of a child process that finds this very kernelprof."""
-    kept = {name: value for name, value in os.environ.items() if name not in {"COLUMNS", "NO_COLOR"}}
+    kept = {
+        name: value for name, value in os.environ.items() if name not in {"COLUMNS", "NO_COLOR"}
+    }
     return {**kept, "PYTHONPATH": str(Path(kernelprof.__file__).parent.parent)}
 
 

@@ -12,7 +12,11 @@ from kernelprof.render import names
         ("void gemm_tiled<16, 0, 1>(const float *, int)", "gemm_tiled<16, 0, 1>"),
         ("void gemm_tiled<(int)16, (bool)0>(const float *)", "gemm_tiled<(int)16, (bool)0>"),
         ("triton_poi_fused_add_0", "triton_poi_fused_add_0"),
-        ("void (anonymous namespace)::scale<float>(float *)", "(anonymous namespace)::scale<float>"),
+        ("a name of another profiler", "a name of another profiler"),
+        (
+            "void (anonymous namespace)::scale<float>(float *)",
+            "(anonymous namespace)::scale<float>",
+        ),
         ("bank_conflict(float const*) [clone .part.0]", "bank_conflict"),
         ("void f<int>(int)::operator()(int) const", "f<int>(int)::operator()"),
         ("unsigned int count(int)", "count"),
@@ -52,3 +56,21 @@ def test_glyphs_that_the_encoding_lacks_have_substitutes() -> None:
     assert names.encodable("17.65 µs … 2×2 — é 中", "ascii") == "17.65 us ... 2x2 - e ?"
     assert names.encodable("17.65 µs …", "latin-1") == "17.65 µs ..."
     assert names.encodable("中", "utf-8") == "中"
+
+
+def test_plain_template_arguments_get_shorter_before_the_name_is_cut() -> None:
+    assert names.fit(("gemm<(int)16, (bool)0>", ""), 10) == "gemm<16,0>"
+    assert names.fit(("gemm<(int)16, (bool)0>", ""), 30) == "gemm<(int)16, (bool)0>"
+
+
+def test_kernels_of_one_name_are_told_apart(samples) -> None:
+    def labels(*blocks: tuple[int, int, int]) -> list[tuple[str, str]]:
+        kernels = [
+            samples.kernel("f(int)", samples.at_limit, block=block, rows=range(row, row + 1))
+            for row, block in enumerate(blocks)
+        ]
+        return names.labels(kernels)
+
+    assert labels((32, 1, 1)) == [("f", "")]
+    assert labels((32, 1, 1), (8, 8, 1)) == [("f", "32"), ("f", "8x8")]
+    assert labels((32, 1, 1), (32, 1, 1)) == [("f", "ID 0"), ("f", "ID 1")]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from typing import TYPE_CHECKING
 
+from kernelprof.capture.kernel_name import kernel_filter
 from kernelprof.errors import UsageError
 from kernelprof.metrics.catalogue import preset
 
@@ -32,12 +32,15 @@ def ncu_command(
 ) -> list[str]:
     """The command that collects ``metrics`` (a preset's name, or metrics) into ``output``.
 
-    ``kernel`` is a name as a capture shows it, with or without its template arguments and
-    parameters. Options that are ``None`` are left to ``ncu``'s own default.
+    ``kernel`` is a name as a capture shows it. Launches are counted (and skipped) for each launch
+    configuration of it by itself, since one kernel with two grids is two entries of a diagnosis.
+    Options that are ``None`` are left to ``ncu``'s own default.
     """
     command = ["ncu", *collection(metrics, compute_capability)]
     if kernel is not None:
         command += kernel_filter(kernel)
+    if launch_skip is not None or launch_count is not None:
+        command += ["--filter-mode", "per-launch-config"]
     if launch_skip is not None:
         command += ["--launch-skip", str(launch_skip)]
     if launch_count is not None:
@@ -79,21 +82,3 @@ def collection(
     for section in sections:
         options += ["--section", section]
     return options
-
-
-def kernel_filter(kernel: str) -> list[str]:
-    """The options that make ``ncu`` profile the kernel of this name, and no other where it can."""
-    base = function_name(kernel)
-    return ["--kernel-name", base]
-
-
-def function_name(kernel: str) -> str:
-    """A kernel's name without return type, namespaces, template arguments and parameters.
-
-    ``void ns::scale<float, 4>(float *, int)`` is ``scale``.
-    """
-    name = kernel.strip()
-    for opening, closing in (("(", ")"), ("<", ">")):
-        if name.endswith(closing):
-            name = name[: _partner(name, opening, closing)].rstrip()
-    return re.split(r"::|[\s*&]", name)[-1]

@@ -137,13 +137,10 @@ def _diagnose(target: str, preset: str | None) -> Diagnosis:
     from kernelprof.verdict import diagnose as judge
 
     if preset is not None:
-        from kernelprof.cli.followup import with_preset
-        from kernelprof.metrics import catalogue
+        from kernelprof.metrics.catalogue import preset as known_preset
 
-        catalogue.preset(preset)
-        capture = read_capture(target)
-        return with_preset(judge(capture), capture, preset)
-    return judge(read_capture(target))
+        known_preset(preset)
+    return judge(read_capture(target), preset=preset)
 
 
 def _pattern(kernel: str | None) -> re.Pattern[str] | None:

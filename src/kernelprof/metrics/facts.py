@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelprof.metrics.catalogue import Metric, catalogue
+from kernelprof.metrics.groups import SM_PIPES
 from kernelprof.metrics.interval import Interval
 from kernelprof.metrics.invariants import BOUNDS, IMPLICATIONS, upper_bound
 from kernelprof.model.capture import Capture, Source
@@ -106,8 +107,13 @@ class Facts:
         return np.full(self.count, np.nan) if column is None else column.values
 
     def _absent_by_design(self, name: str) -> BoolArray:
-        """Launches on chips that have no such unit or state: there it is truly zero."""
+        """Launches on chips that have no such unit or warp state: there it is truly zero.
+
+        Any other metric that a chip does not offer is merely unknown there.
+        """
         metric = self._catalogue[name]
+        if name not in SM_PIPES and not name.startswith("stall_"):
+            return np.zeros(self.count, dtype=np.bool_)
         return np.array(
             [
                 launch.compute_capability is not None

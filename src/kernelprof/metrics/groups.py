@@ -27,6 +27,9 @@ STALLS = (
 
 SM_PIPES = ("alu_pipe", "fma_pipe", "fma_heavy_pipe", "fp64_pipe", "xu_pipe", "tensor_pipe")
 
+SM_MEMORY_SIDE = ("lsu_pipe", "adu_pipe", "constant_cache")
+"""Parts of the SM that serve memory and barriers, and are the limit only in a few kernels."""
+
 SPEED_OF_LIGHT = (
     "sm_throughput",
     "memory_throughput",
@@ -65,7 +68,14 @@ COALESCING = (
     "global_store_bytes_per_sector",
 )
 
-TRAFFIC = ("l1_hit_rate", "dram_bytes_read", "dram_bytes_written", "dram_bandwidth", "duration")
+TRAFFIC = (
+    "l2_sectors_from_l1",
+    "l1_hit_rate",
+    "dram_bytes_read",
+    "dram_bytes_written",
+    "dram_bandwidth",
+    "duration",
+)
 """Bytes that reach device memory, and what L1 keeps from it."""
 
 CONFLICTS = (
@@ -118,6 +128,15 @@ PARALLELISM = (
     "duration",
 )
 """Whether the launch fills the GPU, and evenly."""
+
+OCCUPANCY = (
+    "theoretical_occupancy",
+    "achieved_occupancy",
+    "waves_per_sm",
+    "sm_cycles_active",
+    "sm_cycles_elapsed",
+)
+"""How many of the warp slots a kernel can use, and does."""
 
 FALLBACKS = frozenset(
     {

@@ -123,6 +123,10 @@ class Interval:
         new_high = np.maximum(np.minimum(self.high, hi.high), self.low)
         return Interval(np.minimum(new_low, new_high), np.maximum(new_low, new_high))
 
+    def high_only(self) -> Interval:
+        """The upper bound as a number, for use as a bound of something else."""
+        return Interval.exactly(self.high)
+
     def or_else(self, other: Interval) -> Interval:
         """This where it is known, ``other`` where it is not."""
         return Interval(

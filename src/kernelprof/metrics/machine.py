@@ -38,6 +38,13 @@ NEAR_LIMIT = 0.70
 (2025.3) calls under 60 % of peak latency-bound and above 80 % bound by the unit; in between a
 change to the unit's work and a change to latency both move the time."""
 
+UNEXPLAINED_FROM = 0.6
+"""Nsight Compute's SOLBottleneck rule (2025.3): from 60 % of peak on, a unit is no longer idle."""
+
+UNEXPLAINED_RATIO = 0.8
+"""The parts that rules follow explain the SM's throughput where one reaches 80 % of it; in
+``table_constant`` of ``tests/captures/validation`` the busiest of them is at 1 % of 67 %."""
+
 SCHEDULERS = 4.0
 """Warp schedulers of an SM, each issuing one instruction a cycle (compute capability 7.0 on)."""
 
@@ -153,6 +160,17 @@ class Machine:
         whole = self.facts.fraction("sm_throughput")
         return whole.where(whole > self.l1, 0.0)
 
+    @cached_property
+    def limited_by_something_else(self) -> Truth:
+        """Whether the SM's busiest part is near its limit and none that the rules follow.
+
+        The constant cache and the unit for barriers and indirect branches are such parts. No rule
+        names them, so no rule can be right about such a launch.
+        """
+        whole = self.facts.fraction("sm_throughput")
+        parts = [self.issue, self.l1, *(self.pipe(name) for name in SM_PIPES)]
+        return (whole >= UNEXPLAINED_FROM) & (whole * UNEXPLAINED_RATIO > largest(*parts))
+
     def others(self, *excluded: str) -> Interval:
         """Saturation of the busiest unit beside those named.
 
@@ -174,7 +192,9 @@ class Machine:
         total = self.facts.exact(0.0)
         for name in STALLS:
             total = total + facts.metric(f"stall_{name}")
-        return own.or_else(Interval(np.maximum(own.low, total.low), np.minimum(own.high, total.high)))
+        return own.or_else(
+            Interval(np.maximum(own.low, total.low), np.minimum(own.high, total.high))
+        )
 
     @cached_property
     def working_share(self) -> Interval:

@@ -46,12 +46,16 @@ class Parallelism:
     @cached_property
     def full_waves_share(self) -> Interval:
         """Share of the block slots that equal blocks fill over all waves: ``waves / ceil``."""
-        waves = self.waves
-        with np.errstate(invalid="ignore", divide="ignore"):
-            low = np.where(np.isinf(waves.low), 1.0, waves.low / np.ceil(waves.low))
-        known = waves.known & (waves.low > 0)
-        share = np.nan_to_num(low, nan=0.0)
-        return Interval(np.where(known, share, 0.0), np.where(known, share, 1.0))
+        return _filled(self.waves)
+
+    @cached_property
+    def even_share(self) -> Interval:
+        """Part of the launch in which an average SM has work if all blocks are equal.
+
+        Below one wave all blocks run at once and only their number an SM differs.
+        """
+        per_sm = self.facts.metric("grid_size") / self.facts.metric("sm_count").at_least(1.0)
+        return self.full_waves_share.where(self.at_least_one_wave, 1.0).at_most(_filled(per_sm))
 
     @cached_property
     def gain_by_filling_sms(self) -> Interval:
@@ -71,11 +75,26 @@ class Parallelism:
         return self._bounded(1.0 / self.machine.working_share.at_least(1e-2))
 
     @cached_property
+    def gain_by_full_waves(self) -> Interval:
+        """Factor won at most if the last wave were full, as far as SMs were seen idle."""
+        idle = 1.0 / self.active_share.at_least(1e-3)
+        tail = 1.0 / self.full_waves_share.at_least(1e-3)
+        return self._bounded(tail.at_most(idle)).where(self.at_least_one_wave, 1.0)
+
+    @cached_property
     def gain_by_balance(self) -> Interval:
-        """Factor won at most if all SMs ended together, for launches of at least one wave."""
-        expected = self.full_waves_share * self.machine.working_share
+        """Factor won at most if all SMs ended together, for launches with a block for each."""
+        expected = self.even_share * self.machine.working_share
         idle = (expected / self.active_share.at_least(1e-3)).at_least(1.0)
-        return self._bounded(idle).where(self.at_least_one_wave, 1.0)
+        return self._bounded(idle).where(self.sms_with_blocks >= 1.0, 1.0)
 
     def _bounded(self, gain: Interval) -> Interval:
         return gain.at_most(1.0 / self.machine.top.at_least(1e-3)).at_least(1.0)
+
+
+def _filled(rounds: Interval) -> Interval:
+    """``x / ceil(x)``: the part of its last round's slots that a number of rounds fills."""
+    known = rounds.known & (rounds.low > 0) & np.isfinite(rounds.low)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.nan_to_num(rounds.low / np.ceil(rounds.low), nan=0.0)
+    return Interval(np.where(known, share, 0.0), np.where(known, share, 1.0))

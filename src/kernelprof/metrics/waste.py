@@ -68,19 +68,26 @@ class Waste:
         """
         facts = self.facts
         moved = facts.metric("dram_bytes_read") + facts.metric("dram_bytes_written")
-        moved = moved.or_else(
-            facts.metric("dram_bandwidth") * (facts.metric("duration") * 1e-9)
-        )
+        moved = moved.or_else(facts.metric("dram_bandwidth") * (facts.metric("duration") * 1e-9))
         fewest = facts.metric("global_sectors_ideal") * SECTOR_BYTES
         kept = 1.0 - self.excess_sectors
         return (fewest / moved.at_least(1.0)).at_most(1.0).at_least(kept)
 
     @cached_property
     def needed_l2_share(self) -> Interval:
-        """Share of the L2 traffic that would stay: what hits in L1 never gets there."""
+        """Share of the L2 traffic that would stay: what L1 serves never gets there.
+
+        Where the capture has no count of that traffic, the hit rate of L1 says how much of the
+        sectors can reach L2 at most.
+        """
+        facts = self.facts
         kept = 1.0 - self.excess_sectors
-        misses = (1.0 - self.facts.fraction("l1_hit_rate")).at_least(1e-3)
-        return (kept / misses).at_most(1.0).at_least(kept)
+        fewest = facts.metric("global_sectors_ideal")
+        by_count = (fewest / facts.metric("l2_sectors_from_l1").at_least(1.0)).at_most(1.0)
+        misses = (1.0 - facts.fraction("l1_hit_rate")).at_least(1e-3)
+        by_hits = (kept / misses).at_most(1.0)
+        # Stores pass L1 whatever its hit rate is, so the rate bounds only what stays at most.
+        return by_count.or_else(by_count.at_most(by_hits.high_only())).at_least(kept)
 
     @cached_property
     def bank_conflicts(self) -> Interval:
@@ -94,9 +101,7 @@ class Waste:
         measured = (facts.metric("shared_bank_conflicts") / wavefronts).at_most(1.0)
         measured = _zero_where(measured, wavefronts.high == 0)
         lower = (measured - MEASURED_CONFLICT_SLACK).low
-        return share.or_else(
-            share.within(Interval.exactly(lower), Interval.exactly(measured.high))
-        )
+        return share.or_else(share.within(Interval.exactly(lower), Interval.exactly(measured.high)))
 
     @cached_property
     def no_shared_memory(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
@@ -157,15 +162,6 @@ class Waste:
             _ratio(atomics.high, atomics.high + plain.low),
         )
         return _zero_where(part, atomics.high == 0)
-
-    @cached_property
-    def atomic_time_share(self) -> Interval:
-        """Share of the time in global memory that goes to atomics.
-
-        An atomic takes the memory system at least as long as a plain access, so the share of
-        requests is the least.
-        """
-        return self.atomic_part
 
     @cached_property
     def needless_part_of_l1(self) -> Interval:

@@ -21,7 +21,7 @@ MOST_ROWS = 30
 _LABEL_WIDTH = 64
 _NAME_WIDTH = 400
 
-_CODE_SPAN = re.compile(r"(`[^`]*`)")
+_CODE_SPAN = re.compile(r"(?<!`)(`[^`]+`)(?!`)")
 _PUNCTUATION = re.compile(r"[\\*\[\]<>|~`#@&]|(?<![A-Za-z0-9_])_+|_+(?![A-Za-z0-9_])")
 """What Markdown could take for markup; underscores inside a word are not."""
 _NOT_PLAIN = re.compile(r"[`|\\]")

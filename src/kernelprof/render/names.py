@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections import Counter
 from typing import TYPE_CHECKING
 
 from kernelprof.render.numbers import dimensions
@@ -17,6 +16,8 @@ if TYPE_CHECKING:
 ELLIPSIS = "…"
 
 _CLONE = re.compile(r"( \[clone [^\]]*\])+$")
+
+_CAST = re.compile(r"\((?:bool|char|short|int|long|unsigned [a-z]+)\)(?=[-\w])")
 
 _ASCII = {
     "…": "...",
@@ -60,9 +61,10 @@ def short_name(name: str) -> str:
     """A demangled name without its return type and parameters: ``gemm_tiled<16, 0, 1>``."""
     text = _CLONE.sub("", printable(name)).strip()
     end = _parameters(text)
-    head = text[:end].rstrip() if end else text
-    start = _after_return_type(head)
-    return head[start:] or text
+    if not end:
+        return text
+    head = text[:end].rstrip()
+    return head[_after_return_type(head) :] or text
 
 
 def middle(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
@@ -77,27 +79,39 @@ def middle(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
 
 
 def labels(kernels: Sequence[KernelDiagnosis]) -> list[tuple[str, str]]:
-    """A short name a kernel and, where several share it, what tells its launches apart."""
+    """A short name a kernel and, where several share it, what tells them apart."""
     names = [short_name(kernel.name) for kernel in kernels]
-    repeated = Counter(names)
-    return [
-        (name, dimensions(kernel.block) if repeated[name] > 1 and kernel.block else "")
-        for name, kernel in zip(names, kernels, strict=True)
-    ]
+    alike: dict[str, list[KernelDiagnosis]] = {}
+    for name, kernel in zip(names, kernels, strict=True):
+        alike.setdefault(name, []).append(kernel)
+    details = {name: iter(_details(group)) for name, group in alike.items()}
+    return [(name, next(details[name])) for name in names]
 
 
 def fit(label: tuple[str, str], width: int, ellipsis: str = ELLIPSIS) -> str:
-    """A label in a column: namespaces go first, then the middle of the name.
+    """A label in a column: namespaces go first, then what is plain in template arguments.
 
-    What tells the launches of one name apart stays.
+    After that the middle of the name goes; what tells the launches of one name apart stays.
     """
     name, detail = label
     room = width - len(detail) - 1 if detail else width
     if room < 5:
         room, detail = width, ""
-    if len(name) > room:
-        name = middle(_without_namespaces(name), room, ellipsis)
-    return f"{name} {detail}".rstrip()
+    for shorten in (_without_namespaces, _with_plain_arguments):
+        if len(name) > room:
+            name = shorten(name)
+    return f"{middle(name, room, ellipsis)} {detail}".rstrip()
+
+
+def _details(kernels: Sequence[KernelDiagnosis]) -> list[str]:
+    """What tells kernels of one name apart: their blocks, else their grids, else an ID."""
+    if len(kernels) == 1:
+        return [""]
+    for sizes in ([k.block for k in kernels], [k.grid for k in kernels]):
+        known = [dimensions(size) for size in sizes if size is not None]
+        if len(set(known)) == len(kernels):
+            return known
+    return [f"ID {printable(kernel.ids[0])}" for kernel in kernels]
 
 
 def _visible(character: str) -> str:
@@ -137,6 +151,10 @@ def _parameters(text: str) -> int:
 def _without_namespaces(name: str) -> str:
     head, bracket, arguments = name.partition("<")
     return head.rpartition("::")[2] + bracket + arguments or name
+
+
+def _with_plain_arguments(name: str) -> str:
+    return _CAST.sub("", name).replace(", ", ",")
 
 
 def _after_return_type(head: str) -> int:

@@ -18,6 +18,8 @@ SHARE_OF_CARDS = 0.9
 MOST_CARDS = 5
 MOST_MISSING = 12
 _NO_GAIN_BELOW = 1.005
+_NO_BOUND_FROM = 100.0
+"""A candidate's gain from here on is what remains of an unknown, not an estimate."""
 
 
 def headline(verdict: Verdict) -> str:
@@ -66,11 +68,11 @@ def gain(verdict: Verdict) -> str:
     return f"up to {factor(verdict.gain)}" + (f": {reason}" if reason else "")
 
 
-def gain_cell(verdict: Verdict) -> str:
+def gain_cell(verdict: Verdict, at_limit: str = "at limit") -> str:
     """The gain in a table."""
     if verdict.gain is not None and verdict.gain >= _NO_GAIN_BELOW:
         return factor(verdict.gain)
-    return "at limit" if verdict.status is Status.AT_LIMIT else "-"
+    return at_limit if verdict.status is Status.AT_LIMIT else "-"
 
 
 def verdict_cell(verdict: Verdict) -> str:
@@ -81,7 +83,7 @@ def verdict_cell(verdict: Verdict) -> str:
 def runner_up(candidate: Candidate) -> str:
     """A bottleneck that the evidence does not tell apart from the first."""
     low, high = candidate.gain_at_least, candidate.gain_at_most
-    if high < _NO_GAIN_BELOW:
+    if not _NO_GAIN_BELOW <= high < _NO_BOUND_FROM:
         return candidate.bottleneck
     if factor(low) == factor(high) or low < _NO_GAIN_BELOW:
         return f"{candidate.bottleneck} (up to {factor(high)})"
@@ -152,7 +154,9 @@ def rest(kernels: tuple[KernelDiagnosis, ...], shown: int) -> str:
     if shares:
         text += f" ({share(sum(shares))} of the time)"
     undecided = sum(kernel.verdict.status is Status.INCONCLUSIVE for kernel in left)
-    if undecided:
+    if undecided == len(left):
+        text += ", inconclusive" if undecided == 1 else ", all of them inconclusive"
+    elif undecided:
         text += f", {undecided:,} of them inconclusive"
     return text
 

@@ -29,6 +29,7 @@ WIDEST_CARD = 110
 MOST_ROWS = 30
 MOST_WARNINGS = 10
 _FULL_TABLE_FROM = 76
+_SPACIOUS_FROM = 100
 _THREE_COLUMNS_FROM = 20
 _LABEL_WIDTH = 12
 
@@ -37,7 +38,7 @@ _STATUS_STYLE = {
     Status.AT_LIMIT: "bold green",
     Status.INCONCLUSIVE: "bold yellow",
 }
-_CONFIDENCE_CELL = {Confidence.HIGH: "high", Confidence.MEDIUM: "med.", Confidence.LOW: "low"}
+_CONFIDENCE_CELL = {Confidence.HIGH: "high", Confidence.MEDIUM: "med", Confidence.LOW: "low"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,17 +122,18 @@ class _Page:
     def _table(self) -> Table:
         full = self.console.width >= _FULL_TABLE_FROM
         kernels = self.kernels[: self.rows]
-        gap = 2 if self.console.width >= 100 else 1
+        gap = 2 if self.console.width >= _SPACIOUS_FROM else 1
         table = Table(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="bold")
         table.add_column("#", justify="right", no_wrap=True)
         table.add_column("kernel", no_wrap=True)
         if full:
-            table.add_column("runs", justify="right", no_wrap=True)
+            wide = self.console.width >= _SPACIOUS_FROM
+            table.add_column("launches" if wide else "n", justify="right", no_wrap=True)
             table.add_column("time", justify="right", no_wrap=True)
         table.add_column("share", justify="right", no_wrap=True)
         table.add_column("verdict", no_wrap=True)
         if full:
-            table.add_column("conf.", no_wrap=True)
+            table.add_column("conf", no_wrap=True)
         table.add_column("gain", justify="right", no_wrap=True)
         cells = [self._cells(number, kernel, full) for number, kernel in enumerate(kernels, 1)]
         taken = sum(
@@ -156,7 +158,7 @@ class _Page:
         row.append(Text(sentences.verdict_cell(verdict), style=_STATUS_STYLE[verdict.status]))
         if full:
             row.append(Text(_CONFIDENCE_CELL[verdict.confidence]))
-        row.append(Text(sentences.gain_cell(verdict)))
+        row.append(Text(sentences.gain_cell(verdict, "limit")))
         return row
 
     def _write_card(self, position: int) -> None:
@@ -166,7 +168,9 @@ class _Page:
         title = Text(f"{position + 1} {name}", style="bold")
         self.console.print()
         self._print(Line(title, align="left", style="dim", characters=self._line()))
-        self._print(Text(middle(printable(kernel.name), 4 * self.card_width), style="dim"))
+        signature = printable(kernel.name)
+        if signature != name:
+            self._print(Text(middle(signature, 4 * self.card_width), style="dim"))
         self._print(Text(sentences.summary(kernel), style="dim"))
         self.console.print()
         answer = Text(sentences.headline(verdict), style=_STATUS_STYLE[verdict.status])

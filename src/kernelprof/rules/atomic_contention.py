@@ -15,11 +15,9 @@ NOTABLE_ATOMICS = Threshold(
 
 
 def evaluate(scene: Scene) -> Finding:
-    machine, waste = scene.machine, scene.waste
-    waits = machine.stall_share("long_scoreboard", "lg_throttle", "drain", "membar")
-    waiting = waits * waste.atomic_time_share
+    machine, waste, waiting = scene.machine, scene.waste, scene.waiting
     return Finding(
-        gain=machine.gain_by_latency(waiting),
+        gain=machine.gain_by_latency(waiting.for_atomics),
         gain_reason="the time that warps wait for atomics, were it gone",
         evidence=(
             Shown(
@@ -30,7 +28,12 @@ def evaluate(scene: Scene) -> Finding:
                 ">",
                 NOTABLE_ATOMICS.value * 100,
             ),
-            Shown("stall_lg_throttle", "warp time waiting for global memory", waits * 100.0, "%"),
+            Shown(
+                "stall_lg_throttle",
+                "warp time waiting for atomics",
+                waiting.for_atomics * 100.0,
+                "%",
+            ),
             Shown("l2_throughput", "L2 throughput", machine.l2 * 100.0, "%"),
         ),
     )
@@ -60,7 +63,7 @@ RULE = Rule(
         ),
     ),
     requires=("global_atomic_requests", "global_reduction_requests"),
-    uses=(*ATOMICS, "l2_atomic_unit", *SPEED_OF_LIGHT, *WARP_STATES),
+    uses=("instructions", *ATOMICS, *SPEED_OF_LIGHT, *WARP_STATES),
     thresholds=(NOTABLE_ATOMICS,),
     evaluate=evaluate,
 )

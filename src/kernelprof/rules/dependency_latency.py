@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernelprof.metrics.groups import CONFLICTS, SPEED_OF_LIGHT, WARP_STATES
+from kernelprof.metrics.groups import CONFLICTS, OCCUPANCY, SPEED_OF_LIGHT, WARP_STATES
 from kernelprof.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
 
 NOTABLE = Threshold(
@@ -20,7 +20,7 @@ def evaluate(scene: Scene) -> Finding:
         + machine.stall_share("short_scoreboard") * (1.0 - scene.waste.bank_conflicts)
     ).at_most(1.0)
     return Finding(
-        gain=machine.gain_by_latency(waiting, NOTABLE.value),
+        gain=scene.waiting.gain_beside_occupancy(waiting, NOTABLE.value),
         gain_reason="the time that warps wait so, were it gone, until the busiest unit is full",
         evidence=(
             Shown(

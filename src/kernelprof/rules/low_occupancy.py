@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernelprof.metrics.groups import SPEED_OF_LIGHT, WARP_STATES
+from kernelprof.metrics.groups import OCCUPANCY, SPEED_OF_LIGHT, WARP_STATES
 from kernelprof.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
 
 LOW_OCCUPANCY = Threshold(
@@ -25,14 +25,8 @@ LIMITS = {
 
 def evaluate(scene: Scene) -> Finding:
     machine, facts = scene.machine, scene.facts
-    occupancy = facts.fraction("theoretical_occupancy")
-    gain = (
-        machine.gain_by_latency(machine.latency_share)
-        .at_most((1.0 / occupancy.at_least(1 / 64)).at_least(1.0))
-        .where((occupancy <= LOW_OCCUPANCY.value) & scene.parallelism.at_least_one_wave, 1.0)
-    )
     return Finding(
-        gain=gain,
+        gain=scene.waiting.gain_by_occupancy,
         gain_reason="warps to fill every slot, until the busiest unit is full",
         evidence=(
             Shown(
@@ -97,9 +91,8 @@ RULE = Rule(
     ),
     requires=("theoretical_occupancy",),
     uses=(
-        "achieved_occupancy",
         "eligible_warps",
-        "waves_per_sm",
+        *OCCUPANCY,
         *LIMITS,
         *SPEED_OF_LIGHT,
         *WARP_STATES,

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from kernelprof.metrics.groups import ATOMICS, COALESCING, LOCAL, SPEED_OF_LIGHT, WARP_STATES
+from kernelprof.metrics.groups import (
+    ATOMICS,
+    COALESCING,
+    LOCAL,
+    OCCUPANCY,
+    SPEED_OF_LIGHT,
+    WARP_STATES,
+)
 from kernelprof.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
 
 NOTABLE = Threshold(
@@ -16,13 +23,10 @@ NOTABLE = Threshold(
 def evaluate(scene: Scene) -> Finding:
     machine = scene.machine
     waiting = (
-        machine.stall_share("long_scoreboard", "drain", "tex_throttle")
-        * (1.0 - scene.waste.excess_sectors)
-        * (1.0 - scene.waste.local_part)
-        * (1.0 - scene.waste.atomic_part)
+        machine.stall_share("long_scoreboard", "drain", "tex_throttle") * scene.waiting.plain_part
     )
     return Finding(
-        gain=machine.gain_by_latency(waiting, NOTABLE.value),
+        gain=scene.waiting.gain_beside_occupancy(waiting, NOTABLE.value),
         gain_reason="the time that warps wait so, were it gone, until the busiest unit is full",
         evidence=(
             Shown(

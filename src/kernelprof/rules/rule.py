@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kernelprof.metrics.interval import Interval
     from kernelprof.metrics.machine import Machine
     from kernelprof.metrics.parallelism import Parallelism
+    from kernelprof.metrics.waiting import Waiting
     from kernelprof.metrics.waste import Waste
 
 
@@ -60,6 +61,12 @@ class Scene:
         from kernelprof.metrics.parallelism import Parallelism
 
         return Parallelism(self.facts, self.machine)
+
+    @cached_property
+    def waiting(self) -> Waiting:
+        from kernelprof.metrics.waiting import Waiting
+
+        return Waiting(self.facts, self.machine, self.waste)
 
     @cached_property
     def waste(self) -> Waste:

@@ -25,7 +25,10 @@ def evaluate(scene: Scene) -> Finding:
     fill, facts = scene.parallelism, scene.facts
     return Finding(
         gain=largest(
-            fill.gain_by_filling_sms, fill.gain_by_more_blocks, fill.gain_by_longer_launch
+            fill.gain_by_filling_sms,
+            fill.gain_by_more_blocks,
+            fill.gain_by_full_waves,
+            fill.gain_by_longer_launch,
         ),
         gain_reason="a launch with blocks for every slot of the GPU, and long enough to matter",
         evidence=(

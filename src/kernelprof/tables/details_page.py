@@ -199,7 +199,7 @@ class _Filler:
         self._page.text = {name: tuple(cells) for name, cells in self._text.items()}
 
     def _busy_is_of_active_cycles(self) -> bool:
-        """Whether "Issue Slots Busy" counts active cycles, as it did before it counted elapsed ones.
+        """Whether "Issue Slots Busy" is of active cycles: earlier versions meant those.
 
         An SM issues at most four instructions a cycle, so the percentage is 25 times one of the
         two IPC values beside it; whichever it is nearer to says which cycles are meant.

@@ -17,8 +17,8 @@ COLUMNS: Final = (
     "Stream", "Block Size", "Grid Size", "Device", "CC",
 )  # fmt: skip
 
-_TRIPLE: Final = re.compile(r"\(?\s*(\d+)\s*[,;x]\s*(\d+)\s*[,;x]\s*(\d+)\s*\)?")
-_CAPABILITY: Final = re.compile(r"(\d+)(?:[.,](\d+))?")
+_TRIPLE: Final = re.compile(r"\(?\s*(\d{1,10})\s*[,;x]\s*(\d{1,10})\s*[,;x]\s*(\d{1,10})\s*\)?")
+_CAPABILITY: Final = re.compile(r"(\d{1,3})(?:[.,](\d{1,3}))?")
 
 
 def is_nvtx(name: str) -> bool:

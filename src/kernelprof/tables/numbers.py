@@ -20,10 +20,13 @@ if TYPE_CHECKING:
 
 MISSING_WORDS: Final = (
     "", "(!) n/a", "(!) nan", "(!)", "n/a", "N/A", "na", "NA", "no data", "(!) no data", "nan",
-    "NaN", "-nan", "-NaN", "nan(ind)", "-nan(ind)", "inf", "-inf", "Inf", "-Inf", "none", "None",
-    "null", "NULL", "-", "#N/A",
+    "NaN", "-nan", "-NaN", "nan(ind)", "-nan(ind)", "inf", "-inf", "Inf", "-Inf", "null", "NULL",
+    "-", "#N/A",
 )  # fmt: skip
-"""Cells that say that there is no value."""
+"""Cells that say that there is no number."""
+
+NO_WORDS: Final = frozenset({"", "(!) n/a", "(!)", "n/a", "N/A", "no data", "(!) no data"})
+"""Cells that say that there is no text either."""
 
 _PLAIN = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _GROUPED = r"[+-]?\d{1,3}(?:[,'’\u00a0\u202f ]\d{3})+(?:\.\d*)?(?:[eE][+-]?\d+)?"

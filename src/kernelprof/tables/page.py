@@ -29,36 +29,6 @@ def source_of(metric: str) -> Source:
     return Source.MEASURED
 
 
-@dataclass(slots=True)
-class Page:
-    """What a page holds, before it becomes a capture."""
-
-    launches: list[Launch]
-    columns: dict[str, MetricColumn] = field(default_factory=dict)
-    text: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
-    warnings: list[str] = field(default_factory=list)
-    unavailable: set[str] = field(default_factory=set)
-
-    def warn(self, sentence: str) -> None:
-        """Tell the user something, once."""
-        if sentence not in self.warnings:
-            self.warnings.append(sentence)
-
-    def note_unavailable(self, metric: str, cells: Iterable[str]) -> None:
-        """Remember a metric that was asked for and that ncu gave for no launch."""
-        if {cell.strip() for cell in cells} <= _UNAVAILABLE:
-            self.unavailable.add(metric)
-
-
-def source_of(metric: str) -> Source:
-    """Where the values of a metric come from, by its name."""
-    if metric.startswith(_LAUNCH_PREFIXES):
-        return Source.LAUNCH
-    if metric.startswith("derived_"):
-        return Source.DERIVED
-    return Source.MEASURED
-
-
 def read_frame(
     header: Header, rows: Sequence[bytes], *, text: frozenset[int] | None, decimal: str
 ) -> pd.DataFrame:

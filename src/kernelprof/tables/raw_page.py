@@ -8,9 +8,8 @@ import numpy as np
 
 from kernelprof.model.capture import Launch, MetricColumn
 from kernelprof.tables import identity
-from kernelprof.tables.numbers import MISSING_WORDS, parse_numbers
+from kernelprof.tables.numbers import NO_WORDS, parse_numbers
 from kernelprof.tables.page import Page, read_frame, source_of, table_decimal
-from kernelprof.tables.stream import Header, Table
 from kernelprof.tables.units import depends_on_unit, scale_of
 
 if TYPE_CHECKING:
@@ -19,6 +18,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from kernelprof.tables.numbers import FloatArray
+    from kernelprof.tables.stream import Header, Table
 
 _TEXT_COLUMNS: Final = frozenset(
     {
@@ -104,7 +104,7 @@ class _Builder:
             values = cells.to_numpy(dtype=np.float64, na_value=np.nan)
             self._add_numbers(name, unit, np.where(np.isinf(values), np.nan, values), at)
             return
-        words = ["" if cell is None or cell != cell else str(cell) for cell in cells.tolist()]
+        words = cells.astype(object).where(cells.notna(), "").map(str).tolist()
         values, texts = parse_numbers(words, decimal=decimal)
         if texts and not unit:
             self._add_text(name, words, at)
@@ -114,7 +114,7 @@ class _Builder:
     def _add_text(self, name: str, cells: Sequence[str], at: Any) -> None:
         column = self._text.setdefault(name, [None] * self._count)
         for position, cell in zip(at.tolist(), cells, strict=True):
-            if cell not in MISSING_WORDS:
+            if cell not in NO_WORDS:
                 column[position] = cell
 
     def _add_numbers(self, name: str, unit: str, values: FloatArray, at: Any) -> None:
@@ -134,14 +134,12 @@ class _Builder:
         column[at] = np.where(np.isnan(column[at]), scale.apply(values), column[at])
 
     def _find_unavailable(self, header: Header, rows: Sequence[bytes]) -> None:
-        if not any(b"n/a" in row or b"N/A" in row for row in rows):
-            return
         empty = [
             index
             for index, name in enumerate(header.names)
             if name in self._columns and np.isnan(self._columns[name].values).all()
         ]
-        if empty:
+        if empty and any(b"n/a" in row or b"N/A" in row for row in rows):
             frame = read_frame(header, rows, text=None, decimal=".")
             for index in empty:
                 self._page.note_unavailable(header.names[index], frame[index].tolist())

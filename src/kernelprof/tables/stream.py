@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -17,6 +18,8 @@ _DELIMITERS: Final = (",", ";", "\t", "|")
 _MOST_LINES_A_ROW: Final = 400
 """NVTX ranges put one line a range into a cell; deeper nesting than this is not a row."""
 _KEPT_NOISE: Final = 200
+_PROFILER: Final = re.compile(r"==[A-Z]+==")
+_SAMPLE: Final = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +64,7 @@ def to_utf8(data: bytes) -> bytes:
     """The same text without byte-order mark, with ``\\n`` line ends, in UTF-8."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         data = data.decode("utf-16", "replace").encode("utf-8", "replace")
-    elif len(data) >= 4 and data[1::2][:64].count(0) * 10 >= 9 * len(data[1::2][:64]):
+    elif _looks_utf16(data[:_SAMPLE]):
         data = data.decode("utf-16-le", "replace").encode("utf-8", "replace")
     data = data.removeprefix(b"\xef\xbb\xbf")
     if b"\r" in data:
@@ -69,6 +72,12 @@ def to_utf8(data: bytes) -> bytes:
         if b"\n" not in data:
             data = data.replace(b"\r", b"\n")
     return data
+
+
+def _looks_utf16(start: bytes) -> bool:
+    """Whether ASCII is written in two bytes a character, without a byte-order mark."""
+    high = start[1::2]
+    return len(high) >= 8 and high.count(0) * 10 >= 9 * len(high) and 0 not in start[::2]
 
 
 def split_cells(row: bytes, delimiter: str) -> list[str] | None:
@@ -127,7 +136,7 @@ class _Scanner:
         line = self._lines[at]
         if line.startswith(b'"') or self._has_number_first(line):
             self._found.broken += 1
-            self._found.cut = at == len(self._lines) - 1 or after >= len(self._lines)
+            self._found.cut |= after >= len(self._lines)
         else:
             self._note(line)
         return at + 1
@@ -234,7 +243,7 @@ class _Scanner:
 
     def _note(self, line: bytes) -> None:
         text = line.decode("utf-8", "replace").strip()
-        if text.startswith("=="):
+        if _PROFILER.match(text):
             self._found.profiler.append(text)
         elif text and len(self._found.noise) < _KEPT_NOISE:
             self._found.noise.append(text)

@@ -90,6 +90,9 @@ def scale_of(unit: str) -> Scale:
     if bottom is None:
         return Scale(text)
     below, below_power = bottom
+    if below == "byte":
+        # Seen for %/byte: ncu divides the number by 1000 and writes %/Kbyte, the wrong way round.
+        below_power = -below_power
     joined = "hz" if (name, below) == ("cycle", "s") else f"{name}/{below}"
     return _scale(joined, power - below_power)
 

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from kernelprof.metrics.interval import Truth
     from kernelprof.rules import Finding
 
     FloatArray = npt.NDArray[np.float64]
@@ -36,7 +37,8 @@ class Choice:
     """The outcome over all launches; ``rules`` names the rows of ``low`` and ``high``.
 
     ``winner`` is the row of the first rule, ``decided`` where no value that a missing metric could
-    have would change it, ``at_limit`` where the winner's unit is full of needed work.
+    have would change it, ``at_limit`` where the winner's unit is full of needed work,
+    ``unexplained`` where a unit that no rule follows is the busiest.
     """
 
     rules: tuple[str, ...]
@@ -45,6 +47,7 @@ class Choice:
     winner: IntArray
     decided: BoolArray
     at_limit: BoolArray
+    unexplained: BoolArray
 
     def candidates(self, row: int) -> list[int]:
         """Rules that could still be the first in this launch, the likeliest first."""
@@ -60,10 +63,11 @@ class Choice:
         return sorted(near, key=lambda r: (-self.high[r, row], r))
 
 
-def choose(findings: Mapping[str, Finding]) -> Choice:
+def choose(findings: Mapping[str, Finding], unexplained: Truth) -> Choice:
     """Compare the rules' gains launch by launch.
 
-    ``findings`` stands in the order that settles exact ties. The winner has the largest gain that is
+    ``findings`` stands in the order that settles exact ties; ``unexplained`` says where a part of
+    the machine that no rule follows may be the limit, which nothing can be decided over. The winner has the largest gain that is
     certain; it is decided where even the largest gain that each other rule could have is smaller.
     """
     low = np.vstack([finding.gain.low for finding in findings.values()])
@@ -87,4 +91,5 @@ def choose(findings: Mapping[str, Finding]) -> Choice:
     worthless = high[winner, columns] < LEAST_GAIN
     unclear = (best < LEAST_GAIN) & ~worthless
     decided = decided & ~unclear
-    return Choice(tuple(findings), low, high, winner, decided, at_limit)
+    decided = decided & ~unexplained.maybe
+    return Choice(tuple(findings), low, high, winner, decided, at_limit, unexplained.sure)

@@ -41,7 +41,7 @@ def diagnose(capture: Capture, *, preset: str | None = None) -> Diagnosis:
     scene = Scene(Facts(capture))
     rules = registry()
     findings = {slug: rule.evaluate(scene) for slug, rule in rules.items()}
-    choice = choose(findings)
+    choice = choose(findings, scene.machine.limited_by_something_else)
     durations = scene.facts.values("duration")
     kernels = [
         _entry(scene, findings, choice, group, preset)
@@ -134,18 +134,14 @@ def _inconclusive(
     candidates = choice.candidates(row)
     slugs = [choice.rules[r] for r in candidates]
     missing = missing_metrics(scene.facts, row, slugs, everything=True)
-    known = tuple(
-        item
-        for slug in slugs[:3]
-        for item in _evidence(scene, findings[slug], row)
-    )
+    known = tuple(item for slug in slugs[:3] for item in _evidence(scene, findings[slug], row))
     return Verdict(
         status=Status.INCONCLUSIVE,
         bottleneck=None,
         confidence=Confidence.LOW,
         also=_candidates(choice, candidates, row),
         evidence=tuple(dict.fromkeys(known)),
-        why=_why_open(slugs, bool(missing)),
+        why=_why_open(slugs, bool(missing), bool(choice.unexplained[row])),
         missing=missing,
         command=settling_command(scene.facts.capture, group.rows, missing, preset)
         if missing or preset
@@ -153,7 +149,13 @@ def _inconclusive(
     )
 
 
-def _why_open(slugs: list[str], missing: bool) -> str:
+def _why_open(slugs: list[str], missing: bool, unexplained: bool) -> str:
+    if unexplained:
+        return (
+            "The SM's busiest part is near its limit, and it is none that the rules follow: "
+            "look at the constant cache (idc__request_cycles_active), the unit for barriers and "
+            "indirect branches (pipe ADU), and the uniform datapath."
+        )
     if not slugs:
         return "Every counter is there, and none of them shows anything that costs notable time."
     names = ", ".join(slugs[:4]) + (f" and {len(slugs) - 4} more" if len(slugs) > 4 else "")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernelprof.capture.command import function_name, ncu_command, quote
+from kernelprof.capture.command import ncu_command, quote
+from kernelprof.capture.kernel_name import function_name
 from kernelprof.metrics.catalogue import catalogue, metrics_for, preset
 from kernelprof.metrics.groups import FALLBACKS
 from kernelprof.model.diagnosis import MissingMetric

@@ -1,0 +1,95 @@
+"""From a kernel's name in a capture to the ``ncu`` options that pick this kernel.
+
+``ncu`` matches ``--kernel-name`` against the bare function name by default, which instantiations of
+one template share. The name that it shows is another one, shortened: it leaves out namespaces that
+are not needed to tell the kernels of that report apart, and shows the template argument ``(int)16``
+as ``16``. The filter for one instantiation is therefore a regular expression for the full name that
+allows what the shown name leaves out.
+"""
+
+from __future__ import annotations
+
+import re
+
+_CAST = r"(\([^)]*\))?"
+_NAMESPACES = "([^ ,<]*::)?"
+_TOKEN = re.compile(
+    r"(?P<cast>\([A-Za-z_][A-Za-z0-9_: ]*\)(?=-?[0-9]))"
+    r"|(?P<number>-?[0-9]+)"
+    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
+    r"|(?P<sign>::|[<>,*& ])"
+)
+_BUILT_IN = frozenset(
+    ["bool", "char", "const", "double", "float", "int", "long", "short", "signed", "unsigned"]
+)
+
+
+def kernel_filter(kernel: str) -> list[str]:
+    """The options that make ``ncu`` profile the kernel of this name, and no other where it can."""
+    if kernel.startswith("_Z"):
+        return ["--kernel-name-base", "mangled", "--kernel-name", kernel]
+    name, arguments = _parts(kernel)
+    expression = _loose(arguments)
+    if not expression:
+        return ["--kernel-name", name]
+    whole = rf"regex:(^|[ :]){name}{expression}\("
+    return ["--kernel-name-base", "demangled", "--kernel-name", whole]
+
+
+def function_name(kernel: str) -> str:
+    """A kernel's name without return type, namespaces, template arguments and parameters.
+
+    ``void ns::scale<float, 4>(float *, int)`` is ``scale``.
+    """
+    return _parts(kernel)[0]
+
+
+def _parts(kernel: str) -> tuple[str, str]:
+    """The bare name, and the template arguments with their brackets."""
+    name = kernel.strip()
+    if name.endswith(")"):
+        name = name[: _opening(name)].rstrip()
+    arguments = ""
+    if name.endswith(">"):
+        start = _opening(name)
+        name, arguments = name[:start].rstrip(), name[start:]
+    # Before the last space stands the return type, before a slash an NVTX range.
+    return re.split("::|[ /]", name)[-1], arguments
+
+
+def _opening(text: str) -> int:
+    """Where the bracket stands that the last character closes; 0 where there is none."""
+    closing = text[-1]
+    opening = {")": "(", ">": "<"}[closing]
+    depth = 0
+    for position in range(len(text) - 1, -1, -1):
+        depth += (text[position] == closing) - (text[position] == opening)
+        if depth == 0:
+            return position
+    return 0
+
+
+def _loose(arguments: str) -> str | None:
+    """An expression for the full form of shown template arguments, ``None`` where that is unknown."""
+    parts: list[str] = []
+    position = 0
+    before = ""
+    while position < len(arguments):
+        token = _TOKEN.match(arguments, position)
+        if token is None:
+            return None
+        parts.append(_expression(token, after_namespace=before == "::"))
+        position, before = token.end(), token[0]
+    return "".join(parts)
+
+
+def _expression(token: re.Match[str], *, after_namespace: bool) -> str:
+    if token["cast"]:
+        return ""
+    if token["number"]:
+        return _CAST + token[0]
+    if token["name"] and token[0] not in _BUILT_IN and not after_namespace:
+        return _NAMESPACES + token[0]
+    if token[0] == "::":
+        return token[0] + _NAMESPACES
+    return token[0].replace("*", r"\*")

@@ -1,0 +1,110 @@
+"""What warps wait for in global memory, divided among its causes. Shares of a warp's time, 0 to 1."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kernelprof.metrics.facts import Facts
+    from kernelprof.metrics.interval import Interval
+    from kernelprof.metrics.machine import Machine
+    from kernelprof.metrics.waste import Waste
+
+PLAIN_ACCESS_CYCLES = 1_500.0
+"""Longest that a plain access takes, in SM cycles, while no part of the memory system is busy. A
+dependent load that misses every cache and the address translation (``walk-one-warp`` in
+``tests/captures/validation``, H200) takes under 1,000."""
+
+IDLE_MEMORY = 0.5
+"""Saturation of the busiest unit up to which plain accesses do not queue for bandwidth."""
+
+
+class Waiting:
+    """Time that warps wait for global memory, by cause."""
+
+    def __init__(self, facts: Facts, machine: Machine, waste: Waste) -> None:
+        self.facts = facts
+        self.machine = machine
+        self.waste = waste
+
+    @cached_property
+    def for_memory(self) -> Interval:
+        """Share of a warp's time that it waits for global or local memory or its queue."""
+        return self.machine.stall_share("long_scoreboard", "lg_throttle", "drain", "membar")
+
+    @cached_property
+    def atomic_part(self) -> Interval:
+        """Part of the waiting that atomics cause: at least their part of the requests.
+
+        While the memory system is idle a plain access is served within
+        :data:`PLAIN_ACCESS_CYCLES`. Waiting beyond what the plain requests can have taken is the
+        atomics' own.
+        """
+        facts = self.facts
+        by_requests = self.waste.atomic_part
+        plain = facts.metric("global_load_requests") + facts.metric("global_store_requests")
+        waited = (
+            self.for_memory * self.machine.cycles_per_instruction * facts.metric("instructions")
+        )
+        explained = (plain * PLAIN_ACCESS_CYCLES / waited.at_least(1.0)).at_most(1.0)
+        beyond = (1.0 - explained).where(by_requests > 0.0, 0.0)
+        idle = self.machine.top <= IDLE_MEMORY
+        return by_requests.at_least(beyond.where(idle, 0.0)).at_most(1.0)
+
+    @cached_property
+    def for_atomics(self) -> Interval:
+        """Share of a warp's time that it waits for atomics."""
+        return self.for_memory * self.atomic_part
+
+    @cached_property
+    def plain_part(self) -> Interval:
+        """Part of the waiting that neither atomics nor needless sectors nor local memory cause."""
+        return (
+            (1.0 - self.atomic_part)
+            * (1.0 - self.waste.excess_sectors)
+            * (1.0 - self.waste.local_part)
+        )
+
+    @cached_property
+    def occupancy(self) -> Interval:
+        """Share of the warp slots that the kernel can use, or does where its blocks are too short.
+
+        Blocks that end soon after they start leave slots empty however many would fit: over many
+        waves on evenly busy SMs the achieved occupancy then shows it.
+        """
+        facts = self.facts
+        allowed = facts.fraction("theoretical_occupancy")
+        achieved = facts.fraction("achieved_occupancy")
+        parallel = (facts.metric("waves_per_sm") >= MANY_WAVES) & (
+            facts.metric("sm_cycles_active") >= facts.metric("sm_cycles_elapsed") * EVENLY_BUSY
+        )
+        return allowed.at_most(achieved.where(parallel, 1.0)).at_most(1.0)
+
+    @cached_property
+    def gain_by_occupancy(self) -> Interval:
+        """Factor won at most if warps filled every slot: the slots, until a unit is full."""
+        slots = (1.0 / self.occupancy.at_least(1 / 64)).at_least(1.0)
+        gain = self.machine.gain_by_latency(self.machine.latency_share).at_most(slots)
+        low = (self.occupancy <= LOW_OCCUPANCY) & (self.facts.metric("waves_per_sm") >= 1.0)
+        return gain.where(low, 1.0)
+
+    def gain_beside_occupancy(self, share: Interval, notable: float) -> Interval:
+        """Factor won by less waiting of a kind once the warp slots are full.
+
+        Latency that shows because there are few warps is the occupancy's; only what full slots
+        would not hide is left for the wait itself.
+        """
+        gain = self.machine.gain_by_latency(share, notable)
+        return (gain / self.gain_by_occupancy.at_least(1.0)).at_least(1.0)
+
+
+LOW_OCCUPANCY = 0.50
+"""Occupancy up to which more warps count as a way out. ``low_occ`` and ``walk_holding<200>`` run at
+6 % and 12.5 % and gain 6x and more; kernels at 75 % gain nothing."""
+
+MANY_WAVES = 8.0
+"""Waves from which start and end of the launch do not lower the achieved occupancy notably."""
+
+EVENLY_BUSY = 0.9
+"""Share of the launch in which the average SM has work, from which the SMs count as evenly busy."""
