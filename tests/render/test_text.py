@@ -200,7 +200,7 @@ def test_ascii_where_the_encoding_has_no_more(samples) -> None:
     assert text.isascii()
     assert "1 gemm_bad 32x32 ---------" in text
     assert "median 2.13 us\n(2.09 us to 2.19 us)" in text
-    assert "3 bank_co...nt)32> 20000  2.13 us" in text
+    assert "3 bank_conflict<32> 20000  2.13 us" in text
 
 
 def test_colour_only_when_asked_for(samples) -> None:

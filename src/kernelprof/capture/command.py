@@ -51,7 +51,7 @@ def ncu_command(
         command.append("--nvtx")
     for expression in nvtx_include:
         command += ["--nvtx-include", expression]
-    command += ["--csv", "--page", "raw", "--print-units", "base", "--log-file", output]
+    command += ["--csv", "--page", "raw", "--print-units", "auto", "--log-file", output]
     return [*command, *(application or PLACEHOLDER)]
 
 

@@ -30,7 +30,7 @@ def kernel_filter(kernel: str) -> list[str]:
         return ["--kernel-name-base", "mangled", "--kernel-name", kernel]
     name, arguments = _parts(kernel)
     expression = _loose(arguments)
-    if not expression:
+    if not expression or not name.isidentifier():
         return ["--kernel-name", name]
     whole = rf"regex:(^|[ :]){name}{expression}\("
     return ["--kernel-name-base", "demangled", "--kernel-name", whole]
@@ -46,7 +46,8 @@ def function_name(kernel: str) -> str:
 
 def _parts(kernel: str) -> tuple[str, str]:
     """The bare name, and the template arguments with their brackets."""
-    name = kernel.strip()
+    # Where ncu leaves out the start of "ns::<unnamed>::", it takes the bracket with it.
+    name = re.sub(r"(?<!<)\bunnamed>", "<unnamed>", kernel.strip())
     if name.endswith(")"):
         name = name[: _opening(name)].rstrip()
     arguments = ""
@@ -70,7 +71,7 @@ def _opening(text: str) -> int:
 
 
 def _loose(arguments: str) -> str | None:
-    """An expression for the full form of shown template arguments, ``None`` where that is unknown."""
+    """An expression for the full form of shown arguments, ``None`` where it is not known."""
     parts: list[str] = []
     position = 0
     before = ""

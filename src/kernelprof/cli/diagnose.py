@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from enum import StrEnum
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -42,7 +43,9 @@ def diagnose(
     preset: Annotated[
         str | None,
         typer.Option(
-            "--preset", metavar="NAME", help="Metrics that printed ncu commands also collect."
+            "--preset",
+            metavar="NAME",
+            help="Printed ncu commands collect this preset, not just what is missing.",
         ),
     ] = None,
     output_format: Annotated[
@@ -61,6 +64,10 @@ def diagnose(
             help="Explain the first N kernels instead of those with 90 % of the time, at most 5.",
         ),
     ] = None,
+    merge: Annotated[
+        bool,
+        typer.Option("--merge", help="Take the captures as one: later ones fill what is missing."),
+    ] = False,
     no_color: Annotated[bool, typer.Option("--no-color", help="No colour.")] = False,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write into this file.")
@@ -71,8 +78,8 @@ def diagnose(
     Exit code 3: at least one kernel is inconclusive, and the ncu command that settles it is there.
     """
     pattern = _pattern(kernel)
-    captures = _captures(targets or [], program(ctx), preset)
-    diagnoses = _matching([_diagnose(target, preset) for target in captures], pattern)
+    named = _captures(targets or [], program(ctx), preset)
+    diagnoses = _matching(_diagnose(named, preset, merged=merge), pattern)
     text = _render(diagnoses, output_format, top, screen.of(output, no_color=no_color))
     if output is not None or output_format is not OutputFormat.TEXT:
         for diagnosis in diagnoses:
@@ -132,7 +139,8 @@ def _not_a_capture(
     )
 
 
-def _diagnose(target: str, preset: str | None) -> Diagnosis:
+def _diagnose(targets: Sequence[str], preset: str | None, *, merged: bool) -> list[Diagnosis]:
+    """One diagnosis a capture, or one of all of them; all are read before any is judged."""
     from kernelprof.tables import read_capture
     from kernelprof.verdict import diagnose as judge
 
@@ -140,7 +148,12 @@ def _diagnose(target: str, preset: str | None) -> Diagnosis:
         from kernelprof.metrics.catalogue import preset as known_preset
 
         known_preset(preset)
-    return judge(read_capture(target), preset=preset)
+    captures = [read_capture(target) for target in targets]
+    if merged:
+        from kernelprof.model.merge import merge
+
+        captures = [reduce(merge, captures)]
+    return [judge(capture, preset=preset) for capture in captures]
 
 
 def _pattern(kernel: str | None) -> re.Pattern[str] | None:

@@ -32,6 +32,8 @@ SM_MEMORY_SIDE = ("lsu_pipe", "adu_pipe", "constant_cache")
 
 SPEED_OF_LIGHT = (
     "sm_throughput",
+    "instruction_throughput",
+    "sm_memory_throughput",
     "memory_throughput",
     "dram_throughput",
     "l1_throughput",
@@ -83,6 +85,8 @@ CONFLICTS = (
     "shared_wavefronts_ideal",
     "shared_bank_conflicts",
     "shared_wavefronts_measured",
+    "shared_memory_static",
+    "shared_memory_dynamic",
 )
 
 L1_SHARES = (
@@ -90,6 +94,10 @@ L1_SHARES = (
     "l1_wavefronts",
     "l1_throughput",
     "l1_hit_rate",
+    "l1_throughput_active",
+    "sm_count",
+    "sm_cycles_elapsed",
+    "shared_wavefronts",
     "shared_memory_static",
     "shared_memory_dynamic",
 )
@@ -133,6 +141,8 @@ OCCUPANCY = (
     "theoretical_occupancy",
     "achieved_occupancy",
     "waves_per_sm",
+    "grid_size",
+    "sm_count",
     "sm_cycles_active",
     "sm_cycles_elapsed",
 )

@@ -116,6 +116,14 @@ class Interval:
         o = _as_interval(other, self)
         return Interval(np.maximum(self.low, o.low), np.maximum(self.high, o.high))
 
+    def low_only(self) -> Interval:
+        """The lower bound as a number."""
+        return Interval.exactly(self.low)
+
+    def within_bounds(self, other: Interval) -> Interval:
+        """Narrowed to what both say; see :meth:`within`."""
+        return self.within(other.low_only(), other.high_only())
+
     def within(self, low: Operand, high: Operand) -> Interval:
         """Narrowed by an independent fact; where the two contradict, the measured side stays."""
         lo, hi = _as_interval(low, self), _as_interval(high, self)

@@ -15,6 +15,7 @@ import numpy as np
 from kernelprof.metrics.facts import Facts
 from kernelprof.metrics.groups import FLOATING_POINT_RATES, SM_PIPES, STALLS
 from kernelprof.metrics.interval import Interval, Truth, largest
+from kernelprof.metrics.reported import Reported
 
 PRACTICAL_CEILING = {
     "issue": 0.95,
@@ -45,6 +46,10 @@ UNEXPLAINED_RATIO = 0.8
 """The parts that rules follow explain the SM's throughput where one reaches 80 % of it; in
 ``table_constant`` of ``tests/captures/validation`` the busiest of them is at 1 % of 67 %."""
 
+FP64_AT_HALF_RATE = frozenset({(8, 0), (9, 0), (10, 0)})
+"""CUDA C++ Programming Guide, table of arithmetic throughput: 64 FP64 results a cycle against 128
+issue lanes."""
+
 SCHEDULERS = 4.0
 """Warp schedulers of an SM, each issuing one instruction a cycle (compute capability 7.0 on)."""
 
@@ -66,13 +71,17 @@ class Machine:
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
+        self.reported = Reported(facts)
 
     # --- units ---------------------------------------------------------------------------------
 
     def _inside_sm(self, name: str) -> Interval:
-        """A part of the SM is at most as busy as the SM's busiest part."""
-        own = self.facts.fraction(name)
-        return own.or_else(own.at_most(self.facts.fraction("sm_throughput")))
+        """Issue slots and pipes are at most as busy as the busiest of them."""
+        facts = self.facts
+        own = facts.fraction(name)
+        busiest = facts.fraction("instruction_throughput")
+        busiest = busiest.or_else(busiest.at_most(facts.fraction("sm_throughput")))
+        return own.or_else(own.at_most(busiest))
 
     @cached_property
     def issue(self) -> Interval:
@@ -82,7 +91,55 @@ class Machine:
 
     def pipe(self, name: str) -> Interval:
         """Utilization of an arithmetic pipe, by its metric's canonical name."""
-        return self._inside_sm(name)
+        own = self._inside_sm(name)
+        own = own.or_else(own.at_most(Interval.exactly(self.reported.pipe_at_most(name))))
+        if name in ("alu_pipe", "fma_pipe"):
+            own = own.or_else(own.at_most(self._issue_beside_fp64.high_only() * 2.0))
+        if name == "tensor_pipe":
+            # Tensor and FP64 share a pipe on these chips: the sum is what the page reports.
+            both = Interval.exactly(self.reported.shared_pipe_at_most)
+            own = own.or_else(own.at_most((both - self.pipe("fp64_pipe")).high_only()))
+        if name == "fma_heavy_pipe":
+            # Half of the FMA pipe: twice as busy as the whole at most.
+            own = own.or_else(own.at_most(self.pipe("fma_pipe").high_only() * 2.0))
+        if name == "fp64_pipe":
+            own = own.or_else(own.at_least(self.reported.peak_share("fp64").low_only()))
+        if name == "xu_pipe":
+            own = own.or_else(self._special_functions_by_elimination(own))
+        return own
+
+    @cached_property
+    def _issue_beside_fp64(self) -> Interval:
+        """Issue slots that FP64 instructions leave: ALU and FMA take half a slot's worth or more.
+
+        Where FP64 runs at half the FP32 rate, its full pipe takes half of the slots.
+        """
+        half_rate = np.array(
+            [
+                launch.compute_capability in FP64_AT_HALF_RATE
+                for launch in self.facts.capture.launches
+            ]
+        )
+        taken = self.pipe("fp64_pipe").low_only() * Interval.exactly(np.where(half_rate, 0.5, 0.0))
+        return self.issue - taken
+
+    def _special_functions_by_elimination(self, own: Interval) -> Interval:
+        """XU is what is left where the SM is full, nothing else in it is, and warps queue for MIO.
+
+        Shared memory, special functions and dynamic branches share the MIO queue; the memory pipes'
+        own utilization rules out the first.
+        """
+        facts = self.facts
+        whole = facts.fraction("sm_throughput")
+        rest = largest(
+            self.issue,
+            self.l1,
+            facts.fraction("sm_memory_throughput"),
+            *(self.pipe(name) for name in ("alu_pipe", "fma_pipe", "fp64_pipe", "tensor_pipe")),
+        )
+        queue = facts.metric("stall_mio_throttle") / self.cycles_per_instruction.at_least(1e-6)
+        alone = (rest < whole * UNEXPLAINED_RATIO) & (queue > 0.3)
+        return _set_where(own, whole, alone)
 
     @cached_property
     def dram(self) -> Interval:
@@ -151,14 +208,15 @@ class Machine:
 
     @cached_property
     def sm_beside_l1(self) -> Interval:
-        """Utilization of whatever in the SM is busier than L1.
+        """Utilization of whatever in the SM is busier than L1: issue slots or a pipe.
 
-        The SM's throughput is that of its busiest part, the load/store pipe among them. That pipe is
-        never busier than L1, so where the SM is, another part of it is: issue slots or a pipe,
-        also where the capture does not show which.
+        Where the capture does not say it in so many words: the SM's throughput is that of its
+        busiest part, the load/store pipe among them, and that pipe is never busier than L1.
         """
-        whole = self.facts.fraction("sm_throughput")
-        return whole.where(whole > self.l1, 0.0)
+        facts = self.facts
+        busiest = facts.fraction("instruction_throughput")
+        whole = facts.fraction("sm_throughput")
+        return busiest.or_else(whole.where(whole > self.l1, busiest.at_most(whole)))
 
     @cached_property
     def limited_by_something_else(self) -> Truth:
@@ -168,7 +226,8 @@ class Machine:
         names them, so no rule can be right about such a launch.
         """
         whole = self.facts.fraction("sm_throughput")
-        parts = [self.issue, self.l1, *(self.pipe(name) for name in SM_PIPES)]
+        barriers = self.facts.fraction("adu_pipe").where(self.stall_share("barrier") >= 0.1, 0.0)
+        parts = [self.issue, self.l1, barriers, *(self.pipe(name) for name in SM_PIPES)]
         return (whole >= UNEXPLAINED_FROM) & (whole * UNEXPLAINED_RATIO > largest(*parts))
 
     def others(self, *excluded: str) -> Interval:
@@ -202,13 +261,22 @@ class Machine:
         duration = self.facts.metric("duration")
         return (1.0 - LAUNCH_OVERHEAD_NS / duration.at_least(1.0)).within(0.0, 1.0)
 
+    def _stall(self, name: str) -> Interval:
+        """Cycles an instruction that a warp waits for one reason."""
+        if name == "selected":
+            # The cycle in which it issues: one an instruction, by definition.
+            return self.facts.metric("stall_selected").or_else(self.facts.exact(1.0))
+        stall = self.facts.metric(f"stall_{name}")
+        most = self.cycles_per_instruction * Interval.exactly(self.reported.stall_at_most())
+        return stall.or_else(stall.at_most(most.high_only()))
+
     def stall_share(self, *names: str) -> Interval:
         """Share of a warp's time that it waits for the named reasons, 0 to 1."""
         total = self.cycles_per_instruction
         waits = self.facts.exact(0.0)
         rest = self.facts.exact(0.0)
         for name in STALLS:
-            stall = self.facts.metric(f"stall_{name}")
+            stall = self._stall(name)
             if name in names:
                 waits = waits + stall
             else:
@@ -216,7 +284,7 @@ class Machine:
         share = (waits / total.at_least(1e-6)).at_most(1.0)
         # What the other reasons do not take is the most that is left for these.
         left = (1.0 - rest / total.at_least(1e-6)).within(0.0, 1.0)
-        share = share.or_else(share.at_most(Interval(left.high, left.high)))
+        share = share.or_else(share.at_most(left.high_only()))
         return share * self.working_share
 
     @cached_property
@@ -228,9 +296,14 @@ class Machine:
         """
         busy = self.facts.exact(0.0)
         for name in NOT_HIDDEN_BY_WARPS:
-            busy = busy + self.facts.metric(f"stall_{name}")
-        share = busy / self.cycles_per_instruction.at_least(1e-6)
-        return (1.0 - share).within(0.0, 1.0) * self.working_share
+            busy = busy + self._stall(name)
+        share = (1.0 - busy / self.cycles_per_instruction.at_least(1e-6)).within(0.0, 1.0)
+        waits = self.facts.exact(0.0)
+        for name in STALLS:
+            if name not in NOT_HIDDEN_BY_WARPS:
+                waits = waits + self._stall(name)
+        seen = (waits / self.cycles_per_instruction.at_least(1e-6)).at_most(1.0)
+        return share.or_else(share.within_bounds(seen)) * self.working_share
 
     # --- instructions --------------------------------------------------------------------------
 
@@ -244,11 +317,17 @@ class Machine:
         slots = facts.metric("sm_count") * SCHEDULERS * facts.fraction("issue_slots")
         threads = facts.metric("threads_per_instruction").at_most(32.0)
         share = (rate / (slots * threads)).at_most(1.0)
+        # An FMA counts for two operations of the peak, an add or a multiply for one.
+        peak = self.reported.peak_share("fp32")
+        reported = Interval(
+            (peak / self.issue.at_least(1e-6)).at_most(1.0).low,
+            (peak * 2.0 / self.issue.at_least(1e-6)).at_most(1.0).high,
+        )
         pipes = facts.exact(0.0)
         for name in ("fma_pipe", "fp64_pipe", "xu_pipe", "tensor_pipe"):
             pipes = pipes + self.pipe(name)
         most = (pipes / self.issue.at_least(1e-6)).at_most(1.0)
-        return share.or_else(share.at_most(Interval.exactly(most.high)))
+        return share.or_else(share.at_most(most.high_only()).within_bounds(reported))
 
     # --- gains ---------------------------------------------------------------------------------
 

@@ -70,6 +70,11 @@ class Parallelism:
         return self._bounded((1.0 / filled).at_most(1.0 / (1.0 - self.machine.latency_share)))
 
     @cached_property
+    def gain_by_filling(self) -> Interval:
+        """The larger of the two: what a grid for the whole GPU would bring."""
+        return self.gain_by_filling_sms.at_least(self.gain_by_more_blocks)
+
+    @cached_property
     def gain_by_longer_launch(self) -> Interval:
         """Factor won at most if the fixed cost of the launch were spread over more work."""
         return self._bounded(1.0 / self.machine.working_share.at_least(1e-2))

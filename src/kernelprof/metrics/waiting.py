@@ -5,16 +5,23 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from kernelprof.metrics.interval import Interval, Truth
+
 if TYPE_CHECKING:
     from kernelprof.metrics.facts import Facts
-    from kernelprof.metrics.interval import Interval
     from kernelprof.metrics.machine import Machine
+    from kernelprof.metrics.parallelism import Parallelism
     from kernelprof.metrics.waste import Waste
 
 PLAIN_ACCESS_CYCLES = 1_500.0
 """Longest that a plain access takes, in SM cycles, while no part of the memory system is busy. A
 dependent load that misses every cache and the address translation (``walk-one-warp`` in
 ``tests/captures/validation``, H200) takes under 1,000."""
+
+FAST_ACCESS_CYCLES = 200.0
+"""An access that hits in L2 takes longer than this, in SM cycles (H200: about 270)."""
 
 IDLE_MEMORY = 0.5
 """Saturation of the busiest unit up to which plain accesses do not queue for bandwidth."""
@@ -23,8 +30,11 @@ IDLE_MEMORY = 0.5
 class Waiting:
     """Time that warps wait for global memory, by cause."""
 
-    def __init__(self, facts: Facts, machine: Machine, waste: Waste) -> None:
+    def __init__(
+        self, facts: Facts, machine: Machine, waste: Waste, parallelism: Parallelism
+    ) -> None:
         self.facts = facts
+        self.parallelism = parallelism
         self.machine = machine
         self.waste = waste
 
@@ -50,7 +60,25 @@ class Waiting:
         explained = (plain * PLAIN_ACCESS_CYCLES / waited.at_least(1.0)).at_most(1.0)
         beyond = (1.0 - explained).where(by_requests > 0.0, 0.0)
         idle = self.machine.top <= IDLE_MEMORY
-        return by_requests.at_least(beyond.where(idle, 0.0)).at_most(1.0)
+        part = by_requests.at_least(beyond.where(idle, 0.0)).at_most(1.0)
+        return part.or_else(part.within_bounds(self._atomic_part_by_latency(idle)))
+
+    def _atomic_part_by_latency(self, idle: Truth) -> Interval:
+        """For a details page, which has no count of atomics: by how long warps wait.
+
+        Warps that wait longer for an average instruction than a plain access can take, while the
+        memory system is idle, wait for each other at an address. Where they wait less than a fast
+        access takes there is nothing that atomics would have to explain.
+        """
+        waited = self.for_memory * self.machine.cycles_per_instruction
+        details = self.machine.reported.is_details_page
+        other = (self.waste.excess_sectors > 0.25).maybe | (self.waste.local_part > 0.25).maybe
+        contended = details & idle.sure & ~other & (waited > PLAIN_ACCESS_CYCLES).sure
+        plain = details & (waited < FAST_ACCESS_CYCLES).sure
+        busy = details & (self.machine.top > IDLE_MEMORY).sure
+        return Interval(
+            np.where(contended, 0.9, 0.0), np.where(plain | busy | (details & other), 0.05, 1.0)
+        )
 
     @cached_property
     def for_atomics(self) -> Interval:
@@ -89,14 +117,15 @@ class Waiting:
         low = (self.occupancy <= LOW_OCCUPANCY) & (self.facts.metric("waves_per_sm") >= 1.0)
         return gain.where(low, 1.0)
 
-    def gain_beside_occupancy(self, share: Interval, notable: float) -> Interval:
-        """Factor won by less waiting of a kind once the warp slots are full.
+    def gain_beside_more_warps(self, share: Interval, notable: float) -> Interval:
+        """Factor won by less waiting of a kind once more warps hide what they can.
 
-        Latency that shows because there are few warps is the occupancy's; only what full slots
-        would not hide is left for the wait itself.
+        Latency that shows because there are few warps is the grid's or the occupancy's; only what
+        full slots would not hide is left for the wait itself.
         """
         gain = self.machine.gain_by_latency(share, notable)
-        return (gain / self.gain_by_occupancy.at_least(1.0)).at_least(1.0)
+        by_warps = self.gain_by_occupancy.at_least(self.parallelism.gain_by_filling)
+        return (gain / by_warps.at_least(1.0)).at_least(1.0)
 
 
 LOW_OCCUPANCY = 0.50

@@ -6,11 +6,19 @@ Each is a share between 0 (none) and 1, as an interval a launch.
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kernelprof.metrics.facts import Facts
 from kernelprof.metrics.interval import Interval
+from kernelprof.metrics.reported import Reported
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    FloatArray = npt.NDArray[np.float64]
+    BoolArray = npt.NDArray[np.bool_]
 
 WARP_SIZE = 32.0
 SECTOR_BYTES = 32.0
@@ -30,6 +38,7 @@ class Waste:
 
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
+        self.reported = Reported(facts)
 
     @cached_property
     def excess_sectors(self) -> Interval:
@@ -38,7 +47,8 @@ class Waste:
         actual = facts.metric("global_sectors")
         share = (1.0 - facts.metric("global_sectors_ideal") / actual).within(0.0, 1.0)
         share = _zero_where(share, actual.high == 0)
-        return share.or_else(share.within(self._excess_at_least(), self._excess_at_most()))
+        most = np.minimum(self._excess_at_most(), self.reported.excess_at_most)
+        return share.or_else(share.within(self._excess_at_least(), Interval.exactly(most)))
 
     def _excess_at_least(self) -> Interval:
         """More sectors a request than the widest useful request has are excess for certain."""
@@ -48,7 +58,7 @@ class Waste:
         low = (1.0 - WIDEST_REQUEST_SECTORS * requests / sectors).low
         return Interval.exactly(np.where(np.isnan(low), 0.0, low))
 
-    def _excess_at_most(self) -> Interval:
+    def _excess_at_most(self) -> FloatArray:
         """Bytes that a sector delivered were needed, so only the others can be excess."""
         facts = self.facts
         used = []
@@ -57,7 +67,7 @@ class Waste:
             none = facts.values(f"global_{kind}_sectors") == 0
             used.append(np.where(none | (value == 0), SECTOR_BYTES, np.nan_to_num(value, nan=0.0)))
         least = np.minimum(*used)
-        return Interval.exactly(np.clip(1.0 - least / SECTOR_BYTES, 0.0, 1.0))
+        return np.clip(1.0 - least / SECTOR_BYTES, 0.0, 1.0)
 
     @cached_property
     def needed_dram_share(self) -> Interval:
@@ -101,10 +111,15 @@ class Waste:
         measured = (facts.metric("shared_bank_conflicts") / wavefronts).at_most(1.0)
         measured = _zero_where(measured, wavefronts.high == 0)
         lower = (measured - MEASURED_CONFLICT_SLACK).low
-        return share.or_else(share.within(Interval.exactly(lower), Interval.exactly(measured.high)))
+        return share.or_else(
+            share.within(
+                Interval.exactly(lower),
+                Interval.exactly(np.minimum(measured.high, self.reported.conflicts_at_most)),
+            )
+        )
 
     @cached_property
-    def no_shared_memory(self) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+    def no_shared_memory(self) -> BoolArray:
         """Launches whose kernel has no shared memory at all."""
         facts = self.facts
         nothing = (facts.values("shared_memory_static") == 0) & (
@@ -121,7 +136,14 @@ class Waste:
         part = (facts.metric("shared_wavefronts_share") / stage).at_most(1.0)
         part = _zero_where(part, stage.high == 0)
         part = _zero_where(part, self.no_shared_memory)
+        part = part.or_else(part.at_least(self._shared_by_count(stage).low_only()))
         return part.or_else(part.within(self._shared_at_least(), 1.0))
+
+    def _shared_by_count(self, stage: Interval) -> Interval:
+        """The wavefronts of shared-memory instructions over those that L1 had time for."""
+        facts = self.facts
+        cycles = facts.metric("sm_count") * facts.metric("sm_cycles_elapsed")
+        return (facts.metric("shared_wavefronts") / (stage * 0.01 * cycles)).at_most(1.0)
 
     def _shared_at_least(self) -> Interval:
         """Half, where L1 is busy although it holds little of what global memory asks it for.
@@ -149,7 +171,18 @@ class Waste:
             _ratio(local.low, local.low + facts.metric("global_sectors").high),
             _ratio(local.high, local.high + facts.metric("global_sectors").low),
         )
-        return _zero_where(part, (both.high == 0) | (local.high == 0))
+        part = _zero_where(part, (both.high == 0) | (local.high == 0))
+        return part.or_else(
+            part.within(self._local_at_least(), Interval.exactly(self.reported.local_at_most))
+        )
+
+    def _local_at_least(self) -> Interval:
+        """Where a sentence speaks of local memory: bytes that global sectors cannot have moved."""
+        facts = self.facts
+        moved = facts.metric("dram_bandwidth") * (facts.metric("duration") * 1e-9)
+        of_global = facts.metric("global_sectors") * SECTOR_BYTES
+        least = (1.0 - of_global / moved.at_least(1.0)).low
+        return Interval.exactly(np.where(self.reported.speaks_of_local, least, 0.0))
 
     @cached_property
     def atomic_part(self) -> Interval:
@@ -187,14 +220,12 @@ class Waste:
         return 1.0 - threads * (1 / WARP_SIZE)
 
 
-def _ratio(part: object, whole: object) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
     """``part / whole`` where an unbounded part over an unbounded whole is all of it."""
-    p = np.asarray(part, dtype=np.float64)
-    w = np.asarray(whole, dtype=np.float64)
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratio = p / w
-    return np.where(np.isinf(p), 1.0, np.nan_to_num(ratio, nan=0.0))
+        ratio = part / whole
+    return np.where(np.isinf(part), 1.0, np.nan_to_num(ratio, nan=0.0))
 
 
-def _zero_where(value: Interval, rows: np.ndarray[tuple[int], np.dtype[np.bool_]]) -> Interval:
+def _zero_where(value: Interval, rows: BoolArray) -> Interval:
     return Interval(np.where(rows, 0.0, value.low), np.where(rows, 0.0, value.high))

@@ -88,7 +88,8 @@ def _page(diagnosis: Diagnosis, top: int | None) -> dict[str, Any]:
         "rows": [_row(kernel, name) for kernel, name in zip(shown, names, strict=True)],
         "more_rows": sentences.rest(kernels, len(shown)),
         "cards": [
-            _card(kernel, name) for kernel, name in zip(kernels[:cards], names, strict=False)
+            _card(kernel, name, diagnosis.origin)
+            for kernel, name in zip(kernels[:cards], names, strict=False)
         ],
         "more_cards": f"{more_cards}: `--top {len(kernels)}` shows them" if more_cards else "",
     }
@@ -110,7 +111,7 @@ def _row(kernel: KernelDiagnosis, name: str) -> dict[str, Any]:
     }
 
 
-def _card(kernel: KernelDiagnosis, name: str) -> dict[str, Any]:
+def _card(kernel: KernelDiagnosis, name: str, origin: str) -> dict[str, Any]:
     verdict = kernel.verdict
     return {
         "label": name,
@@ -124,6 +125,7 @@ def _card(kernel: KernelDiagnosis, name: str) -> dict[str, Any]:
         "parts": sentences.parts(verdict),
         "command": verdict.command,
         "invitation": sentences.invitation(verdict),
+        "following": sentences.next_step(verdict.command, origin) if verdict.command else "",
     }
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING
 
 from kernelprof.model.capture import Source
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 SHARE_OF_CARDS = 0.9
 MOST_CARDS = 5
 MOST_MISSING = 12
+_EXPORTS = (".csv", ".gz", ".txt", ".ncu-rep")
 _NO_GAIN_BELOW = 1.005
 _NO_BOUND_FROM = 100.0
 """A candidate's gain from here on is what remains of an unknown, not an estimate."""
@@ -116,6 +118,18 @@ def invitation(verdict: Verdict) -> str:
     if verdict.status is Status.INCONCLUSIVE:
         return "This command collects what would decide:"
     return "This command collects what would raise the confidence:"
+
+
+def next_step(command: str, capture: str) -> str:
+    """What to do with the file that a verdict's command writes; empty where it writes none."""
+    words = command.split()
+    if "--log-file" not in words[:-1]:
+        return ""
+    written = words[words.index("--log-file") + 1]
+    read = (
+        shlex.quote(capture) if capture.endswith(_EXPORTS) and " + " not in capture else "CAPTURE"
+    )
+    return f"kernelprof diagnose {read} {written} --merge"
 
 
 def alternatives(names: Iterable[str]) -> str:

@@ -182,6 +182,10 @@ class _Page:
             self.console.print()
             self._print(Text(sentences.invitation(verdict)))
             self.console.print(Text(printable(verdict.command)), soft_wrap=True)
+            following = sentences.next_step(verdict.command, self.diagnosis.origin)
+            if following:
+                self._print(Text("Then diagnose both captures as one:"))
+                self.console.print(Text(printable(following)), soft_wrap=True)
 
     def _write_evidence(self, verdict: Verdict) -> None:
         if not verdict.evidence:

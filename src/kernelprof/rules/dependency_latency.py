@@ -20,7 +20,7 @@ def evaluate(scene: Scene) -> Finding:
         + machine.stall_share("short_scoreboard") * (1.0 - scene.waste.bank_conflicts)
     ).at_most(1.0)
     return Finding(
-        gain=scene.waiting.gain_beside_occupancy(waiting, NOTABLE.value),
+        gain=scene.waiting.gain_beside_more_warps(waiting, NOTABLE.value),
         gain_reason="the time that warps wait so, were it gone, until the busiest unit is full",
         evidence=(
             Shown(
@@ -62,11 +62,7 @@ RULE = Rule(
         "stall_wait",
         "stall_short_scoreboard",
     ),
-    uses=(
-        *SPEED_OF_LIGHT,
-        *WARP_STATES,
-        *CONFLICTS,
-    ),
+    uses=(*OCCUPANCY, *SPEED_OF_LIGHT, *WARP_STATES, *CONFLICTS),
     thresholds=(NOTABLE,),
     evaluate=evaluate,
 )

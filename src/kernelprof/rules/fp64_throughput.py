@@ -48,7 +48,7 @@ RULE = Rule(
     title="FP64 throughput",
     order=190,
     docs=Docs(
-        detects="FP64 instructions that fill their pipe.",
+        detects="FP64 instructions that fill their pipe, while memory and issue slots have room.",
         matters="Data-centre GPUs do FP64 at half the FP32 rate, others at 1/32 or 1/64: there "
         "a few double constants decide the time.",
         example="x * 0.5 instead of x * 0.5f turns a float expression into FP64.",

@@ -30,7 +30,11 @@ def evaluate(scene: Scene) -> Finding:
         & (waste.shared_part_of_l1 < 0.5)
         & (waste.needless_part_of_l1 < 0.25)
     )
-    queue = machine.stall_share("lg_throttle") * (1.0 - waste.needless_part_of_l1)
+    queue = (
+        machine.stall_share("lg_throttle")
+        * (1.0 - waste.needless_part_of_l1)
+        * (1.0 - scene.waiting.atomic_part)
+    )
     return Finding(
         gain=machine.gain_by_relief(machine.others("l1")).where(
             full, machine.gain_by_latency(queue)
@@ -82,6 +86,7 @@ RULE = Rule(
     ),
     requires=("l1_throughput", "shared_wavefronts_share", "global_sectors", "global_sectors_ideal"),
     uses=(
+        "instructions",
         *SPEED_OF_LIGHT,
         *WARP_STATES,
         *L1_SHARES,

@@ -26,7 +26,7 @@ def evaluate(scene: Scene) -> Finding:
         machine.stall_share("long_scoreboard", "drain", "tex_throttle") * scene.waiting.plain_part
     )
     return Finding(
-        gain=scene.waiting.gain_beside_occupancy(waiting, NOTABLE.value),
+        gain=scene.waiting.gain_beside_more_warps(waiting, NOTABLE.value),
         gain_reason="the time that warps wait so, were it gone, until the busiest unit is full",
         evidence=(
             Shown(
@@ -69,13 +69,7 @@ RULE = Rule(
         ),
     ),
     requires=("stall_long_scoreboard",),
-    uses=(
-        *SPEED_OF_LIGHT,
-        *WARP_STATES,
-        *COALESCING,
-        *LOCAL,
-        *ATOMICS,
-    ),
+    uses=("instructions", *OCCUPANCY, *SPEED_OF_LIGHT, *WARP_STATES, *COALESCING, *LOCAL, *ATOMICS),
     thresholds=(NOTABLE,),
     evaluate=evaluate,
 )

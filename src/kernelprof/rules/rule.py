@@ -66,7 +66,7 @@ class Scene:
     def waiting(self) -> Waiting:
         from kernelprof.metrics.waiting import Waiting
 
-        return Waiting(self.facts, self.machine, self.waste)
+        return Waiting(self.facts, self.machine, self.waste, self.parallelism)
 
     @cached_property
     def waste(self) -> Waste:

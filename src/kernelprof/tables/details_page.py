@@ -41,9 +41,7 @@ def read_details(tables: Sequence[Table]) -> Page:
     who = [name for name in rows.columns if identity.is_identity(name)]
     launch_of, first_rows = _launch_numbers(rows, ["scope", *who])
     firsts = rows.loc[first_rows, who]
-    launches = identity.launches(
-        {name: firsts[name].tolist() for name in who}, len(first_rows)
-    )
+    launches = identity.launches({name: firsts[name].tolist() for name in who}, len(first_rows))
     page = Page(launches)
     filler = _Filler(page, len(launches))
     filler.metrics(rows, launch_of)

@@ -29,6 +29,27 @@ def source_of(metric: str) -> Source:
     return Source.MEASURED
 
 
+@dataclass(slots=True)
+class Page:
+    """What a page holds, before it becomes a capture."""
+
+    launches: list[Launch]
+    columns: dict[str, MetricColumn] = field(default_factory=dict)
+    text: dict[str, tuple[str | None, ...]] = field(default_factory=dict)
+    warnings: list[str] = field(default_factory=list)
+    unavailable: set[str] = field(default_factory=set)
+
+    def warn(self, sentence: str) -> None:
+        """Tell the user something, once."""
+        if sentence not in self.warnings:
+            self.warnings.append(sentence)
+
+    def note_unavailable(self, metric: str, cells: Iterable[str]) -> None:
+        """Remember a metric that was asked for and that ncu gave for no launch."""
+        if {cell.strip() for cell in cells} <= _UNAVAILABLE:
+            self.unavailable.add(metric)
+
+
 def read_frame(
     header: Header, rows: Sequence[bytes], *, text: frozenset[int] | None, decimal: str
 ) -> pd.DataFrame:
@@ -51,11 +72,12 @@ def read_frame(
         "encoding_errors": "replace",
     }
     try:
-        return pd.read_csv(io.BytesIO(b"\n".join(rows)), **options)
+        frame: pd.DataFrame = pd.read_csv(io.BytesIO(b"\n".join(rows)), **options)
     except (ValueError, OverflowError):
         cells = [split_cells(row, header.delimiter) or [] for row in rows]
         padded = [(row + [""] * width)[:width] for row in cells]
-        return pd.DataFrame(padded, columns=list(range(width)), dtype=str)
+        frame = pd.DataFrame(padded, columns=list(range(width)), dtype=str)
+    return frame
 
 
 def table_decimal(header: Header, rows: Sequence[bytes]) -> str:

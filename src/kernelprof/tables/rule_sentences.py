@@ -55,7 +55,7 @@ _STALLS: Final = (
     ("dispatch_stall", "dispatch stall"),
     ("drain", "(?:after|exit).{0,60}outstanding memory"),
     ("imc_miss", "immediate constant cache"),
-    ("sleeping", "sleep state|all threads in the warp (?:to be|are) in the (?:blocked|yielded)"),
+    ("sleeping", "sleep state"),
     ("gmma", "gmma|warpgroup"),
     ("misc", "miscellaneous hardware reason"),
 )
@@ -66,12 +66,16 @@ _PIPE_CYCLES: Final = {
     "FMA": "sm__pipe_fma_cycles_active",
     "FP64": "sm__pipe_fp64_cycles_active",
     "Shared": "sm__pipe_shared_cycles_active",
+    "Tensor": "sm__pipe_tensor_cycles_active",
 }
 _PIPE_INSTRUCTIONS: Final = {
     "ALU": "sm__inst_executed_pipe_alu",
     "FMA": "sm__inst_executed_pipe_fma",
     "FP64": "sm__inst_executed_pipe_fp64",
     "LSU": "sm__inst_executed_pipe_lsu",
+    "Tensor (DP)": "sm__inst_executed_pipe_tensor_op_dmma",
+    "Tensor (FP)": "sm__inst_executed_pipe_tensor_op_hmma",
+    "Uniform": "sm__inst_executed_pipe_uniform",
     "XU": "sm__inst_executed_pipe_xu",
 }
 
@@ -118,9 +122,7 @@ def _excess(text: str, kind: str, all_of: str, ideal: str) -> Sentence:
     if match is None:
         return Sentence()
     excessive, total = _value(match[1]), _value(match[3])
-    return Sentence(
-        (Number(all_of, total, "sector"), Number(ideal, total - excessive, "sector"))
-    )
+    return Sentence((Number(all_of, total, "sector"), Number(ideal, total - excessive, "sector")))
 
 
 def _uncoalesced_global(text: str) -> Sentence:
@@ -191,6 +193,9 @@ def _pipes(text: str) -> Sentence:
         if pipe in _PIPE_CYCLES:
             numbers.append(Number(f"{_PIPE_CYCLES[pipe]}.{_ELAPSED}", percent, "%"))
     words = [(f"{PREFIX}highest_pipe", pipe)]
+    part = _search(r"dominated by its (.{1,40}?) sub-pipeline", text)
+    if part is not None:
+        words.append((f"{PREFIX}highest_pipe_part", part[1]))
     by_count = _search(
         rf"number of executed instructions, the highest utilized pipeline \({_N}%\) is ([^.]+)\.",
         text,
@@ -280,13 +285,23 @@ def _occupancy(text: str) -> Sentence:
 
 
 def _launch(text: str) -> Sentence:
-    match = _search(rf"execute only {_N} blocks?.*?less than the GPU's {_N} multiproc", text)
-    if match is None:
+    few = _search(rf"execute only {_N} blocks?.*?less than the GPU's {_N} multiproc", text)
+    if few is not None:
+        return Sentence(
+            (
+                Number("launch__grid_size", _value(few[1]), ""),
+                Number("launch__sm_count", _value(few[2]), "SM"),
+            )
+        )
+    tail = _search(
+        rf"partial wave of {_N} thread blocks.*?up to {_N}% of the total (?:kernel )?runtime", text
+    )
+    if tail is None:
         return Sentence()
     return Sentence(
         (
-            Number("launch__grid_size", _value(match[1]), ""),
-            Number("launch__sm_count", _value(match[2]), "SM"),
+            Number(f"{PREFIX}partial_wave_blocks", _value(tail[1]), "block"),
+            Number(f"{PREFIX}partial_wave_pct", _value(tail[2]), "%"),
         )
     )
 

@@ -122,11 +122,15 @@ class _Scanner:
             self._open_table(header)
         elif self._header is None:
             self._note(line)
-        elif self._is_whole(line):
+        elif self._is_whole(line) and not self._is_open_end(at):
             self._take(line)
         else:
             return self._step_carefully(at)
         return at + 1
+
+    def _is_open_end(self, at: int) -> bool:
+        """Whether the input ends in this line, so that it may be cut."""
+        return self._open_end and at == len(self._lines) - 1
 
     def _step_carefully(self, at: int) -> int:
         after, row = self._collect(at)
@@ -154,7 +158,7 @@ class _Scanner:
                 row += b"\n"
             row += line
             if row.count(b'"') % 2 == 0:
-                return index + 1, self._checked(row, last=index == len(self._lines) - 1)
+                return index + 1, self._checked(row, last=self._is_open_end(index))
         return end, None
 
     def _checked(self, row: bytes, *, last: bool) -> bytes | None:
@@ -165,10 +169,12 @@ class _Scanner:
         cells = split_cells(row, header.delimiter)
         if cells is None or not self._fewest <= len(cells) <= self._most:
             return None
+        if last and len(cells) not in {self._fewest, self._most}:
+            return None
         identity = cells[self._id].strip()
         if identity and not identity.isdigit():
             return None
-        if last and self._open_end and not row.endswith(b'"'):
+        if last and not row.endswith(b'"'):
             self._found.last_cell_lost = bool(cells[-1])
             row = row[: row.rfind(header.delimiter.encode()) + 1]
         return row

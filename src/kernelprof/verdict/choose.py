@@ -89,7 +89,7 @@ def choose(findings: Mapping[str, Finding], unexplained: Truth) -> Choice:
         at_limit = at_limit | (mine & full.sure)
     # A rule that promises nothing names nothing; known only where its gain is.
     worthless = high[winner, columns] < LEAST_GAIN
-    unclear = (best < LEAST_GAIN) & ~worthless
+    unclear = (best < LEAST_GAIN) & ~worthless & ~at_limit
     decided = decided & ~unclear
     decided = decided & ~unexplained.maybe
     return Choice(tuple(findings), low, high, winner, decided, at_limit, unexplained.sure)

@@ -1,0 +1,55 @@
+# Everything here works on a fresh machine with Python 3.11 or newer: `make demo`, `make test`.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+CAPTURE := tests/captures/gemm_series.full.raw.csv
+
+.PHONY: demo test lint types rules wheel clean help
+
+help:
+	@echo "make demo    diagnose a capture that ships with the project"
+	@echo "make test    run the tests"
+	@echo "make lint    ruff: rules and format"
+	@echo "make types   mypy --strict"
+	@echo "make rules   write reports/rules.md from the rules"
+	@echo "make wheel   build dist/*.whl (by way of the source archive)"
+	@echo "make clean   remove the environment and everything built"
+
+demo: $(VENV)/.runtime
+	$(BIN)/kernelprof diagnose $(CAPTURE)
+
+test: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2
+
+lint: $(VENV)/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.dev
+	$(BIN)/mypy
+
+rules: $(VENV)/.runtime
+	$(BIN)/python -m kernelprof.render.rule_pages > reports/rules.md.new
+	mv reports/rules.md.new reports/rules.md
+
+wheel: $(VENV)/.dev
+	rm -rf dist
+	$(BIN)/python -m build
+
+clean:
+	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else \
+	"kernelprof needs Python 3.11 or newer, and $(PYTHON) is older: make PYTHON=python3.12 ...")'
+	$(PYTHON) -m venv $(VENV)
+
+$(VENV)/.runtime: pyproject.toml | $(BIN)/python
+	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.dev: pyproject.toml | $(BIN)/python
+	$(PIP) --editable '.[dev]'
+	@touch $@

@@ -1,0 +1,79 @@
+"""Put a follow-up capture of the same launches beside the first one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernelprof.errors import InputError
+from kernelprof.model.capture import Capture, MetricColumn
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from kernelprof.model.capture import Launch
+
+
+def merge(first: Capture, more: Capture) -> Capture:
+    """``first`` with the metrics of ``more`` for the launches that both have.
+
+    Launches are the same where kernel, grid, block and architecture agree, in the order in which
+    they come. A value that ``first`` has stays: two runs never agree to the last digit in time.
+    Raises :class:`InputError` where ``more`` has none of the launches.
+    """
+    position = {key: row for row, key in enumerate(_keys(more))}
+    rows = np.array([position.get(key, -1) for key in _keys(first)])
+    if not (rows >= 0).any():
+        raise InputError(
+            f"{more.origin} has none of the launches of {first.origin}",
+            hint="a follow-up capture comes from the same program with the same arguments; "
+            "without --merge the captures are diagnosed one by one",
+        )
+    columns = dict(first.columns)
+    for name, column in more.columns.items():
+        values = np.where(rows >= 0, column.values[rows], np.nan)
+        columns[name] = _filled(columns.get(name), column, values)
+    return Capture(
+        launches=first.launches,
+        columns=columns,
+        text={**_text(more, rows), **first.text},
+        origin=f"{first.origin} + {more.origin}",
+        page=first.page,
+        application=first.application or more.application,
+        clock_control=first.clock_control if first.clock_control == more.clock_control else None,
+        warnings=(*first.warnings, *more.warnings),
+        unavailable=(first.unavailable | more.unavailable)
+        - {name for name, column in columns.items() if not np.isnan(column.values).all()},
+    )
+
+
+def _filled(
+    have: MetricColumn | None, more: MetricColumn, values: npt.NDArray[np.float64]
+) -> MetricColumn:
+    if have is None:
+        return MetricColumn(more.name, values, more.unit, more.original_unit, more.source)
+    merged = np.where(np.isnan(have.values), values, have.values)
+    return MetricColumn(have.name, merged, have.unit, have.original_unit, have.source)
+
+
+def _text(more: Capture, rows: npt.NDArray[np.intp]) -> dict[str, tuple[str | None, ...]]:
+    return {
+        name: tuple(cells[row] if row >= 0 else None for row in rows)
+        for name, cells in more.text.items()
+    }
+
+
+def _keys(capture: Capture) -> list[tuple[object, ...]]:
+    seen: Counter[tuple[object, ...]] = Counter()
+    keys = []
+    for launch in capture.launches:
+        same = _same(launch)
+        keys.append((*same, seen[same]))
+        seen[same] += 1
+    return keys
+
+
+def _same(launch: Launch) -> tuple[object, ...]:
+    return (launch.kernel, launch.grid, launch.block, launch.compute_capability)

@@ -1,0 +1,244 @@
+"""``kernelprof diagnose`` from files to output."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import jsonschema
+import pytest
+
+from kernelprof.capture.command import ncu_command
+from kernelprof.cli.main import main
+from kernelprof.render.json import schema
+
+
+@pytest.fixture(autouse=True)
+def _surroundings(monkeypatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+
+
+@pytest.fixture
+def full(captures) -> str:
+    return str(captures / "gemm_series.full.raw.csv")
+
+
+@pytest.fixture
+def judged(monkeypatch, samples):
+    """Replace reading and judging, so that only what the command does with the result counts."""
+
+    def judge(capture, *, preset=None):
+        assert preset is None
+        return capture
+
+    stored = {"x": samples.diagnosis(), "y": samples.diagnosis()}
+    monkeypatch.setattr("kernelprof.tables.read_capture", stored.__getitem__)
+    monkeypatch.setattr("kernelprof.verdict.diagnose", judge)
+
+
+def test_a_stored_capture_to_named_bottlenecks(full, capsys) -> None:
+    assert main(["diagnose", full, "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    jsonschema.Draft202012Validator(json.loads(schema())).validate(found)
+    verdicts = {kernel["ids"][0]: kernel["verdict"] for kernel in found["kernels"]}
+    assert len(verdicts) == 26
+    assert verdicts["0"]["bottleneck"] == "uncoalesced-global-access"
+    assert (verdicts["15"]["status"], verdicts["15"]["bottleneck"]) == (
+        "at-limit",
+        "fp32-throughput",
+    )
+
+
+def test_the_same_in_text_and_markdown(full, capsys) -> None:
+    assert main(["diagnose", full]) == 0
+    text = capsys.readouterr().out
+    assert "\n 1 gemm_bad 32x32       1 35.31 ms  29 % uncoalesced-global-access high" in text
+    assert "Held back by uncoalesced-global-access. Confidence: high.\n" in text
+    assert main(["diagnose", full, "--format", "markdown"]) == 0
+    markdown = capsys.readouterr().out
+    assert "**`gemm_bad 32x32`: Held back by uncoalesced-global-access.**" in markdown
+
+
+def test_standard_input(full, capsys, monkeypatch) -> None:
+    data = Path(full).read_bytes()
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
+    assert main(["diagnose", "-", "--top", "0"]) == 0
+    assert capsys.readouterr().out.startswith("<stdin>\n26 kernels in 26 launches")
+
+
+@pytest.mark.usefixtures("judged")
+def test_inconclusive_is_exit_code_three_with_a_command(samples, capsys) -> None:
+    assert main(["diagnose", "x", "--top", "3"]) == 3
+    assert f"\n{samples.command}\n" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("judged")
+def test_several_captures_are_one_document(capsys) -> None:
+    assert main(["diagnose", "x", "y", "--format", "json"]) == 3
+    found = json.loads(capsys.readouterr().out)
+    assert len(found["captures"]) == 2
+    assert len(found["kernels"]) == 8
+
+
+@pytest.mark.usefixtures("judged")
+def test_a_kernel_filter(capsys) -> None:
+    assert main(["diagnose", "x", "--kernel", "^gemm_.*float", "--top", "9"]) == 0
+    out = capsys.readouterr().out
+    assert "2 kernels in 2 launches" in out
+    assert "bank_conflict" not in out
+
+
+@pytest.mark.usefixtures("judged")
+def test_a_kernel_filter_that_matches_nothing_says_what_there_is(capsys) -> None:
+    assert main(["diagnose", "x", "--kernel", "softmax"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "no kernel's name matches 'softmax'" in err
+    assert "where: gemm_series.full.raw.csv" in err
+    assert "there are: gemm_bad(const float *" in err
+
+
+@pytest.mark.usefixtures("judged")
+def test_a_kernel_filter_that_is_no_expression(capsys) -> None:
+    assert main(["diagnose", "x", "--kernel", "gemm("]) == 2
+    assert "--kernel 'gemm(' is not a regular expression" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("judged")
+def test_into_a_file(tmp_path, capsys) -> None:
+    path = tmp_path / "report.txt"
+    assert main(["diagnose", "x", "-o", str(path)]) == 3
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert path.read_text(encoding="utf-8").startswith("gemm_series.full.raw.csv\n4 kernels")
+    assert err == (
+        "kernelprof: warning: gemm_series.full.raw.csv: "
+        "The last row is cut off in the middle and was left out.\n"
+    )
+
+
+@pytest.mark.usefixtures("judged")
+def test_warnings_are_on_stderr_where_a_program_reads_the_output(capsys) -> None:
+    main(["diagnose", "x", "--format", "json"])
+    assert "warning: gemm_series.full.raw.csv: The last row" in capsys.readouterr().err
+    main(["diagnose", "x"])
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "warning: The last row" in out
+
+
+def test_one_bad_capture_among_several_gives_no_output(full, tmp_path, capsys) -> None:
+    assert main(["diagnose", full, str(tmp_path / "missing.csv")]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "missing.csv" in err
+
+
+@pytest.mark.parametrize("preset", [None, "dram"])
+def test_a_program_needs_another_build_and_gets_the_command(capsys, preset) -> None:
+    option = [] if preset is None else ["--preset", preset]
+    assert main(["diagnose", *option, "--", "./app", "--size", "4 K"]) == 4
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "this build diagnoses captures; it does not run programs" in err
+    assert main(["command", "--preset", preset or "full", "--", "./app", "--size", "4 K"]) == 0
+    assert err.endswith(f"\n{capsys.readouterr().out}")
+
+
+def test_a_source_file_needs_another_build_too(capsys) -> None:
+    assert main(["diagnose", "kernels/gemm.cu"]) == 4
+    err = capsys.readouterr().err
+    assert "it does not build kernels/gemm.cu" in err
+    assert "nvcc -O3 -lineinfo -o gemm kernels/gemm.cu" in err
+    assert shlex.split(err.splitlines()[-1]) == ncu_command("full", application=["./gemm"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ([], "there is nothing to diagnose"),
+        (["x.csv", "--", "./app"], "captures and a program are given together"),
+        (["-", "-"], "standard input can be read once"),
+        (["x.csv", "--preset", "drm"], "no preset is called 'drm'"),
+    ],
+)
+def test_what_does_not_fit_together(capsys, arguments, expected) -> None:
+    assert main(["diagnose", *arguments]) == 2
+    assert expected in capsys.readouterr().err
+
+
+def test_a_preset_is_what_the_printed_command_collects(captures, capsys) -> None:
+    capture = str(captures / "pycuda_two_kernels.seven-metrics.raw.csv")
+    assert main(["diagnose", capture, "--preset", "full", "--format", "json"]) == 3
+    found = json.loads(capsys.readouterr().out)
+    assert found["captures"][0]["preset"] == "full"
+    full = ncu_command("full", compute_capability=(9, 0))
+    metrics = set(full[full.index("--metrics") + 1].split(","))
+    for kernel in found["kernels"]:
+        words = shlex.split(kernel["verdict"]["command"])
+        assert metrics <= set(words[words.index("--metrics") + 1].split(","))
+
+
+def test_a_pipe_gets_eighty_columns_and_no_colour(run_cli, full) -> None:
+    done = run_cli("diagnose", full, "--top", "1", FORCE_COLOR="1")
+    assert done.returncode == 0
+    assert "\x1b" not in done.stdout
+    assert max(map(len, done.stdout.splitlines())) == 80
+    narrow = run_cli("diagnose", full, "--top", "1", COLUMNS="60").stdout
+    assert max(map(len, narrow.splitlines())) == 60
+
+
+def test_a_pipe_that_knows_ascii_only(run_cli, full) -> None:
+    done = run_cli("diagnose", full, PYTHONIOENCODING="ascii")
+    assert done.returncode == 0
+    assert done.stdout.isascii()
+    assert "54.4 us" in done.stdout
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
+@pytest.mark.parametrize(
+    ("options", "environment", "colored"),
+    [
+        ([], {}, True),
+        (["--no-color"], {}, False),
+        ([], {"NO_COLOR": "1"}, False),
+        ([], {"TERM": "dumb"}, False),
+    ],
+)
+def test_colour_on_a_terminal(cli_environment, full, options, environment, colored: bool) -> None:
+    import pty
+
+    main_end, terminal = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-m", "kernelprof", "diagnose", full, "--top", "0", *options],
+        stdout=terminal,
+        stdin=subprocess.DEVNULL,
+        env={**cli_environment, "TERM": "xterm-256color", **environment},
+    ) as process:
+        os.close(terminal)
+        shown = b""
+        while chunk := _read(main_end):
+            shown += chunk
+    os.close(main_end)
+    assert process.returncode == 0
+    assert b"uncoalesced-global-access" in shown
+    assert (b"\x1b[" in shown) is colored
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 65536)
+    except OSError:
+        return b""
+
+
+def test_from_another_folder(run_cli, full, tmp_path) -> None:
+    done = run_cli("diagnose", full, "--top", "0", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")

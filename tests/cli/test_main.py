@@ -1,0 +1,217 @@
+"""Exit codes and messages: the contract of the command line with scripts."""
+
+from __future__ import annotations
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+import kernelprof
+from kernelprof.cli.main import INTERNAL_ERROR, INTERRUPTED, PIPE_CLOSED, main
+from kernelprof.errors import InputError
+
+posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals and pipes")
+
+
+def _raise(error: BaseException):
+    def raises(*_arguments: object, **_options: object) -> None:
+        raise error
+
+    return raises
+
+
+@pytest.fixture
+def failing(monkeypatch):
+    """Make reading a capture fail with an exception."""
+
+    def fail(error: BaseException) -> None:
+        monkeypatch.setattr("kernelprof.tables.read_capture", _raise(error))
+
+    return fail
+
+
+def test_version(capsys) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"kernelprof {kernelprof.__version__}\n"
+
+
+def test_an_error_says_what_where_and_what_next(failing, capsys) -> None:
+    failing(InputError("this is HTML", where="page.csv", hint="export it as CSV"))
+    assert main(["diagnose", "page.csv"]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err == ("kernelprof: error: this is HTML\n  where: page.csv\n  next: export it as CSV\n")
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_debug_adds_the_traceback_wherever_it_stands(failing, capsys, place: int) -> None:
+    failing(InputError("this is HTML"))
+    arguments = ["diagnose", "page.csv"]
+    arguments.insert(place, "--debug")
+    assert main(arguments) == 2
+    err = capsys.readouterr().err
+    assert err.startswith("Traceback (most recent call last):")
+    assert err.endswith("kernelprof: error: this is HTML\n")
+
+
+def test_debug_of_the_program_is_the_programs(capsys) -> None:
+    assert main(["command", "--preset", "dram", "--", "./app", "--debug"]) == 0
+    assert capsys.readouterr().out.endswith(" ./app --debug\n")
+
+
+def test_a_mistake_of_ours_is_no_verdict(failing, capsys) -> None:
+    failing(ZeroDivisionError("division by zero"))
+    assert main(["diagnose", "x.csv"]) == INTERNAL_ERROR
+    err = capsys.readouterr().err
+    assert "Traceback" not in err
+    assert err.startswith("kernelprof: error: internal error: ZeroDivisionError: division by zero")
+
+
+def test_messages_cannot_steer_the_terminal(failing, capsys) -> None:
+    failing(InputError("found \x1b[2J", where="a\nb"))
+    main(["diagnose", "x.csv"])
+    assert capsys.readouterr().err == "kernelprof: error: found \\x1b[2J\n  where: a b\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["diagnos"], "No such command 'diagnos'"),
+        (["diagnose", "--formt", "json"], "No such option: --formt"),
+        (["diagnose", "x.csv", "--format", "xml"], "'--format'"),
+        (["diagnose", "x.csv", "--top", "-1"], "'--top'"),
+        (["command", "--", "./app"], "Missing option '--preset'"),
+    ],
+)
+def test_usage_errors(capsys, arguments, expected) -> None:
+    assert main(arguments) == 2
+    err = capsys.readouterr().err
+    assert expected in err
+    assert "Usage: kernelprof" in err
+    assert "Traceback" not in err
+
+
+def test_an_interrupt_writes_nothing(failing, tmp_path, capsys) -> None:
+    failing(KeyboardInterrupt())
+    assert main(["diagnose", "x.csv", "-o", str(tmp_path / "out.txt")]) == INTERRUPTED
+    assert list(tmp_path.iterdir()) == []
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@posix
+def test_control_c_while_reading(cli_environment, tmp_path) -> None:
+    out = tmp_path / "out.json"
+    command = [sys.executable, "-m", "kernelprof", "diagnose", "-", "--format", "json"]
+    with subprocess.Popen(
+        [*command, "-o", str(out)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=cli_environment,
+    ) as process:
+        _wait_until_blocked(process.pid)
+        process.send_signal(signal.SIGINT)
+        stdout, stderr = process.communicate(timeout=60)
+    assert process.returncode == INTERRUPTED
+    assert stdout == stderr == b""
+    assert not out.exists()
+
+
+def _wait_until_blocked(pid: int) -> None:
+    """Until the process waits for its standard input, or for long enough where that is unknown."""
+    channel = Path(f"/proc/{pid}/wchan")
+    deadline = time.monotonic() + 10
+    while time.monotonic() < deadline:
+        time.sleep(0.1)
+        if channel.exists() and "pipe" in channel.read_text():
+            return
+    time.sleep(0.1)
+
+
+@posix
+@pytest.mark.parametrize("arguments", [["explain"], ["schema"], ["presets", "full"], ["--help"]])
+def test_a_closed_pipe_is_quiet_and_no_regression(cli_environment, arguments) -> None:
+    read_end, write_end = os.pipe()
+    os.close(read_end)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", "kernelprof", *arguments],
+            stdout=write_end,
+            stderr=subprocess.PIPE,
+            env=cli_environment,
+            timeout=60,
+            check=False,
+        )
+    finally:
+        os.close(write_end)
+    assert done.returncode == PIPE_CLOSED
+    assert done.stderr == b""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+@pytest.mark.parametrize("to_file", [False, True])
+def test_a_full_disk_is_said_once(cli_environment, captures, to_file: bool) -> None:
+    capture = str(captures / "gemm_series.full.raw.csv")
+    arguments = ["diagnose", capture, *(["-o", "/dev/full"] if to_file else [])]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "kernelprof", *arguments],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            env=cli_environment,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+    assert done.returncode == 4
+    assert done.stderr == (
+        "kernelprof: error: cannot write the result: No space left on device\n"
+        f"  where: {'/dev/full' if to_file else 'standard output'}\n"
+        "  next: free some space, or write elsewhere with -o FILE\n"
+    )
+
+
+def test_a_full_disk_leaves_the_old_file_alone(tmp_path, monkeypatch) -> None:
+    from kernelprof.cli.output import WriteError, write_file
+
+    path = tmp_path / "out.txt"
+    path.write_text("before")
+
+    def write_half(self: Path, text: str, **_options: object) -> None:
+        with self.open("w") as file:
+            file.write(text[:3])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", write_half)
+    with pytest.raises(WriteError, match="No space left on device"):
+        write_file("afterwards", path)
+    assert path.read_text() == "before"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_file_in_a_folder_that_is_not_there(tmp_path) -> None:
+    from kernelprof.cli.output import write_file
+
+    with pytest.raises(InputError, match="No such file or directory") as caught:
+        write_file("text", tmp_path / "no" / "out.txt")
+    assert caught.value.where == str(tmp_path / "no" / "out.txt")
+
+
+@posix
+def test_an_existing_file_keeps_its_mode_and_a_link_its_target(tmp_path) -> None:
+    from kernelprof.cli.output import write_file
+
+    target, link = tmp_path / "target.txt", tmp_path / "link.txt"
+    target.write_text("before")
+    target.chmod(0o640)
+    link.symlink_to(target)
+    write_file("after µ", link)
+    assert link.is_symlink()
+    assert target.read_text(encoding="utf-8") == "after µ"
+    assert target.stat().st_mode & 0o777 == 0o640

@@ -1,0 +1,80 @@
+"""Starting is cheap: what a command does not need is not imported."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = {"pandas", "numpy", "pycuda", "jinja2", "pyarrow", "scipy"}
+
+LOADED = "import json, sys; sys.stderr.write('\\n' + json.dumps(sorted(sys.modules)))"
+RUN = f"import sys; from kernelprof.cli.main import main; main(sys.argv[1:]); {LOADED}"
+EMPTY_APP = f"""
+import typer
+app = typer.Typer(add_completion=False)
+@app.command()
+def one() -> None: ...
+@app.command()
+def two() -> None: ...
+try:
+    app(["--help"])
+except SystemExit:
+    pass
+{LOADED}
+"""
+
+
+def _modules(environment: dict[str, str], code: str, *arguments: str) -> set[str]:
+    done = subprocess.run(
+        [sys.executable, "-c", code, *arguments],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env=environment,
+        timeout=60,
+        check=True,
+    )
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("--help",),
+        ("--version",),
+        ("diagnose", "--help"),
+        ("diagnose", "--", "./app"),
+        ("presets",),
+        ("presets", "full"),
+        ("command", "--preset", "full", "--", "./app"),
+        ("explain",),
+        ("explain", "small-grid"),
+        ("explain", "small-grid", "--format", "markdown"),
+        ("explain", "no-such-rule"),
+        ("schema",),
+    ],
+    ids=" ".join,
+)
+def test_commands_that_read_no_capture_import_nothing_heavy(cli_environment, arguments) -> None:
+    heavy = HEAVY & _modules(cli_environment, RUN, *arguments)
+    assert not heavy
+
+
+def test_importing_the_package_imports_nothing_else(cli_environment) -> None:
+    code = f"import sys; before = set(sys.modules); import kernelprof; {LOADED}"
+    assert not _modules(cli_environment, code) & (HEAVY | {"typer", "rich"})
+
+
+def test_json_needs_neither_rich_nor_jinja2(cli_environment) -> None:
+    loaded = _modules(cli_environment, f"import kernelprof.render.json; {LOADED}")
+    assert not loaded & (HEAVY | {"rich"})
+
+
+def test_help_imports_little_more_than_an_empty_app(cli_environment) -> None:
+    more = _modules(cli_environment, RUN, "--help") - _modules(cli_environment, EMPTY_APP)
+    foreign = {name for name in more if not name.startswith("kernelprof")}
+    assert len(foreign) < 20, sorted(foreign)

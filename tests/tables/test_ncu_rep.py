@@ -1,0 +1,76 @@
+"""Reports: through ncu, through NVIDIA's package, or a message that names both ways."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from kernelprof.errors import ExitCode, InputError, MissingToolError
+from kernelprof.tables import read_capture
+
+CAPTURES = Path(__file__).parents[1] / "captures"
+REPORT = b"NVR\x00" + bytes(60)
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Path:
+    path = tmp_path / "named-anything"
+    path.write_bytes(REPORT)
+    return path
+
+
+def _tool(tmp_path: Path, script: str) -> str:
+    path = tmp_path / "ncu-stand-in"
+    path.write_text(f"#!{sys.executable}\nimport sys\n{script}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_through_ncu(
+    report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, same: Any, captures: Path
+) -> None:
+    export = captures / "gemm_series.eight-metrics.raw.csv"
+    asked = ["--import", str(report), "--csv", "--page", "raw", "--print-units", "base"]
+    script = f"assert sys.argv[1:] == {asked!r}, sys.argv\nprint(open({str(export)!r}).read())"
+    monkeypatch.setenv("KERNELPROF_NCU", _tool(tmp_path, script))
+    capture = read_capture(report)
+    assert capture.origin == str(report)
+    same(capture, read_capture(export))
+
+
+def test_what_ncu_says_about_a_damaged_report(
+    report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = "print('==ERROR== Failed to load report file'); sys.exit(1)"
+    monkeypatch.setenv("KERNELPROF_NCU", _tool(tmp_path, script))
+    with pytest.raises(InputError, match="Failed to load report file"):
+        read_capture(report)
+
+
+def test_an_ncu_that_does_not_run(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KERNELPROF_NCU", str(report.parent / "absent"))
+    with pytest.raises(MissingToolError, match="cannot run"):
+        read_capture(report)
+
+
+def test_neither_ncu_nor_the_package(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KERNELPROF_NCU", raising=False)
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setitem(sys.modules, "ncu_report", None)
+    with pytest.raises(MissingToolError) as caught:
+        read_capture(report)
+    assert caught.value.exit_code is ExitCode.ENVIRONMENT
+    assert caught.value.hint is not None
+    assert "kernelprof[rep]" in caught.value.hint
+    assert "ncu --import report.ncu-rep --csv --page raw > capture.csv" in caught.value.hint
+
+
+def test_the_package_refuses(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ncu_report")
+    monkeypatch.delenv("KERNELPROF_NCU", raising=False)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(InputError, match="cannot be opened"):
+        read_capture(report)
