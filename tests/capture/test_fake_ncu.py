@@ -91,8 +91,9 @@ def test_a_report_is_written_once_and_read_again(run_ncu: RunNcu, programs: Path
     page = run_ncu(["ncu", "--import", "report.ncu-rep", "--csv", "--page", "raw"])
     assert '"sm__cycles_active.avg"' in page.stdout
     (programs / "text.ncu-rep").write_text("not a report\n", encoding="utf-8")
-    assert run_ncu(["ncu", "--import", "text.ncu-rep", "--csv", "--page", "raw"]).stdout == (
-        _recorded("import-text")[2]
+    assert (
+        run_ncu(["ncu", "--import", "text.ncu-rep", "--csv", "--page", "raw"]).stdout
+        == (_recorded("import-text")[2])
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -59,8 +60,10 @@ def test_a_stored_capture_to_named_bottlenecks(full, capsys) -> None:
 def test_the_same_in_text_and_markdown(full, capsys) -> None:
     assert main(["diagnose", full]) == 0
     text = capsys.readouterr().out
-    assert "\n 1 gemm_bad 32x32       1 35.31 ms  29 % uncoalesced-global-access high" in text
-    assert "Held back by uncoalesced-global-access. Confidence: high.\n" in text
+    assert re.search(
+        r"^ 1 gemm_bad 32x32 +1 35.31 ms +29 % uncoalesced-global-access ", text, re.MULTILINE
+    )
+    assert "Held back by uncoalesced-global-access. Confidence: " in text
     assert main(["diagnose", full, "--format", "markdown"]) == 0
     markdown = capsys.readouterr().out
     assert "**`gemm_bad 32x32`: Held back by uncoalesced-global-access.**" in markdown
@@ -150,6 +153,14 @@ def test_a_program_needs_another_build_and_gets_the_command(capsys, preset) -> N
     assert "this build diagnoses captures; it does not run programs" in err
     assert main(["command", "--preset", preset or "full", "--", "./app", "--size", "4 K"]) == 0
     assert err.endswith(f"\n{capsys.readouterr().out}")
+
+
+def test_the_command_for_a_program_keeps_the_kernel_filter(capsys) -> None:
+    assert main(["diagnose", "--preset", "dram", "--kernel", "^gemm_(a|b)", "--", "./app"]) == 4
+    words = shlex.split(capsys.readouterr().err.splitlines()[-1])
+    plain = ncu_command("dram", application=["./app"])
+    filtered = ["--kernel-name-base", "demangled", "--kernel-name", "regex:^gemm_(a|b)"]
+    assert words == [plain[0], *filtered, *plain[1:]]
 
 
 def test_a_source_file_needs_another_build_too(capsys) -> None:
@@ -242,3 +253,18 @@ def _read(descriptor: int) -> bytes:
 def test_from_another_folder(run_cli, full, tmp_path) -> None:
     done = run_cli("diagnose", full, "--top", "0", cwd=tmp_path)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_captures_of_the_same_launches_are_merged(captures, capsys) -> None:
+    thin = str(captures / "gemm_series.eight-metrics.raw.csv")
+    full = str(captures / "gemm_series.full.raw.csv")
+    assert main(["diagnose", thin, full, "--merge", "--format", "json"]) in {0, 3}
+    found = json.loads(capsys.readouterr().out)
+    assert [capture["origin"] for capture in found["captures"]] == [f"{thin} + {full}"]
+
+
+def test_captures_of_other_launches_cannot_be_merged(captures, capsys) -> None:
+    other = str(captures / "pycuda_two_kernels.seven-metrics.raw.csv")
+    full = str(captures / "gemm_series.full.raw.csv")
+    assert main(["diagnose", other, full, "--merge"]) == 2
+    assert "none of the launches" in capsys.readouterr().err

@@ -134,7 +134,6 @@ def columns(capture: Capture, options: Options) -> Capture:
 
 def _collected(capture: Capture, options: Options) -> set[str] | None:
     """The metrics that a run collects, ``None`` for all that the capture has."""
-    _refuse_unknown_sections(options)
     asked = [name for value in options.all("metrics") for name in value.split(",") if name]
     if not asked or options.all("section") or options.get("set") in _sets():
         return None
@@ -178,7 +177,8 @@ def _chip_names() -> set[str]:
         return set(names.read().split())
 
 
-def _refuse_unknown_sections(options: Options) -> None:
+def refuse_unknown_sections(options: Options) -> None:
+    """Refuse sections that the tool does not have."""
     known = _listed("list-sections")
     for section in options.all("section"):
         if section not in known:

@@ -29,7 +29,17 @@ from pathlib import Path
 from typing import TextIO
 
 from options import Options, RefusedError, behaviour, parse
-from replay import IDENTITY, Capture, MetricNotFoundError, available, columns, find, launches, read
+from replay import (
+    IDENTITY,
+    Capture,
+    MetricNotFoundError,
+    available,
+    columns,
+    find,
+    launches,
+    read,
+    refuse_unknown_sections,
+)
 
 _REPORT = b"NVR\0"
 _CLOCKS = (
@@ -63,6 +73,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _profile(options: Options) -> int:
+    refuse_unknown_sections(options)
     _refuse_what_does_not_fit(options)
     asked = options.program[0]
     found = shutil.which(asked)
@@ -80,14 +91,17 @@ def _profile(options: Options) -> int:
         collected = None if picked is None else columns(picked, options)
     except MetricNotFoundError as error:
         collected, not_found = None, error
+    if "export" not in options and ("csv" not in options or options.get("page") != "raw"):
+        raise NotImplementedError("the stand-in prints the raw page as CSV, nothing else")
     log = _log(options)
-    child = subprocess.Popen([program, *options.program[1:]])
+    child = _held_back([str(program), *options.program[1:]])
     say = _Speaker(log, child.pid)
-    if capture is not None and options.get("clock-control") == "none":
-        say(_CLOCKS)
     if capture is not None:
+        if options.get("clock-control") == "none":
+            say(_CLOCKS)
         say(f"==PROF== Connected to process {child.pid} ({program})")
-    code = child.wait()
+    child.communicate(b"go\n")
+    code = child.returncode
     if not_found is not None and picked is not None and picked.rows:
         return say.failed(str(not_found), picked.kernels()[0])
     if capture is not None and code >= 0:
@@ -95,17 +109,18 @@ def _profile(options: Options) -> int:
     if code != 0:
         say(f"==ERROR== The application returned an error code ({abs(code)}).")
     if collected is None or not collected.rows or "nvtx-include" in options:
-        say("==WARNING== No kernels were profiled.")
-        if "nvtx-include" in options:
-            say(*_NO_RANGE)
-        elif capture is not None:
-            say("Available Kernels:")
-            say(*(f"{n}. {kernel}" for n, kernel in enumerate(available(capture, options), 1)))
+        say.nothing([] if capture is None else available(capture, options), options)
     elif "export" in options:
         say(f"==PROF== Report: {_export(collected, options).resolve()}")
     else:
         _print(_of_process(collected, child.pid), log)
     return abs(code)
+
+
+def _held_back(command: list[str]) -> subprocess.Popen[bytes]:
+    """The program, waiting for a line on its standard input before it starts."""
+    wait = 'read -r _ && exec "$@" </dev/null'
+    return subprocess.Popen(["/bin/sh", "-c", wait, "sh", *command], stdin=subprocess.PIPE)
 
 
 class _Speaker:
@@ -118,6 +133,14 @@ class _Speaker:
     def __call__(self, *lines: str) -> None:
         self._log.writelines(f"{line}\n" for line in lines)
         self._log.flush()
+
+    def nothing(self, kernels: list[str], options: Options) -> None:
+        self("==WARNING== No kernels were profiled.")
+        if "nvtx-include" in options:
+            self(*_NO_RANGE)
+        elif kernels:
+            self("Available Kernels:")
+            self(*(f"{number}. {kernel}" for number, kernel in enumerate(kernels, 1)))
 
     def failed(self, metric: str, kernel: str) -> int:
         self(
@@ -149,8 +172,6 @@ def _refuse_what_does_not_fit(options: Options) -> None:
                 f"==ERROR== Unable to write to file {path.name}. Please verify this file is not"
                 " locked, and writable."
             )
-    elif "csv" not in options or options.get("page") != "raw":
-        raise NotImplementedError("the stand-in prints the raw page as CSV, nothing else")
 
 
 def _log(options: Options) -> TextIO:

@@ -15,21 +15,32 @@ from kernelprof.resources import data_folder
 
 ROOT = Path(__file__).parents[2]
 ASK = (
-    "import sys, site; site.addsitedir(sys.argv[1]);"
+    "import sys, site; sys.path.insert(0, sys.argv[1]); site.addsitedir(sys.argv[1]);"
     "from kernelprof.metrics.catalogue import catalogue, presets;"
     "from kernelprof.resources import data_folder;"
     "print(data_folder('metric_presets'), len(presets()), len(catalogue()))"
 )
 
 
-def _build(kind: str, into: Path) -> Path:
-    hook = f"from hatchling.build import build_{kind} as build; print(build({str(into)!r}))"
+def _wheel(into: Path) -> Path:
+    """The contents of the wheel, as an installer lays them out."""
+    hook = f"from hatchling.build import build_wheel as build; print(build({str(into)!r}))"
     done = subprocess.run(
         [sys.executable, "-c", hook], cwd=ROOT, capture_output=True, text=True, check=True
     )
     site = into / "site"
     with zipfile.ZipFile(into / done.stdout.split()[-1]) as wheel:
         wheel.extractall(site)
+    return site
+
+
+def _editable(into: Path) -> Path:
+    """An editable install by hatchling: a path, and a copy of the data that grows old."""
+    site = into / "site"
+    stale = site / "kernelprof" / "_data" / "metric_presets"
+    stale.mkdir(parents=True)
+    (stale / "stale.toml").write_text("this is not read", encoding="utf-8")
+    (site / "_editable_impl_kernelprof.pth").write_text(str(ROOT / "src"), encoding="utf-8")
     return site
 
 
@@ -47,7 +58,7 @@ def _ask(site: Path, cwd: Path) -> list[str]:
 
 
 def test_from_an_installed_wheel(tmp_path: Path) -> None:
-    site = _build("wheel", tmp_path)
+    site = _wheel(tmp_path)
     folder, presets, metrics = _ask(site, tmp_path)
     assert Path(folder) == site / "kernelprof" / "_data" / "metric_presets"
     assert {p.name for p in Path(folder).iterdir()} == {
@@ -58,7 +69,7 @@ def test_from_an_installed_wheel(tmp_path: Path) -> None:
 
 
 def test_from_an_editable_install(tmp_path: Path) -> None:
-    folder, presets, _ = _ask(_build("editable", tmp_path), tmp_path)
+    folder, presets, _ = _ask(_editable(tmp_path), tmp_path)
     assert Path(folder) == ROOT / "metric_presets"
     assert int(presets) == len(list((ROOT / "metric_presets").glob("*.toml")))
 

@@ -151,3 +151,10 @@ def test_spread_keeps_minimum_and_maximum(samples) -> None:
     kernel = replace(samples.kernel("f", samples.at_limit), duration_ns=Spread(2.0, 1.0, 4.0))
     written = document([Diagnosis((kernel,), "x.csv")])["kernels"][0]["duration_ns"]
     assert written == {"median": 2.0, "min": 1.0, "max": 4.0}
+
+
+def test_a_comparison_holds_as_it_is_written(samples) -> None:
+    against = Evidence("waves", "waves of blocks", 15.5, "wave", "<", 1.0)
+    verdict = replace(samples.inconclusive, evidence=(against,))
+    found = document([Diagnosis((samples.kernel("f", verdict),), "x.csv")])
+    assert found["kernels"][0]["verdict"]["evidence"][0]["op"] == ">="

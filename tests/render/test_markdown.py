@@ -144,3 +144,13 @@ def test_a_capture_without_kernels(samples) -> None:
 def test_several_captures(samples) -> None:
     one = render_markdown([samples.diagnosis()])
     assert render_markdown([samples.diagnosis(), samples.diagnosis()]) == f"{one}\n{one}"
+
+
+def test_what_to_do_with_the_file_that_the_command_writes(samples) -> None:
+    verdict = replace(samples.inconclusive, command="ncu --csv --log-file more.csv ./app")
+    text = render_markdown([Diagnosis((samples.kernel("f(int)", verdict),), "a.csv")])
+    assert text.endswith(
+        "```sh\nncu --csv --log-file more.csv ./app\n```\n\n"
+        "Then diagnose both captures as one:\n\n"
+        "```sh\nkernelprof diagnose a.csv more.csv --merge\n```\n\n</details>\n"
+    )

@@ -20,6 +20,7 @@ from kernelprof.render import names
         ("bank_conflict(float const*) [clone .part.0]", "bank_conflict"),
         ("void f<int>(int)::operator()(int) const", "f<int>(int)::operator()"),
         ("unsigned int count(int)", "count"),
+        ("void at::run<int>::operator ()<at::Add>(int)", "at::run<int>::operator ()<at::Add>"),
         ("broken>name(", "broken>name("),
         ("(int)", "(int)"),
         ("", ""),
@@ -40,6 +41,9 @@ def test_namespaces_go_before_the_name_is_cut() -> None:
     name = "at::native::vectorized_elementwise_kernel<4>"
     assert names.fit((name, ""), 32) == "vectorized_elementwise_kernel<4>"
     assert names.fit((name, ""), 60) == name
+    hidden = "at::<unnamed>::launch<at::Sum<int>>"
+    assert names.fit((hidden, ""), 24) == "launch<at::Sum<int>>"
+    assert names.fit(("std::broken<name", ""), 12) == "std::b…<name"
 
 
 def test_what_tells_launches_apart_stays() -> None:

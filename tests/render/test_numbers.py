@@ -79,3 +79,20 @@ def test_count() -> None:
     assert numbers.count(1, "launch") == "1 launch"
     assert numbers.count(20_000, "launch") == "20,000 launches"
     assert numbers.count(2, "kernel") == "2 kernels"
+
+
+@pytest.mark.parametrize(
+    ("value", "op", "expected"),
+    [
+        (15.52, "<", "15.52 >= 1 wave"),
+        (1.0, "<", "1 >= 1 wave"),
+        (0.5, "<", "0.5 < 1 wave"),
+        (0.5, ">", "0.5 <= 1 wave"),
+        (0.5, ">=", "0.5 < 1 wave"),
+        (2.0, "<=", "2 > 1 wave"),
+    ],
+)
+def test_a_fact_against_a_rule_is_not_written_as_one_for_it(
+    value: float, op: str, expected: str
+) -> None:
+    assert numbers.comparison(Evidence("waves", "waves", value, "wave", op, 1.0)) == expected

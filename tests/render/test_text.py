@@ -230,6 +230,14 @@ def test_many_missing_metrics_are_cut_short_but_the_command_has_all(samples) -> 
     assert "- and 28 more, in the command below" in text
 
 
+def test_a_verdict_that_stands_names_only_a_few_metrics_that_would_help(samples) -> None:
+    missing = tuple(MissingMetric(f"m{i}", f"metric_{i}.sum", "helps") for i in range(9))
+    verdict = replace(samples.at_limit, missing=missing, command=samples.command)
+    text = render_text([Diagnosis((samples.kernel("f(int)", verdict),), "x.csv")])
+    assert text.count(": helps") == 4
+    assert "- and 5 more, in the command below" in text
+
+
 def test_missing_metrics_of_a_verdict_would_raise_its_confidence(samples) -> None:
     verdict = replace(
         samples.uncoalesced, missing=samples.inconclusive.missing, command=samples.command
@@ -244,3 +252,16 @@ def test_lines_carry_no_trailing_blanks(samples) -> None:
     assert not [line for line in text.split("\n") if line != line.rstrip()]
     assert not [pair for pair in pairwise(text.split("\n")) if pair == ("", "")][:-1]
     assert dedent(text) == text
+
+
+def test_what_to_do_with_the_file_that_the_command_writes(samples) -> None:
+    verdict = replace(samples.inconclusive, command="ncu --csv --log-file more.csv ./app")
+    kernels = (samples.kernel("f(int)", verdict),)
+    text = render_text([Diagnosis(kernels, "my dir/a.csv")])
+    assert text.endswith(
+        "ncu --csv --log-file more.csv ./app\n"
+        "Then diagnose both captures as one:\n"
+        "kernelprof diagnose 'my dir/a.csv' more.csv --merge\n"
+    )
+    assert "diagnose CAPTURE more.csv --merge" in render_text([Diagnosis(kernels, "<stdin>")])
+    assert "diagnose CAPTURE more.csv --merge" in render_text([Diagnosis(kernels, "a.csv + b.csv")])

@@ -65,10 +65,10 @@ class Sheet:
             whole, dot, part = plain.partition(".")
             return (f"{int(whole):,}" if separate else whole) + dot + part
 
-        kept = self.names.index("Grid Size")
+        first = self.names.index("CC") + 1
         return replace(
             self,
-            rows=[[c if at == kept else write(c) for at, c in enumerate(row)] for row in self.rows],
+            rows=[[*row[:first], *map(write, row[first:])] for row in self.rows],
         )
 
     def write(self, *, delimiter: str = ",", end: str = "\n", quote: int = csv.QUOTE_ALL) -> str:

@@ -48,7 +48,7 @@ def _refused(data: bytes) -> InputError:
         (b'{"schema_version": "1", "kernels": []}', "JSON"),
         (b"name,age\nada,36\n", 'it begins with "name", "age"'),
         (b"name;age;town\nada;36;x\n", '"name", "age", "town"'),
-        (b'"Time (%)","Total Time (ns)","Instances","Avg (ns)","Name"\n"9","1","1","1","k"\n', "Systems"),
+        (b'"Time (%)","Total Time (ns)","Instances","Name"\n"9","1","1","k"\n', "Systems"),
         (b'"Type","Time(%)","Time","Calls"\n,%,ms,\n"GPU","9","1","1"\n', "nvprof"),
         (b'"Process ID","Kernel Name","Invocations","Section Name","Average"\n', "--print-summary"),
         (b'"#","Address","Source","Samples"\n"0","0x0","MOV","1"\n', "source page"),
@@ -160,3 +160,28 @@ def test_a_details_page_cut_in_the_middle() -> None:
     capture = read_bytes(data[:100_000], "cut")
     assert 1 < len(capture) < 26
     assert "the last launch may lack metrics" in capture.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "found"),
+    [
+        (
+            "filter-matches-nothing.txt",
+            "no kernel was profiled; the program launched rounds, scale",
+        ),
+        ("import-cut.txt", 'did not run (Nsight Compute said: "Failed to load report file'),
+        ("interrupted.txt", 'ran but wrote no launch (Nsight Compute said: "Failed to profile'),
+        ("no-cuda-program.txt", "no kernel was profiled"),
+        ("program-fails.txt", "The application returned an error code (7)."),
+        ("program-fails-late-report.txt", "wrote its launches to /tmp/w/late.ncu-rep, not here"),
+        ("stdout-no-csv.txt", "the text page"),
+        (
+            "unknown-set.txt",
+            'the text page of Nsight Compute, not its CSV (Nsight Compute said: "No',
+        ),
+        ("unknown-section.txt", "did not match any section"),
+        ("unknown-option.txt", "unrecognised option"),
+    ],
+)
+def test_what_ncu_said_instead(name: str, found: str) -> None:
+    assert found in _refused((CAPTURES / "ncu_behaviour" / name).read_bytes()).what

@@ -195,3 +195,29 @@ def test_busy_slots_of_active_cycles_get_their_own_name(busy: str, kind: str) ->
     for name in ("sm__inst_issued", "sm__instruction_throughput"):
         assert columns[f"{name}.avg.pct_of_peak_sustained_{kind}"].values[0] == float(busy)
     assert len(columns) == 4
+
+
+def test_a_cut_page_does_not_pretend_that_a_rule_kept_silent() -> None:
+    """The last launch may have lost sentences, whether the cut is within a row or between two."""
+    data = PAIRS[0][0].read_bytes()
+    within = data[:100_000]
+    between = within[: within.rindex(b"\n") + 1]
+    for part in (within, between):
+        capture = read_bytes(part, "cut")
+        assert capture.warnings
+        for name in ("kernelprof__sections", "kernelprof__spoken"):
+            assert capture.text[name][-1] is None
+            assert None not in capture.text[name][:-1]
+
+
+def test_a_page_with_broken_rows_says_nothing_of_silence() -> None:
+    lines = PAIRS[0][0].read_bytes().split(b"\n")
+    lines[500] = lines[500][:60]
+    capture = read_bytes(b"\n".join(lines), "broken")
+    assert set(capture.text["kernelprof__sections"]) == {None}
+
+
+def test_what_sentences_are_about(details: Capture) -> None:
+    spoken = details.text["kernelprof__spoken"][0]
+    assert spoken is not None
+    assert "memory_l2_theoretical_sectors_global" in spoken.split(";")

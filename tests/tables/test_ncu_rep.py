@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from kernelprof.errors import ExitCode, InputError, MissingToolError
 from kernelprof.tables import read_capture
 
-CAPTURES = Path(__file__).parents[1] / "captures"
 REPORT = b"NVR\x00" + bytes(60)
 
 
@@ -72,5 +72,38 @@ def test_the_package_refuses(report: Path, monkeypatch: pytest.MonkeyPatch) -> N
     pytest.importorskip("ncu_report")
     monkeypatch.delenv("KERNELPROF_NCU", raising=False)
     monkeypatch.setenv("PATH", "")
-    with pytest.raises(InputError, match="cannot be opened"):
+    with pytest.raises(InputError, match="holds no launch, or is damaged"):
         read_capture(report)
+
+
+@pytest.mark.parametrize("name", ["fixture_basic", "fixture_sections"])
+def test_the_package_reads_what_ncu_exports(
+    name: str, captures: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("ncu_report")
+    monkeypatch.delenv("KERNELPROF_NCU", raising=False)
+    monkeypatch.setenv("PATH", "")
+    report = read_capture(captures / f"{name}.ncu-rep")
+    export = read_capture(captures / f"{name}.base-units.raw.csv")
+    assert [(one.id, one.kernel, one.grid, one.block) for one in report.launches] == [
+        (one.id, one.kernel, one.grid, one.block) for one in export.launches
+    ]
+    for ours, theirs in zip(report.launches, export.launches, strict=True):
+        assert (ours.context, ours.stream, ours.device) == ("1", theirs.stream, "0")
+        assert ours.compute_capability == (9, 0)
+    assert set(report.columns) == set(export.columns)
+    assert report.text == export.text
+    for metric, column in report.columns.items():
+        values = export.columns[metric].values
+        np.testing.assert_allclose(column.values, values, rtol=1e-9, atol=0.0051, err_msg=metric)
+        assert column.source is export.columns[metric].source
+
+
+def test_a_cut_report(captures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ncu_report")
+    monkeypatch.delenv("KERNELPROF_NCU", raising=False)
+    monkeypatch.setenv("PATH", "")
+    path = tmp_path / "cut.ncu-rep"
+    path.write_bytes((captures / "fixture_basic.ncu-rep").read_bytes()[:5000])
+    with pytest.raises(InputError):
+        read_capture(path)

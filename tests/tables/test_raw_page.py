@@ -273,3 +273,36 @@ def test_a_cut_gzip_file_gives_what_it_holds() -> None:
     capture = read_bytes(packed[: len(packed) // 2], "cut.csv.gz")
     assert 0 < len(capture) < 26
     assert "cut off" in capture.warnings[0]
+
+
+def test_metrics_that_this_gpu_does_not_have(eight_bytes: bytes) -> None:
+    line = b"==WARNING== Unable to access the following 2 metrics: ctc__a.sum, ctc__b.sum.per_second.\n"
+    capture = read_bytes(line + eight_bytes, "noted")
+    assert capture.unavailable == {"ctc__a.sum", "ctc__b.sum.per_second"}
+    assert capture.warnings == ()
+
+
+def test_two_processes_in_one_stream() -> None:
+    capture = read_capture(CAPTURES / "ncu_behaviour" / "stdout-two-processes.raw.txt")
+    processes = [launch.process_id for launch in capture.launches]
+    assert processes == ["8466"] * 3 + ["8504"] * 6
+    assert capture.application == "/tmp/w/fixture"
+
+
+def test_a_kernel_that_failed_has_no_grid_and_no_values() -> None:
+    capture = read_capture(CAPTURES / "ncu_behaviour" / "kernel-faults.txt")
+    (launch,) = capture.launches
+    assert (launch.grid, launch.block) == (None, None)
+    assert np.isnan(capture.columns[DURATION].values).all()
+    assert "Nsight Compute said: LaunchFailed" in capture.warnings
+
+
+def test_a_count_may_have_a_unit_in_one_version_only() -> None:
+    """``idc__requests.sum`` has one in some exports and none in others; another kind is refused."""
+    table = '"ID","Kernel Name","a__n.sum","b__n.sum"\n"","","{}","{}"\n"0","k","{}","1"\n'
+    text = table.format("", "inst", 5) + table.format("request", "byte", 7)
+    capture = read_bytes(text.encode(), "versions")
+    column = capture.columns["a__n.sum"]
+    assert (column.unit, column.values.tolist()) == ("request", [5, 7])
+    assert np.isnan(capture.columns["b__n.sum"].values).tolist() == [False, True]
+    assert "b__n.sum is in inst in one table and in byte in another" in capture.warnings[0]

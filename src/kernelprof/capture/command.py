@@ -32,17 +32,18 @@ def ncu_command(
 ) -> list[str]:
     """The command that collects ``metrics`` (a preset's name, or metrics) into ``output``.
 
-    ``kernel`` is a name as a capture shows it. Launches are counted (and skipped) for each launch
-    configuration of it by itself, since one kernel with two grids is two entries of a diagnosis.
+    ``kernel`` is a name as a capture shows it. With it and without ``launch_skip``, launches are
+    counted for each launch configuration by itself: one kernel with two grids is two entries of a
+    diagnosis, and the launches of the first are not to use up the count of the second.
     Options that are ``None`` are left to ``ncu``'s own default.
     """
     command = ["ncu", *collection(metrics, compute_capability)]
     if kernel is not None:
         command += kernel_filter(kernel)
-    if launch_skip is not None or launch_count is not None:
-        command += ["--filter-mode", "per-launch-config"]
     if launch_skip is not None:
         command += ["--launch-skip", str(launch_skip)]
+    elif kernel is not None and launch_count is not None:
+        command += ["--filter-mode", "per-launch-config"]
     if launch_count is not None:
         command += ["--launch-count", str(launch_count)]
     if clock_control is not None:

@@ -16,7 +16,7 @@ _NAMESPACES = "([^ ,<]*::)?"
 _TOKEN = re.compile(
     r"(?P<cast>\([A-Za-z_][A-Za-z0-9_: ]*\)(?=-?[0-9]))"
     r"|(?P<number>-?[0-9]+)"
-    r"|(?P<name>[A-Za-z_][A-Za-z0-9_]*)"
+    r"|(?P<name><unnamed>|[A-Za-z_][A-Za-z0-9_]*)"
     r"|(?P<sign>::|[<>,*& ])"
 )
 _BUILT_IN = frozenset(

@@ -78,7 +78,7 @@ def diagnose(
     Exit code 3: at least one kernel is inconclusive, and the ncu command that settles it is there.
     """
     pattern = _pattern(kernel)
-    named = _captures(targets or [], program(ctx), preset)
+    named = _captures(targets or [], program(ctx), preset, kernel)
     diagnoses = _matching(_diagnose(named, preset, merged=merge), pattern)
     text = _render(diagnoses, output_format, top, screen.of(output, no_color=no_color))
     if output is not None or output_format is not OutputFormat.TEXT:
@@ -94,7 +94,10 @@ def diagnose(
 
 
 def _captures(
-    targets: Sequence[str], application: Sequence[str] | None, preset: str | None
+    targets: Sequence[str],
+    application: Sequence[str] | None,
+    preset: str | None,
+    kernel: str | None,
 ) -> Sequence[str]:
     """The targets, if all are captures that this build can diagnose."""
     if targets and application is not None:
@@ -104,7 +107,7 @@ def _captures(
         )
     if application is not None:
         raise _not_a_capture(
-            "this build diagnoses captures; it does not run programs", application, preset
+            "this build diagnoses captures; it does not run programs", application, preset, kernel
         )
     if not targets:
         raise UsageError(
@@ -119,6 +122,7 @@ def _captures(
                 f"this build diagnoses captures; it does not build {target}",
                 (f"./{name}",),
                 preset,
+                kernel,
                 before=f"build {name} from it (nvcc -O3 -lineinfo -o {name} {target}), then ",
             )
     if targets.count("-") > 1:
@@ -127,15 +131,23 @@ def _captures(
 
 
 def _not_a_capture(
-    what: str, application: Sequence[str], preset: str | None, *, before: str = ""
+    what: str,
+    application: Sequence[str],
+    preset: str | None,
+    kernel: str | None,
+    *,
+    before: str = "",
 ) -> MissingToolError:
     from kernelprof.capture.command import ncu_command, quote
 
-    command = quote(ncu_command(preset or "full", application=list(application) or None))
+    command = ncu_command(preset or "full", application=list(application) or None)
+    if kernel is not None:
+        # Like --kernel, and unlike ncu's default, this looks at the whole demangled name.
+        command[1:1] = ["--kernel-name-base", "demangled", "--kernel-name", f"regex:{kernel}"]
     return MissingToolError(
         what,
         hint=f"on a machine with a GPU {before}make capture.csv with the command below, and then "
-        f"diagnose that: kernelprof diagnose capture.csv\n{command}",
+        f"diagnose that: kernelprof diagnose capture.csv\n{quote(command)}",
     )
 
 

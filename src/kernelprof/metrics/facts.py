@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelprof.metrics.catalogue import Metric, catalogue
-from kernelprof.metrics.groups import SM_PIPES
 from kernelprof.metrics.interval import Interval
 from kernelprof.metrics.invariants import BOUNDS, IMPLICATIONS, upper_bound
 from kernelprof.model.capture import Capture, Source
@@ -51,6 +50,9 @@ class Facts:
         self._catalogue = catalogue()
         self._columns: dict[str, _Column] = {}
         self._cleared: dict[str, BoolArray] = {}
+        self.substituted = np.zeros(self.count, dtype=np.bool_)
+        """Launches in which a metric was read under another name than its first. The names mean the
+        same quantity, but their counters differ in the last digits."""
         self._check_implications()
 
     def metric(self, name: str) -> Interval:
@@ -107,20 +109,14 @@ class Facts:
         return np.full(self.count, np.nan) if column is None else column.values
 
     def _absent_by_design(self, name: str) -> BoolArray:
-        """Launches on chips that have no such unit or warp state: there it is truly zero.
-
-        Any other metric that a chip does not offer is merely unknown there.
-        """
+        """Launches on chips that have no such unit or warp state: there it is truly zero."""
         metric = self._catalogue[name]
-        if name not in SM_PIPES and not name.startswith("stall_"):
-            return np.zeros(self.count, dtype=np.bool_)
+        zero_on = {
+            capability: metric.is_zero_on(capability)
+            for capability in {each.compute_capability for each in self.capture.launches}
+        }
         return np.array(
-            [
-                launch.compute_capability is not None
-                and not metric.ncu_names(launch.compute_capability)
-                for launch in self.capture.launches
-            ],
-            dtype=np.bool_,
+            [zero_on[each.compute_capability] for each in self.capture.launches], dtype=np.bool_
         )
 
     def _column(self, name: str) -> _Column:
@@ -137,6 +133,8 @@ class Facts:
             if column is None:
                 continue
             fill = np.isnan(values) & ~np.isnan(column.values)
+            if ncu_name != metric.ncu[0]:
+                self.substituted |= fill
             values = np.where(fill, column.values, values)
             if column.source is Source.REPORTED:
                 reported = reported | fill

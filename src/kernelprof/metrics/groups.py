@@ -68,6 +68,8 @@ COALESCING = (
     "global_store_requests",
     "global_load_bytes_per_sector",
     "global_store_bytes_per_sector",
+    "global_atomic_requests",
+    "global_reduction_requests",
 )
 
 TRAFFIC = (
@@ -85,6 +87,16 @@ CONFLICTS = (
     "shared_wavefronts_ideal",
     "shared_bank_conflicts",
     "shared_wavefronts_measured",
+    "shared_memory_static",
+    "shared_memory_dynamic",
+)
+
+SHARED_ATOMICS = (
+    "shared_atomic_wavefronts_share",
+    "shared_wavefronts_share",
+    "shared_load_wavefronts",
+    "shared_store_wavefronts",
+    "shared_wavefronts",
     "shared_memory_static",
     "shared_memory_dynamic",
 )
@@ -162,6 +174,8 @@ FALLBACKS = frozenset(
         "shared_wavefronts_measured",
         "local_load_sectors",
         "local_store_sectors",
+        "shared_load_wavefronts",
+        "shared_store_wavefronts",
         "dram_bandwidth",
         "sm_cycles_active_max",
         "stall_misc",

@@ -46,6 +46,11 @@ UNEXPLAINED_RATIO = 0.8
 """The parts that rules follow explain the SM's throughput where one reaches 80 % of it; in
 ``table_constant`` of ``tests/captures/validation`` the busiest of them is at 1 % of 67 %."""
 
+PIPES_A_SLOT = {"alu_pipe": 2.0, "fma_pipe": 2.0, "xu_pipe": 8.0}
+"""Utilization of a pipe for each share of the issue slots it gets, at most: 64 lanes of ALU and at
+least 64 of FMA, and 16 of XU, against 128 threads that an SM issues a cycle (CUDA C++ Programming
+Guide, table of arithmetic throughput)."""
+
 FP64_AT_HALF_RATE = frozenset({(8, 0), (9, 0), (10, 0)})
 """CUDA C++ Programming Guide, table of arithmetic throughput: 64 FP64 results a cycle against 128
 issue lanes."""
@@ -93,8 +98,9 @@ class Machine:
         """Utilization of an arithmetic pipe, by its metric's canonical name."""
         own = self._inside_sm(name)
         own = own.or_else(own.at_most(Interval.exactly(self.reported.pipe_at_most(name))))
-        if name in ("alu_pipe", "fma_pipe"):
-            own = own.or_else(own.at_most(self._issue_beside_fp64.high_only() * 2.0))
+        if name in PIPES_A_SLOT:
+            slots = self._issue_beside_fp64.high_only() * PIPES_A_SLOT[name]
+            own = own.or_else(own.at_most(slots))
         if name == "tensor_pipe":
             # Tensor and FP64 share a pipe on these chips: the sum is what the page reports.
             both = Interval.exactly(self.reported.shared_pipe_at_most)
@@ -104,13 +110,13 @@ class Machine:
             own = own.or_else(own.at_most(self.pipe("fma_pipe").high_only() * 2.0))
         if name == "fp64_pipe":
             own = own.or_else(own.at_least(self.reported.peak_share("fp64").low_only()))
-        if name == "xu_pipe":
+        if name == "xu_pipe" and self.reported.speaks:
             own = own.or_else(self._special_functions_by_elimination(own))
         return own
 
     @cached_property
     def _issue_beside_fp64(self) -> Interval:
-        """Issue slots that FP64 instructions leave: ALU and FMA take half a slot's worth or more.
+        """Issue slots that FP64 instructions leave to other pipes.
 
         Where FP64 runs at half the FP32 rate, its full pipe takes half of the slots.
         """
@@ -226,7 +232,8 @@ class Machine:
         names them, so no rule can be right about such a launch.
         """
         whole = self.facts.fraction("sm_throughput")
-        barriers = self.facts.fraction("adu_pipe").where(self.stall_share("barrier") >= 0.1, 0.0)
+        at_barriers = self.stall_share("barrier") >= 0.1
+        barriers = self.facts.fraction("adu_pipe").where(at_barriers, 0.0)
         parts = [self.issue, self.l1, barriers, *(self.pipe(name) for name in SM_PIPES)]
         return (whole >= UNEXPLAINED_FROM) & (whole * UNEXPLAINED_RATIO > largest(*parts))
 
@@ -267,7 +274,7 @@ class Machine:
             # The cycle in which it issues: one an instruction, by definition.
             return self.facts.metric("stall_selected").or_else(self.facts.exact(1.0))
         stall = self.facts.metric(f"stall_{name}")
-        most = self.cycles_per_instruction * Interval.exactly(self.reported.stall_at_most())
+        most = self.cycles_per_instruction * Interval.exactly(self.reported.stall_at_most(name))
         return stall.or_else(stall.at_most(most.high_only()))
 
     def stall_share(self, *names: str) -> Interval:

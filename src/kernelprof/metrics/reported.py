@@ -45,6 +45,12 @@ JUDGED_PIPES = frozenset({"alu_pipe", "fma_pipe", "fp64_pipe", "tensor_pipe"})
 ROUNDING = 0.006
 """The rules print whole percents of the FP32 and FP64 peak, and tenths for pipes."""
 
+LOCAL_PATTERN = tuple(
+    f"smsp__sass_average_data_bytes_per_sector_mem_local_op_{op}.ratio" for op in ("ld", "st")
+)
+
+_NOTHING = frozenset({""})
+
 
 class Reported:
     """Bounds from the shipped rules; open where the capture is no details page."""
@@ -53,7 +59,14 @@ class Reported:
         self.facts = facts
         capture = facts.capture
         sections = capture.text.get("kernelprof__sections", ())
+        spoken = capture.text.get("kernelprof__spoken", (None,) * len(sections))
         self._seen = [frozenset((cell or "").split(";")) for cell in sections]
+        self._spoken = [frozenset((cell or "").split(";")) for cell in spoken]
+
+    @property
+    def speaks(self) -> bool:
+        """Whether there is anything to learn from the shipped rules at all."""
+        return bool(self._seen)
 
     def _ran(self, *names: str) -> BoolArray:
         """Launches whose details page shows all these sections or rules."""
@@ -61,34 +74,44 @@ class Reported:
             return np.zeros(self.facts.count, dtype=np.bool_)
         return np.array([seen.issuperset(names) for seen in self._seen], dtype=np.bool_)
 
+    def _silent(self, *metrics: str) -> BoolArray:
+        """Launches of whose sentences none is about these metrics, though there are sentences."""
+        if not self._seen:
+            return np.zeros(self.facts.count, dtype=np.bool_)
+        return np.array(
+            [
+                spoken != _NOTHING and not spoken.intersection(metrics)
+                for spoken in self._spoken
+            ],
+            dtype=np.bool_,
+        )
+
     @cached_property
     def excess_at_most(self) -> FloatArray:
-        return np.where(self._ran("SourceCounters"), SILENT_SHARE, 1.0)
+        silent = self._silent("memory_l2_theoretical_sectors_global")
+        return np.where(self._ran("SourceCounters") & silent, SILENT_SHARE, 1.0)
 
     @cached_property
     def conflicts_at_most(self) -> FloatArray:
-        return self.excess_at_most
+        silent = self._silent("memory_l1_wavefronts_shared")
+        return np.where(self._ran("SourceCounters") & silent, SILENT_SHARE, 1.0)
 
     @cached_property
     def speaks_of_local(self) -> BoolArray:
-        spoken = [
-            ~np.isnan(
-                self.facts.raw(f"smsp__sass_average_data_bytes_per_sector_mem_local_op_{op}.ratio")
-            )
-            for op in ("ld", "st")
-        ]
-        return spoken[0] | spoken[1]
+        return self._ran("MemoryWorkloadAnalysis") & ~self._silent(*LOCAL_PATTERN)
 
     @cached_property
     def local_at_most(self) -> FloatArray:
-        silent = self._ran("MemoryWorkloadAnalysis", "SourceCounters") & ~self.speaks_of_local
+        ran = self._ran("MemoryWorkloadAnalysis", "SourceCounters")
         spills = self.facts.raw("derived__local_spilling_requests")
-        return np.where(silent & (spills == 0), SILENT_SHARE, 1.0)
+        silent = self._silent(*LOCAL_PATTERN)
+        return np.where(ran & silent & (spills == 0), SILENT_SHARE, 1.0)
 
-    def stall_at_most(self) -> FloatArray:
+    def stall_at_most(self, name: str) -> FloatArray:
         """Largest share of a warp's time that a stall without a sentence can take."""
         busy = self.facts.fraction("issue_slots_active")
-        judged = self._ran("WarpStateStats") & (busy < STALLS_JUDGED_BELOW).sure
+        silent = self._silent(f"smsp__average_warps_issue_stalled_{name}_per_issue_active.ratio")
+        judged = self._ran("WarpStateStats") & (busy < STALLS_JUDGED_BELOW).sure & silent
         return np.where(judged, SILENT_STALL_SHARE, 1.0)
 
     def pipe_at_most(self, name: str) -> FloatArray:

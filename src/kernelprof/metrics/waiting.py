@@ -61,6 +61,8 @@ class Waiting:
         beyond = (1.0 - explained).where(by_requests > 0.0, 0.0)
         idle = self.machine.top <= IDLE_MEMORY
         part = by_requests.at_least(beyond.where(idle, 0.0)).at_most(1.0)
+        if not self.machine.reported.speaks:
+            return part
         return part.or_else(part.within_bounds(self._atomic_part_by_latency(idle)))
 
     def _atomic_part_by_latency(self, idle: Truth) -> Interval:

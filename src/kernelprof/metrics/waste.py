@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelprof.metrics.facts import Facts
-from kernelprof.metrics.interval import Interval
+from kernelprof.metrics.interval import Interval, Truth
 from kernelprof.metrics.reported import Reported
 
 if TYPE_CHECKING:
@@ -28,6 +28,10 @@ MEASURED_CONFLICT_SLACK = 0.15
 """Part of the measured bank-conflict share that may come from arbitration and not from addresses:
 ``gemm_tiled<32>`` in ``tests/captures/gemm_series.full.raw.csv`` counts 14 % conflicts in its shared
 stores although its addresses have none."""
+
+NOTABLE_WASTE = 0.25
+"""Share of needless work from which the waste has a name of its own: 18 % excess sectors moved no
+time in ``tests/captures/gemm_series.full.raw.csv``, 67 % moved it by 5x."""
 
 BUSY_L1 = 0.8
 """Nsight Compute's SOLBottleneck rule (2025.3) calls a unit above 80 % of its peak the limit."""
@@ -59,15 +63,19 @@ class Waste:
         return Interval.exactly(np.where(np.isnan(low), 0.0, low))
 
     def _excess_at_most(self) -> FloatArray:
-        """Bytes that a sector delivered were needed, so only the others can be excess."""
+        """Bytes that a sector delivered were needed, so only the others can be excess.
+
+        Only loads and stores are counted so; atomics may add excess sectors of their own.
+        """
         facts = self.facts
+        no_atomics = (self.atomic_part <= 0.0).sure
         used = []
         for kind in ("load", "store"):
             value = facts.values(f"global_{kind}_bytes_per_sector")
             none = facts.values(f"global_{kind}_sectors") == 0
             used.append(np.where(none | (value == 0), SECTOR_BYTES, np.nan_to_num(value, nan=0.0)))
         least = np.minimum(*used)
-        return np.clip(1.0 - least / SECTOR_BYTES, 0.0, 1.0)
+        return np.where(no_atomics, np.clip(1.0 - least / SECTOR_BYTES, 0.0, 1.0), 1.0)
 
     @cached_property
     def needed_dram_share(self) -> Interval:
@@ -135,7 +143,10 @@ class Waste:
         stage = stage.or_else(stage.at_most(facts.metric("l1_throughput")))
         part = (facts.metric("shared_wavefronts_share") / stage).at_most(1.0)
         part = _zero_where(part, stage.high == 0)
-        part = _zero_where(part, self.no_shared_memory)
+        if self.reported.speaks:
+            # Warp shuffles pass this stage as well, so this holds only with the shipped rules' word
+            # that warps do not wait for the MIO queue.
+            part = part.or_else(_zero_where(part, self.no_shared_memory))
         part = part.or_else(part.at_least(self._shared_by_count(stage).low_only()))
         return part.or_else(part.within(self._shared_at_least(), 1.0))
 
@@ -179,6 +190,8 @@ class Waste:
     def _local_at_least(self) -> Interval:
         """Where a sentence speaks of local memory: bytes that global sectors cannot have moved."""
         facts = self.facts
+        if not self.reported.speaks:
+            return facts.exact(0.0)
         moved = facts.metric("dram_bandwidth") * (facts.metric("duration") * 1e-9)
         of_global = facts.metric("global_sectors") * SECTOR_BYTES
         least = (1.0 - of_global / moved.at_least(1.0)).low
@@ -212,6 +225,26 @@ class Waste:
     def needless_part_of_dram(self) -> Interval:
         """Share of the device-memory traffic that is excess sectors or local memory."""
         return ((1.0 - self.needed_dram_share) + self.local_part).at_most(1.0)
+
+    @cached_property
+    def full_warps(self) -> Truth:
+        """Whether nearly all threads of a warp take part in its instructions.
+
+        Where they do not, the instructions that fill a pipe or the issue slots are not all needed.
+        """
+        return self.idle_threads < NOTABLE_WASTE
+
+    @cached_property
+    def shared_atomic_part(self) -> Interval:
+        """Share of the shared-memory wavefronts that atomics take."""
+        facts = self.facts
+        shared = facts.metric("shared_wavefronts_share")
+        part = (facts.metric("shared_atomic_wavefronts_share") / shared).at_most(1.0)
+        part = _zero_where(part, shared.high == 0)
+        part = _zero_where(part, self.no_shared_memory)
+        plain = facts.metric("shared_load_wavefronts") + facts.metric("shared_store_wavefronts")
+        rest = 1.0 - plain / facts.metric("shared_wavefronts")
+        return part.or_else(part.at_most(rest.high_only()))
 
     @cached_property
     def idle_threads(self) -> Interval:

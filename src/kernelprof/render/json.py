@@ -11,6 +11,7 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import kernelprof
+from kernelprof.render.numbers import relation
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -116,7 +117,7 @@ def _evidence(evidence: Evidence) -> _Json:
         "label": evidence.label,
         "value": evidence.value,
         "unit": evidence.unit,
-        "op": evidence.op,
+        "op": relation(evidence),
         "threshold": _finite(evidence.threshold),
         "source": evidence.source.value,
     }

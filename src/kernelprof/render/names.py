@@ -149,8 +149,12 @@ def _parameters(text: str) -> int:
 
 
 def _without_namespaces(name: str) -> str:
-    head, bracket, arguments = name.partition("<")
-    return head.rpartition("::")[2] + bracket + arguments or name
+    depth, start = 0, 0
+    for position, character in enumerate(name):
+        depth += (character in "<(") - (character in ">)")
+        if depth == 0 and name.startswith("::", position):
+            start = position + 2
+    return name[start:] if depth == 0 else name
 
 
 def _with_plain_arguments(name: str) -> str:
@@ -164,7 +168,7 @@ def _after_return_type(head: str) -> int:
             depth += 1
         elif character in ">)}]":
             depth -= 1
-        elif character == " " and depth == 0:
+        elif character == " " and depth == 0 and not head.endswith("operator", 0, position):
             start = position + 1
         if depth < 0:
             return 0

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 SHARE_OF_CARDS = 0.9
 MOST_CARDS = 5
 MOST_MISSING = 12
+MOST_HELPFUL = 4
 _EXPORTS = (".csv", ".gz", ".txt", ".ncu-rep")
 _NO_GAIN_BELOW = 1.005
 _NO_BOUND_FROM = 100.0
@@ -176,9 +177,10 @@ def rest(kernels: tuple[KernelDiagnosis, ...], shown: int) -> str:
 
 
 def _missing(verdict: Verdict) -> list[str]:
-    lines = [f"{each.ncu_name}: {each.why}" for each in verdict.missing[:MOST_MISSING]]
-    if len(verdict.missing) > MOST_MISSING:
-        lines.append(f"and {len(verdict.missing) - MOST_MISSING} more, in the command below")
+    most = MOST_MISSING if verdict.status is Status.INCONCLUSIVE else MOST_HELPFUL
+    lines = [f"{each.ncu_name}: {each.why}" for each in verdict.missing[:most]]
+    if len(verdict.missing) > most:
+        lines.append(f"and {len(verdict.missing) - most} more, in the command below")
     return lines
 
 

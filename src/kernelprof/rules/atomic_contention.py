@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from kernelprof.metrics.groups import ATOMICS, SPEED_OF_LIGHT, WARP_STATES
+from kernelprof.metrics.groups import (
+    ATOMICS,
+    CONFLICTS,
+    L1_SHARES,
+    SHARED_ATOMICS,
+    SPEED_OF_LIGHT,
+    WARP_STATES,
+)
+from kernelprof.metrics.interval import largest
 from kernelprof.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
 
 NOTABLE_ATOMICS = Threshold(
@@ -16,8 +24,17 @@ NOTABLE_ATOMICS = Threshold(
 
 def evaluate(scene: Scene) -> Finding:
     machine, waste, waiting = scene.machine, scene.waste, scene.waiting
+    part = waste.bank_conflicts * waste.shared_atomic_part
+    in_shared = machine.gain_by_waste(
+        part,
+        largest(
+            machine.others("l1"),
+            machine.saturations["l1"] * (1.0 - part * waste.shared_part_of_l1),
+        ),
+        machine.stall_share("short_scoreboard", "mio_throttle") * part,
+    )
     return Finding(
-        gain=machine.gain_by_latency(waiting.for_atomics),
+        gain=machine.gain_by_latency(waiting.for_atomics).at_least(in_shared),
         gain_reason="the time that warps wait for atomics, were it gone",
         evidence=(
             Shown(
@@ -27,6 +44,12 @@ def evaluate(scene: Scene) -> Finding:
                 "%",
                 ">",
                 NOTABLE_ATOMICS.value * 100,
+            ),
+            Shown(
+                "shared_atomic_wavefronts_share",
+                "shared-memory wavefronts that are atomics",
+                waste.shared_atomic_part * 100.0,
+                "%",
             ),
             Shown(
                 "stall_lg_throttle",
@@ -63,7 +86,15 @@ RULE = Rule(
         ),
     ),
     requires=("global_atomic_requests", "global_reduction_requests"),
-    uses=("instructions", *ATOMICS, *SPEED_OF_LIGHT, *WARP_STATES),
+    uses=(
+        "instructions",
+        *SHARED_ATOMICS,
+        *ATOMICS,
+        *CONFLICTS,
+        *L1_SHARES,
+        *SPEED_OF_LIGHT,
+        *WARP_STATES,
+    ),
     thresholds=(NOTABLE_ATOMICS,),
     evaluate=evaluate,
 )

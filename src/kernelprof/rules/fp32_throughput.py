@@ -30,8 +30,10 @@ def evaluate(scene: Scene) -> Finding:
         .at_most(machine.saturations["fma_pipe"] * 2.0)
         .where(arithmetic, 0.0),
     )
-    full = (saturation >= NEAR_LIMIT.value) & (
-        machine.pipe("fma_heavy_pipe") <= machine.pipe("fma_pipe") * HEAVY_RATIO
+    full = (
+        scene.waste.full_warps
+        & (saturation >= NEAR_LIMIT.value)
+        & (machine.pipe("fma_heavy_pipe") <= machine.pipe("fma_pipe") * HEAVY_RATIO)
     )
     others = machine.others("sm", "fma_pipe", "fma_heavy_pipe", "issue")
     others = others.at_least(machine.saturations["issue"].where(~arithmetic, 0.0))
@@ -82,6 +84,7 @@ RULE = Rule(
     ),
     requires=("fma_pipe",),
     uses=(
+        "threads_per_instruction",
         *SPEED_OF_LIGHT,
         *INSTRUCTION_MIX,
     ),

@@ -19,7 +19,7 @@ def evaluate(scene: Scene) -> Finding:
     pipe = machine.saturations["fp64_pipe"]
     return Finding(
         gain=machine.gain_by_relief(machine.others("sm", "fp64_pipe")).where(
-            machine.is_near_limit("fp64_pipe"), 1.0
+            machine.is_near_limit("fp64_pipe") & scene.waste.full_warps, 1.0
         ),
         saturation=pipe,
         gain_reason="the busiest unit beside that pipe",
@@ -68,7 +68,10 @@ RULE = Rule(
         ),
     ),
     requires=("fp64_pipe",),
-    uses=(*SPEED_OF_LIGHT,),
+    uses=(
+        "threads_per_instruction",
+        *SPEED_OF_LIGHT,
+    ),
     thresholds=(NEAR_LIMIT,),
     evaluate=evaluate,
 )

@@ -19,7 +19,7 @@ NEAR_LIMIT = Threshold(
 def evaluate(scene: Scene) -> Finding:
     machine = scene.machine
     useful = machine.arithmetic_share
-    full = machine.is_near_limit("issue") & (useful < 0.5)
+    full = machine.is_near_limit("issue") & (useful < 0.5) & scene.waste.full_warps
     remaining = largest(machine.others("sm", "issue"), machine.saturations["issue"] * useful)
     return Finding(
         gain=machine.gain_by_relief(remaining).where(full, 1.0),

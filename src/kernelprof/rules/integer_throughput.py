@@ -25,7 +25,9 @@ def evaluate(scene: Scene) -> Finding:
     saturation = largest(machine.saturations["alu_pipe"], heavy)
     others = machine.others("sm", "alu_pipe", "fma_heavy_pipe", "fma_pipe")
     return Finding(
-        gain=machine.gain_by_relief(others).where(saturation >= NEAR_LIMIT.value, 1.0),
+        gain=machine.gain_by_relief(others).where(
+            (saturation >= NEAR_LIMIT.value) & scene.waste.full_warps, 1.0
+        ),
         saturation=saturation,
         gain_reason="the busiest unit beside the integer pipes",
         evidence=(
@@ -51,7 +53,7 @@ def evaluate(scene: Scene) -> Finding:
 RULE = Rule(
     slug="integer-throughput",
     title="Integer throughput",
-    order=220,
+    order=145,
     docs=Docs(
         detects="Integer and logic instructions that fill the ALU pipe, or integer "
         "multiplications that fill their half of the FMA pipe.",
@@ -72,7 +74,10 @@ RULE = Rule(
         references=("Nsight Compute, Compute Workload Analysis: ALU pipe",),
     ),
     requires=("alu_pipe",),
-    uses=(*SPEED_OF_LIGHT,),
+    uses=(
+        "threads_per_instruction",
+        *SPEED_OF_LIGHT,
+    ),
     thresholds=(NEAR_LIMIT,),
     evaluate=evaluate,
 )

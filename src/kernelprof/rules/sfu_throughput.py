@@ -19,7 +19,7 @@ def evaluate(scene: Scene) -> Finding:
     pipe = machine.saturations["xu_pipe"]
     return Finding(
         gain=machine.gain_by_relief(machine.others("sm", "xu_pipe")).where(
-            machine.is_near_limit("xu_pipe"), 1.0
+            machine.is_near_limit("xu_pipe") & scene.waste.full_warps, 1.0
         ),
         saturation=pipe,
         gain_reason="the busiest unit beside that pipe",
@@ -66,7 +66,10 @@ RULE = Rule(
         ),
     ),
     requires=("xu_pipe",),
-    uses=(*SPEED_OF_LIGHT,),
+    uses=(
+        "threads_per_instruction",
+        *SPEED_OF_LIGHT,
+    ),
     thresholds=(NEAR_LIMIT,),
     evaluate=evaluate,
 )

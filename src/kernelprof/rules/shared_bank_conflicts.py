@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from kernelprof.metrics.groups import CONFLICTS, L1_SHARES, SPEED_OF_LIGHT, WARP_STATES
+from kernelprof.metrics.groups import (
+    CONFLICTS,
+    L1_SHARES,
+    SHARED_ATOMICS,
+    SPEED_OF_LIGHT,
+    WARP_STATES,
+)
 from kernelprof.metrics.interval import largest
 from kernelprof.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
 
@@ -17,7 +23,8 @@ NOTABLE_CONFLICTS = Threshold(
 
 def evaluate(scene: Scene) -> Finding:
     machine, waste = scene.machine, scene.waste
-    conflicts = waste.bank_conflicts
+    # Atomics on one word serialize as conflicts do, but better addresses are not the way out.
+    conflicts = waste.bank_conflicts * (1.0 - waste.shared_atomic_part)
     remaining = largest(
         machine.others("l1"),
         machine.saturations["l1"] * (1.0 - conflicts * waste.shared_part_of_l1),
@@ -71,7 +78,7 @@ RULE = Rule(
         ),
     ),
     requires=("shared_wavefronts", "shared_wavefronts_ideal"),
-    uses=(*CONFLICTS, *L1_SHARES, *SPEED_OF_LIGHT, *WARP_STATES),
+    uses=(*SHARED_ATOMICS, *CONFLICTS, *L1_SHARES, *SPEED_OF_LIGHT, *WARP_STATES),
     thresholds=(NOTABLE_CONFLICTS,),
     evaluate=evaluate,
 )

@@ -19,7 +19,7 @@ def evaluate(scene: Scene) -> Finding:
     pipe = machine.saturations["tensor_pipe"]
     return Finding(
         gain=machine.gain_by_relief(machine.others("sm", "tensor_pipe")).where(
-            machine.is_near_limit("tensor_pipe"), 1.0
+            machine.is_near_limit("tensor_pipe") & scene.waste.full_warps, 1.0
         ),
         saturation=pipe,
         gain_reason="the busiest unit beside that pipe",
@@ -62,7 +62,10 @@ RULE = Rule(
         references=("Nsight Compute, Compute Workload Analysis: Tensor pipe",),
     ),
     requires=("tensor_pipe",),
-    uses=(*SPEED_OF_LIGHT,),
+    uses=(
+        "threads_per_instruction",
+        *SPEED_OF_LIGHT,
+    ),
     thresholds=(NEAR_LIMIT,),
     evaluate=evaluate,
 )

@@ -17,12 +17,15 @@ from kernelprof.tables.rule_sentences import Number, read_sentence
 from kernelprof.tables.units import scale_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from kernelprof.tables.stream import Table
 
 SECTIONS_COLUMN: Final = "kernelprof__sections"
 """Text column: identifiers of the sections and rules that have rows for a launch, ``;`` between."""
+
+SPOKEN_COLUMN: Final = "kernelprof__spoken"
+"""Text column: names of the metrics that sentences about a launch give, ``;`` between."""
 
 _BODY: Final = (
     "Section Name", "Metric Name", "Metric Unit", "Metric Value", "Rule Name", "Rule Description",
@@ -34,8 +37,13 @@ _BUSY: Final = {
 _IPC: Final = ("sm__inst_issued.avg.per_cycle_active", "sm__inst_executed.avg.per_cycle_elapsed")
 
 
-def read_details(tables: Sequence[Table]) -> Page:
-    """All launches of all tables, in the order of their first rows."""
+def read_details(tables: Sequence[Table], *, cut: bool = False, broken: bool = False) -> Page:
+    """All launches of all tables, in the order of their first rows.
+
+    ``cut``: the input ended within a row, so that the last launch may lack rows; ``broken``: other
+    rows were lost. Such launches get no :data:`SECTIONS_COLUMN`: whether a rule kept silent or its
+    row is gone cannot be told.
+    """
     rows = pd.concat([_frame(table, scope) for scope, table in enumerate(tables)])
     rows = rows.reset_index(drop=True).fillna("")
     who = [name for name in rows.columns if identity.is_identity(name)]
@@ -47,6 +55,10 @@ def read_details(tables: Sequence[Table]) -> Page:
     filler.metrics(rows, launch_of)
     filler.rules(rows, launch_of)
     filler.sections(rows, launch_of)
+    if broken:
+        filler.doubt(range(len(launches)))
+    elif cut or filler.ends_early(rows, launch_of):
+        filler.doubt([int(launch_of[-1])])
     filler.finish()
     return page
 
@@ -144,6 +156,7 @@ class _Filler:
     def rules(self, rows: pd.DataFrame, launch_of: Any) -> None:
         """Add what the rules say in sentences; measured columns stay as they are."""
         measured = set(self._values)
+        spoken: list[dict[str, None]] = [{} for _ in range(self._count)]
         mask = (rows["Rule Name"] != "").to_numpy()
         for rule, text, launch in zip(
             rows.loc[mask, "Rule Name"].tolist(),
@@ -155,8 +168,10 @@ class _Filler:
             for name, words in sentence.words:
                 self._say(name, launch, words)
             for number in sentence.numbers:
+                spoken[launch][number.metric] = None
                 if number.metric not in measured:
                     self._report(number, launch)
+        self._text[SPOKEN_COLUMN] = [";".join(names) or None for names in spoken]
 
     def _report(self, number: Number, launch: int) -> None:
         value = number.value
@@ -185,6 +200,21 @@ class _Filler:
             if rule:
                 seen[launch][rule] = None
         self._text[SECTIONS_COLUMN] = [";".join(names) or None for names in seen]
+
+    def ends_early(self, rows: pd.DataFrame, launch_of: Any) -> bool:
+        """Whether the last launch has fewer metrics than the others: cut between two rows?"""
+        metrics = np.bincount(launch_of[(rows["Metric Name"] != "").to_numpy()])
+        last = int(launch_of[-1])
+        early = len(metrics) > last and metrics[last] < metrics.max()
+        if early:
+            self._page.warn("The last launch has fewer metrics than others: is the input cut off?")
+        return bool(early)
+
+    def doubt(self, launches: Iterable[int]) -> None:
+        """Say nothing about which sections these launches have."""
+        for column in (SECTIONS_COLUMN, SPOKEN_COLUMN):
+            for launch in launches:
+                self._text[column][launch] = None
 
     def finish(self) -> None:
         """Hand everything over to the page."""

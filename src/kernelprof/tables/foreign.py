@@ -27,6 +27,9 @@ _MAGIC: Final = (
 )
 _NSYS: Final = ("total time (ns)", "time (%)", "time(%)", "total time", "avg (ns)", "instances")
 _UNAVAILABLE: Final = re.compile(r"^(\S+)\s.*\(!\) n/a$|^(\S+)\s+\(!\) n/a$")
+_TEXT_PAGE: Final = re.compile(r"Section: |\[\d+\] \S+@|Metric Name\s+Metric Unit")
+_NO_REASON: Final = ("Note: Running with", "Unable to access", "No kernels were profiled")
+"""Complaints that do not explain why there is no launch."""
 _HEAD: Final = 4096
 
 
@@ -65,15 +68,15 @@ _NO_KERNEL: Final = (
 
 def _what_ncu_said(found: Scan, where: str) -> InputError | None:
     """ncu ran, but no CSV came out: it says why in its own lines or in a text page."""
-    errors = [line.removeprefix("==ERROR==").strip() for line in found.profiler if _is_error(line)]
-    said = f' (Nsight Compute said: "{errors[0]}")' if errors else ""
+    complaint = _first_complaint(found.profiler)
+    said = f' (Nsight Compute said: "{complaint}")' if complaint else ""
     if any("ERR_NVGPUCTRPERM" in line for line in found.profiler):
         hint = (
             "Counters are restricted to administrators on that machine; "
             "https://developer.nvidia.com/ERR_NVGPUCTRPERM says how to allow them."
         )
         return complaints.not_a_capture(f"nothing was profiled{said}", where, hint=hint)
-    if any(line.startswith("Section: ") or "Metric Value" in line for line in found.noise):
+    if any(_TEXT_PAGE.match(line) for line in found.noise):
         return complaints.not_a_capture(
             "this is the text page of Nsight Compute, not its CSV"
             f"{_unavailable(found.noise)}{said}",
@@ -85,14 +88,24 @@ def _what_ncu_said(found: Scan, where: str) -> InputError | None:
         launched = f"; the program launched {', '.join(kernels)}" if kernels else ""
         what = f"no kernel was profiled{launched}{said}"
         return complaints.not_a_capture(what, where, hint=_NO_KERNEL)
+    reports = [line.split("Report: ", 1)[1] for line in found.profiler if "Report: " in line]
+    if reports:
+        what = f"Nsight Compute wrote its launches to {reports[0]}, not here{said}"
+        return complaints.not_a_capture(what, where, hint="Give that report instead.")
     if found.profiler:
-        what = f"Nsight Compute ran but wrote no launch{said}"
-        return complaints.not_a_capture(what, where, hint=_NO_KERNEL)
+        connected = any("Connected to process" in line for line in found.profiler)
+        what = f"Nsight Compute {'ran but wrote no launch' if connected else 'did not run'}{said}"
+        return complaints.not_a_capture(what, where, hint=_NO_KERNEL if connected else "")
     return None
 
 
-def _is_error(line: str) -> bool:
-    return line.startswith("==ERROR==")
+def _first_complaint(lines: Sequence[str]) -> str | None:
+    for kind in ("==ERROR==", "==WARNING=="):
+        for line in lines:
+            text = line.removeprefix(kind).strip()
+            if line.startswith(kind) and not text.startswith(_NO_REASON):
+                return text
+    return None
 
 
 def _unavailable(lines: Sequence[str]) -> str:
@@ -119,11 +132,10 @@ def _describe_text(text: str, lines: Sequence[str]) -> str:
         return "this is XML or HTML"
     if start.startswith(("{", "[")):
         return "this is JSON"
-    for line in lines[:50]:
-        for delimiter in (",", ";", "\t"):
-            cells = split_cells(line.encode(), delimiter) or []
-            if len(cells) >= 2 and all(cell.strip() for cell in cells[:2]):
-                return _describe_csv([cell.strip() for cell in cells])
+    for delimiter in (",", ";", "\t"):
+        rows = [split_cells(line.encode(), delimiter) or [] for line in lines[:2]]
+        if rows and len(rows[0]) > 1 and len(rows[0]) == len(rows[-1]):
+            return _describe_csv([cell.strip() for cell in rows[0]])
     return f'this is text without a table; it begins with "{lines[0][:60]}"' if lines else "no text"
 
 

@@ -68,9 +68,12 @@ def launches(columns: Mapping[str, Sequence[str]], count: int) -> list[Launch]:
 
 
 def triple(text: str) -> tuple[int, int, int] | None:
-    """``"(16, 16, 1)"`` as numbers."""
+    """``"(16, 16, 1)"`` as numbers; a launch that failed has ``(0, 0, 0)``, which says nothing."""
     match = _TRIPLE.fullmatch(text.strip())
-    return (int(match[1]), int(match[2]), int(match[3])) if match else None
+    if match is None:
+        return None
+    x, y, z = int(match[1]), int(match[2]), int(match[3])
+    return (x, y, z) if x and y and z else None
 
 
 def capability(text: str) -> tuple[int, int] | None:

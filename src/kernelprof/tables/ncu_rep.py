@@ -78,9 +78,9 @@ def _through_package(package: Any, path: Path) -> Capture:
     except Exception as error:  # SWIG raises what it likes for a damaged file
         what = f"the report cannot be opened: {error}"
         raise complaints.not_a_capture(what, str(path)) from error
-    if context is None:
-        raise complaints.not_a_capture("the report cannot be opened", str(path))
-    actions = list(_actions(context))
+    actions = list(_actions(context)) if context is not None else []
+    if not actions:
+        raise complaints.not_a_capture("the report holds no launch, or is damaged", str(path))
     return read_bytes(_as_csv(package, actions), str(path))
 
 
@@ -99,7 +99,8 @@ def _as_csv(package: Any, actions: list[Any]) -> bytes:
         row = _identity(package, number, action)
         for name in action.metric_names():
             metric = action.metric_by_name(name)
-            if metric is not None:
+            # "group:..." and "breakdown:..." are lists of metrics, which no page shows.
+            if metric is not None and ":" not in name:
                 units.setdefault(name, metric.unit() or "")
                 row[name] = _cell(package, metric)
         rows.append(row)

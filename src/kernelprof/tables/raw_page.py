@@ -120,14 +120,15 @@ class _Builder:
     def _add_numbers(self, name: str, unit: str, values: FloatArray, at: Any) -> None:
         scale = scale_of(unit)
         known = self._columns.get(name)
-        if known is None:
-            blank = np.full(self._count, np.nan)
-            known = MetricColumn(name, blank, scale.unit, unit, source_of(name))
+        if known is None or (not known.unit and scale.unit):
+            # Versions of ncu differ in whether they give a count its unit.
+            column = np.full(self._count, np.nan) if known is None else known.values
+            known = MetricColumn(name, column, scale.unit, unit, source_of(name))
             self._columns[name] = known
-        if known.unit != scale.unit:
+        if scale.unit not in {known.unit, ""}:
             self._page.warn(
-                f"{name} is in {known.unit or 'no unit'} in one table and in "
-                f"{scale.unit or 'no unit'} in another: the second was left out."
+                f"{name} is in {known.unit} in one table and in {scale.unit} in another: "
+                "the second was left out."
             )
             return
         column = known.values

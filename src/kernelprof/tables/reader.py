@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 _GZIP: Final = b"\x1f\x8b"
 _REPORT: Final = b"NVR\0"
-_REPORT_ENDINGS: Final = (".ncu-rep", ".ncu-repz", ".nsight-cuprof-report")
 _MOST_BYTES: Final = 16 << 30
 _CHUNK: Final = 1 << 24
 
@@ -38,7 +37,7 @@ def read_capture(target: str | os.PathLike[str], *, stdin: IO[bytes] | None = No
             raise complaints.not_a_capture("this is a directory without a capture in it", name)
         with path.open("rb") as file:
             start = file.read(len(_REPORT))
-            if start == _REPORT or (name.endswith(_REPORT_ENDINGS) and start[:2] != _GZIP):
+            if start == _REPORT or name.endswith(".ncu-repz"):
                 from kernelprof.tables import ncu_rep
 
                 return ncu_rep.read_report(path)
@@ -77,7 +76,7 @@ def _understand(found: Scan, origin: str, warnings: list[str]) -> Capture:
 
     raw = [table for table in found.tables if not table.header.is_details]
     page = _read_page(found, raw)
-    if not page.columns and not page.text:
+    if not page.columns:
         where = "the details page has no row with a metric" if not raw else "no column is a metric"
         raise complaints.not_a_capture(where, origin)
     said = notes.read_notes(found.profiler)
@@ -90,7 +89,7 @@ def _understand(found: Scan, origin: str, warnings: list[str]) -> Capture:
         application=said.application(page.launches),
         clock_control=said.clock_control,
         warnings=(*warnings, *_about_rows(found, raw=bool(raw)), *page.warnings, *said.said),
-        unavailable=frozenset(page.unavailable),
+        unavailable=frozenset(page.unavailable | (said.unavailable - set(page.columns))),
     )
 
 
@@ -98,7 +97,7 @@ def _read_page(found: Scan, raw: list[stream.Table]) -> Page:
     if not raw:
         from kernelprof.tables.details_page import read_details
 
-        return read_details(found.tables)
+        return read_details(found.tables, cut=found.cut, broken=found.broken > found.cut)
     from kernelprof.tables.raw_page import read_raw
 
     page = read_raw(raw)

@@ -169,15 +169,19 @@ class _Scanner:
         cells = split_cells(row, header.delimiter)
         if cells is None or not self._fewest <= len(cells) <= self._most:
             return None
-        if last and len(cells) not in {self._fewest, self._most}:
+        if last and (len(cells) not in {self._fewest, self._most} or self._lacks_last_cell(row)):
             return None
         identity = cells[self._id].strip()
-        if identity and not identity.isdigit():
+        if identity and not identity.replace(",", "").isdigit():
             return None
         if last and not row.endswith(b'"'):
             self._found.last_cell_lost = bool(cells[-1])
             row = row[: row.rfind(header.delimiter.encode()) + 1]
         return row
+
+    def _lacks_last_cell(self, row: bytes) -> bool:
+        """Whether a row of quoted cells stops after a delimiter, short of its last cell."""
+        return row.startswith(b'"') and not row.endswith(self._ends)
 
     def _is_whole(self, line: bytes) -> bool:
         """Whether the line is a complete row as ncu writes them: all cells quoted."""

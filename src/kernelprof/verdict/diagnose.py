@@ -41,7 +41,8 @@ def diagnose(capture: Capture, *, preset: str | None = None) -> Diagnosis:
     scene = Scene(Facts(capture))
     rules = registry()
     findings = {slug: rule.evaluate(scene) for slug, rule in rules.items()}
-    choice = choose(findings, scene.machine.limited_by_something_else)
+    unexplained = scene.machine.limited_by_something_else
+    choice = choose(findings, unexplained, scene.facts.substituted)
     durations = scene.facts.values("duration")
     kernels = [
         _entry(scene, findings, choice, group, preset)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernelprof.capture.command import ncu_command, quote
-from kernelprof.capture.kernel_name import function_name
 from kernelprof.metrics.catalogue import catalogue, metrics_for, preset
 from kernelprof.metrics.groups import FALLBACKS
 from kernelprof.model.diagnosis import MissingMetric
@@ -14,6 +13,7 @@ from kernelprof.rules import registry
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from kernelprof.metrics.catalogue import Metric
     from kernelprof.metrics.facts import Facts
     from kernelprof.model.capture import Capture
 
@@ -52,25 +52,21 @@ def settling_command(
     """The ``ncu`` command for the launches at ``rows``: what is missing, or a whole preset."""
     first = capture.launches[rows[0]]
     if preset_name is not None:
-        metrics: Iterable = preset(preset_name).metrics
+        metrics: Iterable[Metric] = preset(preset_name).metrics
     else:
         metrics = metrics_for([m.metric for m in missing], first.compute_capability)
-    base = function_name(first.kernel)
     alike = [
-        index
-        for index, launch in enumerate(capture.launches)
-        if launch.process_id == first.process_id and function_name(launch.kernel) == base
+        row
+        for row, launch in enumerate(capture.launches)
+        if (launch.kernel, launch.grid, launch.block) == (first.kernel, first.grid, first.block)
     ]
-    positions = [alike.index(row) for row in rows if row in alike]
-    skip, last = min(positions), max(positions)
     application = [capture.application] if capture.application else None
     return quote(
         ncu_command(
             metrics,
             compute_capability=first.compute_capability,
             kernel=first.kernel,
-            launch_skip=skip or None,
-            launch_count=last - skip + 1,
+            launch_count=1 + max(alike.index(row) for row in rows),
             clock_control=capture.clock_control,
             application=application,
             output="followup.csv",
