@@ -23,6 +23,8 @@ PAIRS = [
     (VALIDATION / "nvtx.details.csv.gz", VALIDATION / "nvtx.base-units.raw.csv.gz"),
     (VALIDATION / "detailed.details.csv.gz", VALIDATION / "detailed.base-units.raw.csv.gz"),
     (VALIDATION / "basic.details.csv.gz", VALIDATION / "basic.base-units.raw.csv.gz"),
+    (CAPTURES / "fixture_full.details.csv.gz", CAPTURES / "fixture_full.raw.csv.gz"),
+    (CAPTURES / "fixture_sections.details.csv", CAPTURES / "fixture_sections.base-units.raw.csv"),
 ]
 NAMES = [details.name for details, _ in PAIRS]
 REPORTED = "kernelprof__reported_"
@@ -182,12 +184,15 @@ def test_unknown_labels_are_named() -> None:
     assert '"Brand New"' in warning
 
 
-@pytest.mark.parametrize(("busy", "kind"), [("6.05", "elapsed"), ("30.02", "active")])
-def test_busy_slots_of_active_cycles_get_their_own_name(busy: str, kind: str) -> None:
+@pytest.mark.parametrize(
+    ("ipc", "busy", "kind"),
+    [("0.24", "6.05", "elapsed"), ("0.24", "30.02", "active"), ("1.19", "30.01", "elapsed")],
+)
+def test_busy_slots_of_active_cycles_get_their_own_name(ipc: str, busy: str, kind: str) -> None:
     """Earlier versions meant active cycles; on a small grid the two are far apart."""
     section = '"0","k","Compute Workload Analysis"'
     text = (
-        f'{HEAD}\n{section},"Executed Ipc Elapsed","inst/cycle","0.24",\n'
+        f'{HEAD}\n{section},"Executed Ipc Elapsed","inst/cycle","{ipc}",\n'
         f'{section},"Issued Ipc Active","inst/cycle","1.20",\n'
         f'{section},"Issue Slots Busy","%","{busy}",\n{section},"SM Busy","%","{busy}",\n'
     )

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from kernelprof.errors import ExitCode, InputError, MissingToolError
 from kernelprof.tables import read_capture
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 REPORT = b"NVR\x00" + bytes(60)
 

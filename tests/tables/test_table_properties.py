@@ -105,12 +105,14 @@ def test_a_file_cut_at_any_byte_gives_a_prefix_of_its_launches(name: str, data: 
 
 def test_every_cut_of_the_last_rows(eight_bytes: bytes) -> None:
     """Each byte of the end, where the row is complete, nearly so, or just begun."""
+    start = eight_bytes.index(b'"ID"')
+    eight_bytes = eight_bytes[start : eight_bytes.index(b'\n"2",') + 1]
     end = len(eight_bytes)
-    row = eight_bytes.rindex(b'\n"25",') + 2
+    row = eight_bytes.rindex(b'\n"1",') + 2
     for cut in [*range(end - 40, end + 1), *range(row, end - 40, 61)]:
         capture = _read(eight_bytes[:cut])
         assert capture is not None
-        assert len(capture) == (26 if cut >= end - 1 else 25)
+        assert len(capture) == (2 if cut >= end - 1 else 1)
 
 
 def test_a_cut_inside_the_header_is_an_error(eight_bytes: bytes) -> None:
@@ -121,7 +123,7 @@ def test_a_cut_inside_the_header_is_an_error(eight_bytes: bytes) -> None:
 
 
 @given(st.data())
-@settings(relaxed, max_examples=15)
+@settings(relaxed, max_examples=10)
 def test_the_order_of_rows_and_columns_does_not_matter(
     sheets: Any, same: Any, eight_bytes: bytes, data: Any
 ) -> None:
@@ -146,13 +148,13 @@ def test_separators_quotes_line_ends_and_encodings_do_not_matter(
     sheets: Any, same: Any, eight_bytes: bytes, form: tuple[str, str, int, str, bool]
 ) -> None:
     delimiter, end, quote, encoding, separate = form
-    sheet = sheets.of(eight_bytes).first(6)
+    sheet = sheets.of(eight_bytes).first(4)
     written = sheet.regrouped(separate).write(delimiter=delimiter, end=end, quote=quote)
     same(read_bytes(written.encode(encoding), "a"), read_bytes(sheet.write().encode(), "b"))
 
 
 @given(st.lists(st.integers(0, 4), min_size=5, max_size=5))
-@settings(relaxed, max_examples=20)
+@settings(relaxed, max_examples=12)
 def test_units_do_not_matter(sheets: Any, same: Any, pick: list[int]) -> None:
     sheet = sheets.of((CAPTURES / "degraded" / "units_base_fp.csv").read_bytes())
     other = sheet.rescaled(UNITS, pick)

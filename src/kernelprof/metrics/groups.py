@@ -47,6 +47,7 @@ SPEED_OF_LIGHT = (
     "issue_slots",
     "issue_slots_active",
     *SM_PIPES,
+    "tcgen05_pipe",
 )
 """Utilization of every unit: each rule compares its unit with the others."""
 

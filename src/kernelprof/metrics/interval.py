@@ -1,10 +1,10 @@
 """Arithmetic with what is known: a value is an interval, a missing metric a wide one.
 
 Missing is never zero. A metric that the capture lacks may have any value that physics allows (a
-percentage lies in 0..100, a pipe is at most as busy as the SM it belongs to), so it enters a rule as
-that range. A rule computed on ranges gives a range, and a verdict that holds over the whole range is
-the verdict that the complete capture gives: evidence taken away can only widen ranges, so it can
-turn a verdict into ``inconclusive`` but never into another bottleneck.
+percentage lies in 0..100, a pipe is at most as busy as the SM it belongs to), so it enters a rule
+as that range. A rule computed on ranges gives a range, and a verdict that holds over the whole
+range is the verdict that the complete capture gives: evidence taken away can only widen ranges, so
+it can turn a verdict into ``inconclusive`` but never into another bottleneck.
 
 All operations are elementwise over launches. Quantities are non-negative, which keeps the products
 and quotients of bounds simple; ``inf`` is a legal upper bound.
@@ -61,7 +61,7 @@ class Interval:
     @property
     def known(self) -> BoolArray:
         """Where the interval is a single number."""
-        return self.low == self.high
+        return np.equal(self.low, self.high)
 
     @property
     def middle(self) -> FloatArray:
@@ -98,7 +98,7 @@ class Interval:
     def __truediv__(self, other: Operand) -> Interval:
         """The quotient; ``x / 0`` is unbounded, and ``0 / 0`` is anything from 0 up."""
         o = _as_interval(other, self)
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             low = self.low / o.high
             high = self.high / o.low
         return Interval(np.nan_to_num(low, nan=0.0), np.where(np.isnan(high), np.inf, high))

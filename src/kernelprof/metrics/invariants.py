@@ -7,13 +7,14 @@ passes, so a hit rate of 100.4 % and a throughput of 101 % occur.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
     from kernelprof.metrics.catalogue import Metric
@@ -77,7 +78,7 @@ def _sectors_without_requests(sectors: FloatArray, requests: FloatArray) -> Bool
 
 
 def _less_than_ideal(actual: FloatArray, ideal: FloatArray) -> BoolArray:
-    return actual < 0.99 * ideal
+    return np.less(actual, 0.99 * ideal)
 
 
 IMPLICATIONS = (

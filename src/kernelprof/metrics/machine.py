@@ -1,21 +1,25 @@
 """The machine during a launch: how saturated each unit is, and where warps spend their time.
 
-Everything here is an interval a launch, so that a missing metric widens what follows from it instead
-of turning into a number. Utilizations are fractions of the unit's peak over the whole duration;
-*saturation* is utilization against the practical ceiling of that unit, the highest that real kernels
-reach (see :data:`PRACTICAL_CEILING`).
+Everything here is an interval a launch, so that a missing metric widens what follows from it
+instead of turning into a number. Utilizations are fractions of the unit's peak over the whole
+duration; *saturation* is utilization against the practical ceiling of that unit, the highest that
+real kernels reach (see :data:`PRACTICAL_CEILING`).
 """
 
 from __future__ import annotations
 
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernelprof.metrics.facts import Facts
+from kernelprof.metrics.catalogue import catalogue, chip_of
 from kernelprof.metrics.groups import FLOATING_POINT_RATES, SM_PIPES, STALLS
 from kernelprof.metrics.interval import Interval, Truth, largest
 from kernelprof.metrics.reported import Reported
+
+if TYPE_CHECKING:
+    from kernelprof.metrics.facts import Facts
 
 PRACTICAL_CEILING = {
     "issue": 0.95,
@@ -29,10 +33,12 @@ PRACTICAL_CEILING = {
 From ``tests/captures/gemm_series.full.raw.csv`` (H200, ``ncu --set full --clock-control none``):
 issue slots 93.5 % (``fma_bound``), FP64 98.3 % and special functions 99.5 %, L1 99.4 %
 (``bank_conflict``). Device memory: a plain copy of 1 GiB reads 83 % under ncu; 4.3 of 4.8 TB/s,
-90 %, outside it (``docs/thresholds.md``)."""
+90 %, outside it (``docs/verdicts.md``)."""
 
-LAUNCH_OVERHEAD_NS = 1_800.0
-"""Time that a launch takes whatever it does, in ns: our shortest kernels on the H200 under ncu."""
+LAUNCH_OVERHEAD_NS = 1_700.0
+"""Time that a launch takes whatever it does, in ns: blocks that end at once take 1,696 to 1,760 ns
+under ncu on the H200 (one block of ``vectorized_elementwise_kernel`` and ``DeviceScanInitKernel`` in
+``tests/captures/validation/frameworks_more.raw.csv.gz``)."""
 
 NEAR_LIMIT = 0.70
 """Saturation from which a unit counts as near its limit. Nsight Compute's SOLBottleneck rule
@@ -102,6 +108,7 @@ class Machine:
             slots = self._issue_beside_fp64.high_only() * PIPES_A_SLOT[name]
             own = own.or_else(own.at_most(slots))
         if name == "tensor_pipe":
+            own = own.at_least(self._tcgen05)
             # Tensor and FP64 share a pipe on these chips: the sum is what the page reports.
             both = Interval.exactly(self.reported.shared_pipe_at_most)
             own = own.or_else(own.at_most((both - self.pipe("fp64_pipe")).high_only()))
@@ -113,6 +120,21 @@ class Machine:
         if name == "xu_pipe" and self.reported.speaks:
             own = own.or_else(self._special_functions_by_elimination(own))
         return own
+
+    @cached_property
+    def _tcgen05(self) -> Interval:
+        """Tensor cores driven by tcgen05 instructions; none on a chip not known to have them."""
+        own = self.facts.fraction("tcgen05_pipe")
+        metric = catalogue()["tcgen05_pipe"]
+        possible = np.array(
+            [
+                chip_of(launch.compute_capability) is not None
+                and not metric.is_zero_on(launch.compute_capability)
+                for launch in self.facts.capture.launches
+            ],
+            dtype=np.bool_,
+        )
+        return Interval(own.low, np.where(possible | own.known, own.high, 0.0))
 
     @cached_property
     def _issue_beside_fp64(self) -> Interval:
@@ -343,6 +365,11 @@ class Machine:
         """Whether some unit is near its limit."""
         return self.top >= NEAR_LIMIT
 
+    @staticmethod
+    def busiest(*saturations: Interval) -> Interval:
+        """The largest of several saturations."""
+        return largest(*saturations)
+
     def is_near_limit(self, unit: str) -> Truth:
         return self.saturations[unit] >= NEAR_LIMIT
 
@@ -350,8 +377,8 @@ class Machine:
         """Factor of run time won at most if this share of warps' waiting went away.
 
         A warp's cycles between two instructions shrink by the share; the busiest unit then ends the
-        gain: ``min(1 / (1 - share), 1 / saturation of the busiest unit)``. Near a unit's limit warps
-        wait for that unit in many ways, so there only a ``notable`` share counts.
+        gain: ``min(1 / (1 - share), 1 / saturation of the busiest unit)``. Near a unit's limit
+        warps wait for that unit in many ways, so there only a ``notable`` share counts.
         """
         by_waiting = 1.0 / (1.0 - share).at_least(1e-3)
         gain = by_waiting.at_most(1.0 / self.top.at_least(1e-3)).at_least(1.0)

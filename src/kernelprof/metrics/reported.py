@@ -79,10 +79,7 @@ class Reported:
         if not self._seen:
             return np.zeros(self.facts.count, dtype=np.bool_)
         return np.array(
-            [
-                spoken != _NOTHING and not spoken.intersection(metrics)
-                for spoken in self._spoken
-            ],
+            [spoken != _NOTHING and not spoken.intersection(metrics) for spoken in self._spoken],
             dtype=np.bool_,
         )
 

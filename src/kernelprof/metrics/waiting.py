@@ -1,4 +1,4 @@
-"""What warps wait for in global memory, divided among its causes. Shares of a warp's time, 0 to 1."""
+"""What warps wait for in global memory, divided among its causes; shares of a warp's time."""
 
 from __future__ import annotations
 

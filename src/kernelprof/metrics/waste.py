@@ -10,12 +10,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernelprof.metrics.facts import Facts
 from kernelprof.metrics.interval import Interval, Truth
 from kernelprof.metrics.reported import Reported
 
 if TYPE_CHECKING:
     import numpy.typing as npt
+
+    from kernelprof.metrics.facts import Facts
 
     FloatArray = npt.NDArray[np.float64]
     BoolArray = npt.NDArray[np.bool_]
@@ -26,8 +27,8 @@ WIDEST_REQUEST_SECTORS = 16.0
 """Sectors of the widest useful request: 32 threads of 16 bytes are 512 bytes, 16 sectors."""
 MEASURED_CONFLICT_SLACK = 0.15
 """Part of the measured bank-conflict share that may come from arbitration and not from addresses:
-``gemm_tiled<32>`` in ``tests/captures/gemm_series.full.raw.csv`` counts 14 % conflicts in its shared
-stores although its addresses have none."""
+``gemm_tiled<32>`` in ``tests/captures/gemm_series.full.raw.csv`` counts 14 % conflicts in its
+shared stores although its addresses have none."""
 
 NOTABLE_WASTE = 0.25
 """Share of needless work from which the waste has a name of its own: 18 % excess sectors moved no

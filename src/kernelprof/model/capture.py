@@ -7,12 +7,13 @@ unit, source) for people and for export.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
     import numpy as np
     import numpy.typing as npt
     import pandas as pd

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from kernelprof.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 __all__ = ["Docs", "Finding", "Rule", "Scene", "Shown", "Threshold", "registry"]
 

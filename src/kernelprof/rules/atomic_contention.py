@@ -10,7 +10,6 @@ from kernelprof.metrics.groups import (
     SPEED_OF_LIGHT,
     WARP_STATES,
 )
-from kernelprof.metrics.interval import largest
 from kernelprof.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
 
 NOTABLE_ATOMICS = Threshold(
@@ -27,7 +26,7 @@ def evaluate(scene: Scene) -> Finding:
     part = waste.bank_conflicts * waste.shared_atomic_part
     in_shared = machine.gain_by_waste(
         part,
-        largest(
+        machine.busiest(
             machine.others("l1"),
             machine.saturations["l1"] * (1.0 - part * waste.shared_part_of_l1),
         ),

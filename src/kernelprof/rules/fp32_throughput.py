@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kernelprof.metrics.groups import INSTRUCTION_MIX, SPEED_OF_LIGHT
-from kernelprof.metrics.interval import largest
 from kernelprof.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
 
 HEAVY_RATIO = 1.25
@@ -24,7 +23,7 @@ def evaluate(scene: Scene) -> Finding:
     arithmetic = machine.arithmetic_share >= 0.5
     # FP32 instructions can fill every issue slot: where they are most of what is issued, the slots
     # are the pipe's own limit.
-    saturation = largest(
+    saturation = machine.busiest(
         machine.saturations["fma_pipe"],
         machine.saturations["issue"]
         .at_most(machine.saturations["fma_pipe"] * 2.0)

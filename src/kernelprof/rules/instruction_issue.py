@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kernelprof.metrics.groups import INSTRUCTION_MIX, SPEED_OF_LIGHT
-from kernelprof.metrics.interval import largest
 from kernelprof.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
 
 NEAR_LIMIT = Threshold(
@@ -20,7 +19,9 @@ def evaluate(scene: Scene) -> Finding:
     machine = scene.machine
     useful = machine.arithmetic_share
     full = machine.is_near_limit("issue") & (useful < 0.5) & scene.waste.full_warps
-    remaining = largest(machine.others("sm", "issue"), machine.saturations["issue"] * useful)
+    remaining = machine.busiest(
+        machine.others("sm", "issue"), machine.saturations["issue"] * useful
+    )
     return Finding(
         gain=machine.gain_by_relief(remaining).where(full, 1.0),
         gain_reason="the busiest unit beside the issue slots, without the overhead instructions",

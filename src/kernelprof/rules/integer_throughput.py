@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kernelprof.metrics.groups import SPEED_OF_LIGHT
-from kernelprof.metrics.interval import largest
 from kernelprof.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
 
 HEAVY_RATIO = 1.25
@@ -22,7 +21,7 @@ def evaluate(scene: Scene) -> Finding:
     heavy = machine.saturations["fma_heavy_pipe"].where(
         machine.pipe("fma_heavy_pipe") > machine.pipe("fma_pipe") * HEAVY_RATIO, 0.0
     )
-    saturation = largest(machine.saturations["alu_pipe"], heavy)
+    saturation = machine.busiest(machine.saturations["alu_pipe"], heavy)
     others = machine.others("sm", "alu_pipe", "fma_heavy_pipe", "fma_pipe")
     return Finding(
         gain=machine.gain_by_relief(others).where(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kernelprof.metrics.groups import L1_SHARES, LOCAL, SPEED_OF_LIGHT, WARP_STATES
-from kernelprof.metrics.interval import largest
 from kernelprof.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
 
 NOTABLE_LOCAL = Threshold(
@@ -20,7 +19,7 @@ def evaluate(scene: Scene) -> Finding:
     unit = machine.saturations
     local = waste.local_part
     kept = 1.0 - local
-    remaining = largest(
+    remaining = machine.busiest(
         machine.others("l1", "l2", "dram"),
         unit["l1"] * (1.0 - local * (1.0 - waste.shared_part_of_l1)),
         unit["l2"] * kept,

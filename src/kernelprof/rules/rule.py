@@ -6,20 +6,20 @@ for, ``kernelprof explain`` and the pages in ``reports/rules.md`` all derive fro
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from kernelprof.model.capture import Source
-
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kernelprof.metrics.facts import Facts
     from kernelprof.metrics.interval import Interval
     from kernelprof.metrics.machine import Machine
     from kernelprof.metrics.parallelism import Parallelism
     from kernelprof.metrics.waiting import Waiting
     from kernelprof.metrics.waste import Waste
+    from kernelprof.model.capture import Source
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from kernelprof.metrics.groups import (
     SPEED_OF_LIGHT,
     WARP_STATES,
 )
-from kernelprof.metrics.interval import largest
 from kernelprof.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
 
 NOTABLE_CONFLICTS = Threshold(
@@ -25,7 +24,7 @@ def evaluate(scene: Scene) -> Finding:
     machine, waste = scene.machine, scene.waste
     # Atomics on one word serialize as conflicts do, but better addresses are not the way out.
     conflicts = waste.bank_conflicts * (1.0 - waste.shared_atomic_part)
-    remaining = largest(
+    remaining = machine.busiest(
         machine.others("l1"),
         machine.saturations["l1"] * (1.0 - conflicts * waste.shared_part_of_l1),
     )
@@ -69,8 +68,8 @@ RULE = Rule(
             "Swizzle the column with the row: tile[y][x ^ y].",
             "Read along the dimension that is contiguous in shared memory.",
         ),
-        wrong_when="Wide accesses (8 and 16 bytes a thread) need 2 and 4 wavefronts by nature; they "
-        "are compared with that ideal. The conflict counter also counts arbitration, so a few "
+        wrong_when="Wide accesses (8 and 16 bytes a thread) need 2 and 4 wavefronts by nature; "
+        "they are compared with that ideal. The conflict counter also counts arbitration, so a few "
         "percent mean nothing, and conflicts off the critical path cost nothing.",
         references=(
             "CUDA C++ Best Practices Guide, Shared Memory and Memory Banks",

@@ -11,7 +11,6 @@ from kernelprof.metrics.groups import (
     TRAFFIC,
     WARP_STATES,
 )
-from kernelprof.metrics.interval import largest
 from kernelprof.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
 
 NOTABLE_EXCESS = Threshold(
@@ -29,7 +28,7 @@ def evaluate(scene: Scene) -> Finding:
     unit = machine.saturations
     excess = waste.excess_sectors
     kept_l1 = 1.0 - excess * (1.0 - waste.shared_part_of_l1)
-    remaining = largest(
+    remaining = machine.busiest(
         machine.others("l1", "l2", "dram"),
         unit["l1"] * kept_l1,
         unit["l2"] * waste.needed_l2_share,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from kernelprof.metrics.groups import SM_PIPES, SPEED_OF_LIGHT, WARP_STATES
-from kernelprof.metrics.interval import largest
 from kernelprof.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
 
 FULL_WARPS = Threshold(
@@ -21,7 +20,7 @@ def evaluate(scene: Scene) -> Finding:
     idle = waste.idle_threads
     busy = 1.0 - idle
     unit = machine.saturations
-    remaining = largest(
+    remaining = machine.busiest(
         machine.others("sm", "issue", *SM_PIPES),
         *(unit[name] * busy for name in ("issue", *SM_PIPES)),
     )

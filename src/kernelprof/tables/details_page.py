@@ -230,11 +230,12 @@ class _Filler:
         """Whether "Issue Slots Busy" is of active cycles: earlier versions meant those.
 
         An SM issues at most four instructions a cycle, so the percentage is 25 times one of the
-        two IPC values beside it; whichever it is nearer to says which cycles are meant.
+        two IPC values beside it. It counts where it is far from the one of elapsed cycles, more
+        than the rounding and the replayed instructions explain.
         """
         columns = [self._values.get(name) for name in (*sorted(_BUSY)[:1], *_IPC)]
         if any(column is None for column in columns):
             return False
         busy, active, elapsed = (column.values for column in columns if column is not None)
-        from_active = np.nansum(np.abs(busy - 25.0 * active))
-        return bool(3.0 * from_active < np.nansum(np.abs(busy - 25.0 * elapsed)))
+        far = np.abs(busy - 25.0 * elapsed) > 0.3 + 0.03 * busy
+        return bool(far.any() and (np.abs(busy - 25.0 * active)[far] <= 0.15).all())

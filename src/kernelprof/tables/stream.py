@@ -138,7 +138,7 @@ class _Scanner:
             self._take(row)
             return after
         line = self._lines[at]
-        if line.startswith(b'"') or self._has_number_first(line):
+        if self._begins_row(line) or (self._is_open_end(at) and line.startswith(b'"')):
             self._found.broken += 1
             self._found.cut |= after >= len(self._lines)
         else:
@@ -190,10 +190,11 @@ class _Scanner:
         cells = line.count(self._joint) + 1
         return self._fewest <= cells <= self._most and line.count(b'"') == 2 * cells
 
-    def _has_number_first(self, line: bytes) -> bool:
-        assert self._header is not None
-        first, found, rest = line.partition(self._header.delimiter.encode())
-        return bool(found) and first.isdigit() and self._header.delimiter.encode() in rest
+    def _begins_row(self, line: bytes) -> bool:
+        """Whether a line that is no row begins like one: with an ID, or with quoted cells."""
+        if self._id:
+            return line.startswith(b'"') and self._joint in line
+        return self._numbered.match(line) is not None
 
     def _as_header(self, line: bytes) -> Header | None:
         if b"Kernel Name" not in line:
@@ -212,14 +213,16 @@ class _Scanner:
         self._header = header
         self._units = None
         self._id = header.names.index("ID")
-        self._joint = b'"' + header.delimiter.encode() + b'"'
+        delimiter = header.delimiter.encode()
+        self._joint = b'"' + delimiter + b'"'
+        self._numbered = re.compile(rb'("?)\d+\1' + re.escape(delimiter))
         self._most = len(header.names)
         self._fewest = self._most
         self._ends: tuple[bytes, ...] = (b'"',)
         if header.is_details:
             # ncu ends the row of a metric after its value, with one delimiter more.
             self._fewest = header.names.index("Metric Value") + 1
-            self._ends = (b'"', b'"' + header.delimiter.encode())
+            self._ends = (b'"', b'"' + delimiter)
         self._found.header_seen = True
 
     def _close_table(self) -> None:

@@ -67,15 +67,15 @@ class Choice:
         return sorted(near, key=lambda r: (-self.high[r, row], r))
 
 
-def choose(
-    findings: Mapping[str, Finding], unexplained: Truth, substituted: BoolArray
-) -> Choice:
+def choose(findings: Mapping[str, Finding], unexplained: Truth, substituted: BoolArray) -> Choice:
     """Compare the rules' gains launch by launch.
 
     ``findings`` stands in the order that settles exact ties; ``unexplained`` says where a part of
     the machine that no rule follows may be the limit, which nothing can be decided over, and
-    ``substituted`` where counters stand in that may differ from the first choice by a little. The winner has the largest gain that is
-    certain; it is decided where even the largest gain that each other rule could have is smaller.
+    ``substituted`` where counters stand in that may differ from the first choice by a little.
+
+    The winner has the largest gain that is certain; it is decided where even the largest gain that
+    each other rule could have is smaller.
     """
     low = np.vstack([finding.gain.low for finding in findings.values()])
     high = np.vstack([finding.gain.high for finding in findings.values()])

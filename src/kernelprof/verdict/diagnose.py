@@ -14,6 +14,7 @@ from kernelprof.model.diagnosis import (
     Diagnosis,
     Evidence,
     KernelDiagnosis,
+    MissingMetric,
     Status,
     Verdict,
 )
@@ -120,7 +121,7 @@ def _decided(
     )
 
 
-def _absent(scene: Scene, rule: Rule, row: int) -> tuple:
+def _absent(scene: Scene, rule: Rule, row: int) -> tuple[MissingMetric, ...]:
     return missing_metrics(scene.facts, row, [rule.slug], everything=True)
 
 

@@ -36,7 +36,7 @@ class Group:
 
 def group_launches(capture: Capture, choice: Choice, durations: FloatArray) -> list[Group]:
     """Entries, the ones that took most time first (capture order where durations are missing)."""
-    by_key: dict[tuple[object, ...], list[int]] = {}
+    by_key: dict[tuple[tuple[object, ...], tuple[object, ...]], list[int]] = {}
     verdicts: dict[tuple[object, ...], set[object]] = {}
     for row, launch in enumerate(capture.launches):
         decided = bool(choice.decided[row])
