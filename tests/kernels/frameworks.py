@@ -260,7 +260,9 @@ try:
     def _():
         n = 4096
         a, b, c = (rand(n, n, dtype=torch.float16) for _ in range(3))
-        return lambda: t_matmul[(n // 128, n // 128)](a, b, c, n, BM=128, BN=128, BK=64, num_warps=8, num_stages=3)
+        return lambda: t_matmul[(n // 128, n // 128)](
+            a, b, c, n, BM=128, BN=128, BK=64, num_warps=8, num_stages=3
+        )
 
     @case("triton-matmul-fp16-tiles-16")
     def _():
@@ -310,13 +312,19 @@ def main():
             else:
                 times = []
                 for _ in range(20):
-                    a, b = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+                    a, b = (
+                        torch.cuda.Event(enable_timing=True),
+                        torch.cuda.Event(enable_timing=True),
+                    )
                     a.record()
                     run()
                     b.record()
                     b.synchronize()
                     times.append(a.elapsed_time(b))
-                print(f"{label},{statistics.mean(times):.6f},{statistics.stdev(times):.6f}", flush=True)
+                print(
+                    f"{label},{statistics.mean(times):.6f},{statistics.stdev(times):.6f}",
+                    flush=True,
+                )
         except Exception as error:
             print(f"failed {label}: {type(error).__name__}: {error}", flush=True)
         run = None

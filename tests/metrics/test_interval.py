@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -10,6 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelprof.metrics.interval import Interval, Truth, largest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 numbers = st.just(0.0) | st.floats(min_value=1e-6, max_value=1e9, allow_nan=False)
 
@@ -28,7 +31,7 @@ BINARY: dict[str, tuple[Callable[..., Interval], Callable[[float, float], float]
     "divide": (lambda a, b: a / b, lambda x, y: x / y if y else np.nan),
     "at_most": (lambda a, b: a.at_most(b), min),
     "at_least": (lambda a, b: a.at_least(b), max),
-    "largest": (lambda a, b: largest(a, b), max),
+    "largest": (largest, max),
 }
 
 

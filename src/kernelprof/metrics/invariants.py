@@ -74,11 +74,13 @@ class Implication:
 
 
 def _sectors_without_requests(sectors: FloatArray, requests: FloatArray) -> BoolArray:
-    return (sectors > 0) & (requests == 0)
+    unasked: BoolArray = (sectors > 0) & (requests == 0)
+    return unasked
 
 
 def _less_than_ideal(actual: FloatArray, ideal: FloatArray) -> BoolArray:
-    return np.less(actual, 0.99 * ideal)
+    too_few: BoolArray = actual < 0.99 * ideal
+    return too_few
 
 
 IMPLICATIONS = (

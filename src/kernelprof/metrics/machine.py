@@ -37,8 +37,8 @@ issue slots 93.5 % (``fma_bound``), FP64 98.3 % and special functions 99.5 %, L1
 
 LAUNCH_OVERHEAD_NS = 1_700.0
 """Time that a launch takes whatever it does, in ns: blocks that end at once take 1,696 to 1,760 ns
-under ncu on the H200 (one block of ``vectorized_elementwise_kernel`` and ``DeviceScanInitKernel`` in
-``tests/captures/validation/frameworks_more.raw.csv.gz``)."""
+under ncu on the H200 (one block of ``vectorized_elementwise_kernel`` and of
+``DeviceScanInitKernel`` in ``tests/captures/validation/frameworks_more.raw.csv.gz``)."""
 
 NEAR_LIMIT = 0.70
 """Saturation from which a unit counts as near its limit. Nsight Compute's SOLBottleneck rule

@@ -49,7 +49,14 @@ def evaluate(scene: Scene) -> Finding:
                 ">",
                 NEAR_LIMIT.value * 100,
             ),
-            Shown("issue_slots", "issue slots used", machine.issue * 100.0, "%"),
+            Shown(
+                "issue_slots",
+                "issue slots used",
+                machine.issue * 100.0,
+                "%",
+                ">",
+                NEAR_LIMIT.value * 100,
+            ),
             Shown(
                 "ffma_rate",
                 "of them floating-point arithmetic",

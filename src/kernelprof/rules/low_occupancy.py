@@ -34,7 +34,7 @@ def evaluate(scene: Scene) -> Finding:
                 "theoretical occupancy",
                 facts.metric("theoretical_occupancy"),
                 "%",
-                "<",
+                "<=",
                 LOW_OCCUPANCY.value * 100,
             ),
             Shown(

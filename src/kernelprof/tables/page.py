@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import pandas as pd
 
 from kernelprof.model.capture import Launch, MetricColumn, Source
-from kernelprof.tables.numbers import MISSING_WORDS, decimal_mark
+from kernelprof.tables.numbers import decimal_mark
 from kernelprof.tables.stream import Header, split_cells
 
 if TYPE_CHECKING:
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 _LAUNCH_PREFIXES: Final = ("launch__", "device__", "numa__", "c2clink__", "nvlink__")
 _SAMPLE_BYTES: Final = 1 << 18
+_FREQUENT_MISSING: Final = ["", "(!) n/a", "n/a", "no data", "nan"]
+"""What pandas looks out for; a column with any other word for it takes the careful way."""
 _UNAVAILABLE: Final = frozenset({"(!) n/a", "n/a", "N/A"})
 
 
@@ -63,7 +65,7 @@ def read_frame(
         "sep": header.delimiter,
         "dtype": dict.fromkeys(strings, str),
         "keep_default_na": False,
-        "na_values": {at: list(MISSING_WORDS) for at in range(width) if at not in strings},
+        "na_values": {at: _FREQUENT_MISSING for at in range(width) if at not in strings},
         "thousands": "," if decimal == "." else ".",
         "decimal": decimal,
         "low_memory": False,

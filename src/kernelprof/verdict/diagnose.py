@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,6 +32,9 @@ if TYPE_CHECKING:
 
 LARGEST_GAIN = 100.0
 """Estimates beyond this say no more than "far from any limit"."""
+
+
+COMPARE = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
 
 
 def diagnose(capture: Capture, *, preset: str | None = None) -> Diagnosis:
@@ -101,7 +105,7 @@ def _decided(
     missing = () if graded.confidence is Confidence.HIGH else _absent(scene, rule, row)
     notes = list(graded.reasons)
     if group.mixed:
-        notes.append("other launches of this kernel and configuration have another verdict")
+        notes.append("launches of this kernel with the same grid and block differ: see the others")
     detail = rule.detail(scene, row) if rule.detail else None
     return Verdict(
         status=Status.AT_LIMIT if full else Status.BOTTLENECK,
@@ -178,20 +182,29 @@ def _candidates(choice: Choice, rows: list[int], launch: int) -> tuple[Candidate
 
 
 def _evidence(scene: Scene, finding: Finding, row: int) -> tuple[Evidence, ...]:
-    """The facts that are known; an interval that is not a number is no evidence."""
-    return tuple(
-        Evidence(
-            metric=shown.metric,
-            label=shown.label,
-            value=float(shown.value.low[row]),
-            unit=shown.unit,
-            op=shown.op,
-            threshold=shown.threshold,
-            source=shown.source or _source(scene.facts, shown.metric, row),
+    """The facts that are known, each with its threshold where it is past it.
+
+    An interval that is not a number is no evidence, and a comparison that does not hold supports
+    nothing: another fact decided then.
+    """
+    known = []
+    for shown in finding.evidence:
+        value = float(shown.value.low[row])
+        if not shown.value.known[row] or not np.isfinite(value):
+            continue
+        holds = shown.threshold is not None and COMPARE[shown.op](value, shown.threshold)
+        known.append(
+            Evidence(
+                metric=shown.metric,
+                label=shown.label,
+                value=value,
+                unit=shown.unit,
+                op=shown.op if holds else "=",
+                threshold=shown.threshold if holds else None,
+                source=shown.source or _source(scene.facts, shown.metric, row),
+            )
         )
-        for shown in finding.evidence
-        if shown.value.known[row] and np.isfinite(shown.value.low[row])
-    )
+    return tuple(known)
 
 
 def _source(facts: Facts, metric: str, row: int) -> Source:
