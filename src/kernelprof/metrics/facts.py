@@ -49,6 +49,8 @@ class Facts:
         self.read: set[str] = set()
         self._catalogue = catalogue()
         self._columns: dict[str, _Column] = {}
+        self._intervals: dict[str, Interval] = {}
+        self._capabilities = [each.compute_capability for each in capture.launches]
         self._cleared: dict[str, BoolArray] = {}
         self.substituted = np.zeros(self.count, dtype=np.bool_)
         """Launches in which a metric was read under another name than its first. The names mean the
@@ -58,14 +60,20 @@ class Facts:
     def metric(self, name: str) -> Interval:
         """The metric in its canonical unit; where it is missing, all that it could be."""
         self.read.add(name)
+        found = self._intervals.get(name)
+        if found is None:
+            found = self._intervals[name] = self._interval(name)
+        return found
+
+    def _interval(self, name: str) -> Interval:
         values = self._column(name).values
         missing = np.isnan(values)
         highest = upper_bound(self._catalogue[name].unit)
+        clipped = np.minimum(values, highest)
+        if not missing.any():
+            return Interval.exactly(clipped)
         at_most = np.where(self._absent_by_design(name), 0.0, highest)
-        return Interval(
-            np.where(missing, 0.0, np.minimum(values, highest)),
-            np.where(missing, at_most, np.minimum(values, highest)),
-        )
+        return Interval(np.where(missing, 0.0, clipped), np.where(missing, at_most, clipped))
 
     def fraction(self, name: str) -> Interval:
         """A percentage as a fraction of one."""
@@ -112,12 +120,11 @@ class Facts:
         """Launches on chips that have no such unit or warp state: there it is truly zero."""
         metric = self._catalogue[name]
         zero_on = {
-            capability: metric.is_zero_on(capability)
-            for capability in {each.compute_capability for each in self.capture.launches}
+            capability: metric.is_zero_on(capability) for capability in set(self._capabilities)
         }
-        return np.array(
-            [zero_on[each.compute_capability] for each in self.capture.launches], dtype=np.bool_
-        )
+        if len(zero_on) == 1:
+            return np.full(self.count, next(iter(zero_on.values())))
+        return np.array([zero_on[each] for each in self._capabilities], dtype=np.bool_)
 
     def _column(self, name: str) -> _Column:
         found = self._columns.get(name)

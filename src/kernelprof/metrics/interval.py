@@ -54,10 +54,6 @@ class Interval:
     def exactly(values: FloatArray) -> Interval:
         return Interval(values, values)
 
-    @staticmethod
-    def constant(value: float, like: Interval) -> Interval:
-        return Interval.exactly(np.full_like(like.low, value))
-
     @property
     def known(self) -> BoolArray:
         """Where the interval is a single number."""
@@ -69,51 +65,53 @@ class Interval:
         return np.where(self.known, self.high, self.low)
 
     def __add__(self, other: Operand) -> Interval:
-        o = _as_interval(other, self)
+        o = _as_interval(other)
         return Interval(self.low + o.low, self.high + o.high)
 
     __radd__ = __add__
 
     def __sub__(self, other: Operand) -> Interval:
         """The difference, not below zero: quantities here are counts and shares."""
-        o = _as_interval(other, self)
+        o = _as_interval(other)
         with np.errstate(invalid="ignore"):
             low = np.maximum(self.low - o.high, 0.0)
             high = np.maximum(self.high - o.low, 0.0)
-        return Interval(np.nan_to_num(low, nan=0.0), np.where(np.isnan(high), np.inf, high))
+        return _open_where_undefined(low, high)
 
     def __rsub__(self, other: float) -> Interval:
-        return _as_interval(other, self) - self
+        return _as_interval(other) - self
 
     def __mul__(self, other: Operand) -> Interval:
-        o = _as_interval(other, self)
+        if not isinstance(other, Interval) and other > 0:
+            return Interval(self.low * other, self.high * other)
+        o = _as_interval(other)
         with np.errstate(invalid="ignore"):
             low = self.low * o.low
             high = self.high * o.high
         # 0 * inf: a zero bound times an unbounded one says nothing at the top, zero at the bottom.
-        return Interval(np.nan_to_num(low, nan=0.0), np.where(np.isnan(high), np.inf, high))
+        return _open_where_undefined(low, high)
 
     __rmul__ = __mul__
 
     def __truediv__(self, other: Operand) -> Interval:
         """The quotient; ``x / 0`` is unbounded, and ``0 / 0`` is anything from 0 up."""
-        o = _as_interval(other, self)
+        o = _as_interval(other)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             low = self.low / o.high
             high = self.high / o.low
-        return Interval(np.nan_to_num(low, nan=0.0), np.where(np.isnan(high), np.inf, high))
+        return _open_where_undefined(low, high)
 
     def __rtruediv__(self, other: float) -> Interval:
-        return _as_interval(other, self) / self
+        return _as_interval(other) / self
 
     def at_most(self, other: Operand) -> Interval:
         """The smaller of the two."""
-        o = _as_interval(other, self)
+        o = _as_interval(other)
         return Interval(np.minimum(self.low, o.low), np.minimum(self.high, o.high))
 
     def at_least(self, other: Operand) -> Interval:
         """The larger of the two."""
-        o = _as_interval(other, self)
+        o = _as_interval(other)
         return Interval(np.maximum(self.low, o.low), np.maximum(self.high, o.high))
 
     def low_only(self) -> Interval:
@@ -126,7 +124,7 @@ class Interval:
 
     def within(self, low: Operand, high: Operand) -> Interval:
         """Narrowed by an independent fact; where the two contradict, the measured side stays."""
-        lo, hi = _as_interval(low, self), _as_interval(high, self)
+        lo, hi = _as_interval(low), _as_interval(high)
         new_low = np.minimum(np.maximum(self.low, lo.low), self.high)
         new_high = np.maximum(np.minimum(self.high, hi.high), self.low)
         return Interval(np.minimum(new_low, new_high), np.maximum(new_low, new_high))
@@ -142,11 +140,11 @@ class Interval:
         )
 
     def __gt__(self, other: Operand) -> Truth:
-        o = _as_interval(other, self)
+        o = _as_interval(other)
         return Truth(self.low > o.high, self.high > o.low)
 
     def __ge__(self, other: Operand) -> Truth:
-        o = _as_interval(other, self)
+        o = _as_interval(other)
         return Truth(self.low >= o.high, self.high >= o.low)
 
     def __lt__(self, other: Operand) -> Truth:
@@ -157,7 +155,7 @@ class Interval:
 
     def where(self, condition: Truth, otherwise: Operand) -> Interval:
         """This where the condition holds, ``otherwise`` where not, the hull where unknown."""
-        o = _as_interval(otherwise, self)
+        o = _as_interval(otherwise)
         open_ = condition.maybe & ~condition.sure
         low = np.where(condition.sure, self.low, o.low)
         high = np.where(condition.sure, self.high, o.high)
@@ -175,5 +173,14 @@ def largest(*intervals: Interval) -> Interval:
     return result
 
 
-def _as_interval(value: Operand, like: Interval) -> Interval:
-    return value if isinstance(value, Interval) else Interval.constant(value, like)
+def _as_interval(value: Operand) -> Interval:
+    """A number as an interval that stands for every launch."""
+    if isinstance(value, Interval):
+        return value
+    point = np.asarray(value, dtype=np.float64)
+    return Interval(point, point)
+
+
+def _open_where_undefined(low: FloatArray, high: FloatArray) -> Interval:
+    """Bounds whose undefined parts are the widest possible."""
+    return Interval(np.where(np.isnan(low), 0.0, low), np.where(np.isnan(high), np.inf, high))

@@ -83,6 +83,7 @@ class Machine:
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         self.reported = Reported(facts)
+        self._shares: dict[tuple[str, ...], Interval] = {}
 
     # --- units ---------------------------------------------------------------------------------
 
@@ -296,11 +297,19 @@ class Machine:
             # The cycle in which it issues: one an instruction, by definition.
             return self.facts.metric("stall_selected").or_else(self.facts.exact(1.0))
         stall = self.facts.metric(f"stall_{name}")
+        if not self.reported.speaks:
+            return stall
         most = self.cycles_per_instruction * Interval.exactly(self.reported.stall_at_most(name))
         return stall.or_else(stall.at_most(most.high_only()))
 
     def stall_share(self, *names: str) -> Interval:
         """Share of a warp's time that it waits for the named reasons, 0 to 1."""
+        found = self._shares.get(names)
+        if found is None:
+            found = self._shares[names] = self._stall_share(names)
+        return found
+
+    def _stall_share(self, names: tuple[str, ...]) -> Interval:
         total = self.cycles_per_instruction
         waits = self.facts.exact(0.0)
         rest = self.facts.exact(0.0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,20 +16,21 @@ from kernelprof.model.diagnosis import (
     Diagnosis,
     Evidence,
     KernelDiagnosis,
-    MissingMetric,
     Status,
     Verdict,
 )
-from kernelprof.rules import Finding, Rule, Scene, registry
+from kernelprof.rules import Finding, Scene, registry
 from kernelprof.verdict.choose import LEAST_GAIN, Choice, choose
 from kernelprof.verdict.confidence import grade
 from kernelprof.verdict.group import Group, group_launches
-from kernelprof.verdict.settle import missing_metrics, settling_command
+from kernelprof.verdict.needed import Needs
+from kernelprof.verdict.settle import absent_metrics, deciding_metrics, settling_command
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from kernelprof.model.capture import Capture
+    from kernelprof.model.diagnosis import MissingMetric
 
 LARGEST_GAIN = 100.0
 """Estimates beyond this say no more than "far from any limit"."""
@@ -43,38 +45,47 @@ def diagnose(capture: Capture, *, preset: str | None = None) -> Diagnosis:
     ``preset`` names the metric set that the commands for what is missing collect; without one they
     collect just what is missing.
     """
-    scene = Scene(Facts(capture))
-    rules = registry()
-    findings = {slug: rule.evaluate(scene) for slug, rule in rules.items()}
-    unexplained = scene.machine.limited_by_something_else
-    choice = choose(findings, unexplained, scene.facts.substituted)
-    durations = scene.facts.values("duration")
-    kernels = [
-        _entry(scene, findings, choice, group, preset)
-        for group in group_launches(capture, choice, durations)
-    ]
+    case = _Case.of(capture, preset)
+    facts = case.scene.facts
+    groups = group_launches(capture, case.choice, facts.values("duration"))
     return Diagnosis(
-        kernels=tuple(kernels),
+        kernels=tuple(_entry(case, group) for group in groups),
         origin=capture.origin,
         preset=preset,
-        warnings=(*capture.warnings, *_doubts(scene.facts)),
+        warnings=(*capture.warnings, *_doubts(facts)),
     )
 
 
-def _entry(
-    scene: Scene,
-    findings: Mapping[str, Finding],
-    choice: Choice,
-    group: Group,
-    preset: str | None,
-) -> KernelDiagnosis:
-    capture = scene.facts.capture
+@dataclass(frozen=True)
+class _Case:
+    """A capture with what every rule says about it, and what won where."""
+
+    scene: Scene
+    findings: Mapping[str, Finding]
+    choice: Choice
+    needs: Needs
+    preset: str | None
+
+    @classmethod
+    def of(cls, capture: Capture, preset: str | None) -> _Case:
+        scene = Scene(Facts(capture))
+        findings = {slug: rule.evaluate(scene) for slug, rule in registry().items()}
+        unexplained = scene.machine.limited_by_something_else
+        choice = choose(findings, unexplained, scene.facts.substituted)
+        return cls(scene, findings, choice, Needs(scene.facts), preset)
+
+    def command(self, group: Group, missing: Sequence[MissingMetric]) -> str | None:
+        """The command that collects what is missing; none where nothing is."""
+        if not missing:
+            return None
+        return settling_command(self.scene.facts.capture, group.rows, missing, self.preset)
+
+
+def _entry(case: _Case, group: Group) -> KernelDiagnosis:
+    capture = case.scene.facts.capture
     row = group.representative
     launch = capture.launches[row]
-    if choice.decided[row]:
-        verdict = _decided(scene, findings, choice, group, preset)
-    else:
-        verdict = _inconclusive(scene, findings, choice, group, preset)
+    decided = bool(case.choice.decided[row])
     return KernelDiagnosis(
         rows=group.rows,
         ids=tuple(capture.launches[r].id for r in group.rows),
@@ -85,24 +96,19 @@ def _entry(
         compute_capability=launch.compute_capability,
         duration_ns=group.duration,
         share=group.share,
-        verdict=verdict,
+        verdict=_decided(case, group) if decided else _inconclusive(case, group),
     )
 
 
-def _decided(
-    scene: Scene,
-    findings: Mapping[str, Finding],
-    choice: Choice,
-    group: Group,
-    preset: str | None,
-) -> Verdict:
-    row = group.representative
+def _decided(case: _Case, group: Group) -> Verdict:
+    scene, choice, row = case.scene, case.choice, group.representative
     rule = registry()[choice.rules[choice.winner[row]]]
-    finding = findings[rule.slug]
+    finding = case.findings[rule.slug]
     gain = float(np.median(finding.gain.low[list(group.rows)]))
     full = bool(choice.at_limit[row]) or gain < LEAST_GAIN
     graded = grade(scene, choice, rule, row)
-    missing = () if graded.confidence is Confidence.HIGH else _absent(scene, rule, row)
+    high = graded.confidence is Confidence.HIGH
+    missing = () if high else absent_metrics(scene.facts, row, rule.slug)
     notes = list(graded.reasons)
     if group.mixed:
         notes.append("launches of this kernel with the same grid and block differ: see the others")
@@ -119,28 +125,17 @@ def _decided(
         advice=rule.docs.fixes,
         notes=tuple(notes),
         missing=missing,
-        command=settling_command(scene.facts.capture, group.rows, missing, preset)
-        if missing
-        else None,
+        command=case.command(group, missing),
     )
 
 
-def _absent(scene: Scene, rule: Rule, row: int) -> tuple[MissingMetric, ...]:
-    return missing_metrics(scene.facts, row, [rule.slug], everything=True)
-
-
-def _inconclusive(
-    scene: Scene,
-    findings: Mapping[str, Finding],
-    choice: Choice,
-    group: Group,
-    preset: str | None,
-) -> Verdict:
-    row = group.representative
+def _inconclusive(case: _Case, group: Group) -> Verdict:
+    scene, choice, row = case.scene, case.choice, group.representative
     candidates = choice.candidates(row)
     slugs = [choice.rules[r] for r in candidates]
-    missing = missing_metrics(scene.facts, row, slugs, everything=True)
-    known = tuple(item for slug in slugs[:3] for item in _evidence(scene, findings[slug], row))
+    missing = deciding_metrics(scene.facts, case.needs, row, slugs)
+    known = [item for slug in slugs[:3] for item in _evidence(scene, case.findings[slug], row)]
+    full_set = settling_command(scene.facts.capture, group.rows, missing, "full")
     return Verdict(
         status=Status.INCONCLUSIVE,
         bottleneck=None,
@@ -149,9 +144,7 @@ def _inconclusive(
         evidence=tuple(dict.fromkeys(known)),
         why=_why_open(slugs, bool(missing), bool(choice.unexplained[row])),
         missing=missing,
-        command=settling_command(scene.facts.capture, group.rows, missing, preset)
-        if missing or preset
-        else settling_command(scene.facts.capture, group.rows, missing, "full"),
+        command=case.command(group, missing) or full_set,
     )
 
 
@@ -217,8 +210,11 @@ def _device(capture: Capture, row: int) -> str | None:
 
 
 def _doubts(facts: Facts) -> list[str]:
+    """Impossible values of metrics that a verdict can hang on; others are nobody's concern."""
+    decisive = {name for rule in registry().values() for name in rule.requires}
     return [
         f"{doubt.metric}: {doubt.reason}; the value is treated as missing in "
         f"{int(doubt.rows.sum())} of {facts.count} launches"
         for doubt in facts.doubts
+        if doubt.metric in decisive
     ]

@@ -16,31 +16,47 @@ if TYPE_CHECKING:
     from kernelprof.metrics.catalogue import Metric
     from kernelprof.metrics.facts import Facts
     from kernelprof.model.capture import Capture
+    from kernelprof.verdict.needed import Needs
 
 
-def missing_metrics(
-    facts: Facts, row: int, slugs: Iterable[str], *, everything: bool
+def deciding_metrics(
+    facts: Facts, needs: Needs, row: int, slugs: Sequence[str]
 ) -> tuple[MissingMetric, ...]:
-    """Metrics of these rules that the launch lacks, by their ``ncu`` name on its architecture.
+    """Missing metrics that would decide between these rules in this launch."""
+    return _described(facts, row, needs.needed(row, slugs, _missing(facts, row, slugs)))
 
-    ``everything`` includes those that a rule may use beside those that it requires. A metric that
-    only stands in for another, and one that the chip does not have, is never asked for.
+
+def absent_metrics(facts: Facts, row: int, slug: str) -> tuple[MissingMetric, ...]:
+    """Metrics of one rule that the launch lacks: what would raise the confidence in it."""
+    return _described(facts, row, _missing(facts, row, [slug]))
+
+
+def _missing(facts: Facts, row: int, slugs: Iterable[str]) -> list[str]:
+    """Canonical metrics of these rules that the launch lacks and that can be had.
+
+    A metric that only stands in for another, one that the chip does not have, and one that ncu
+    already failed to give are never asked for.
     """
     rules = registry()
-    wanted: dict[str, None] = {}
-    for slug in slugs:
-        names = rules[slug].metrics if everything else rules[slug].requires
-        wanted.update(dict.fromkeys(names))
     capability = facts.capture.launches[row].compute_capability
     known = catalogue()
-    found = []
-    for name in wanted:
-        if name in FALLBACKS or facts.has(name)[row]:
-            continue
-        ncu_names = known[name].ncu_names(capability)
-        if ncu_names and not set(ncu_names) & facts.capture.unavailable:
-            found.append(MissingMetric(name, ncu_names[0], known[name].why))
-    return tuple(found)
+    wanted = dict.fromkeys(name for slug in slugs for name in rules[slug].metrics)
+    return [
+        name
+        for name in wanted
+        if name not in FALLBACKS
+        and not facts.has(name)[row]
+        and known[name].ncu_names(capability)
+        and not set(known[name].ncu_names(capability)) & facts.capture.unavailable
+    ]
+
+
+def _described(facts: Facts, row: int, names: Iterable[str]) -> tuple[MissingMetric, ...]:
+    capability = facts.capture.launches[row].compute_capability
+    known = catalogue()
+    return tuple(
+        MissingMetric(name, known[name].ncu_names(capability)[0], known[name].why) for name in names
+    )
 
 
 def settling_command(
