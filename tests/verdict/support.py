@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kernelprof.model.diagnosis import Status
 from kernelprof.verdict import diagnose
+from kernelprof.verdict.judge import judge
 
 if TYPE_CHECKING:
     from kernelprof.model.capture import Capture
@@ -57,7 +58,9 @@ def by_row(capture: Capture) -> dict[int, KernelDiagnosis]:
 
 def answers(capture: Capture) -> dict[int, Answer]:
     """Status and bottleneck of each launch, by its position in the capture."""
+    judged = judge(capture)
     return {
-        row: (kernel.verdict.status.value, kernel.verdict.bottleneck)
-        for row, kernel in by_row(capture).items()
+        row: (status.value, None if status is Status.INCONCLUSIVE else judged.rule(row).slug)
+        for row in range(len(capture))
+        for status in (judged.status(row),)
     }

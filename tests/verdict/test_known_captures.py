@@ -65,6 +65,16 @@ class TestGemmSeries:
         assert "Limited by shared memory: 1 block on an SM." in gemm_series[22].verdict.why
 
 
+@pytest.mark.parametrize("name", [*SAME_LAUNCHES, "gemm_series.eight-metrics.raw.csv"])
+def test_what_is_put_into_words_is_what_was_judged(name: str) -> None:
+    capture = read_capture(CAPTURES / name)
+    said = {
+        row: (kernel.verdict.status.value, kernel.verdict.bottleneck)
+        for row, kernel in by_row(capture).items()
+    }
+    assert said == answers(capture)
+
+
 def test_three_exports_of_the_same_launches_give_the_same_verdicts() -> None:
     first, *others = (answers(read_capture(CAPTURES / name)) for name in SAME_LAUNCHES)
     assert all(other == first for other in others)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernelprof.metrics.facts import Facts
 from kernelprof.model.capture import Source
 from kernelprof.model.diagnosis import (
     Candidate,
@@ -20,17 +18,14 @@ from kernelprof.model.diagnosis import (
     Verdict,
 )
 from kernelprof.rules import Finding, Scene, registry
-from kernelprof.verdict.choose import LEAST_GAIN, Choice, choose
 from kernelprof.verdict.confidence import grade
 from kernelprof.verdict.group import Group, group_launches
-from kernelprof.verdict.needed import Needs
-from kernelprof.verdict.settle import absent_metrics, deciding_metrics, settling_command
+from kernelprof.verdict.judge import Judgement, judge
+from kernelprof.verdict.settle import Settler
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
+    from kernelprof.metrics.facts import Facts
     from kernelprof.model.capture import Capture
-    from kernelprof.model.diagnosis import MissingMetric
 
 LARGEST_GAIN = 100.0
 """Estimates beyond this say no more than "far from any limit"."""
@@ -45,47 +40,23 @@ def diagnose(capture: Capture, *, preset: str | None = None) -> Diagnosis:
     ``preset`` names the metric set that the commands for what is missing collect; without one they
     collect just what is missing.
     """
-    case = _Case.of(capture, preset)
-    facts = case.scene.facts
-    groups = group_launches(capture, case.choice, facts.values("duration"))
+    judged = judge(capture)
+    facts = judged.scene.facts
+    groups = group_launches(capture, judged.choice, facts.values("duration"))
+    settler = Settler(facts, preset)
     return Diagnosis(
-        kernels=tuple(_entry(case, group) for group in groups),
+        kernels=tuple(_entry(judged, settler, group) for group in groups),
         origin=capture.origin,
         preset=preset,
         warnings=(*capture.warnings, *_doubts(facts)),
     )
 
 
-@dataclass(frozen=True)
-class _Case:
-    """A capture with what every rule says about it, and what won where."""
-
-    scene: Scene
-    findings: Mapping[str, Finding]
-    choice: Choice
-    needs: Needs
-    preset: str | None
-
-    @classmethod
-    def of(cls, capture: Capture, preset: str | None) -> _Case:
-        scene = Scene(Facts(capture))
-        findings = {slug: rule.evaluate(scene) for slug, rule in registry().items()}
-        unexplained = scene.machine.limited_by_something_else
-        choice = choose(findings, unexplained, scene.facts.substituted)
-        return cls(scene, findings, choice, Needs(scene.facts), preset)
-
-    def command(self, group: Group, missing: Sequence[MissingMetric]) -> str | None:
-        """The command that collects what is missing; none where nothing is."""
-        if not missing:
-            return None
-        return settling_command(self.scene.facts.capture, group.rows, missing, self.preset)
-
-
-def _entry(case: _Case, group: Group) -> KernelDiagnosis:
-    capture = case.scene.facts.capture
+def _entry(judged: Judgement, settler: Settler, group: Group) -> KernelDiagnosis:
+    capture = judged.scene.facts.capture
     row = group.representative
     launch = capture.launches[row]
-    decided = bool(case.choice.decided[row])
+    answer = _inconclusive if judged.status(row) is Status.INCONCLUSIVE else _decided
     return KernelDiagnosis(
         rows=group.rows,
         ids=tuple(capture.launches[r].id for r in group.rows),
@@ -96,19 +67,19 @@ def _entry(case: _Case, group: Group) -> KernelDiagnosis:
         compute_capability=launch.compute_capability,
         duration_ns=group.duration,
         share=group.share,
-        verdict=_decided(case, group) if decided else _inconclusive(case, group),
+        verdict=answer(judged, settler, group),
     )
 
 
-def _decided(case: _Case, group: Group) -> Verdict:
-    scene, choice, row = case.scene, case.choice, group.representative
-    rule = registry()[choice.rules[choice.winner[row]]]
-    finding = case.findings[rule.slug]
+def _decided(judged: Judgement, settler: Settler, group: Group) -> Verdict:
+    scene, choice, row = judged.scene, judged.choice, group.representative
+    rule = judged.rule(row)
+    finding = judged.findings[rule.slug]
     gain = float(np.median(finding.gain.low[list(group.rows)]))
-    full = bool(choice.at_limit[row]) or gain < LEAST_GAIN
+    full = judged.status(row) is Status.AT_LIMIT
     graded = grade(scene, choice, rule, row)
     high = graded.confidence is Confidence.HIGH
-    missing = () if high else absent_metrics(scene.facts, row, rule.slug)
+    missing = () if high else settler.absent(row, rule.slug)
     notes = list(graded.reasons)
     if group.mixed:
         notes.append("launches of this kernel with the same grid and block differ: see the others")
@@ -125,17 +96,16 @@ def _decided(case: _Case, group: Group) -> Verdict:
         advice=rule.docs.fixes,
         notes=tuple(notes),
         missing=missing,
-        command=case.command(group, missing),
+        command=settler.command(group.rows, missing),
     )
 
 
-def _inconclusive(case: _Case, group: Group) -> Verdict:
-    scene, choice, row = case.scene, case.choice, group.representative
+def _inconclusive(judged: Judgement, settler: Settler, group: Group) -> Verdict:
+    scene, choice, row = judged.scene, judged.choice, group.representative
     candidates = choice.candidates(row)
     slugs = [choice.rules[r] for r in candidates]
-    missing = deciding_metrics(scene.facts, case.needs, row, slugs)
-    known = [item for slug in slugs[:3] for item in _evidence(scene, case.findings[slug], row)]
-    full_set = settling_command(scene.facts.capture, group.rows, missing, "full")
+    missing = settler.deciding(row, slugs)
+    known = [item for slug in slugs[:3] for item in _evidence(scene, judged.findings[slug], row)]
     return Verdict(
         status=Status.INCONCLUSIVE,
         bottleneck=None,
@@ -144,7 +114,7 @@ def _inconclusive(case: _Case, group: Group) -> Verdict:
         evidence=tuple(dict.fromkeys(known)),
         why=_why_open(slugs, bool(missing), bool(choice.unexplained[row])),
         missing=missing,
-        command=case.command(group, missing) or full_set,
+        command=settler.command(group.rows, missing) or settler.full_command(group.rows),
     )
 
 
