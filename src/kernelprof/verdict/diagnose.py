@@ -26,6 +26,7 @@ from kernelprof.verdict.settle import Settler
 if TYPE_CHECKING:
     from kernelprof.metrics.facts import Facts
     from kernelprof.model.capture import Capture
+    from kernelprof.verdict.choose import Choice
 
 LARGEST_GAIN = 100.0
 """Estimates beyond this say no more than "far from any limit"."""
