@@ -103,11 +103,14 @@ def parts(verdict: Verdict) -> list[tuple[str, list[str]]]:
     undecided = verdict.status is Status.INCONCLUSIVE
     at_limit = verdict.status is Status.AT_LIMIT and verdict.gain is None
     named = [runner_up(candidate) for candidate in verdict.also]
+    # The headline of an open verdict already names the candidates, and that something is missing.
+    listed = undecided and bool(verdict.missing)
+    told = named and not (undecided and named == [each.bottleneck for each in verdict.also])
     found = [
-        ("Why", [verdict.why] if verdict.why else []),
+        ("Why", [verdict.why] if verdict.why and not listed else []),
         ("What to do", list(verdict.advice)),
         ("Ceiling" if at_limit else "Gain", [gain(verdict)] if gain(verdict) else []),
-        ("Candidates" if undecided else "Runner-up", [", ".join(named)] if named else []),
+        ("Candidates" if undecided else "Runner-up", [", ".join(named)] if told else []),
         ("Note", list(verdict.notes)),
         ("Missing" if undecided else "Would help", _missing(verdict)),
     ]

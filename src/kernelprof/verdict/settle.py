@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from kernelprof.capture.command import ncu_command, quote
@@ -67,7 +69,7 @@ class Settler:
                 kernel=first.kernel,
                 launch_count=1 + max(alike.index(row) for row in rows),
                 clock_control=capture.clock_control,
-                application=[capture.application] if capture.application else None,
+                application=_program(capture.application),
                 output="followup.csv",
             )
         )
@@ -97,3 +99,12 @@ class Settler:
             MissingMetric(name, known[name].ncu_names(capability)[0], known[name].why)
             for name in names
         )
+
+
+def _program(application: str | None) -> list[str] | None:
+    """What to run: the export knows the executable, which for an interpreter is not the program."""
+    if application is None:
+        return None
+    if re.fullmatch(r"python[\d.]*|bash|sh|node|julia|perl|ruby", PurePath(application).name):
+        return [application, "script", "args..."]
+    return [application]
