@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-CAPTURE := tests/captures/gemm_series.full.raw.csv
+CAPTURE := tests/captures/four_gemms.full.raw.csv
 
 .PHONY: demo test lint types rules wheel clean help
 
@@ -18,7 +18,7 @@ help:
 	@echo "make clean   remove the environment and everything built"
 
 demo: $(VENV)/.runtime
-	$(BIN)/kernelprof diagnose $(CAPTURE)
+	$(BIN)/kernelprof diagnose $(CAPTURE) --top 4
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2

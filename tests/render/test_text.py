@@ -92,7 +92,6 @@ shared-memory-throughput. Confidence: low.
 
   97.8 %  memory system busy  memory_throughput
 
-Why          The memory system is busy, and the capture does not say with what.
 Candidates   shared-bank-conflicts (up to 16.0x), shared-memory-throughput (up
              to 2.0x)
 Missing      l1tex__data_pipe_lsu_wavefronts_mem_shared.sum: tells conflicts

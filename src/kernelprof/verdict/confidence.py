@@ -81,8 +81,9 @@ def _margin(scene: Scene, choice: Choice, row: int) -> list[str]:
         if r != choice.winner[row]
     )
     second, name = others[-1]
-    if choice.runners_up(row):
-        return [f"{name} is within the uncertainty of the estimate"]
+    near = choice.runners_up(row)
+    if near:
+        return [f"{choice.rules[near[0]]} is within the uncertainty of the estimate"]
     if second * CLEAR_MARGIN > first:
         return [f"{name} is not far behind"]
     top = scene.machine.top.low[row]

@@ -1,0 +1,28 @@
+"""What the README shows is what the program prints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kernelprof.render.text import render_text
+from kernelprof.tables import read_capture
+from kernelprof.verdict import diagnose
+
+ROOT = Path(__file__).parent.parent
+CAPTURE = "tests/captures/four_gemms.full.raw.csv"
+
+
+def test_the_output_in_the_readme_is_the_real_one() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    capture = read_capture(ROOT / CAPTURE)
+    printed = render_text([diagnose(capture)], top=4).rstrip("\n")
+    shown = printed.replace(str(ROOT / CAPTURE), CAPTURE)
+    for card in shown.split("\n\n"):
+        assert card in readme
+
+
+def test_the_figures_about_correctness_are_those_of_the_page_behind_them() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    page = (ROOT / "docs/verdicts.md").read_text("utf-8")
+    assert "173 of 181" in readme
+    assert "173 of all 181" in page
