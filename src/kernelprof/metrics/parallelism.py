@@ -67,7 +67,7 @@ class Parallelism:
     def gain_by_more_blocks(self) -> Interval:
         """Factor won at most if blocks filled every slot, by hiding more of warps' waiting."""
         filled = self.waves.at_most(1.0).at_least(1e-3)
-        return self._bounded((1.0 / filled).at_most(1.0 / (1.0 - self.machine.latency_share)))
+        return self._bounded((1.0 / filled).at_most(1.0 / (1.0 - self.machine.warps.latency_share)))
 
     @cached_property
     def gain_by_filling(self) -> Interval:
@@ -77,7 +77,7 @@ class Parallelism:
     @cached_property
     def gain_by_longer_launch(self) -> Interval:
         """Factor won at most if the fixed cost of the launch were spread over more work."""
-        return self._bounded(1.0 / self.machine.working_share.at_least(1e-2))
+        return self._bounded(1.0 / self.machine.warps.working_share.at_least(1e-2))
 
     @cached_property
     def gain_by_full_waves(self) -> Interval:
@@ -89,7 +89,7 @@ class Parallelism:
     @cached_property
     def gain_by_balance(self) -> Interval:
         """Factor won at most if all SMs ended together, for launches with a block for each."""
-        expected = self.even_share * self.machine.working_share
+        expected = self.even_share * self.machine.warps.working_share
         idle = (expected / self.active_share.at_least(1e-3)).at_least(1.0)
         return self._bounded(idle).where(self.sms_with_blocks >= 1.0, 1.0)
 

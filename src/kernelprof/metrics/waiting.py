@@ -41,7 +41,7 @@ class Waiting:
     @cached_property
     def for_memory(self) -> Interval:
         """Share of a warp's time that it waits for global or local memory or its queue."""
-        return self.machine.stall_share("long_scoreboard", "lg_throttle", "drain", "membar")
+        return self.machine.warps.stall_share("long_scoreboard", "lg_throttle", "drain", "membar")
 
     @cached_property
     def atomic_part(self) -> Interval:
@@ -55,7 +55,9 @@ class Waiting:
         by_requests = self.waste.atomic_part
         plain = facts.metric("global_load_requests") + facts.metric("global_store_requests")
         waited = (
-            self.for_memory * self.machine.cycles_per_instruction * facts.metric("instructions")
+            self.for_memory
+            * self.machine.warps.cycles_per_instruction
+            * facts.metric("instructions")
         )
         explained = (plain * PLAIN_ACCESS_CYCLES / waited.at_least(1.0)).at_most(1.0)
         beyond = (1.0 - explained).where(by_requests > 0.0, 0.0)
@@ -72,7 +74,7 @@ class Waiting:
         memory system is idle, wait for each other at an address. Where they wait less than a fast
         access takes there is nothing that atomics would have to explain.
         """
-        waited = self.for_memory * self.machine.cycles_per_instruction
+        waited = self.for_memory * self.machine.warps.cycles_per_instruction
         details = self.machine.reported.is_details_page
         other = (self.waste.excess_sectors > 0.25).maybe | (self.waste.local_part > 0.25).maybe
         contended = details & idle.sure & ~other & (waited > PLAIN_ACCESS_CYCLES).sure
@@ -115,7 +117,7 @@ class Waiting:
     def gain_by_occupancy(self) -> Interval:
         """Factor won at most if warps filled every slot: the slots, until a unit is full."""
         slots = (1.0 / self.occupancy.at_least(1 / 64)).at_least(1.0)
-        gain = self.machine.gain_by_latency(self.machine.latency_share).at_most(slots)
+        gain = self.machine.gain_by_latency(self.machine.warps.latency_share).at_most(slots)
         low = (self.occupancy <= LOW_OCCUPANCY) & (self.facts.metric("waves_per_sm") >= 1.0)
         return gain.where(low, 1.0)
 

@@ -30,7 +30,7 @@ def evaluate(scene: Scene) -> Finding:
             machine.others("l1"),
             machine.saturations["l1"] * (1.0 - part * waste.shared_part_of_l1),
         ),
-        machine.stall_share("short_scoreboard", "mio_throttle") * part,
+        machine.warps.stall_share("short_scoreboard", "mio_throttle") * part,
     )
     return Finding(
         gain=machine.gain_by_latency(waiting.for_atomics).at_least(in_shared),

@@ -16,7 +16,7 @@ NOTABLE = Threshold(
 
 def evaluate(scene: Scene) -> Finding:
     machine = scene.machine
-    waiting = machine.stall_share("barrier")
+    waiting = machine.warps.stall_share("barrier")
     return Finding(
         gain=machine.gain_by_latency(waiting, NOTABLE.value),
         gain_reason="the time that warps wait so, were it gone, until the busiest unit is full",

@@ -16,8 +16,8 @@ NOTABLE = Threshold(
 def evaluate(scene: Scene) -> Finding:
     machine = scene.machine
     waiting = (
-        machine.stall_share("wait", "branch_resolving", "dispatch_stall", "misc")
-        + machine.stall_share("short_scoreboard") * (1.0 - scene.waste.bank_conflicts)
+        machine.warps.stall_share("wait", "branch_resolving", "dispatch_stall", "misc")
+        + machine.warps.stall_share("short_scoreboard") * (1.0 - scene.waste.bank_conflicts)
     ).at_most(1.0)
     return Finding(
         gain=scene.waiting.gain_beside_more_warps(waiting, NOTABLE.value),

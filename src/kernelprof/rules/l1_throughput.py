@@ -31,7 +31,7 @@ def evaluate(scene: Scene) -> Finding:
         & (waste.needless_part_of_l1 < 0.25)
     )
     queue = (
-        machine.stall_share("lg_throttle")
+        machine.warps.stall_share("lg_throttle")
         * (1.0 - waste.needless_part_of_l1)
         * (1.0 - scene.waiting.atomic_part)
     )

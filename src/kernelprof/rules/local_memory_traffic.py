@@ -25,7 +25,7 @@ def evaluate(scene: Scene) -> Finding:
         unit["l2"] * kept,
         unit["dram"] * kept,
     )
-    waiting = machine.stall_share("long_scoreboard", "lg_throttle") * local
+    waiting = machine.warps.stall_share("long_scoreboard", "lg_throttle") * local
     return Finding(
         gain=machine.gain_by_waste(local, remaining, waiting),
         gain_reason="memory time without the local sectors",
@@ -41,7 +41,7 @@ def evaluate(scene: Scene) -> Finding:
             Shown(
                 "stall_long_scoreboard",
                 "warp time waiting for memory",
-                machine.stall_share("long_scoreboard", "lg_throttle") * 100.0,
+                machine.warps.stall_share("long_scoreboard", "lg_throttle") * 100.0,
                 "%",
             ),
             Shown("l1_throughput", "L1 throughput", machine.l1 * 100.0, "%"),

@@ -46,7 +46,7 @@ def evaluate(scene: Scene) -> Finding:
             Shown(
                 "stall_long_scoreboard",
                 "warp time spent waiting",
-                machine.latency_share * 100.0,
+                machine.warps.latency_share * 100.0,
                 "%",
             ),
         ),

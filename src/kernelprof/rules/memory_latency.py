@@ -23,7 +23,8 @@ NOTABLE = Threshold(
 def evaluate(scene: Scene) -> Finding:
     machine = scene.machine
     waiting = (
-        machine.stall_share("long_scoreboard", "drain", "tex_throttle") * scene.waiting.plain_part
+        machine.warps.stall_share("long_scoreboard", "drain", "tex_throttle")
+        * scene.waiting.plain_part
     )
     return Finding(
         gain=scene.waiting.gain_beside_more_warps(waiting, NOTABLE.value),

@@ -28,7 +28,7 @@ def evaluate(scene: Scene) -> Finding:
         machine.others("l1"),
         machine.saturations["l1"] * (1.0 - conflicts * waste.shared_part_of_l1),
     )
-    waiting = machine.stall_share("short_scoreboard", "mio_throttle") * conflicts
+    waiting = machine.warps.stall_share("short_scoreboard", "mio_throttle") * conflicts
     return Finding(
         gain=machine.gain_by_waste(conflicts, remaining, waiting),
         gain_reason="the busiest unit after the extra wavefronts are gone",

@@ -35,7 +35,7 @@ def evaluate(scene: Scene) -> Finding:
         unit["dram"] * waste.needed_dram_share,
     )
     waiting = (
-        machine.stall_share("long_scoreboard", "lg_throttle", "drain")
+        machine.warps.stall_share("long_scoreboard", "lg_throttle", "drain")
         * excess
         * (1.0 - waste.local_part)
         * (1.0 - waste.atomic_part)

@@ -24,7 +24,7 @@ def evaluate(scene: Scene) -> Finding:
         machine.others("sm", "issue", *SM_PIPES),
         *(unit[name] * busy for name in ("issue", *SM_PIPES)),
     )
-    memory = machine.stall_share("long_scoreboard", "lg_throttle", "drain", "tex_throttle")
+    memory = machine.warps.stall_share("long_scoreboard", "lg_throttle", "drain", "tex_throttle")
     gain = machine.gain_by_waste(idle, remaining, idle * (1.0 - memory))
     return Finding(
         gain=gain,

@@ -1,0 +1,113 @@
+"""Where warps spend their time during a launch, as intervals a launch."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernelprof.metrics.groups import STALLS
+from kernelprof.metrics.interval import Interval
+
+if TYPE_CHECKING:
+    from kernelprof.metrics.facts import Facts
+    from kernelprof.metrics.reported import Reported
+
+LAUNCH_OVERHEAD_NS = 1_700.0
+"""Time that a launch takes whatever it does, in ns: blocks that end at once take 1,696 to 1,760 ns
+under ncu on the H200 (one block of ``vectorized_elementwise_kernel`` and of
+``DeviceScanInitKernel`` in ``tests/captures/validation/frameworks_more.raw.csv.gz``)."""
+
+NOT_HIDDEN_BY_WARPS = (
+    "selected",
+    "not_selected",
+    "lg_throttle",
+    "mio_throttle",
+    "tex_throttle",
+    "math_pipe_throttle",
+    "dispatch_stall",
+    "barrier",
+)
+
+
+class Warps:
+    """Shares of a warp's time, each worked out once for all launches."""
+
+    def __init__(self, facts: Facts, reported: Reported) -> None:
+        self.facts = facts
+        self.reported = reported
+        self._shares: dict[tuple[str, ...], Interval] = {}
+
+    @cached_property
+    def cycles_per_instruction(self) -> Interval:
+        """Cycles between two instructions of a warp."""
+        facts = self.facts
+        own = facts.metric("warp_cycles_per_instruction")
+        own = own.or_else(
+            facts.metric("active_warps") / facts.fraction("issue_slots_active").at_least(1e-6)
+        )
+        total = self.facts.exact(0.0)
+        for name in STALLS:
+            total = total + facts.metric(f"stall_{name}")
+        return own.or_else(
+            Interval(np.maximum(own.low, total.low), np.minimum(own.high, total.high))
+        )
+
+    @cached_property
+    def working_share(self) -> Interval:
+        """Part of the duration that is not the fixed cost of a launch."""
+        duration = self.facts.metric("duration")
+        return (1.0 - LAUNCH_OVERHEAD_NS / duration.at_least(1.0)).within(0.0, 1.0)
+
+    def _stall(self, name: str) -> Interval:
+        """Cycles an instruction that a warp waits for one reason."""
+        if name == "selected":
+            # The cycle in which it issues: one an instruction, by definition.
+            return self.facts.metric("stall_selected").or_else(self.facts.exact(1.0))
+        stall = self.facts.metric(f"stall_{name}")
+        if not self.reported.speaks:
+            return stall
+        most = self.cycles_per_instruction * Interval.exactly(self.reported.stall_at_most(name))
+        return stall.or_else(stall.at_most(most.high_only()))
+
+    def stall_share(self, *names: str) -> Interval:
+        """Share of a warp's time that it waits for the named reasons, 0 to 1."""
+        found = self._shares.get(names)
+        if found is None:
+            found = self._shares[names] = self._stall_share(names)
+        return found
+
+    def _stall_share(self, names: tuple[str, ...]) -> Interval:
+        total = self.cycles_per_instruction
+        waits = self.facts.exact(0.0)
+        rest = self.facts.exact(0.0)
+        for name in STALLS:
+            stall = self._stall(name)
+            if name in names:
+                waits = waits + stall
+            else:
+                rest = rest + stall
+        share = (waits / total.at_least(1e-6)).at_most(1.0)
+        # What the other reasons do not take is the most that is left for these.
+        left = (1.0 - rest / total.at_least(1e-6)).within(0.0, 1.0)
+        share = share.or_else(share.at_most(left.high_only()))
+        return share * self.working_share
+
+    @cached_property
+    def latency_share(self) -> Interval:
+        """Share of a warp's time in waits that more warps would hide, 0 to 1.
+
+        Full queues, busy pipes and barriers do not get shorter with more warps; a warp that issues
+        or could issue does not wait.
+        """
+        busy = self.facts.exact(0.0)
+        for name in NOT_HIDDEN_BY_WARPS:
+            busy = busy + self._stall(name)
+        share = (1.0 - busy / self.cycles_per_instruction.at_least(1e-6)).within(0.0, 1.0)
+        waits = self.facts.exact(0.0)
+        for name in STALLS:
+            if name not in NOT_HIDDEN_BY_WARPS:
+                waits = waits + self._stall(name)
+        seen = (waits / self.cycles_per_instruction.at_least(1e-6)).at_most(1.0)
+        return share.or_else(share.within_bounds(seen)) * self.working_share
