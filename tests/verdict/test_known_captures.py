@@ -184,3 +184,11 @@ def test_a_limit_that_no_rule_follows_is_inconclusive() -> None:
     verdict = by_row(capture)[row].verdict
     assert verdict.status is Status.INCONCLUSIVE
     assert "constant cache" in verdict.why
+
+
+@pytest.mark.parametrize("name", ["fixture_basic", "fixture_sections"])
+def test_a_report_gives_the_verdicts_of_its_exports(name: str) -> None:
+    pytest.importorskip("ncu_report", reason="the extra 'rep' is not installed")
+    from_report = answers(read_capture(CAPTURES / f"{name}.ncu-rep"))
+    assert from_report == answers(read_capture(CAPTURES / f"{name}.raw.csv"))
+    assert from_report == answers(read_capture(CAPTURES / f"{name}.base-units.raw.csv"))
