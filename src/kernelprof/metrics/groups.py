@@ -27,9 +27,6 @@ STALLS = (
 
 SM_PIPES = ("alu_pipe", "fma_pipe", "fma_heavy_pipe", "fp64_pipe", "xu_pipe", "tensor_pipe")
 
-SM_MEMORY_SIDE = ("lsu_pipe", "adu_pipe", "constant_cache")
-"""Parts of the SM that serve memory and barriers, and are the limit only in a few kernels."""
-
 SPEED_OF_LIGHT = (
     "sm_throughput",
     "instruction_throughput",
@@ -48,6 +45,7 @@ SPEED_OF_LIGHT = (
     "issue_slots_active",
     *SM_PIPES,
     "tcgen05_pipe",
+    "adu_pipe",
 )
 """Utilization of every unit: each rule compares its unit with the others."""
 
@@ -183,3 +181,16 @@ FALLBACKS = frozenset(
     }
 )
 """Metrics that only stand in where a better one is missing: read if there, never asked for."""
+
+FAMILIES = (
+    FLOATING_POINT_RATES,
+    ("l2_tag_requests", "l2_sectors", "l2_data", "l2_to_sm", "sm_to_l2"),
+    ("global_sectors", "global_sectors_ideal"),
+    ("shared_wavefronts", "shared_wavefronts_ideal"),
+    ("shared_wavefronts_share", "l1_wavefronts"),
+    ("dram_bytes_read", "dram_bytes_written"),
+    (*ATOMICS, "instructions"),
+    tuple(f"stall_{name}" for name in STALLS),
+    SM_PIPES,
+)
+"""Metrics that say little one by one: where one is asked for, the others of its family are too."""

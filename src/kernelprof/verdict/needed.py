@@ -3,7 +3,7 @@
 A rule names all that it may look at, but in a given launch most of it does not matter: near a
 unit's limit nobody asks where warps wait. So the launch is completed with made-up values for all
 that is missing, several times over, and the metrics are taken away again, alone and together. What
-can go without leaving any of those launches undecided is not asked for.
+can go without making the gain of any rule in the running less certain is not asked for.
 
 The made-up values never reach a verdict; they only tell what depends on what.
 """
@@ -17,9 +17,9 @@ import numpy as np
 
 from kernelprof.metrics.catalogue import catalogue
 from kernelprof.metrics.facts import Facts
+from kernelprof.metrics.groups import FAMILIES
 from kernelprof.model.capture import Capture, MetricColumn, Source
 from kernelprof.rules import Scene, registry
-from kernelprof.verdict.choose import choose
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,13 +27,27 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     FloatArray = npt.NDArray[np.float64]
-    BoolArray = npt.NDArray[np.bool_]
 
-TRIALS = 24
+TRIALS = 96
 """Completions tried. Each puts the launch into another regime; a dependence that shows in none of
 them costs one more round of measuring, no wrong verdict."""
 
-_RANGES = {"%": (5.0, 95.0), "thread": (8.0, 32.0), "byte/sector": (4.0, 32.0), "warp": (1.0, 16.0)}
+WIDE = 1e6
+"""Width that stands for an open interval, so that sums of widths can be compared."""
+
+_RANGES = {
+    "%": (5.0, 95.0),
+    "thread": (8.0, 32.0),
+    "byte/sector": (4.0, 32.0),
+    "warp": (1.0, 16.0),
+    "inst/cycle": (0.0, 2_000.0),
+    "cycle/inst": (0.0, 5.0),
+    "inst": (1e5, 1e9),
+    "sector": (1e6, 1e8),
+    "request": (1e5, 1e8),
+    "wavefront": (1e5, 1e8),
+    "byte": (1e7, 1e10),
+}
 
 
 @dataclass(frozen=True)
@@ -57,7 +71,7 @@ class Needs:
         self._found: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]] = {}
 
     def needed(self, row: int, slugs: Sequence[str], missing: Sequence[str]) -> tuple[str, ...]:
-        """Those of the ``missing`` canonical metrics on which a choice between ``slugs`` hangs.
+        """Those of the ``missing`` canonical metrics on which a gain of ``slugs`` depends.
 
         Launches that lack the same metrics and have the same rules in the running are taken to
         need the same.
@@ -69,44 +83,51 @@ class Needs:
 
     def _search(self, row: int, slugs: Sequence[str], missing: Sequence[str]) -> tuple[str, ...]:
         trial = _Trial(row, tuple(slugs), tuple(missing), _completions(missing))
-        decided = self._decided(trial, [set(missing)])[0]
-        if not decided.any():
-            return tuple(missing)
-        without_one = self._decided(trial, [set(missing) - {name} for name in missing])
+        everything = set(missing)
+        certain = self._uncertainty(trial, [everything])[0]
+        without_one = self._uncertainty(trial, [everything - {name} for name in missing])
         spare = [
-            name for name, still in zip(missing, without_one, strict=True) if still[decided].all()
+            name
+            for name, uncertainty in zip(missing, without_one, strict=True)
+            if (uncertainty <= certain).all()
         ]
-        kept = self._without(trial, decided, set(missing), spare)
+        kept = self._without(trial, certain, everything, spare)
+        for family in FAMILIES:
+            if kept.intersection(family):
+                kept = kept.union(family)
         return tuple(name for name in missing if name in kept)
 
     def _without(
-        self, trial: _Trial, decided: BoolArray, kept: set[str], spare: list[str]
+        self, trial: _Trial, certain: FloatArray, kept: set[str], spare: list[str]
     ) -> set[str]:
         """``kept`` less as many of ``spare`` as can go together; halves where not all can."""
         if not spare:
             return kept
         fewer = kept - set(spare)
-        if self._decided(trial, [fewer])[0][decided].all():
+        if (self._uncertainty(trial, [fewer])[0] <= certain).all():
             return fewer
         if len(spare) == 1:
             return kept
         middle = len(spare) // 2
         # The last ones go first: a rule names what it requires before what it merely uses.
-        kept = self._without(trial, decided, kept, spare[middle:])
-        return self._without(trial, decided, kept, spare[:middle])
+        kept = self._without(trial, certain, kept, spare[middle:])
+        return self._without(trial, certain, kept, spare[:middle])
 
-    def _decided(self, trial: _Trial, known: Sequence[set[str]]) -> BoolArray:
-        """Whether copies of the launch that know these metrics are decided, ``(known, trials)``."""
+    def _uncertainty(self, trial: _Trial, known: Sequence[set[str]]) -> FloatArray:
+        """Width of the rules' gains over copies that know these metrics, ``(known, trials)``."""
         masks = np.array([[name in names for name in trial.missing] for names in known])
         values = np.where(masks[:, None, :], trial.values[None], np.nan)
         capture = _synthetic(self._facts, trial, values.reshape(-1, len(trial.missing)))
         scene = Scene(Facts(capture))
-        findings = {
-            slug: rule.evaluate(scene) for slug, rule in registry().items() if slug in trial.slugs
-        }
+        rules = registry()
         unexplained = scene.machine.limited_by_something_else
-        choice = choose(findings, unexplained, scene.facts.substituted)
-        return choice.decided.reshape(len(known), TRIALS)
+        widths = (unexplained.sure != unexplained.maybe).astype(np.float64)
+        for slug in trial.slugs:
+            finding = rules[slug].evaluate(scene)
+            for interval in (finding.gain, finding.saturation):
+                if interval is not None:
+                    widths += np.minimum(interval.high - interval.low, WIDE)
+        return np.round(widths, 9).reshape(len(known), TRIALS)
 
 
 def _completions(missing: Sequence[str]) -> FloatArray:
