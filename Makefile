@@ -4,13 +4,15 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+RESULTS ?= build/gpu-test
 CAPTURE := tests/captures/four_gemms.full.raw.csv
 
-.PHONY: demo test lint types rules wheel clean help
+.PHONY: demo test gpu-test lint types rules wheel clean help
 
 help:
 	@echo "make demo    diagnose a capture that ships with the project"
 	@echo "make test    run the tests"
+	@echo "make gpu-test  run the tests that need a GPU, ncu and nvcc; leaves a report in $(RESULTS)"
 	@echo "make lint    ruff: rules and format"
 	@echo "make types   mypy --strict"
 	@echo "make rules   write reports/rules.md from the rules"
@@ -22,6 +24,9 @@ demo: $(VENV)/.runtime
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2
+
+gpu-test: $(VENV)/.dev
+	KERNELPROF_GPU_RESULTS=$(RESULTS) $(BIN)/python -m pytest tests/gpu -rA --durations=0
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
