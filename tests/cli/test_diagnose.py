@@ -144,37 +144,33 @@ def test_one_bad_capture_among_several_gives_no_output(full, tmp_path, capsys) -
     assert "missing.csv" in err
 
 
+@pytest.mark.usefixtures("no_ncu")
 @pytest.mark.parametrize("preset", [None, "dram"])
-def test_a_program_needs_another_build_and_gets_the_command(capsys, preset) -> None:
+def test_a_program_without_ncu_gets_the_command(capsys, preset) -> None:
     option = [] if preset is None else ["--preset", preset]
     assert main(["diagnose", *option, "--", "./app", "--size", "4 K"]) == 4
     out, err = capsys.readouterr()
     assert out == ""
-    assert "this build diagnoses captures; it does not run programs" in err
-    assert main(["command", "--preset", preset or "full", "--", "./app", "--size", "4 K"]) == 0
+    assert "ncu (Nsight Compute) is not installed here" in err
+    printed = ["command", "--preset", preset or "full", "--clock-control", "none"]
+    assert main([*printed, "--", "./app", "--size", "4 K"]) == 0
     assert err.endswith(f"\n{capsys.readouterr().out}")
 
 
+@pytest.mark.usefixtures("no_ncu")
 def test_the_command_for_a_program_keeps_the_kernel_filter(capsys) -> None:
     assert main(["diagnose", "--preset", "dram", "--kernel", "^gemm_(a|b)", "--", "./app"]) == 4
     words = shlex.split(capsys.readouterr().err.splitlines()[-1])
-    plain = ncu_command("dram", application=["./app"])
+    plain = ncu_command("dram", clock_control="none", application=["./app"])
     filtered = ["--kernel-name-base", "demangled", "--kernel-name", "regex:^gemm_(a|b)"]
     assert words == [plain[0], *filtered, *plain[1:]]
-
-
-def test_a_source_file_needs_another_build_too(capsys) -> None:
-    assert main(["diagnose", "kernels/gemm.cu"]) == 4
-    err = capsys.readouterr().err
-    assert "it does not build kernels/gemm.cu" in err
-    assert "nvcc -O3 -lineinfo -o gemm kernels/gemm.cu" in err
-    assert shlex.split(err.splitlines()[-1]) == ncu_command("full", application=["./gemm"])
 
 
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
         ([], "there is nothing to diagnose"),
+        (["a.cu", "b.cu"], "a source is diagnosed by itself"),
         (["x.csv", "--", "./app"], "captures and a program are given together"),
         (["-", "-"], "standard input can be read once"),
         (["x.csv", "--preset", "drm"], "no preset is called 'drm'"),

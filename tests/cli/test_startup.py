@@ -33,7 +33,7 @@ def _modules(environment: dict[str, str], code: str, *arguments: str) -> set[str
         capture_output=True,
         text=True,
         encoding="utf-8",
-        env=environment,
+        env={**environment, "KERNELPROF_NCU": "/no/such/ncu"},
         timeout=60,
         check=True,
     )
@@ -48,6 +48,8 @@ def _modules(environment: dict[str, str], code: str, *arguments: str) -> set[str
         ("--version",),
         ("diagnose", "--help"),
         ("diagnose", "--", "./app"),
+        ("profile", "-o", "no-such-folder/out", "--", "./app"),
+        ("doctor",),
         ("presets",),
         ("presets", "full"),
         ("command", "--preset", "full", "--", "./app"),

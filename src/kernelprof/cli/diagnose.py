@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import replace
 from enum import StrEnum
 from functools import reduce
@@ -12,13 +13,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernelprof.cli import screen
+from kernelprof.cli.command import ClockControl
 from kernelprof.cli.output import warn, write_file, write_text
 from kernelprof.cli.program import program
-from kernelprof.errors import ExitCode, InputError, MissingToolError, UsageError
+from kernelprof.errors import ExitCode, InputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kernelprof.capture.session import Order
     from kernelprof.model.diagnosis import Diagnosis
 
 _NAMES_SHOWN = 5
@@ -37,7 +40,8 @@ def diagnose(
         list[str] | None,
         typer.Argument(
             metavar="TARGET",
-            help="Captures: .csv (raw or details page, also .gz), .ncu-rep, or - for stdin.",
+            help="Captures: a directory of `profile`, .csv (raw or details page, also .gz), "
+            ".ncu-rep, or - for stdin.",
         ),
     ] = None,
     preset: Annotated[
@@ -45,7 +49,8 @@ def diagnose(
         typer.Option(
             "--preset",
             metavar="NAME",
-            help="Printed ncu commands collect this preset, not just what is missing.",
+            help="Printed ncu commands collect this preset, not just what is missing; a program "
+            "is measured with it in one run.",
         ),
     ] = None,
     output_format: Annotated[
@@ -72,14 +77,59 @@ def diagnose(
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write into this file.")
     ] = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option("--keep", metavar="DIR", help="Keep what was measured of a program here."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a capture in --keep.")] = False,
+    launch_skip: Annotated[
+        int | None,
+        typer.Option("--launch-skip", min=0, help="Leave out a program's first launches."),
+    ] = None,
+    launch_count: Annotated[
+        int | None,
+        typer.Option("--launch-count", min=1, help="Measure so many launches of a program."),
+    ] = None,
+    nvtx_include: Annotated[
+        list[str] | None,
+        typer.Option("--nvtx-include", metavar="RANGE", help="Only launches in this NVTX range."),
+    ] = None,
+    clock_control: Annotated[
+        ClockControl, typer.Option("--clock-control", help="What ncu does to the GPU's clocks.")
+    ] = ClockControl.NONE,
+    time_limit: Annotated[
+        float | None,
+        typer.Option(
+            "--time-limit", metavar="S", min=0.1, help="End a run of a program after S seconds."
+        ),
+    ] = None,
 ) -> None:
-    """Name what holds each kernel of a capture back, with the evidence.
+    """Name what holds each kernel of a capture, or of a program after `--`, back.
 
-    Exit code 3: at least one kernel is inconclusive, and the ncu command that settles it is there.
+    A program is run under ncu, first for a few metrics and then for those that the verdicts ask
+    for. Exit code 3: at least one kernel is inconclusive, and the ncu command that settles it is
+    there.
     """
     pattern = _pattern(kernel)
-    named = _captures(targets or [], program(ctx), preset, kernel)
-    diagnoses = _matching(_diagnose(named, preset, merged=merge), pattern)
+    application = program(ctx)
+    source = _source(targets or [], application)
+    if application is not None or source is not None:
+        from kernelprof.capture.request import Filters
+        from kernelprof.capture.session import Order
+
+        order = Order(
+            application=application or (),
+            source=source,
+            keep=keep,
+            force=force,
+            filters=Filters(kernel, launch_skip, launch_count, tuple(nvtx_include or ())),
+            clock_control=clock_control.value,
+            time_limit=time_limit,
+        )
+        found = [_measured(order, preset)]
+    else:
+        found = _diagnose(_captures(targets or []), preset, merged=merge)
+    diagnoses = _matching(found, pattern)
     text = _render(diagnoses, output_format, top, screen.of(output, no_color=no_color))
     if output is not None or output_format is not OutputFormat.TEXT:
         for diagnosis in diagnoses:
@@ -93,62 +143,49 @@ def diagnose(
         raise typer.Exit(ExitCode.INCONCLUSIVE)
 
 
-def _captures(
-    targets: Sequence[str],
-    application: Sequence[str] | None,
-    preset: str | None,
-    kernel: str | None,
-) -> Sequence[str]:
-    """The targets, if all are captures that this build can diagnose."""
-    if targets and application is not None:
-        raise UsageError(
-            "captures and a program are given together",
-            hint="name captures, or a program after --, not both",
-        )
-    if application is not None:
-        raise _not_a_capture(
-            "this build diagnoses captures; it does not run programs", application, preset, kernel
-        )
+def _captures(targets: Sequence[str]) -> Sequence[str]:
+    """The targets, if there are any and they can be read together."""
     if not targets:
         raise UsageError(
             "there is nothing to diagnose",
             hint="name a capture: kernelprof diagnose capture.csv\n"
-            "'kernelprof command --preset full -- ./app' prints the ncu command that makes one",
+            "or a program: kernelprof diagnose -- ./app args...",
         )
-    for target in targets:
-        if target.endswith((".cu", ".cuh")):
-            name = Path(target).stem
-            raise _not_a_capture(
-                f"this build diagnoses captures; it does not build {target}",
-                (f"./{name}",),
-                preset,
-                kernel,
-                before=f"build {name} from it (nvcc -O3 -lineinfo -o {name} {target}), then ",
-            )
     if targets.count("-") > 1:
         raise UsageError("standard input can be read once", hint="give - once")
     return targets
 
 
-def _not_a_capture(
-    what: str,
-    application: Sequence[str],
-    preset: str | None,
-    kernel: str | None,
-    *,
-    before: str = "",
-) -> MissingToolError:
-    from kernelprof.capture.command import ncu_command, quote
+def _source(targets: Sequence[str], application: Sequence[str] | None) -> Path | None:
+    """The one target that is a source to build, if that is what was named."""
+    if targets and application is not None:
+        raise UsageError(
+            "captures and a program are given together",
+            hint="name captures, or a program after --, not both",
+        )
+    sources = [target for target in targets if target.endswith((".cu", ".cuh"))]
+    if sources and len(targets) > 1:
+        raise UsageError(
+            "a source is diagnosed by itself",
+            where=sources[0],
+            hint="diagnose one .cu file at a time, and captures without one",
+        )
+    return Path(sources[0]) if sources else None
 
-    command = ncu_command(preset or "full", application=list(application) or None)
-    if kernel is not None:
-        # Like --kernel, and unlike ncu's default, this looks at the whole demangled name.
-        command[1:1] = ["--kernel-name-base", "demangled", "--kernel-name", f"regex:{kernel}"]
-    return MissingToolError(
-        what,
-        hint=f"on a machine with a GPU {before}make capture.csv with the command below, and then "
-        f"diagnose that: kernelprof diagnose capture.csv\n{quote(command)}",
-    )
+
+def _measured(order: Order, preset: str | None) -> Diagnosis:
+    """Run what was ordered: one preset in one go, or as much as the verdicts need."""
+    from kernelprof.capture import session
+
+    if preset is None:
+        found = session.drilled(order)
+        sys.stderr.writelines(f"kernelprof: {line}\n" for line in session.summary(found))
+        return replace(found.diagnosis, origin=found.capture.origin)
+    session.check_preset(preset)
+    capture = session.collected(order, preset)
+    from kernelprof.verdict import diagnose as judge
+
+    return judge(capture, preset=preset)
 
 
 def _diagnose(targets: Sequence[str], preset: str | None, *, merged: bool) -> list[Diagnosis]:

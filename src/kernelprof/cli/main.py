@@ -8,11 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 import kernelprof
+from kernelprof.capture.interrupts import Terminated
 from kernelprof.cli.command import command
 from kernelprof.cli.diagnose import diagnose
+from kernelprof.cli.doctor import doctor
 from kernelprof.cli.explain import explain
+from kernelprof.cli.init import init
 from kernelprof.cli.output import OutputClosed, complain, write_text
 from kernelprof.cli.presets import presets
+from kernelprof.cli.profile import profile
 from kernelprof.cli.program import ProgramCommand
 from kernelprof.cli.schema import schema
 from kernelprof.errors import KernelprofError
@@ -31,10 +35,13 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command(cls=ProgramCommand)(diagnose)
+app.command(cls=ProgramCommand)(profile)
 app.command()(presets)
 app.command(cls=ProgramCommand)(command)
 app.command()(explain)
+app.command()(init)
 app.command()(schema)
+app.command()(doctor)
 
 
 def _print_version(wanted: bool) -> None:
@@ -68,6 +75,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return PIPE_CLOSED
     except KeyboardInterrupt:
         return INTERRUPTED
+    except Terminated as end:
+        return end.code
     except KernelprofError as error:
         _trace(debug)
         complain(error.what, where=error.where, hint=error.hint)

@@ -24,9 +24,10 @@ _CHUNK: Final = 1 << 24
 def read_capture(target: str | os.PathLike[str], *, stdin: IO[bytes] | None = None) -> Capture:
     """The capture in a file, or on standard input if ``target`` is ``-``.
 
-    Takes the raw and the details page as CSV, plain or gzip, and .ncu-rep reports. ``stdin`` stands
-    in for the process's own. Raises InputError for anything that is no export of Nsight Compute,
-    MissingToolError for a report where neither ``ncu`` nor the package ncu-report is installed.
+    Takes the raw and the details page as CSV, plain or gzip, .ncu-rep reports, and directories that
+    ``kernelprof profile`` wrote. ``stdin`` stands in for the process's own. Raises InputError for
+    anything that is no export of Nsight Compute, MissingToolError for a report where neither
+    ``ncu`` nor the package ncu-report is installed.
     """
     name = os.fspath(target)
     if name == "-":
@@ -34,7 +35,7 @@ def read_capture(target: str | os.PathLike[str], *, stdin: IO[bytes] | None = No
     path = Path(name)
     try:
         if path.is_dir():
-            raise complaints.not_a_capture("this is a directory without a capture in it", name)
+            return _read_directory(path)
         with path.open("rb") as file:
             start = file.read(len(_REPORT))
             if start == _REPORT or name.endswith(".ncu-repz"):
@@ -47,6 +48,15 @@ def read_capture(target: str | os.PathLike[str], *, stdin: IO[bytes] | None = No
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise complaints.not_a_capture(f"the file cannot be read ({reason})", name) from error
+
+
+def _read_directory(path: Path) -> Capture:
+    from kernelprof.capture.store import is_capture, read_stored
+
+    if not is_capture(path):
+        what = "this is a directory without a capture in it"
+        raise complaints.not_a_capture(what, str(path))
+    return read_stored(path)
 
 
 def read_bytes(data: bytes, origin: str) -> Capture:

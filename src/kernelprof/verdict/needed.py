@@ -127,7 +127,8 @@ class Needs:
             for interval in (finding.gain, finding.saturation):
                 if interval is not None:
                     widths += np.minimum(interval.high - interval.low, WIDE)
-        return np.round(widths, 9).reshape(len(known), TRIALS)
+        rounded: FloatArray = np.round(widths, 9).reshape(len(known), TRIALS)
+        return rounded
 
 
 def _completions(missing: Sequence[str]) -> FloatArray:

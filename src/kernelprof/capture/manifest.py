@@ -1,0 +1,220 @@
+"""The manifest of a capture directory: what was run on what, with which outcome.
+
+Plain values and their JSON. ``schema/manifest.v1.schema.json`` describes the JSON; a manifest of
+another schema version is refused, one with more keys than are known here is read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import types
+import typing
+from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from kernelprof.errors import InputError
+
+if TYPE_CHECKING:
+    from kernelprof.metrics.catalogue import Preset
+
+SCHEMA_VERSION: Final = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class GpuFacts:
+    """The GPU that was measured, and its clocks in MHz just before."""
+
+    name: str | None = None
+    compute_capability: str | None = None
+    sm_mhz: float | None = None
+    memory_mhz: float | None = None
+    max_sm_mhz: float | None = None
+    max_memory_mhz: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PresetFacts:
+    """The preset that was collected, and the hash of everything that it asks for."""
+
+    name: str
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFacts:
+    """The kernel's source, its launch specification and how it was compiled."""
+
+    path: str
+    sha256: str
+    specification: dict[str, Any] | None = None
+    specification_sha256: str | None = None
+    compiler: str | None = None
+    compile_flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TimingFacts:
+    """Launches timed by CUDA events, outside the profiler; nanoseconds of one launch."""
+
+    launches: int
+    warm_up: int
+    median_ns: float
+    low_ns: float
+    high_ns: float
+    confidence_low_ns: float | None = None
+    confidence_high_ns: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectnessFacts:
+    """The check of the kernel's result against a reference."""
+
+    passed: bool
+    reference: str | None = None
+    largest_error: float | None = None
+    tolerance: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """One run of the program under ``ncu``: the command, what it gave, and what it cost.
+
+    ``passes`` is how often kernels were replayed, over all launches. ``kernels`` are those to which
+    the run was limited, ``None`` for all that the filters let through. ``program_exit_code`` is not
+    0 for a program that failed after its kernels were profiled.
+    """
+
+    command: tuple[str, ...]
+    raw: str
+    raw_sha256: str
+    report: str | None
+    why: str
+    metrics: tuple[str, ...]
+    launches: int
+    passes: int | None
+    seconds: float
+    kernels: tuple[str, ...] | None = None
+    application: str | None = None
+    program_exit_code: int = 0
+    unavailable: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """Everything that a capture directory says about itself; times are UTC in ISO 8601."""
+
+    created: str
+    kernelprof: str
+    target: tuple[str, ...]
+    ncu: str | None
+    driver: str | None
+    cuda: str | None
+    gpu: GpuFacts
+    clock_control: str
+    runs: tuple[RunFacts, ...]
+    preset: PresetFacts | None = None
+    unavailable: tuple[str, ...] = ()
+    source: SourceFacts | None = None
+    timing: TimingFacts | None = None
+    correctness: CorrectnessFacts | None = None
+    schema_version: str = SCHEMA_VERSION
+
+    def describe(self) -> str:
+        """Where and when it was made, in a line."""
+        gpu = self.gpu.name or "an unknown GPU"
+        ncu = f"Nsight Compute {self.ncu}" if self.ncu else "an unknown Nsight Compute"
+        return f"measured on {gpu} at {self.created} with {ncu}"
+
+
+def to_json(manifest: Manifest) -> str:
+    """The manifest as its file holds it."""
+    values = asdict(manifest)
+    ordered = {"schema_version": values.pop("schema_version"), **values}
+    return json.dumps(ordered, indent=1, ensure_ascii=False) + "\n"
+
+
+def from_json(text: str, where: str) -> Manifest:
+    """A manifest; :class:`InputError` names the key of a mistake."""
+    try:
+        values = json.loads(text)
+    except ValueError as error:
+        raise _bad(f"it is not JSON ({error})", where) from error
+    if not isinstance(values, dict):
+        raise _bad("it is not a JSON object", where)
+    version = values.get("schema_version")
+    if version != SCHEMA_VERSION:
+        raise InputError(
+            f"the capture has a manifest of schema version {version!r}, and this kernelprof reads "
+            f"version {SCHEMA_VERSION!r}",
+            where=where,
+            hint="install a newer kernelprof, or make the capture again",
+        )
+    return typing.cast("Manifest", _build(Manifest, values, "", where))
+
+
+def schema() -> str:
+    """The JSON Schema of the manifest."""
+    path = Path(__file__).with_name("schema") / "manifest.v1.schema.json"
+    return path.read_text(encoding="utf-8")
+
+
+def preset_facts(preset: Preset) -> PresetFacts:
+    """A preset's name and the hash of its metrics with all their names and sections."""
+    asked = [
+        {
+            "name": metric.name,
+            "ncu": metric.ncu,
+            "unit": metric.unit,
+            "section": metric.section,
+            "architectures": dict(sorted(metric.architectures.items())),
+            "only_on": metric.only_on,
+            "not_on": metric.not_on,
+        }
+        for metric in sorted(preset.metrics, key=lambda metric: metric.name)
+    ]
+    text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
+    return PresetFacts(preset.name, hashlib.sha256(text.encode()).hexdigest())
+
+
+def _bad(what: str, where: str) -> InputError:
+    return InputError(
+        f"the capture's manifest cannot be read: {what}",
+        where=where,
+        hint="make the capture again with 'kernelprof profile'",
+    )
+
+
+def _build(kind: Any, value: object, place: str, where: str) -> Any:
+    """A value of a dataclass field's type from what JSON gave; unknown keys are left out."""
+    if isinstance(kind, types.UnionType):
+        if value is None:
+            return None
+        (kind,) = (each for each in typing.get_args(kind) if each is not type(None))
+    origin = typing.get_origin(kind)
+    if is_dataclass(kind):
+        return _record(kind, value, place, where)
+    if origin is tuple and isinstance(value, list):
+        (item, _) = typing.get_args(kind)
+        return tuple(_build(item, each, f"{place}[{at}]", where) for at, each in enumerate(value))
+    wanted: Any = (int, float) if kind is float else origin or kind
+    is_flag = isinstance(value, bool)
+    if isinstance(value, wanted) and is_flag == (kind is bool):
+        return value
+    raise _bad(f"{place!r} has a value of another kind: {value!r:.80}", where)
+
+
+def _record(kind: Any, value: object, place: str, where: str) -> Any:
+    if not isinstance(value, dict):
+        raise _bad(f"{place!r} is not an object", where)
+    types_of = typing.get_type_hints(kind)
+    given: dict[str, object] = {}
+    for each in fields(kind):
+        here = f"{place}.{each.name}" if place else each.name
+        if each.name in value:
+            given[each.name] = _build(types_of[each.name], value[each.name], here, where)
+        elif each.default is MISSING:
+            raise _bad(f"{here!r} is missing", where)
+    return kind(**given)

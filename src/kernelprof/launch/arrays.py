@@ -1,0 +1,186 @@
+"""The values of arguments: seeded fills, outputs poisoned with NaN, and a look at the result."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kernelprof.launch.references import Case, relative_error
+from kernelprof.launch.spec import ResolvedArray, ResolvedScalar, SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    from kernelprof.launch.spec import ResolvedLaunch
+
+    Array = npt.NDArray[Any]
+
+POISON_BYTE = 0xCD
+"""Fills outputs of integers, which have no NaN: a value that a kernel hardly writes by chance."""
+
+_RANDOM_INTEGERS = 16
+"""Random integers are 0 to 15: sums of many still fit."""
+
+
+def storage_type(type_name: str) -> np.dtype[Any]:
+    """How an element lies in memory; NumPy has no bfloat16, so its bits travel as uint16."""
+    return np.dtype("uint16" if type_name == "bfloat16" else type_name)
+
+
+def is_floating(type_name: str) -> bool:
+    """Whether values of that type may be NaN."""
+    return type_name.startswith(("float", "bfloat"))
+
+
+def fill(array: ResolvedArray, folder: Path) -> Array:
+    """The array's values before the launch, as they lie in memory."""
+    argument = array.argument
+    if argument.fill is None:
+        return poisoned(argument.type, array.shape)
+    if argument.file is not None:
+        return _loaded(array, folder)
+    if argument.fill == "zeros":
+        return np.zeros(array.shape, storage_type(argument.type))
+    count = math.prod(array.shape)
+    if argument.fill == "arange":
+        return encode(np.arange(count).reshape(array.shape), argument.type)
+    seed = array.index if argument.seed is None else argument.seed
+    generator = np.random.default_rng(seed)
+    if is_floating(argument.type):
+        kind: Any = np.float64 if argument.type == "float64" else np.float32
+        uniform = generator.random(count, dtype=kind)
+        return encode((2 * uniform - 1).reshape(array.shape), argument.type)
+    most = 2 if argument.type == "bool" else _RANDOM_INTEGERS
+    return encode(generator.integers(0, most, array.shape), argument.type)
+
+
+def poisoned(type_name: str, shape: tuple[int, ...]) -> Array:
+    """An array in which an element that nobody writes is seen afterwards."""
+    if type_name == "bool":
+        return np.zeros(shape, np.bool_)
+    if is_floating(type_name):
+        return encode(np.full(shape, np.nan, np.float32), type_name)
+    storage = storage_type(type_name)
+    raw = np.full(math.prod(shape) * storage.itemsize, POISON_BYTE, np.uint8)
+    return raw.view(storage).reshape(shape)
+
+
+def encode(values: Array, type_name: str) -> Array:
+    """Values as the type stores them."""
+    if type_name != "bfloat16":
+        return np.ascontiguousarray(values.astype(storage_type(type_name)))
+    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
+    rounded = (bits + (0x7FFF + ((bits >> 16) & 1))) >> 16  # to nearest, ties to even
+    return np.where(np.isnan(values), 0x7FC0, rounded).astype(np.uint16)
+
+
+def decode(stored: Array, type_name: str) -> Array:
+    """What is stored, as numbers to compute with: float64, or int64 and uint64 for integers."""
+    if type_name == "bfloat16":
+        return (stored.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+    if is_floating(type_name):
+        return stored.astype(np.float64)
+    return stored.astype(np.uint64 if type_name.startswith("uint") else np.int64)
+
+
+def case_of(launch: ResolvedLaunch, filled: Mapping[str, Array]) -> Case:
+    """What the reference is given, from the arrays as they lie in memory before the launch."""
+    arrays = [a for a in launch.arguments if isinstance(a, ResolvedArray)]
+    decoded = {a.argument.name: decode(filled[a.argument.name], a.argument.type) for a in arrays}
+    return Case(
+        inputs={a.argument.name: decoded[a.argument.name] for a in arrays if not a.argument.output},
+        outputs={a.argument.name: decoded[a.argument.name] for a in arrays if a.argument.output},
+        scalars={
+            a.argument.name: a.value for a in launch.arguments if isinstance(a, ResolvedScalar)
+        },
+        sizes=launch.sizes,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """How far an output is off its reference."""
+
+    name: str
+    error: float
+    """Relative Frobenius error; NaN where the result has a NaN that the reference has not."""
+    tolerance: float
+    unwritten: int
+    """Elements that still hold the poison."""
+    worst: tuple[int, ...] | None
+    """Index of the element that is furthest off; of the first NaN, if there is one."""
+    worst_value: float | None
+    worst_expected: float | None
+
+    @property
+    def passed(self) -> bool:
+        """Whether the output is right within the tolerance."""
+        return self.error <= self.tolerance
+
+
+def compare(
+    name: str, type_name: str, stored: Array, expected: Array, tolerance: float
+) -> Comparison:
+    """Compare an output as it lies in memory with what it has to be."""
+    result = decode(stored, type_name).astype(np.float64)
+    wanted = np.asarray(expected, dtype=np.float64).reshape(result.shape)
+    missing = np.isnan(wanted)
+    same_missing = missing & np.isnan(result)
+    result_known = np.where(same_missing, 0.0, result)
+    wanted_known = np.where(same_missing, 0.0, wanted)
+    off = np.abs(result_known - wanted_known)
+    ranked = np.where(np.isnan(off), np.inf, off)
+    worst = (
+        tuple(int(i) for i in np.unravel_index(int(ranked.argmax()), ranked.shape))
+        if ranked.size and ranked.max() > 0
+        else None
+    )
+    if is_floating(type_name):
+        unwritten = int((np.isnan(result) & ~missing).sum())
+    else:
+        unwritten = int((stored == poisoned(type_name, stored.shape)).sum()) if worst else 0
+    return Comparison(
+        name=name,
+        error=relative_error(result_known, wanted_known),
+        tolerance=tolerance,
+        unwritten=unwritten,
+        worst=worst,
+        worst_value=None if worst is None else float(result[worst]),
+        worst_expected=None if worst is None else float(wanted[worst]),
+    )
+
+
+def _loaded(array: ResolvedArray, folder: Path) -> Array:
+    argument = array.argument
+    file = folder / (argument.file or "")
+    try:
+        values = np.load(file, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise SpecError(
+            f"the values of {argument.name} cannot be read: {error}",
+            where=str(file),
+            hint="numpy.save(file, array) writes such a file, without Python objects in it",
+        ) from error
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "biuf":
+        raise SpecError(f"the values of {argument.name} are no real numbers", where=str(file))
+    if values.shape != array.shape:
+        raise SpecError(
+            f"{argument.name} has shape {array.shape}, and the file {values.shape}",
+            where=str(file),
+            hint="the file has to fit the sizes that the kernel is launched with; "
+            "[check] sizes change them for the comparison",
+        )
+    if is_floating(argument.type):
+        return encode(values, argument.type)
+    if values.dtype.kind == "f":
+        raise SpecError(
+            f"{argument.name} is {argument.type}, and the file holds {values.dtype}",
+            where=str(file),
+        )
+    return encode(values, argument.type)

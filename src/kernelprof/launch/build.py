@@ -1,0 +1,170 @@
+"""From source to cubin, and which of its entries is the kernel. The compiler itself is handed in.
+
+PyCUDA compiles in a file of its own; a ``#line`` directive lets messages and ``-lineinfo`` name the
+user's file and lines all the same.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import re
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kernelprof.errors import InputError, MissingToolError
+from kernelprof.launch.signature import check_arguments, choose, has_main, kernels
+from kernelprof.launch.source import read_source
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+    from typing import Protocol
+
+    from kernelprof.launch.spec import LaunchSpec
+
+    class Compiler(Protocol):
+        """Compiles a source to a cubin; raises :class:`CompileError` with what ``nvcc`` wrote."""
+
+        def __call__(self, source: str, options: Sequence[str], arch: str, folder: Path) -> bytes:
+            """Compile ``source``; ``folder`` is where it includes from."""
+
+
+_ELF = b"\x7fELF\x02\x01"
+_SECTION = struct.Struct("<IIQQQQIIQQ")
+
+
+class CompileError(InputError):
+    """The kernel does not compile; the message holds the compiler's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Built:
+    """A compiled kernel."""
+
+    cubin: bytes
+    entry: str
+    """The kernel's mangled name in the cubin."""
+    options: tuple[str, ...]
+    arch: str
+
+
+def build(spec: LaunchSpec, source: Path, arch: str, compiler: Compiler) -> Built:
+    """Compile a kernel for an architecture such as ``sm_90``, if its arguments fit."""
+    text = read_source(source)
+    check_arguments(spec, choose(kernels(text), spec.kernel, str(source)))
+    options = ("-lineinfo", *spec.compile.arguments())
+    cubin = compiler(prepared(text, source, spec.kernel), options, arch, source.parent.resolve())
+    return Built(cubin, find_entry(entries(cubin), spec.kernel, str(source)), options, arch)
+
+
+def prepared(text: str, source: Path, kernel: str) -> str:
+    """The source as it is compiled: with its own name, and with the template instantiated."""
+    name = json.dumps(str(source.resolve()), ensure_ascii=False)
+    lines = [f"#line 1 {name}", text.removeprefix("\ufeff")]
+    if "<" in kernel:
+        lines += ['#line 1 "kernel of the launch specification"']
+        lines += [f"template __global__ decltype({kernel}) {kernel};", ""]
+    return "\n".join(lines)
+
+
+def entries(cubin: bytes) -> tuple[str, ...]:
+    """The kernels in a cubin by mangled name: its code sections are called after them."""
+    if not cubin.startswith(_ELF) or len(cubin) < 64:
+        raise CompileError("the compiler did not write a cubin", hint="see [compile] flags")
+    (table,) = struct.unpack_from("<Q", cubin, 40)
+    size, count, names_at = struct.unpack_from("<HHH", cubin, 58)
+    try:
+        sections = [_SECTION.unpack_from(cubin, table + size * i) for i in range(count)]
+        names = sections[names_at][4]
+        found = [cubin[names + s[0] : cubin.index(b"\0", names + s[0])] for s in sections]
+    except (struct.error, IndexError, ValueError, OverflowError) as error:
+        raise CompileError("the compiler wrote a cubin that cannot be read") from error
+    texts = [name.decode() for name in found if name.startswith(b".text.")]
+    return tuple(dict.fromkeys(name.removeprefix(".text.") for name in texts))
+
+
+def find_entry(names: Sequence[str], kernel: str, where: str) -> str:
+    """The entry of a kernel that is called as in the specification."""
+    plain = kernel.partition("<")[0]
+    if plain in names:
+        return plain
+    scopes, template = plain.split("::"), "<" in kernel
+    read = {name: _demangled(name) for name in names}
+    found = [name for name in names if read[name] == (scopes, template)]
+    found = found or [n for n in names if (read[n][0][-1:], read[n][1]) == (scopes[-1:], template)]
+    if len(found) == 1:
+        return found[0]
+    listing = ", ".join(names) or "none"
+    if not found:
+        raise CompileError(
+            f"the compiled file has no kernel {kernel!r}; it has: {listing}",
+            where=where,
+            hint="is it inside an #if that the defines leave out?",
+        )
+    raise CompileError(
+        f"more than one compiled kernel is called {plain!r}: {', '.join(found)}",
+        where=where,
+        hint='give the kernel a name of its own, or declare it extern "C"',
+    )
+
+
+def _demangled(name: str) -> tuple[list[str], bool]:
+    """A mangled function's namespaces and name, and whether it is of a template.
+
+    Each part stands with its length before it, an I begins template arguments; nameless namespaces
+    are left out.
+    """
+    parts = []
+    at = len("_ZN") if name.startswith("_ZN") else len("_Z")
+    while part := re.compile(r"L?(\d+)").match(name, at):
+        at = part.end() + int(part[1])
+        parts.append(name[part.end() : at])
+    return [part for part in parts if not part.startswith("_GLOBAL__N_")], name[at : at + 1] == "I"
+
+
+def compile_failure(source: Path, output: str, *, kernel: str) -> CompileError:
+    """What is said where ``nvcc`` refuses: its messages, the first error's place, what to do."""
+    first = re.search(r"^(.+?)\((\d+)\): (?:fatal )?error", output, re.MULTILINE)
+    undefined = re.search(r'identifier "(\w+)" is undefined', output)
+    hint = "correct the source, or the flags and defines under [compile]"
+    if undefined:
+        hint = f"declare {undefined[1]}, or add it to [compile] defines"
+    elif "kernel of the launch specification" in output:
+        hint = f"do the template arguments of kernel = {kernel!r} fit the template?"
+    elif has_main(read_source(source)):
+        hint += "; a file with its own main() can be profiled as a program, too"
+    return CompileError(
+        f"the kernel does not compile:\n{output.strip()}",
+        where=f"{first[1]}:{first[2]}" if first else str(source),
+        hint=hint,
+    )
+
+
+def pycuda_compiler(source: str, options: Sequence[str], arch: str, folder: Path) -> bytes:
+    """Compile with ``nvcc`` by way of PyCUDA, which keeps what it compiled before in a cache."""
+    try:
+        compiler = importlib.import_module("pycuda.compiler")
+        driver = importlib.import_module("pycuda.driver")
+    except ImportError as error:
+        raise MissingToolError(
+            f"PyCUDA cannot be imported: {error}",
+            hint="on a machine with a GPU: pip install 'kernelprof[gpu]'",
+        ) from error
+    try:
+        cubin: bytes = compiler.compile(
+            source,
+            options=list(options),
+            no_extern_c=True,
+            arch=arch,
+            include_dirs=[str(folder)],
+        )
+    except driver.CompileError as error:
+        raise CompileError(str(getattr(error, "stderr", "") or error)) from error
+    except OSError as error:
+        raise MissingToolError(
+            f"nvcc cannot be run: {error}",
+            hint="install the CUDA toolkit and put its bin folder on the PATH",
+        ) from error
+    return cubin

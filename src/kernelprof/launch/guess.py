@@ -1,0 +1,251 @@
+"""What a kernel's launch is likely to be, from its signature and its body.
+
+A guess is ``None`` where nothing speaks for one: a wrong guess costs more than a question.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kernelprof.launch.expressions import FUNCTIONS
+from kernelprof.launch.spec import MAX_THREADS
+from kernelprof.launch.usage import AXES, Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kernelprof.launch.signature import Kernel, Parameter
+
+ONE_DIMENSION = 1 << 24
+TWO_DIMENSIONS = 4096
+CHECK_ONE_DIMENSION = 1 << 16
+CHECK_MATRIX = (256, 384, 128)
+"""Sizes of the comparison differ, so that a mixed-up pair of them is seen."""
+
+_BLOCKS = {1: (256,), 2: (16, 16), 3: (8, 8, 4)}
+_TILE_NAME = re.compile(r"tile|block|^bs$|^bx$|^by$", re.IGNORECASE)
+_B_TRANSPOSED = re.compile(r"(^|_)(nt|b_?t|b_?trans\w*)($|_)")
+_FACTORS = {"alpha": "1.0", "beta": "0.0", "a": "2.0", "scale": "1.5", "factor": "1.5"}
+
+
+@dataclass(slots=True)
+class Guesses:
+    """Everything that was guessed; expressions as text."""
+
+    kernel: str | None
+    block: list[str] | None = None
+    grid: list[str] | None = None
+    reference: str | None = None
+    flops: str | None = None
+    min_bytes: str | None = None
+    shared_bytes: str | None = "0"
+    sizes: dict[str, int] = field(default_factory=dict)
+    check_sizes: dict[str, int] = field(default_factory=dict)
+    defines: dict[str, int] = field(default_factory=dict)
+    outputs: set[str] = field(default_factory=set)
+    fills: dict[str, str] = field(default_factory=dict)
+    shapes: dict[str, list[str]] = field(default_factory=dict)
+    values: dict[str, str] = field(default_factory=dict)
+    types: dict[str, str] = field(default_factory=dict)
+
+
+def guess(kernel: Kernel, usage: Usage, constants: Mapping[str, int]) -> Guesses:
+    """Guess the launch of one kernel."""
+    found = Guesses(kernel=None)
+    template = _template(kernel, found)
+    arrays = [p for p in kernel.parameters if p.pointer]
+    for parameter in kernel.parameters:
+        type_name = parameter.type or _template_type(parameter, template)
+        if type_name is not None:
+            found.types[parameter.name] = type_name
+    _outputs(arrays, usage, found)
+    _sizes(kernel, found)
+    _meaning(kernel, arrays, found)
+    known = {**constants, **{k: int(v) for k, v in template.items() if v.isdecimal()}}
+    _block(kernel, usage, known, found)
+    _grid(usage, found)
+    if usage.dynamic_shared:
+        found.shared_bytes = None
+    return found
+
+
+def _template(kernel: Kernel, found: Guesses) -> dict[str, str]:
+    """Arguments for the template's parameters; the kernel's name stays unknown if one is."""
+    chosen: dict[str, str] = {}
+    for parameter in kernel.template:
+        if parameter.kind == "typename":
+            chosen[parameter.name] = parameter.default or "float"
+        elif parameter.default is not None:
+            chosen[parameter.name] = parameter.default
+        elif parameter.kind in {"int", "unsigned", "size_t"} and _TILE_NAME.search(parameter.name):
+            chosen[parameter.name] = "16"
+    if len(chosen) == len(kernel.template):
+        arguments = f"<{', '.join(chosen.values())}>" if chosen else ""
+        found.kernel = kernel.name + arguments
+    return chosen
+
+
+def _template_type(parameter: Parameter, template: Mapping[str, str]) -> str | None:
+    words = re.findall(r"\w+", parameter.written)
+    plain = {"float": "float32", "double": "float64", "int": "int32"}
+    return next((plain.get(template[word]) for word in words if word in template), None)
+
+
+def _outputs(arrays: list[Parameter], usage: Usage, found: Guesses) -> None:
+    """Written arrays are outputs, and in-out if they are read, too."""
+    for array in arrays:
+        only_read = array.name in usage.read and array.name not in usage.written
+        if array.const or only_read:
+            continue
+        found.outputs.add(array.name)
+        if array.name in usage.read:
+            found.fills[array.name] = "random"
+
+
+def _sizes(kernel: Kernel, found: Guesses) -> None:
+    """Whole-number scalars are sizes; floating-point ones of a known name are factors."""
+    names = []
+    for parameter in kernel.parameters:
+        type_name = found.types.get(parameter.name, "")
+        if parameter.pointer or parameter.name in FUNCTIONS:
+            continue
+        if type_name.lstrip("u").startswith("int") and type_name.endswith(("32", "64")):
+            names.append(parameter.name)
+            found.values[parameter.name] = parameter.name
+        elif type_name.startswith("float") and parameter.name.lower() in _FACTORS:
+            found.values[parameter.name] = _FACTORS[parameter.name.lower()]
+    for index, name in enumerate(names):
+        single = len(names) == 1 and name.lower() != "k"
+        found.sizes[name] = ONE_DIMENSION if single else TWO_DIMENSIONS
+        found.check_sizes[name] = CHECK_ONE_DIMENSION if single else CHECK_MATRIX[index % 3]
+
+
+def _meaning(kernel: Kernel, arrays: list[Parameter], found: Guesses) -> None:
+    """Recognise well-known operations; shapes, reference and amounts of work follow from them."""
+    inputs = [p.name for p in arrays if p.name not in found.outputs]
+    outputs = [p.name for p in arrays if p.name in found.outputs]
+    if len(outputs) != 1:
+        _flat(arrays, found)
+        return
+    name = kernel.name.rpartition("::")[2].lower()
+    upper = {size.upper() for size in found.sizes}
+    width = _bytes(found.types.get(outputs[0]))
+    if len(inputs) == 2 and upper in ({"M", "N", "K"}, {"N"}) and _looks_like_gemm(name):
+        _gemm(name, inputs, outputs[0], found)
+    elif len(inputs) == 1 and "transpose" in name and len(found.sizes) == 2:
+        rows, columns = found.sizes
+        found.shapes = {inputs[0]: [rows, columns], outputs[0]: [columns, rows]}
+        if {"M", "N"} == set(found.sizes):
+            found.reference = "transpose"
+        found.min_bytes = f"{2 * width} * {rows} * {columns}" if width else None
+    else:
+        _flat(arrays, found)
+        _elementwise(name, inputs, outputs[0], width, found)
+
+
+def _looks_like_gemm(name: str) -> bool:
+    return any(word in name for word in ("gemm", "matmul", "mat_mul", "mm"))
+
+
+def _gemm(name: str, inputs: list[str], output: str, found: Guesses) -> None:
+    by_upper = {size.upper(): size for size in found.sizes}
+    width = _bytes(found.types.get(output))
+    n = by_upper["N"]
+    m, k = by_upper.get("M", n), by_upper.get("K", n)
+    transposed = any(_B_TRANSPOSED.search(text) for text in (name, inputs[1].lower()))
+    found.reference = "gemm_nt" if transposed else "gemm"
+    found.shapes = {inputs[0]: [m, k], inputs[1]: [n, k] if transposed else [k, n], output: [m, n]}
+    found.flops = f"2 * {m} * {n} * {k}"
+    if width:
+        found.min_bytes = f"{width} * ({m} * {k} + {k} * {n} + {m} * {n})"
+    for size, check in zip((m, n, k), CHECK_MATRIX, strict=True):
+        found.sizes[size] = TWO_DIMENSIONS
+        found.check_sizes[size] = CHECK_MATRIX[0] if m == n else check
+    if found.fills.get(output) and "beta" in {name.lower() for name in found.values}:
+        found.values |= {name: "0.5" for name in found.values if name.lower() == "beta"}
+
+
+def _flat(arrays: list[Parameter], found: Guesses) -> None:
+    """With a single size, every array has that many elements."""
+    if len(found.sizes) == 1:
+        size = next(iter(found.sizes))
+        found.shapes = {array.name: [size] for array in arrays}
+
+
+def _elementwise(name: str, inputs: list[str], output: str, width: int, found: Guesses) -> None:
+    if len(found.sizes) != 1:
+        return
+    size = next(iter(found.sizes))
+    in_out = output in found.fills
+    moved = {"copy": 2, "scale": 2, "add": 3, "axpy": 3, "sum": 1, "reduce": 1, "dot": 2}
+    wanted = {"add": 2, "dot": 2}
+    word = next((word for word in moved if word in name), None)
+    if word is None or len(inputs) != wanted.get(word, 1):
+        return
+    reduces = word in {"sum", "reduce", "dot"}
+    if not reduces and in_out != (word == "axpy"):
+        return
+    found.reference = {"axpy": "saxpy", "reduce": "sum"}.get(word, word)
+    found.min_bytes = f"{moved[word] * width} * {size}" if width else None
+    found.flops = {"copy": None, "axpy": f"2 * {size}", "dot": f"2 * {size}"}.get(word, size)
+    if reduces:
+        if in_out:  # adds to what is there
+            found.fills[output] = "zeros"
+            found.shapes[output] = ["1"]
+        else:  # perhaps one partial result a block: nobody can tell from here
+            found.reference, found.shapes = (
+                None,
+                {k: v for k, v in found.shapes.items() if k != output},
+            )
+
+
+def _block(kernel: Kernel, usage: Usage, known: Mapping[str, int], found: Guesses) -> None:
+    axes = [axis for axis in AXES if axis in usage.axes] or ["x"]
+    dimensions = AXES.index(axes[-1]) + 1
+    default = _BLOCKS[dimensions]
+    bounds = (kernel.launch_bounds or "").split(",")[0].strip()
+    block = []
+    for axis, threads in zip(AXES, default, strict=False):
+        stride = usage.strides.get(axis, "")
+        if stride in known:
+            block.append(str(known[stride]))
+        elif stride.isdecimal():
+            block.append(stride)
+        elif stride == f"blockDim.{axis}" or (not stride and usage.uses_block_dim):
+            block.append(str(threads))
+        elif re.fullmatch(r"[A-Za-z_]\w*", stride) and _TILE_NAME.search(stride):
+            found.defines[stride] = 16
+            block.append(stride)
+        else:
+            return
+    if bounds.isdecimal() and dimensions == 1 and usage.uses_block_dim:
+        block = [str(min(int(bounds), default[0]))]
+    threads = 1
+    for extent in block:
+        threads *= found.defines.get(extent) or int(extent)
+    if threads <= MAX_THREADS:
+        found.block = block
+
+
+def _grid(usage: Usage, found: Guesses) -> None:
+    """One thread an element: as many blocks along each axis as its size needs."""
+    if found.block is None:
+        return
+    names = {axis: name for axis, name in usage.bounds.items() if name in found.sizes}
+    if found.reference in {"gemm", "gemm_nt"} and len(found.block) == 2 and len(names) < 2:
+        rows, columns = next(reversed(found.shapes.values()))
+        by_row = next((a for n, a in usage.indices.items() if n.lower().startswith("row")), "y")
+        names = {by_row: rows, "y" if by_row == "x" else "x": columns}
+    grid = []
+    for axis, threads in zip(AXES, found.block, strict=False):
+        if axis not in names:
+            return
+        grid.append(f"ceil_div({names[axis]}, {threads})")
+    found.grid = grid
+
+
+def _bytes(type_name: str | None) -> int:
+    digits = re.search(r"\d+$", type_name or "")
+    return int(digits.group()) // 8 if digits else 0

@@ -1,0 +1,130 @@
+"""A first launch specification for a kernel: what can be guessed, and marks where it cannot."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kernelprof.errors import InputError
+from kernelprof.launch import syntax
+from kernelprof.launch.guess import Guesses, guess
+from kernelprof.launch.read_spec import FILL_IN
+from kernelprof.launch.signature import choose, declared_kernels
+from kernelprof.launch.source import cut_block, read_source, sidecar, with_block
+from kernelprof.launch.usage import constants, usage
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kernelprof.launch.signature import Kernel, Parameter
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A source with its new specification, not yet written anywhere."""
+
+    kernel: str
+    text: str
+    """The whole source."""
+    unfilled: tuple[tuple[int, str], ...]
+    """Lines of the source that have to be filled in, from 1, and what stands there."""
+
+
+def draft(path: Path, *, kernel: str | None = None, force: bool = False) -> Draft:
+    """The source with a specification in it; one that is there is replaced only by ``force``."""
+    source = read_source(path)
+    if sidecar(path).is_file():
+        raise InputError(
+            "the kernel has a specification beside it",
+            where=str(sidecar(path)),
+            hint="remove that file to get a new one inside the source",
+        )
+    old = cut_block(source, path)
+    if old is not None and not force:
+        raise InputError(
+            "the kernel has a specification already",
+            where=old.where(0),
+            hint="--force replaces it",
+        )
+    root = syntax.parse(source)
+    declared = declared_kernels(root)
+    chosen = choose([one.kernel for one in declared], kernel, str(path))
+    if not chosen.readable:
+        raise InputError(
+            f"the signature of {chosen.name} cannot be read",
+            where=f"{path}:{chosen.line}",
+            hint="macros or #if between its parameters stand in the way; write the "
+            "specification by hand (docs/launch-specification.md)",
+        )
+    node = next(one.node for one in declared if one.kernel is chosen)
+    guesses = guess(chosen, usage(node), constants(root))
+    if kernel is not None and "<" in kernel:
+        guesses.kernel = chosen.name + kernel[kernel.index("<") :]
+    text = with_block(source, _toml(chosen, guesses), old)
+    lines = enumerate(text.split("\n"), start=1)
+    unfilled = tuple(
+        (number, line.removeprefix("// ").split("  #")[0])
+        for number, line in lines
+        if line.startswith("// ") and line.rstrip().endswith(FILL_IN)
+    )
+    return Draft(chosen.name, text, unfilled)
+
+
+def _toml(kernel: Kernel, guesses: Guesses) -> str:
+    lines = [
+        _line("kernel", _quoted(guesses.kernel), f'"{kernel.name}<...>"'),
+        _line("block", _list(guesses.block), "[]"),
+        _line("grid", _list(guesses.grid), "[]"),
+        _line("reference", _quoted(guesses.reference), '"none"'),
+    ]
+    lines += [
+        f"{key} = {_quoted(value)}"
+        for key, value in (("flops", guesses.flops), ("min_bytes", guesses.min_bytes))
+        if value is not None
+    ]
+    if guesses.sizes:
+        lines += ["", "[sizes]", *(f"{name} = {size}" for name, size in guesses.sizes.items())]
+        lines += ["", "[check]", f"sizes = {_inline(guesses.check_sizes)}", "tolerance = 1e-5"]
+    if guesses.defines:
+        lines += ["", "[compile]", f"defines = {_inline(guesses.defines)}"]
+    if guesses.shared_bytes is None:
+        lines += ["", "[launch]", _line("shared_bytes", None, '"0"')]
+    for parameter in kernel.parameters:
+        lines += ["", "[[arguments]]", *_argument(parameter, guesses)]
+    return "\n".join(lines)
+
+
+def _argument(parameter: Parameter, guesses: Guesses) -> list[str]:
+    name = parameter.name
+    lines = [
+        _line("name", _quoted(name or None), '""'),
+        _line("type", _quoted(guesses.types.get(name)), '""'),
+    ]
+    if not parameter.pointer:
+        return [*lines, _line("value", _quoted(guesses.values.get(name)), '""')]
+    lines.append(_line("shape", _list(guesses.shapes.get(name)), "[]"))
+    if name in guesses.outputs:
+        lines.append("output = true")
+    fill = guesses.fills.get(name)
+    if fill or name not in guesses.outputs:
+        lines.append(f"fill = {_quoted(fill or 'random')}")
+    return lines
+
+
+def _line(key: str, value: str | None, placeholder: str) -> str:
+    return f"{key} = {value}" if value is not None else f"{key} = {placeholder}  {FILL_IN}"
+
+
+def _quoted(text: str | None) -> str | None:
+    return None if text is None else json.dumps(text)
+
+
+def _list(values: list[str] | None) -> str | None:
+    if values is None:
+        return None
+    return f"[{', '.join(v if v.isdecimal() else json.dumps(v) for v in values)}]"
+
+
+def _inline(values: dict[str, int]) -> str:
+    return "{ " + ", ".join(f"{name} = {value}" for name, value in values.items()) + " }"

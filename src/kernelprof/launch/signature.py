@@ -1,0 +1,337 @@
+"""What a CUDA source declares: its kernels with their parameters, and whether it has a ``main``."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kernelprof.errors import InputError
+from kernelprof.launch import syntax
+from kernelprof.launch.spec import ArrayArgument, SpecError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tree_sitter import Node
+
+    from kernelprof.launch.spec import LaunchSpec
+
+_TYPES = {
+    "bool": "bool",
+    "half": "float16",
+    "__half": "float16",
+    "nv_bfloat16": "bfloat16",
+    "__nv_bfloat16": "bfloat16",
+    "float": "float32",
+    "double": "float64",
+    "char": "int8",
+    "signed char": "int8",
+    "short": "int16",
+    "int": "int32",
+    "long": "int64",
+    "long long": "int64",
+    "unsigned char": "uint8",
+    "unsigned short": "uint16",
+    "unsigned": "uint32",
+    "unsigned int": "uint32",
+    "unsigned long": "uint64",
+    "unsigned long long": "uint64",
+    "uint": "uint32",
+    "uchar": "uint8",
+    "ushort": "uint16",
+    "size_t": "uint64",
+    "ssize_t": "int64",
+    "ptrdiff_t": "int64",
+    "clock_t": "int64",
+    **{f"int{bits}_t": f"int{bits}" for bits in (8, 16, 32, 64)},
+    **{f"uint{bits}_t": f"uint{bits}" for bits in (8, 16, 32, 64)},
+}
+_WORDS = ("unsigned", "signed", "char", "short", "long", "int")
+_MOST_TYPEDEFS = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A kernel's parameter. ``type`` is ours (``float32``), ``None`` for what we cannot pass."""
+
+    name: str
+    written: str
+    type: str | None
+    pointer: bool
+    const: bool
+    """Whether what it points to may not be written."""
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class TemplateParameter:
+    """A template's parameter: its name, its kind (``typename``, ``int``), and its default."""
+
+    name: str
+    kind: str
+    default: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """A ``__global__`` function. ``name`` has its namespaces, but no template arguments."""
+
+    name: str
+    parameters: tuple[Parameter, ...]
+    template: tuple[TemplateParameter, ...] = ()
+    extern_c: bool = False
+    defined: bool = True
+    readable: bool = True
+    """Whether the parser could make sense of the whole signature."""
+    launch_bounds: str | None = None
+    line: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """A kernel and its place in the syntax tree, for those who look into its body."""
+
+    kernel: Kernel
+    node: Node
+
+
+def kernels(source: str) -> tuple[Kernel, ...]:
+    """The kernels of a source in the order of its text: definitions, else declarations."""
+    return tuple(declared.kernel for declared in declared_kernels(syntax.parse(source)))
+
+
+def declared_kernels(root: Node) -> list[Declared]:
+    """As :func:`kernels`, with the syntax tree; specialisations of templates are left out."""
+    types = _typedefs(root)
+    found: dict[str, Declared] = {}
+    for node in syntax.walk(root):
+        if node.type not in {"function_definition", "declaration"}:
+            continue
+        if not any(part.type == "__global__" for part in node.children):
+            continue
+        declarator = _function_declarator(node)
+        name_node = syntax.child(declarator, "declarator")
+        if declarator is None or name_node is None or _is_specialisation(node):
+            continue
+        kernel = _kernel(node, declarator, syntax.text(name_node), types)
+        if kernel.name not in found or (kernel.defined and not found[kernel.name].kernel.defined):
+            found[kernel.name] = Declared(kernel, node)
+    return sorted(found.values(), key=lambda declared: declared.kernel.line)
+
+
+def has_main(source: str) -> bool:
+    """Whether it is a program of its own: it defines ``main`` outside namespaces and classes."""
+    for node in syntax.walk(syntax.parse(source)):
+        if node.type != "function_definition":
+            continue
+        name = syntax.child(_function_declarator(node), "declarator")
+        if syntax.text(name) == "main" and not _scopes(node):
+            return True
+    return False
+
+
+def quoted_includes(source: str) -> tuple[str, ...]:
+    """The files that it includes in quotes, as they are written."""
+    return tuple(
+        syntax.text(path).strip('"')
+        for node in syntax.walk(syntax.parse(source))
+        if node.type == "preproc_include"
+        and (path := node.child_by_field_name("path")) is not None
+        and path.type == "string_literal"
+    )
+
+
+def choose(found: Sequence[Kernel], name: str | None, where: str) -> Kernel:
+    """The kernel of that name, with or without template arguments; without a name, the only one."""
+    if not found:
+        raise InputError(
+            "the file has no __global__ function",
+            where=where,
+            hint="one whose __global__ comes out of a macro, or with #if between its parameters, "
+            "cannot be found",
+        )
+    names = ", ".join(kernel.name for kernel in found)
+    if name is None:
+        if len(found) > 1:
+            raise InputError(
+                f"the file has {len(found)} kernels: {names}",
+                where=where,
+                hint=f"choose one with --kernel {found[0].name}",
+            )
+        return found[0]
+    plain = name.split("<")[0].strip()
+    matching = [k for k in found if plain in (k.name, k.name.rpartition("::")[2])]
+    if len(matching) != 1:
+        problem = "there is no kernel" if not matching else "there is more than one kernel"
+        raise InputError(f"{problem} {plain!r}", where=where, hint=f"the file has {names}")
+    return matching[0]
+
+
+def check_arguments(spec: LaunchSpec, kernel: Kernel) -> None:
+    """Refuse arguments that cannot be those of the kernel: their number, arrays, types."""
+    where = str(spec.path) if spec.path else None
+    if not kernel.readable:
+        return
+    signature = ", ".join(p.written for p in kernel.parameters)
+    if len(spec.arguments) != len(kernel.parameters):
+        raise SpecError(
+            f"{kernel.name} has {len(kernel.parameters)} parameters, and the specification "
+            f"{len(spec.arguments)} arguments",
+            where=where,
+            hint=f"the parameters are ({signature}); each has one [[arguments]] table, in order",
+        )
+    for argument, parameter in zip(spec.arguments, kernel.parameters, strict=True):
+        wrong_type = parameter.type is not None and argument.type != parameter.type
+        if isinstance(argument, ArrayArgument) != parameter.pointer or wrong_type:
+            kind = "an array" if isinstance(argument, ArrayArgument) else "a scalar"
+            raise SpecError(
+                f"argument {argument.name!r} is {kind} of {argument.type}, and the kernel's "
+                f"parameter is '{parameter.written}'",
+                where=where,
+                hint=f"the parameters are ({signature}); the arguments stand in the same order",
+            )
+        if isinstance(argument, ArrayArgument) and argument.output and parameter.const:
+            raise SpecError(
+                f"argument {argument.name!r} is an output, and the kernel may not write it: "
+                f"'{parameter.written}'",
+                where=where,
+            )
+
+
+def _kernel(node: Node, declarator: Node, name: str, types: dict[str, str]) -> Kernel:
+    template = _template(node)
+    parameters = syntax.child(declarator, "parameters")
+    bounds = next((n for n in node.children if n.type == "launch_bounds"), None)
+    known = {**types, **{p.name: "" for p in template if p.kind in {"typename", "class"}}}
+    listed = [] if parameters is None else parameters.named_children
+    kinds = {"parameter_declaration", "optional_parameter_declaration"}
+    read = [_parameter(n, known) for n in listed if n.type in kinds and syntax.text(n) != "void"]
+    strange = any(n.type not in {*kinds, "comment"} for n in listed)
+    broken = declarator.has_error or (bounds is not None and bounds.has_error)
+    return Kernel(
+        name="::".join((*_scopes(node), name)),
+        parameters=tuple(read),
+        template=template,
+        extern_c=any(
+            syntax.text(syntax.child(parent, "value")) == '"C"'
+            for parent in _parents(node)
+            if parent.type == "linkage_specification"
+        ),
+        defined=node.type == "function_definition",
+        readable=not (broken or strange),
+        launch_bounds=None if bounds is None else syntax.text(bounds).partition("(")[2][:-1],
+        line=node.start_point[0] + 1,
+    )
+
+
+def _parameter(node: Node, types: dict[str, str]) -> Parameter:
+    declarator = syntax.child(node, "declarator")
+    pointers, simple = 0, True
+    while declarator is not None and declarator.type != "identifier":
+        if declarator.type in {"pointer_declarator", "array_declarator"}:
+            pointers += 1
+        else:
+            simple = False
+        declarator = syntax.child(declarator, "declarator") or next(
+            iter(declarator.named_children), None
+        )
+    written = syntax.text(syntax.child(node, "type"))
+    type_name = _resolved(written, types) if simple and pointers <= 1 else None
+    return Parameter(
+        name=syntax.text(declarator),
+        written=syntax.text(node),
+        type=type_name,
+        pointer=pointers > 0,
+        const=any(n.type == "type_qualifier" and syntax.text(n) == "const" for n in node.children),
+        line=node.start_point[0] + 1,
+    )
+
+
+def _resolved(written: str, types: dict[str, str]) -> str | None:
+    for _ in range(_MOST_TYPEDEFS):
+        if written not in types:
+            break
+        written = types[written]
+    name = written.removeprefix("std::").removeprefix("::")
+    words = name.split()
+    if words and all(word in _WORDS for word in words):
+        name = " ".join(sorted((w for w in words if w != "signed"), key=_WORDS.index)) or "int"
+        if name == "char" and "signed" in words:
+            name = "signed char"
+        if len(name.split()) > 1 and name.split()[-1] == "int" and name != "unsigned int":
+            name = name.rpartition(" ")[0]
+    return _TYPES.get(name)
+
+
+def _typedefs(root: Node) -> dict[str, str]:
+    """Names that stand for plain types in this file."""
+    found = {}
+    for node in syntax.walk(root):
+        if node.type == "type_definition":
+            name = syntax.child(node, "declarator")
+            if name is not None and name.type == "type_identifier":
+                found[syntax.text(name)] = syntax.text(syntax.child(node, "type"))
+        elif node.type == "alias_declaration":
+            name = syntax.child(node, "name")
+            described = syntax.child(node, "type")
+            if described is not None and described.named_child_count == 1:
+                found[syntax.text(name)] = syntax.text(described)
+    return found
+
+
+def _is_specialisation(node: Node) -> bool:
+    """Whether it is headed by ``template <>``."""
+    parameters = syntax.child(node.parent, "parameters")
+    return (
+        node.parent is not None
+        and node.parent.type == "template_declaration"
+        and parameters is not None
+        and parameters.named_child_count == 0
+    )
+
+
+def _template(node: Node) -> tuple[TemplateParameter, ...]:
+    parent = node.parent
+    if parent is None or parent.type != "template_declaration":
+        return ()
+    parameters = syntax.child(parent, "parameters")
+    read = []
+    for part in [] if parameters is None else parameters.named_children:
+        default = syntax.child(part, "default_type") or syntax.child(part, "default_value")
+        if "type_parameter" in part.type:
+            name = syntax.child(part, "name") or next(iter(part.named_children), None)
+            kind = "typename"
+        elif "parameter" in part.type:
+            name = syntax.child(part, "declarator")
+            kind = syntax.text(syntax.child(part, "type"))
+        else:
+            continue
+        read.append(
+            TemplateParameter(
+                syntax.text(name), kind, None if default is None else syntax.text(default)
+            )
+        )
+    return tuple(read)
+
+
+def _function_declarator(node: Node) -> Node | None:
+    declarator = node.child_by_field_name("declarator")
+    while declarator is not None and declarator.type != "function_declarator":
+        declarator = declarator.child_by_field_name("declarator")
+    return declarator
+
+
+def _parents(node: Node) -> list[Node]:
+    found = []
+    parent = node.parent
+    while parent is not None:
+        found.append(parent)
+        parent = parent.parent
+    return found
+
+
+def _scopes(node: Node) -> tuple[str, ...]:
+    """The names of the namespaces and classes around it, outermost first."""
+    kinds = {"namespace_definition", "class_specifier", "struct_specifier"}
+    names = [syntax.text(syntax.child(p, "name")) for p in _parents(node) if p.type in kinds]
+    return tuple(name for name in reversed(names) if name)

@@ -1,0 +1,175 @@
+"""What a kernel's body tells about its launch: which index runs along which size, who is written.
+
+Only plain and common forms are understood; what is not understood is simply not in the answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kernelprof.launch import syntax
+
+if TYPE_CHECKING:
+    from tree_sitter import Node
+
+AXES = "xyz"
+
+
+@dataclass(slots=True)
+class Usage:
+    """What was found in one kernel."""
+
+    axes: set[str] = field(default_factory=set)
+    """Axes of ``blockIdx`` and ``threadIdx`` that it looks at."""
+    strides: dict[str, str] = field(default_factory=dict)
+    """What ``blockIdx`` is multiplied with, by axis: ``blockDim.x``, ``TILE``, ``16``."""
+    bounds: dict[str, str] = field(default_factory=dict)
+    """The size that an axis's index is compared with."""
+    indices: dict[str, str] = field(default_factory=dict)
+    """Variables that hold a thread's global index, and the axis along which they run."""
+    read: set[str] = field(default_factory=set)
+    written: set[str] = field(default_factory=set)
+    dynamic_shared: bool = False
+    uses_block_dim: bool = False
+
+
+def usage(kernel: Node) -> Usage:
+    """Look through a kernel's definition."""
+    found = Usage()
+    body = syntax.child(kernel, "body")
+    if body is None:
+        return found
+    for node in syntax.walk(body):
+        match node.type:
+            case "field_expression":
+                _builtin(node, found)
+            case "init_declarator":
+                _index(node, found)
+            case "binary_expression":
+                _bound(node, found)
+            case "declaration":
+                found.dynamic_shared |= _is_dynamic_shared(node)
+            case "subscript_expression":
+                _access(node, found)
+            case "pointer_expression" if syntax.text(node).startswith("*"):
+                _access(node, found)
+    return found
+
+
+def constants(root: Node) -> dict[str, int]:
+    """Numbers that the file gives names to: ``#define TILE 16``, ``constexpr int TILE = 16``."""
+    found = {}
+    for node in syntax.walk(root):
+        if node.type == "preproc_def":
+            name, value = syntax.child(node, "name"), syntax.child(node, "value")
+        elif node.type == "init_declarator" and _is_constant(node.parent):
+            name, value = syntax.child(node, "declarator"), syntax.child(node, "value")
+        else:
+            continue
+        digits = syntax.text(value).strip("{}() ").rstrip("uUlL")
+        if digits.isdecimal():
+            found[syntax.text(name)] = int(digits)
+    return found
+
+
+def _is_constant(declaration: Node | None) -> bool:
+    return declaration is not None and any(
+        part.type == "type_qualifier" and syntax.text(part) in {"const", "constexpr"}
+        for part in declaration.children
+    )
+
+
+def _builtin(node: Node, found: Usage) -> None:
+    variable, axis = _builtin_name(node)
+    if variable in {"blockIdx", "threadIdx"} and axis in AXES:
+        found.axes.add(axis)
+    found.uses_block_dim |= variable == "blockDim"
+
+
+def _builtin_name(node: Node | None) -> tuple[str, str]:
+    if node is None or node.type != "field_expression":
+        return "", ""
+    return syntax.text(syntax.child(node, "argument")), syntax.text(syntax.child(node, "field"))
+
+
+def _index(node: Node, found: Usage) -> None:
+    """``int row = blockIdx.y * blockDim.y + threadIdx.y``: row runs along y."""
+    name, value = syntax.child(node, "declarator"), syntax.child(node, "value")
+    axis = _thread_axis(value, found)
+    if name is not None and name.type == "identifier" and axis:
+        found.indices[syntax.text(name)] = axis
+
+
+def _thread_axis(value: Node | None, found: Usage) -> str | None:
+    """The one axis along which a value is a thread's global index, if it is one."""
+    if value is None:
+        return None
+    axes = set()
+    for node in syntax.walk(value):
+        variable, axis = _builtin_name(node)
+        if variable not in {"blockIdx", "threadIdx"}:
+            continue
+        axes.add(axis)
+        parent = node.parent
+        if variable == "blockIdx" and parent is not None and _operator(parent) == "*":
+            left, right = syntax.child(parent, "left"), syntax.child(parent, "right")
+            other = right if syntax.same(left, node) else left
+            found.strides.setdefault(axis, syntax.text(other))
+    axis = next(iter(axes), "")
+    return axis if len(axes) == 1 and axis in found.strides else None
+
+
+def _bound(node: Node, found: Usage) -> None:
+    """``row < M`` or ``row >= M``: the index along y ends at M."""
+    if _operator(node) not in {"<", ">="}:
+        return
+    left, right = syntax.child(node, "left"), syntax.child(node, "right")
+    axis = found.indices.get(syntax.text(left)) or _thread_axis(left, found)
+    if axis and right is not None and right.type == "identifier":
+        found.bounds.setdefault(axis, syntax.text(right))
+
+
+def _operator(node: Node) -> str:
+    return syntax.text(syntax.child(node, "operator")) if node.type == "binary_expression" else ""
+
+
+def _is_dynamic_shared(node: Node) -> bool:
+    words = {syntax.text(part) for part in node.children}
+    declarator = syntax.child(node, "declarator")
+    return (
+        {"extern", "__shared__"} <= words
+        and declarator is not None
+        and declarator.type == "array_declarator"
+        and syntax.child(declarator, "size") is None
+    )
+
+
+def _access(node: Node, found: Usage) -> None:
+    """One ``A[i]`` or ``*A``: whether it is read, written, or both."""
+    base = syntax.child(node, "argument")
+    while base is not None and base.type in {"parenthesized_expression", "binary_expression"}:
+        base = next(iter(base.named_children), None)
+    if base is None or base.type != "identifier":
+        return
+    name = syntax.text(base)
+    parent = node.parent
+    if parent is not None and parent.type == "assignment_expression":
+        if syntax.same(syntax.child(parent, "left"), node):
+            found.written.add(name)
+            if syntax.text(syntax.child(parent, "operator")) == "=":
+                return
+    elif parent is not None and parent.type == "update_expression":
+        found.written.add(name)
+    elif parent is not None and parent.type == "pointer_expression":
+        found.written.add(name)  # its address is taken
+        if not _goes_to_atomic(parent):
+            return
+    found.read.add(name)
+
+
+def _goes_to_atomic(address: Node) -> bool:
+    arguments = address.parent
+    call = None if arguments is None else arguments.parent
+    function = syntax.text(syntax.child(call, "function"))
+    return function.rpartition("::")[2].startswith("atomic")

@@ -1,0 +1,100 @@
+"""``kernelprof doctor``: what is there, what each lack stops, how to get it."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from kernelprof.capture import doctor, environment
+from kernelprof.cli.main import main
+
+H200 = environment.Machine(
+    (environment.Gpu(0, "NVIDIA H200", (9, 0)), environment.Gpu(1, "NVIDIA H200", (9, 0))),
+    "580.159.04",
+    "13.0",
+)
+
+
+@pytest.fixture
+def bare(monkeypatch, no_ncu) -> None:
+    """A machine with nothing but kernelprof."""
+    del no_ncu
+    monkeypatch.setattr(environment, "machine", environment.Machine)
+    monkeypatch.setattr(environment, "counters_are_for_administrators", lambda: None)
+    monkeypatch.setattr(doctor.shutil, "which", lambda *_, **__: None)
+    monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda _: None)
+
+
+@pytest.fixture
+def equipped(machine, monkeypatch) -> None:
+    """A machine with two GPUs and everything else that is found by asking for it."""
+    del machine
+    monkeypatch.setattr(environment, "machine", lambda: H200)
+    monkeypatch.setattr(environment, "counters_are_for_administrators", lambda: False)
+
+
+@pytest.mark.usefixtures("bare")
+def test_a_bare_machine_can_diagnose_captures(capsys) -> None:
+    assert main(["doctor"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("ok       Diagnosing captures: kernelprof ")
+    for title in (
+        "GPU and driver",
+        "Nsight Compute (ncu)",
+        "Permission",
+        "CUDA compiler",
+        "PyCUDA",
+    ):
+        assert f"missing  {title}" in out
+    assert out.count("without it: ") == out.count("to get it: ") == 5
+    assert "developer.nvidia.com/cuda-downloads" in out
+    assert "pip install 'kernelprof[gpu]'" in out
+
+
+@pytest.mark.usefixtures("bare")
+@pytest.mark.parametrize("name", ["gpu", "ncu", "counters", "nvcc", "pycuda", "profile", "sources"])
+def test_what_is_required_and_missing_is_exit_code_four(capsys, name: str) -> None:
+    assert main(["doctor", "--require", name]) == 4
+    assert "missing" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("equipped")
+def test_an_equipped_machine(capsys) -> None:
+    assert main(["doctor", "--require", "profile"]) == 0
+    out = capsys.readouterr().out
+    assert "ok       GPU and driver: 2 x NVIDIA H200, driver 580.159.04, CUDA up to 13.0\n" in out
+    assert "ok       Nsight Compute (ncu): 2025.3.1.0 at " in out
+    assert "ok       Permission for counters: the driver lets every user read them\n" in out
+
+
+PERMISSION = [
+    (True, False, 4, "this process has no CAP_SYS_ADMIN"),
+    (True, True, 0, "this process is one"),
+    (None, True, 4, "the driver does not say"),
+]
+
+
+@pytest.mark.usefixtures("equipped")
+@pytest.mark.parametrize("case", PERMISSION)
+def test_permission(capsys, monkeypatch, case) -> None:
+    restricted, administrator, code, words = case
+    monkeypatch.setattr(environment, "counters_are_for_administrators", lambda: restricted)
+    monkeypatch.setattr(environment, "is_administrator", lambda: administrator)
+    assert main(["doctor", "--require", "counters"]) == code
+    out = capsys.readouterr().out
+    assert words in out
+    if code:
+        assert "NVreg_RestrictProfilingToAdminUsers=0" in out
+
+
+@pytest.mark.usefixtures("bare")
+def test_json(capsys) -> None:
+    assert main(["doctor", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["schema_version"] == "1"
+    checks = {check["name"]: check for check in found["checks"]}
+    assert list(checks) == ["captures", "gpu", "ncu", "counters", "nvcc", "pycuda"]
+    assert checks["captures"]["ok"] is True
+    assert checks["gpu"]["ok"] is False
+    assert all(check["stops"] and check["remedy"] and check["found"] for check in checks.values())

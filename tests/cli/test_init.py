@@ -1,0 +1,100 @@
+"""``kernelprof init`` as it is called."""
+
+from __future__ import annotations
+
+import json
+import stat
+import subprocess
+import sys
+
+import pytest
+
+KERNEL = """\
+__global__ void copy(const float* x, float* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i];
+}
+"""
+
+
+@pytest.fixture
+def copy_cu(tmp_path):
+    path = tmp_path / "copy.cu"
+    path.write_text(KERNEL)
+    path.chmod(0o640)
+    return path
+
+
+def test_it_writes_a_specification(run_cli, copy_cu) -> None:
+    done = run_cli("init", str(copy_cu))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines() == [
+        f"{copy_cu}: wrote a launch specification for copy",
+        f"next: kernelprof diagnose {copy_cu}",
+    ]
+    text = copy_cu.read_text()
+    assert text.startswith('// /// kernelprof\n// kernel = "copy"\n// block = [256]\n')
+    assert text.endswith(f"// ///\n{KERNEL}")
+    assert stat.S_IMODE(copy_cu.stat().st_mode) == 0o640
+    assert list(copy_cu.parent.iterdir()) == [copy_cu]
+
+
+def test_places_to_fill_in_are_listed(run_cli, copy_cu) -> None:
+    copy_cu.write_text(KERNEL.replace("copy(", "mystery("))
+    done = run_cli("init", str(copy_cu))
+    assert done.returncode == 0
+    assert done.stdout.splitlines()[1:] == ["please fill in:", f'  {copy_cu}:5: reference = "none"']
+
+
+def test_it_does_not_overwrite_without_force(run_cli, copy_cu) -> None:
+    run_cli("init", str(copy_cu))
+    before = copy_cu.read_text()
+    done = run_cli("init", str(copy_cu))
+    assert done.returncode == 2
+    assert "--force" in done.stderr
+    assert copy_cu.read_text() == before
+    assert run_cli("init", str(copy_cu), "--force").returncode == 0
+    assert copy_cu.read_text() == before
+
+
+def test_one_of_several_kernels(run_cli, copy_cu) -> None:
+    copy_cu.write_text(KERNEL + KERNEL.replace("copy(", "copy_again("))
+    done = run_cli("init", str(copy_cu))
+    assert done.returncode == 2
+    assert "2 kernels: copy, copy_again" in done.stderr
+    done = run_cli("init", str(copy_cu), "--kernel", "copy_again")
+    assert done.returncode == 0
+    assert 'kernel = "copy_again"' in copy_cu.read_text()
+
+
+@pytest.mark.parametrize("name", ["none.cu", "copy.txt"])
+def test_other_files_are_refused(run_cli, tmp_path, name) -> None:
+    done = run_cli("init", str(tmp_path / name))
+    assert done.returncode == 2
+    assert name in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_imports_no_parser(cli_environment) -> None:
+    code = (
+        "import sys, json; from kernelprof.cli.main import main; main(['init', '--help']);"
+        "sys.stderr.write(json.dumps(sorted(sys.modules)))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        env=cli_environment,
+        check=True,
+    )
+    loaded = set(json.loads(done.stderr.splitlines()[-1]))
+    assert not loaded & {"tree_sitter", "tree_sitter_cuda", "numpy", "pandas", "tomllib"}
+
+
+def test_init_itself_needs_no_numpy(cli_environment, copy_cu) -> None:
+    code = (
+        "import sys; from kernelprof.cli.main import main;"
+        f"assert main(['init', {str(copy_cu)!r}]) == 0; assert 'numpy' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], env=cli_environment, check=True)

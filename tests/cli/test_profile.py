@@ -1,0 +1,386 @@
+"""``kernelprof profile`` and ``kernelprof diagnose -- APP`` against the stand-in for ``ncu``."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from kernelprof.capture.manifest import CorrectnessFacts, SourceFacts, schema
+from kernelprof.capture.progress import Progress
+from kernelprof.capture.source import Prepared
+from kernelprof.cli.main import main
+from kernelprof.tables import read_capture
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(each.name for each in folder.iterdir())
+
+
+def _manifest(folder: Path) -> dict:
+    found = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(json.loads(schema())).validate(found)
+    return found
+
+
+def _verdicts(out: str) -> dict[str, tuple[str, str]]:
+    return {
+        identity: (kernel["verdict"]["status"], kernel["verdict"]["bottleneck"])
+        for kernel in json.loads(out)["kernels"]
+        for identity in kernel["ids"]
+    }
+
+
+@pytest.fixture
+def full_verdicts(captures, capsys):
+    assert main(["diagnose", str(captures / "gemm_series.full.raw.csv"), "--format", "json"]) == 0
+    return _verdicts(capsys.readouterr().out)
+
+
+def test_a_program_becomes_a_capture_directory(machine, capsys, full_verdicts) -> None:
+    assert main(["profile", "-o", "out/run 1", "--", "./gemm_series", "-o", "2048"]) == 0
+    out, _ = capsys.readouterr()
+    assert out.startswith("out/run 1: 26 launches in ")
+    assert "measured on NVIDIA H200 at 20" in out
+    folder = machine / "out" / "run 1"
+    assert _names(folder) == ["capture.ncu-rep", "manifest.json", "raw.csv.gz"]
+    assert _names(machine / "out") == ["run 1"]
+    found = _manifest(folder)
+    (run,) = found["runs"]
+    assert found["target"] == run["command"][-3:] == ["./gemm_series", "-o", "2048"]
+    assert found["preset"]["name"] == "full"
+    assert found["ncu"] == "2025.3.1.0"
+    assert found["gpu"]["name"] == "NVIDIA H200"
+    assert found["clock_control"] == "none"
+    assert run["command"][run["command"].index("--clock-control") + 1] == "none"
+    assert run["command"][run["command"].index("--target-processes") + 1] == "all"
+    exported = run["command"][run["command"].index("--export") + 1]
+    assert exported == str(folder / "capture.ncu-rep")
+    assert run["launches"] == 26
+    assert run["application"] == str(machine / "gemm_series")
+    assert main(["diagnose", str(folder), "--format", "json"]) == 0
+    assert _verdicts(capsys.readouterr().out) == full_verdicts
+
+
+def test_filters_reach_ncu_and_the_manifest(machine, capsys) -> None:
+    options = ["--kernel", "gemm_bad|copy", "--launch-skip", "1", "--launch-count", "2"]
+    command = ["profile", "-o", "out", "--preset", "dram", *options, "--clock-control", "base"]
+    assert main([*command, "--", "./gemm_series"]) == 0
+    assert "out: 2 launches" in capsys.readouterr().out
+    assert [launch.kernel.partition("(")[0] for launch in read_capture("out").launches] == [
+        "gemm_bad",
+        "copy_vec4",
+    ]
+    assert _manifest(machine / "out")["clock_control"] == "base"
+
+
+def test_a_program_that_fails_late_is_kept_with_a_warning(machine, capsys) -> None:
+    assert main(["profile", "-o", "out", "--", "./gemm_series", "late"]) == 0
+    assert "exit code 7 after its kernels were profiled" in capsys.readouterr().err
+    assert _manifest(machine / "out")["runs"][0]["program_exit_code"] == 7
+
+
+def test_a_metric_without_a_trace_is_named(machine, capsys) -> None:
+    """The stand-in, like ``ncu``, says nothing about a column that it cannot give."""
+    assert main(["profile", "-o", "out", "--", "./gemm_series"]) == 0
+    lost = _manifest(machine / "out")["unavailable"]
+    assert lost == ["sm__pipe_tc_cycles_active.avg.pct_of_peak_sustained_elapsed"]
+    assert f"ncu could not give: {lost[0]}" in capsys.readouterr().err
+
+
+WRONG = [
+    (["--", "./nosuch"], "there is no such program", "name it with its folder"),
+    (["--", "./quiet"], "ended without launching a kernel", "gemm_series: start"),
+    (["--", "./quiet", "early"], "failed with exit code 5", "gemm_series: no memory"),
+    (["--kernel", "softmax", "--", "./gemm_series"], "no launch passed", "atomic_hot"),
+    (["--nvtx-include", "step", "--", "./gemm_series"], "no launch passed", "step/"),
+    (["--clock-control", "boost", "--", "./gemm_series"], "does not take an", "newer"),
+    (["--preset", "ful", "--", "./gemm_series"], "no preset is called", "full"),
+    (["--kernel", "(", "--", "./gemm_series"], "not a regular expression", "escape"),
+    (["--time-limit", "1", "--", "./gemm_series", "sleep"], "still running", "--time-limit"),
+    ([], "nothing to profile", "after --"),
+    (["--"], "there is no program after --", "name one"),
+    (["x.csv"], "only a .cu file or a program", "-- x.csv"),
+    (["k.cu", "--", "./gemm_series"], "a file and a program", "name a program"),
+    (["k.cu"], "there is no such file", "name a .cu file"),
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=lambda wrong: " ".join(wrong[0]))
+def test_what_fails_says_why_and_leaves_nothing(machine, capsys, wrong) -> None:
+    arguments, what, hint = wrong
+    before = _names(machine)
+    assert main(["profile", "-o", "out", *arguments]) == 2
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert what in err
+    assert hint in err
+    assert "Traceback" not in err
+    assert set(_names(machine)) - set(before) <= {"pid"}
+    assert _names(machine.parent / "tmp") == []
+
+
+def test_a_capture_is_replaced_only_on_demand(machine, capsys) -> None:
+    command = ["profile", "-o", "out", "--preset", "dram"]
+    assert main([*command, "--", "./gemm_series"]) == 0
+    assert main([*command, "--", "./gemm_series"]) == 2
+    assert "--force" in capsys.readouterr().err
+    assert main([*command, "--kernel", "copy", "--force", "--", "./gemm_series"]) == 0
+    assert len(read_capture("out")) == 1
+    assert _names(machine) == ["gemm_series", "out", "quiet"]
+
+
+@pytest.mark.usefixtures("no_ncu")
+@pytest.mark.parametrize("command", [["profile", "-o", "out"], ["diagnose"]])
+def test_without_ncu_there_is_the_command_for_another_machine(command, capsys) -> None:
+    assert main([*command, "--", "./gemm_series", "4 K"]) == 4
+    err = capsys.readouterr().err
+    assert "ncu (Nsight Compute) is not installed here" in err
+    assert "https://developer.nvidia.com/nsight-compute" in err
+    assert err.splitlines()[-1].startswith("ncu --metrics ")
+    assert err.endswith(" ./gemm_series '4 K'\n")
+
+
+@pytest.fixture
+def no_launch(monkeypatch):
+    monkeypatch.setattr("kernelprof.capture.session.preparer", lambda: None)
+
+
+@pytest.mark.usefixtures("no_launch")
+@pytest.mark.parametrize("command", [["profile", "-o", "out"], ["diagnose"]])
+def test_a_source_needs_a_build_that_launches_it(machine, capsys, command) -> None:
+    (machine / "gemm.cu").touch()
+    assert main([*command, "gemm.cu"]) == 4
+    err = capsys.readouterr().err
+    assert "does not build gemm.cu" in err
+    assert "nvcc -O3 -lineinfo -o gemm gemm.cu" in err
+    assert err.endswith(" ./gemm\n")
+
+
+def test_a_source_that_can_be_prepared_is_profiled(machine, capsys, monkeypatch) -> None:
+    built: list[str] = []
+
+    @contextmanager
+    def prepare(source: Path):
+        built.append(f"begin {source}")
+        yield Prepared(
+            target=str(source),
+            command=("./gemm_series",),
+            kernel="^gemm_bad",
+            launch_skip=1,
+            source=SourceFacts(str(source), "a" * 64, {"kernel": "gemm_bad"}),
+            correctness=CorrectnessFacts(passed=True, reference="gemm"),
+        )
+        built.append("end")
+
+    monkeypatch.setattr("kernelprof.capture.session.preparer", lambda: prepare)
+    (machine / "gemm.cu").touch()
+    assert main(["profile", "gemm.cu", "-o", "out"]) == 0
+    assert built == ["begin gemm.cu", "end"]
+    found = _manifest(machine / "out")
+    assert found["target"] == ["gemm.cu"]
+    assert found["source"]["specification"] == {"kernel": "gemm_bad"}
+    assert found["correctness"]["passed"] is True
+    assert found["runs"][0]["launches"] == 1
+    capsys.readouterr()
+    assert main(["diagnose", "gemm.cu", "--format", "json"]) == 0
+    assert list(_verdicts(capsys.readouterr().out).values()) == [
+        ("bottleneck", "uncoalesced-global-access")
+    ]
+
+
+def test_drill_down_ends_with_the_verdicts_of_the_full_capture(
+    machine, capsys, full_verdicts
+) -> None:
+    assert main(["diagnose", "--format", "json", "--keep", "out", "--", "./gemm_series"]) == 0
+    out, err = capsys.readouterr()
+    assert _verdicts(out) == full_verdicts
+    lines = [line for line in err.splitlines() if line.startswith("kernelprof: run")]
+    assert [line.partition(" (")[0] for line in lines] == [
+        "kernelprof: run 1: preset triage: Triage",
+        "kernelprof: run 2: 21 kernels are open between l1-throughput, shared-memory-throughput, "
+        "uncoalesced-global-access, ...",
+        "kernelprof: run 3: 3 kernels are a near tie",
+    ]
+    assert "kernelprof: 3 runs of the program, " in err
+    folder = machine / "out"
+    found = _manifest(folder)
+    assert [run["raw"] for run in found["runs"]] == ["raw.csv.gz", "raw.1.csv.gz", "raw.2.csv.gz"]
+    assert len(_names(folder)) == 7
+    assert found["preset"] is None
+    assert len(found["runs"][2]["kernels"]) == 3
+    assert sum(run["passes"] for run in found["runs"]) > 0
+    assert main(["diagnose", str(folder), "--format", "json"]) == 0
+    assert _verdicts(capsys.readouterr().out) == full_verdicts
+
+
+def test_without_keep_nothing_stays(machine, capsys) -> None:
+    before = _names(machine)
+    assert main(["diagnose", "--kernel", "copy", "--top", "1", "--", "./gemm_series"]) == 0
+    assert capsys.readouterr().out.startswith("./gemm_series\n1 kernel in 1 launch")
+    assert _names(machine) == before
+    assert _names(machine.parent / "tmp") == []
+
+
+def test_a_preset_is_one_run_without_drill_down(machine, capsys) -> None:
+    command = ["diagnose", "--preset", "triage", "--format", "json", "--keep", "out"]
+    assert main([*command, "--", "./gemm_series"]) == 3
+    assert len(_manifest(machine / "out")["runs"]) == 1
+    assert _manifest(machine / "out")["preset"]["name"] == "triage"
+    assert json.loads(capsys.readouterr().out)["captures"][0]["preset"] == "triage"
+
+
+def _alive(pid: int) -> bool:
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii")
+    except OSError:
+        return False
+    return text.rpartition(")")[2].split()[0] not in "ZX"
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+)
+@pytest.mark.parametrize("command", [["profile", "-o", "out"], ["diagnose", "--keep", "out"]])
+def test_an_interrupt_leaves_no_capture_and_no_process(
+    machine, cli_environment, number, code, command
+) -> None:
+    before = _names(machine)
+    with subprocess.Popen(
+        [sys.executable, "-m", "kernelprof", *command, "--", "./gemm_series", "sleep"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": cli_environment["PYTHONPATH"]},
+    ) as process:
+        deadline = time.monotonic() + 60
+        while not (machine / "pid").exists():
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+            time.sleep(0.05)
+        profiled = int((machine / "pid").read_text(encoding="ascii"))
+        session = (
+            Path(f"/proc/{profiled}/stat").read_text(encoding="ascii").split(")")[1].split()[3]
+        )
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert out == err == b""
+    assert not _alive(profiled)
+    left = [
+        entry.name
+        for entry in Path("/proc").glob("[0-9]*")
+        if _alive(int(entry.name)) and _session(entry) == session
+    ]
+    assert left == []
+    assert _names(machine) == sorted([*before, "pid"])
+    assert _names(machine.parent / "tmp") == []
+
+
+def _session(entry: Path) -> str:
+    try:
+        return (
+            (entry / "stat")
+            .read_text(encoding="ascii", errors="replace")
+            .rpartition(")")[2]
+            .split()[3]
+        )
+    except OSError:
+        return ""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a limit on the size of files")
+def test_a_full_disk_leaves_nothing_half_written(machine, cli_environment) -> None:
+    before = _names(machine)
+    shell = shutil.which("sh")
+    assert shell is not None
+    line = 'ulimit -f 8; exec "$@"'
+    command = [sys.executable, "-m", "kernelprof", "profile", "-o", "out", "--", "./gemm_series"]
+    environment = {**os.environ, "PYTHONPATH": cli_environment["PYTHONPATH"]}
+    done = subprocess.run(
+        [shell, "-c", line, "sh", *command],
+        capture_output=True,
+        text=True,
+        env=environment,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 4, done.stderr
+    assert "Traceback" not in done.stderr
+    assert "free some space" in done.stderr
+    assert _names(machine) == before
+
+
+def test_a_disk_that_fills_up_at_the_end(machine, capsys, monkeypatch) -> None:
+    def full(*_arguments: object, **_options: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    before = _names(machine)
+    monkeypatch.setattr(Path, "write_text", full)
+    assert main(["profile", "-o", "out", "--preset", "dram", "--", "./gemm_series"]) == 4
+    err = capsys.readouterr().err
+    assert "the capture cannot be stored: No space left on device" in err
+    assert "free some space" in err
+    assert _names(machine) == before
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
+def test_a_terminal_sees_what_is_run(machine, cli_environment) -> None:
+    import pty
+
+    main_end, terminal = pty.openpty()
+    environment = {**os.environ, "PYTHONPATH": cli_environment["PYTHONPATH"], "COLUMNS": "160"}
+    command = ["diagnose", "--format", "json", "-o", "out.json", "--", "./gemm_series"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "kernelprof", *command],
+        stderr=terminal,
+        stdin=subprocess.DEVNULL,
+        env={**environment, "TERM": "xterm-256color"},
+    ) as process:
+        os.close(terminal)
+        shown = b""
+        while chunk := _read(main_end):
+            shown += chunk
+    os.close(main_end)
+    assert process.returncode == 0
+    found = json.loads((machine / "out.json").read_text(encoding="utf-8"))
+    assert len(found["kernels"]) == 26
+    assert b"Preset triage: Triage: " in shown
+    assert b"3 kernels are a near tie: " in shown
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, 65536)
+    except OSError:
+        return b""
+
+
+def test_progress_follows_the_lines_of_ncu(monkeypatch) -> None:
+    stream = io.StringIO()
+    monkeypatch.setattr(sys, "stderr", stream)
+    said: list[str] = []
+    with Progress(shown=False) as progress:
+        monkeypatch.setattr(progress, "_describe", said.append)
+        progress.begin("why")
+        progress.listen("==PROF== Connected to process 5 (/x)")
+        progress.listen('==PROF== Profiling "scale(float *)" - 0: 0%....50%')
+        progress.listen('==PROF== Profiling "scale(float *)" - 0: 0%....50%....100% - 9 passes')
+        progress.listen('==PROF== Profiling "strided" - 1: ')
+    assert said == [
+        "the program starts",
+        "launch 1, scale(float *), 50 %",
+        "launch 1, scale(float *), 100 %",
+        "launch 2, strided",
+    ]
+    assert stream.getvalue() == ""

@@ -1,0 +1,121 @@
+"""Values before the launch, and the comparison after it."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from kernelprof.errors import InputError
+from kernelprof.launch import spec as launch_spec
+from kernelprof.launch.arrays import case_of, compare, decode, encode, fill, poisoned
+from kernelprof.launch.spec import ArrayArgument, ResolvedArray
+
+
+def _array(type_name="float32", shape=(3, 4), index=0, **options):
+    return ResolvedArray(ArrayArgument("A", type_name, (), **options), index, shape)
+
+
+@pytest.mark.parametrize("type_name", launch_spec.TYPES)
+@pytest.mark.parametrize("how", ["random", "zeros", "arange", None])
+def test_every_type_can_be_filled(tmp_path, type_name, how) -> None:
+    values = fill(_array(type_name, fill=how), tmp_path)
+    assert values.shape == (3, 4)
+    assert values.dtype == ("uint16" if type_name == "bfloat16" else type_name)
+    assert values.flags.c_contiguous
+    numbers = decode(values, type_name)
+    if how == "arange" and type_name != "bool":
+        assert numbers.ravel().tolist() == list(range(12))
+    if how == "zeros":
+        assert not numbers.any()
+    if how == "random":
+        assert len(np.unique(numbers)) > 1
+    if how is None and "float" in type_name:
+        assert np.isnan(numbers).all()
+
+
+def test_random_values_depend_on_seed_and_place_only(tmp_path) -> None:
+    first = fill(_array(), tmp_path)
+    assert np.array_equal(first, fill(_array(), tmp_path))
+    assert not np.array_equal(first, fill(_array(index=1), tmp_path))
+    assert np.array_equal(first, fill(_array(index=1, seed=0), tmp_path))
+    assert first.min() < 0 < first.max()
+    assert np.abs(first).max() <= 1
+
+
+def test_values_from_a_file(tmp_path) -> None:
+    values = np.arange(12.0).reshape(3, 4)
+    np.save(tmp_path / "a.npy", values)
+    loaded = fill(_array("float16", fill="a.npy"), tmp_path)
+    assert loaded.dtype == np.float16
+    assert np.array_equal(loaded, values)
+    with pytest.raises(InputError, match=r"shape \(2, 4\)"):
+        fill(_array(shape=(2, 4), fill="a.npy"), tmp_path)
+    with pytest.raises(InputError, match="int32, and the file holds float64"):
+        fill(_array("int32", fill="a.npy"), tmp_path)
+    with pytest.raises(InputError, match="cannot be read"):
+        fill(_array(fill="b.npy"), tmp_path)
+    np.save(tmp_path / "o.npy", np.array([{}], dtype=object), allow_pickle=True)
+    with pytest.raises(InputError, match="cannot be read"):
+        fill(_array(fill="o.npy"), tmp_path)
+
+
+def test_bfloat16_is_rounded_to_nearest_even() -> None:
+    values = np.array([1.0, -2.5, 1.00390625, 1.01171875, np.inf, 3e38, 0.0], np.float32)
+    stored = encode(values, "bfloat16")
+    assert stored.tolist() == [0x3F80, 0xC020, 0x3F80, 0x3F82, 0x7F80, 0x7F62, 0]
+    assert decode(stored, "bfloat16").tolist()[:4] == [1.0, -2.5, 1.0, 1.015625]
+    assert np.isnan(decode(encode(np.array([np.nan]), "bfloat16"), "bfloat16")).all()
+
+
+def test_a_case_has_inputs_outputs_and_scalars_apart(read, sgemm, tmp_path) -> None:
+    launch = read(sgemm).changed(sizes={"M": 2, "N": 3, "K": 4}).resolve()
+    arrays = [a for a in launch.arguments if isinstance(a, ResolvedArray)]
+    filled = {a.argument.name: fill(a, tmp_path) for a in arrays}
+    case = case_of(launch, filled)
+    assert list(case.inputs) == ["A", "B"]
+    assert list(case.outputs) == ["C"]
+    assert case.inputs["A"].dtype == np.float64
+    assert case.scalars == {"M": 2}
+    assert case.sizes == {"M": 2, "N": 3, "K": 4}
+
+
+def test_a_right_result_passes() -> None:
+    wanted = np.array([[1.0, 2.0], [3.0, 4.0]])
+    result = compare("C", "float32", (wanted * (1 + 1e-7)).astype(np.float32), wanted, 1e-5)
+    assert result.passed
+    assert result.unwritten == 0
+
+
+def test_a_wrong_result_names_the_worst_element() -> None:
+    wanted = np.array([[1.0, 2.0], [3.0, 4.0]])
+    stored = wanted.astype(np.float32)
+    stored[1, 0] = 3.5
+    result = compare("C", "float32", stored, wanted, 1e-5)
+    assert not result.passed
+    assert result.worst == (1, 0)
+    assert (result.worst_value, result.worst_expected) == (3.5, 3.0)
+    assert result.error == pytest.approx(0.5 / math.sqrt(30))
+
+
+@pytest.mark.parametrize("type_name", ["float32", "float16", "bfloat16", "int32", "uint8"])
+def test_elements_that_nobody_wrote_are_seen(type_name) -> None:
+    stored = poisoned(type_name, (4, 4))
+    stored[:3] = encode(np.ones((3, 4)), type_name)
+    result = compare("C", type_name, stored, np.ones((4, 4)), 1e-5)
+    assert not result.passed
+    assert result.unwritten == 4
+    assert result.worst == (3, 0)
+
+
+def test_a_nan_that_is_wanted_is_right() -> None:
+    wanted = np.array([1.0, np.nan])
+    assert compare("y", "float32", wanted.astype(np.float32), wanted, 1e-5).passed
+    assert not compare("y", "float32", np.array([1.0, 2.0], np.float32), wanted, 1e-5).passed
+
+
+def test_a_zero_reference_is_compared_absolutely() -> None:
+    zeros = np.zeros(4)
+    assert compare("y", "float32", np.zeros(4, np.float32), zeros, 1e-5).passed
+    assert not compare("y", "float32", np.full(4, 1e-3, np.float32), zeros, 1e-5).passed

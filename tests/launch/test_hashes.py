@@ -1,0 +1,56 @@
+"""Digests: what changes them and what does not."""
+
+from __future__ import annotations
+
+import hashlib
+
+from kernelprof.launch.hashes import launch_hashes, local_includes
+from kernelprof.launch.read_spec import load_spec
+
+
+def _hashes(path):
+    return launch_hashes(path, load_spec(path))
+
+
+def test_the_source_counts_to_the_byte(sgemm_cu) -> None:
+    before = _hashes(sgemm_cu)
+    assert before.source == hashlib.sha256(sgemm_cu.read_bytes()).hexdigest()
+    sgemm_cu.write_text(sgemm_cu.read_text() + "\n")
+    after = _hashes(sgemm_cu)
+    assert after.source != before.source
+    assert after.specification == before.specification
+
+
+def test_the_layout_of_the_specification_does_not_count(sgemm_cu) -> None:
+    before = _hashes(sgemm_cu)
+    text = sgemm_cu.read_text()
+    text = text.replace('"2 * M * N * K"', '"2*M*N * (K)"  # comment')
+    sgemm_cu.write_text(text.replace("// M = 4096\n// N = 2048", "// N = 2_048\n// M = 4096"))
+    after = _hashes(sgemm_cu)
+    assert after.specification == before.specification
+    assert after.compile == before.compile
+
+
+def test_what_it_says_counts(sgemm_cu) -> None:
+    spec = load_spec(sgemm_cu)
+    before = launch_hashes(sgemm_cu, spec)
+    other_size = launch_hashes(sgemm_cu, spec.changed(sizes={"N": 64}))
+    assert other_size.specification != before.specification
+    assert other_size.compile == before.compile
+    other_tile = launch_hashes(sgemm_cu, spec.changed(defines={"TILE": 8}))
+    assert other_tile.specification != before.specification
+    assert other_tile.compile != before.compile
+
+
+def test_files_that_are_included_count(sgemm_cu) -> None:
+    folder = sgemm_cu.parent
+    (folder / "inc").mkdir()
+    (folder / "inc" / "a.cuh").write_text('#include "b.cuh"\n#include "../sgemm.cu"\n')
+    (folder / "inc" / "b.cuh").write_text("int b;\n")
+    source = '#include "inc/a.cuh"\n#include "none.cuh"\n#include <cuda.h>\n'
+    sgemm_cu.write_text(source + sgemm_cu.read_text())
+    assert list(local_includes(sgemm_cu)) == ["inc/a.cuh", "inc/b.cuh"]
+    before = _hashes(sgemm_cu)
+    (folder / "inc" / "b.cuh").write_text("int c;\n")
+    assert _hashes(sgemm_cu).includes != before.includes
+    assert _hashes(sgemm_cu).source == before.source

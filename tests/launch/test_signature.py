@@ -1,0 +1,172 @@
+"""What tree-sitter finds in CUDA sources."""
+
+from __future__ import annotations
+
+import pytest
+from tests.launch.conftest import SGEMM
+
+from kernelprof.errors import InputError
+from kernelprof.launch.signature import (
+    check_arguments,
+    choose,
+    has_main,
+    kernels,
+    quoted_includes,
+)
+
+SOURCE = """\
+#include <cuda_fp16.h>
+#include "tiles.cuh"
+typedef float real;
+using index = unsigned int;
+__global__ void declared(int n);
+namespace ns { namespace {
+template <int TILE, typename T = float, int MODE = 0>
+__global__ void __launch_bounds__(256, 2) gemm(
+    const T* __restrict__ A, const real *B, T* __restrict C,
+    index M, const unsigned long long N, float alpha = 1.0f /* scale */) {}
+}}
+template <> __global__ void ns::gemm<8>(const float* A) {}
+extern "C" __global__ void odd(float4 *x, float const *const y, float z[], float **p,
+                               cudaTextureObject_t t, struct Foo s, double& r, std::size_t n) {}
+extern "C" {
+static __global__ void inner(__half* h, nv_bfloat16 *b, long int l, short int s, signed char c,
+                             uint8_t u, bool flag) {}
+}
+#if USE
+void __global__ empty(void) {}
+#endif
+__global__ void declared(int n) {}
+__device__ float helper(float x) { return x; }
+// __global__ void commented(int n) {}
+const char* text = "__global__ void quoted(int n) {}";
+"""
+
+
+def _kernel(name):
+    return next(kernel for kernel in kernels(SOURCE) if kernel.name == name)
+
+
+def test_kernels_are_found_in_the_order_of_the_text() -> None:
+    names = [kernel.name for kernel in kernels(SOURCE)]
+    assert names == ["ns::gemm", "odd", "inner", "empty", "declared"]
+    assert all(kernel.defined and kernel.readable for kernel in kernels(SOURCE))
+
+
+def test_a_template() -> None:
+    kernel = _kernel("ns::gemm")
+    assert [(t.name, t.kind, t.default) for t in kernel.template] == [
+        ("TILE", "int", None),
+        ("T", "typename", "float"),
+        ("MODE", "int", "0"),
+    ]
+    assert kernel.launch_bounds == "256, 2"
+    assert not kernel.extern_c
+    assert kernel.line == 8
+    assert [(p.name, p.type, p.pointer, p.const) for p in kernel.parameters] == [
+        ("A", None, True, True),
+        ("B", "float32", True, True),
+        ("C", None, True, False),
+        ("M", "uint32", False, False),
+        ("N", "uint64", False, True),
+        ("alpha", "float32", False, False),
+    ]
+
+
+def test_types_that_cannot_be_passed_are_none() -> None:
+    kernel = _kernel("odd")
+    assert kernel.extern_c
+    assert [(p.name, p.type, p.pointer, p.const) for p in kernel.parameters] == [
+        ("x", None, True, False),
+        ("y", "float32", True, True),
+        ("z", "float32", True, False),
+        ("p", None, True, False),
+        ("t", None, False, False),
+        ("s", None, False, False),
+        ("r", None, False, False),
+        ("n", "uint64", False, False),
+    ]
+
+
+def test_types_of_many_names() -> None:
+    kernel = _kernel("inner")
+    assert kernel.extern_c
+    found = [p.type for p in kernel.parameters]
+    assert found == ["float16", "bfloat16", "int64", "int16", "int8", "uint8", "bool"]
+
+
+def test_a_kernel_without_parameters() -> None:
+    assert _kernel("empty").parameters == ()
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "__global__ void k(\n#ifdef X\nint q,\n#endif\nint n) {}",
+        "__global__ void k(MACRO(int, n) int m) {}",
+    ],
+)
+def test_what_cannot_be_read_is_not_taken_for_read(source) -> None:
+    assert not any(kernel.readable for kernel in kernels(source))
+
+
+@pytest.mark.parametrize(
+    ("source", "expected"),
+    [
+        ("int main() { return 0; }", True),
+        ("int main(int argc, char** argv) {}", True),
+        ("auto main() -> int { return 0; }", True),
+        ('extern "C" int main() {}', True),
+        ("#ifdef STANDALONE\nint main() {}\n#endif", True),
+        ("// int main() {}", False),
+        ('const char* s = "int main() {}";', False),
+        ("/*\nint main() {}\n*/", False),
+        ("int main();", False),
+        ("namespace a { int main() {} }", False),
+        ("struct S { int main() { return 1; } };", False),
+        ("__global__ void main_kernel() {}", False),
+        ("int maine() {}", False),
+        ("", False),
+    ],
+)
+def test_a_program_of_its_own(source, expected) -> None:
+    assert has_main(source) is expected
+
+
+def test_includes_in_quotes() -> None:
+    assert quoted_includes(SOURCE) == ("tiles.cuh",)
+
+
+def test_choosing_a_kernel() -> None:
+    found = kernels(SOURCE)
+    assert choose(found, "ns::gemm<16>", "k.cu").name == "ns::gemm"
+    assert choose(found, "gemm", "k.cu").name == "ns::gemm"
+    assert choose(found[:1], None, "k.cu").name == "ns::gemm"
+    with pytest.raises(InputError, match="5 kernels: ns::gemm, odd"):
+        choose(found, None, "k.cu")
+    with pytest.raises(InputError, match="no kernel 'other'"):
+        choose(found, "other", "k.cu")
+    with pytest.raises(InputError, match="no __global__"):
+        choose([], None, "k.cu")
+
+
+@pytest.mark.parametrize(
+    ("parameters", "said"),
+    [
+        ("const float* A, const float* B, float* C, int M", None),
+        ("const T* A, const T* B, T* C, int M", None),
+        ("const float* A, const float* B, float* C", "3 parameters, and the specification 4"),
+        ("const float* A, const float* B, float* C, long M", "'M' is a scalar of int32"),
+        ("const float* A, const float* B, double* C, int M", "'C' is an array of float32"),
+        ("const float* A, const float* B, int M, float* C", "'C' is an array of float32"),
+        ("const float* A, const float* B, const float* C, int M", "may not write"),
+    ],
+)
+def test_arguments_have_to_be_those_of_the_kernel(read, parameters, said) -> None:
+    spec = read(SGEMM)
+    (kernel,) = kernels(f"template <typename T> __global__ void sgemm({parameters}) {{}}")
+    if said is None:
+        check_arguments(spec, kernel)
+        return
+    with pytest.raises(InputError, match=said):
+        check_arguments(spec, kernel)

@@ -1,0 +1,162 @@
+"""Specifications: what they mean, and that a mistake is answered with its line and key."""
+
+from __future__ import annotations
+
+import pytest
+from tests.launch.conftest import SGEMM, commented
+
+from kernelprof.errors import InputError, KernelprofError
+from kernelprof.launch.read_spec import load_spec, spec_from_document
+from kernelprof.launch.spec import ArrayArgument, ResolvedArray, ResolvedScalar, ScalarArgument
+
+SMALL = 'kernel = "k"\nblock = [32]\ngrid = [1]\nreference = "none"\n'
+
+
+def test_everything_is_read(sgemm_cu) -> None:
+    spec = load_spec(sgemm_cu)
+    assert (spec.kernel, spec.reference) == ("sgemm", "gemm")
+    assert spec.sizes == {"M": 4096, "N": 2048, "K": 1024}
+    assert spec.check_sizes == {"M": 256, "N": 96, "K": 1024}
+    assert spec.check.tolerance == 1e-4
+    assert spec.launch.warmup == 3
+    assert spec.launch.measured == 7
+    assert spec.launch.time_limit_s == 2.5
+    assert spec.compile.arguments() == ("-std=c++17", "-DTILE=16", "-DMODE=fast", "--use_fast_math")
+    a, b, c, m = spec.arguments
+    assert isinstance(a, ArrayArgument)
+    assert (a.fill, a.seed, a.output) == ("random", 7, False)
+    assert isinstance(b, ArrayArgument)
+    assert (b.fill, b.seed) == ("random", None)
+    assert isinstance(c, ArrayArgument)
+    assert (c.fill, c.output) == (None, True)
+    assert isinstance(m, ScalarArgument)
+    assert spec.outputs == (c,)
+
+
+def test_defaults(read) -> None:
+    spec = read(SMALL)
+    assert (spec.launch.warmup, spec.launch.measured) == (5, 20)
+    assert spec.check.tolerance == 1e-5
+    assert spec.flops is None
+    assert spec.resolve().shared_bytes == 0
+    assert spec.resolve().block == (32, 1, 1)
+
+
+def test_a_launch_in_numbers(sgemm_cu) -> None:
+    launch = load_spec(sgemm_cu).resolve()
+    assert launch.grid == (128, 256, 1)
+    assert launch.block == (16, 16, 1)
+    assert launch.shared_bytes == 1024
+    assert launch.flops == 2 * 4096 * 2048 * 1024
+    assert launch.min_bytes == 4 * (4096 * 1024 + 1024 * 2048 + 4096 * 2048)
+    a, *_, m = launch.arguments
+    assert isinstance(a, ResolvedArray)
+    assert a.shape == (4096, 1024)
+    assert isinstance(m, ResolvedScalar)
+    assert m.value == 4096
+
+
+def test_a_sweep_changes_sizes_and_defines(sgemm_cu) -> None:
+    spec = load_spec(sgemm_cu).changed(sizes={"N": 64}, defines={"TILE": 8})
+    assert spec.resolve().grid == (8, 256, 1)
+    assert spec.resolve().block == (16, 8, 1)
+    assert "-DTILE=8" in spec.compile.arguments()
+    assert load_spec(sgemm_cu).resolve().grid == (128, 256, 1)
+
+
+def test_a_document_is_a_specification_again(sgemm_cu, read) -> None:
+    for spec in (load_spec(sgemm_cu), read(SMALL)):
+        assert spec_from_document(spec.document(), sgemm_cu) == spec
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "key", "said"),
+    [
+        ('kernel = "sgemm"', "", None, "", "no 'kernel'"),
+        ('kernel = "sgemm"', 'kernel = "s gemm;"', 1, "kernel", "a kernel such as"),
+        ('kernel = "sgemm"', "kernel = 3", 1, "kernel", "has to be a kernel such as"),
+        ('block = [16, "TILE"]', "block = 16", 2, "block", "has to be"),
+        ('block = [16, "TILE"]', "block = []", 2, "block", "0 entries"),
+        ('block = [16, "TILE"]', "block = [1, 1, 1, 1]", 2, "block", "4 entries"),
+        ('block = [16, "TILE"]', "block = [16, 1.5]", 2, "block[1]", "a number (1.5)"),
+        ('block = [16, "TILE"]', "block = [16, true]", 2, "block[1]", "true or false"),
+        ('block = [16, "TILE"]', "block = [16, 0]", 2, "block[1]", "0 threads of a block in y"),
+        ('block = [16, "TILE"]', "block = [64, 17]", 2, "block[0]", "1088 threads"),
+        ('block = [16, "TILE"]', "block = [1, 1, 65]", 2, "block[2]", "1 to 64"),
+        ('"ceil_div(M, 16)"', '"M / 16"', 3, "grid[1]", "not a whole number"),
+        ('"ceil_div(M, 16)"', '"ceil_div(X, 16)"', 3, "grid[1]", "unknown name 'X' at column 10"),
+        ('"ceil_div(M, 16)"', '"M * 100"', 3, "grid[1]", "409600 blocks"),
+        ('"ceil_div(M, 16)"', '"ceil_div(M, MODE)"', 3, "grid[1]", "unknown name 'MODE'"),
+        ('"ceil_div(M, 16)"', '"import os"', 3, "grid[1]", "no arithmetic"),
+        ('"gemm"', '"gem"', 4, "reference", "no built-in reference 'gem'"),
+        ('"gemm"', '"a b"', 4, "reference", "module:function"),
+        ('"2 * M * N * K"', '"2 * M * n"', 5, "flops", "unknown name 'n'"),
+        ("M = 4096", "M = 0", 9, "sizes.M", "1 to"),
+        ("M = 4096", "M = 4096.0", 9, "sizes.M", "a whole number"),
+        ("M = 4096", "M = true", 9, "sizes.M", "true or false"),
+        ("M = 4096", "max = 1\nM = 4096", 9, "sizes.max", "a function"),
+        ("M = 4096", "TILE = 1\nM = 4096", 9, "sizes.TILE", "a define, too"),
+        ("M = 256,", "X = 256,", 14, "check.sizes.X", "[sizes] has no 'X'"),
+        ("1e-4", "0.0", 15, "check.tolerance", "above zero"),
+        ("1e-4", "nan", 15, "check.tolerance", "above zero"),
+        ('["--use_fast_math"]', '["-a",\n"b"]', 19, "compile.flags[1]", "begins with -"),
+        ("TILE = 16,", "TILE = [16],", 19, "compile.defines.TILE", "a list"),
+        ('"c++17"', '"17"', 20, "compile.standard", "is none"),
+        ('"TILE * TILE * 4"', "-1", 23, "launch.shared_bytes", "0 or more"),
+        ("measured = 7", "measured = 0", 25, "launch.measured", "1 to 100000"),
+        ("measured = 7", "mesured = 7", 25, "launch.mesured", "no key 'mesured'"),
+        ("time_limit_s = 2.5", "time_limit_s = 0", 26, "launch.time_limit_s", "above zero"),
+        ('name = "B"', 'name = "A"', 36, "arguments[1].name", "second argument"),
+        ('name = "B"', 'name = "1"', 36, "arguments[1].name", "a name such as"),
+        ('"float32"', '"float"', 30, "arguments[0].type", "no type 'float'"),
+        ('shape = ["K", "N"]', "", 35, "arguments[1]", "either a shape"),
+        ('shape = ["K", "N"]', 'value = "M"\nshape = [1]', 35, "arguments[1]", "either a shape"),
+        ('shape = ["K", "N"]', 'shape = ["K - K"]', 38, "arguments[1].shape[0]", "1 or more"),
+        ('"random"', '"ones"', 32, "arguments[0].fill", "no fill 'ones'"),
+        ("seed = 7", "seed = -1", 33, "arguments[0].seed", "0 to"),
+        ("output = true", "output = 1", 44, "arguments[2].output", "true or false"),
+        ("output = true", "", 28, "arguments", "no argument is an output"),
+        ('value = "M"', 'value = "M / 3"', 49, "arguments[3].value", "not a whole number"),
+        ('value = "M"', 'value = "M ** 3"', 49, "arguments[3].value", "does not fit int32"),
+        ("[compile]", "[complie]", 17, "complie", "did you mean 'compile'?"),
+    ],
+)
+def test_a_mistake_is_answered_with_line_and_key(  # noqa: PLR0917
+    sgemm_cu, old, new, line, key, said
+) -> None:
+    assert old in SGEMM
+    sgemm_cu.write_text("// what it shows\n" + commented(SGEMM.replace(old, new, 1)))
+    with pytest.raises(KernelprofError) as caught:
+        load_spec(sgemm_cu)
+    error = caught.value
+    assert said in f"{error.what} {error.hint}"
+    assert error.where == (f"{sgemm_cu}:{line + 2}: {key}" if line else f"{sgemm_cu}:3")
+
+
+@pytest.mark.parametrize(
+    ("toml", "line"),
+    [('kernel = "k\n', 3), ('kernel = "k"\nkernel = "l"\n', 4), ("a = \n", 3), ("[a\n", 3)],
+)
+def test_bad_toml_is_pointed_at(tmp_path, toml, line) -> None:
+    path = tmp_path / "k.cu"
+    path.write_text("//\n" + commented(toml))
+    with pytest.raises(InputError, match="not valid TOML") as caught:
+        load_spec(path)
+    assert caught.value.where is not None
+    assert caught.value.where.startswith(f"{path}:{line}")
+
+
+def test_a_place_to_fill_in_is_pointed_at(sgemm_cu) -> None:
+    text = sgemm_cu.read_text()
+    mark = "  # kernelprof: please fill in"
+    text = text.replace('reference = "gemm"', f'reference = "none"{mark}')
+    sgemm_cu.write_text(text.replace("// M = 4096", f"// M = 1{mark}: the rows"))
+    with pytest.raises(InputError) as caught:
+        load_spec(sgemm_cu)
+    assert caught.value.what == "reference is still to be filled in (and 1 more below)"
+    assert caught.value.where == f"{sgemm_cu}:6"
+
+
+def test_the_mark_inside_a_string_is_text(read) -> None:
+    toml = SMALL + '[compile]\ndefines = { X = "# kernelprof: please fill in" }\n'
+    assert read(toml).compile.defines["X"] == "# kernelprof: please fill in"
