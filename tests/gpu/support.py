@@ -54,13 +54,6 @@ LABELS = (
 MOST_ROUNDS = 4
 """Follow-up captures of one kernel within which its drill-down must come to an end."""
 
-TOO_MANY_ROUNDS = {
-    "blocksum-modulo": "each round asks for one or two pipes or stalls; nine rounds would do",
-    "scan-steps": "hangs on adu_pipe, which no rule asks for; the sixth round asks for everything",
-    "append-each": "each round asks for one metric; eight rounds would do",
-}
-"""Kernels that are still inconclusive after these rounds, and why: known, and to be mended."""
-
 SAME_CLOCKS = ("--clock-control", "none")
 """These tests leave the GPU's clocks alone: others may be using it."""
 

@@ -11,16 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from _pytest.mark import ParameterSet
     from tests.gpu.support import Drill
 
 
-def _case(label: str) -> ParameterSet:
-    reason = support.TOO_MANY_ROUNDS.get(label)
-    return pytest.param(label, marks=() if reason is None else pytest.mark.xfail(reason=reason))
-
-
-@pytest.mark.parametrize("label", [_case(each) for each in support.LABELS])
+@pytest.mark.parametrize("label", support.LABELS)
 def test_following_the_printed_commands_ends_at_the_verdict_of_the_full_set(
     label: str,
     drills: dict[str, Drill],

@@ -20,7 +20,6 @@ from kernelprof.tables import read_capture
 from kernelprof.verdict import diagnose
 
 if TYPE_CHECKING:
-    from _pytest.mark import ParameterSet
     from tests.verdict.support import Answer
 
     from kernelprof.model.capture import Capture
@@ -29,9 +28,6 @@ FOLDER = CAPTURES / "h200_drilldown"
 RUN: dict[str, Any] = json.loads((FOLDER / "drilldown.json").read_text("utf-8"))
 KERNELS: list[dict[str, Any]] = RUN["kernels"]
 LABELS = [kernel["label"] for kernel in KERNELS]
-UNSETTLED = [each["label"] for each in KERNELS if each["final"]["status"] == "inconclusive"]
-"""Still inconclusive after the rounds that the run allowed."""
-
 ALWAYS = ("device__", "launch__", "profiler__", "sm__maximum_warps_", "smsp__maximum_warps_")
 """Metrics that come with every capture."""
 
@@ -53,11 +49,6 @@ def in_full() -> dict[int, Answer]:
     return answers(recorded("full-set.raw.csv"))
 
 
-def _some_unsettled(reason: str) -> list[ParameterSet]:
-    mark = pytest.mark.xfail(reason=reason, strict=False)
-    return [pytest.param(each, marks=[mark] if each in UNSETTLED else []) for each in LABELS]
-
-
 def test_the_captures_are_of_these_kernels() -> None:
     for name in ("triage.csv", "full.csv", "full-set.raw.csv"):
         assert len(recorded(name)) == len(KERNELS)
@@ -72,7 +63,7 @@ def test_the_preset_full_says_what_the_full_set_says() -> None:
     assert answers(recorded("full.csv")) == in_full()
 
 
-@pytest.mark.parametrize("label", _some_unsettled("inconclusive after four rounds on the GPU"))
+@pytest.mark.parametrize("label", LABELS)
 def test_the_follow_ups_end_at_the_verdict_of_the_full_set(label: str) -> None:
     row = LABELS.index(label)
     assert after_round(RUN["most_rounds"])[row] == in_full()[row]

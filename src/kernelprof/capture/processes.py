@@ -130,10 +130,11 @@ class _Family:
         self._known: set[_Member] = set()
 
     def signal(self, number: int) -> None:
-        """Send a signal to all."""
+        """Send a signal to all, who are looked for before the first one can end."""
+        members = self._look()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._leader, number)
-        for member in self._look():
+        for member in members:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(member.pid, number)
 
