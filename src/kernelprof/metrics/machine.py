@@ -53,7 +53,7 @@ PIPES_A_SLOT = {"alu_pipe": 2.0, "fma_pipe": 2.0, "xu_pipe": 8.0}
 least 64 of FMA, and 16 of XU, against 128 threads that an SM issues a cycle (CUDA C++ Programming
 Guide, table of arithmetic throughput)."""
 
-FP64_AT_HALF_RATE = frozenset({(8, 0), (9, 0), (10, 0)})
+FP64_AT_HALF_RATE = frozenset({(9, 0), (10, 0)})
 """CUDA C++ Programming Guide, table of arithmetic throughput: 64 FP64 results a cycle against 128
 issue lanes."""
 
@@ -109,12 +109,15 @@ class Machine:
     @cached_property
     def _tcgen05(self) -> Interval:
         """Tensor cores driven by tcgen05 instructions; none on a chip not known to have them."""
-        own = self.facts.fraction("tcgen05_pipe")
+        own = self._inside_sm("tcgen05_pipe")
         metric = catalogue()["tcgen05_pipe"]
         possible = np.array(
             [
-                chip_of(launch.compute_capability) is not None
-                and not metric.is_zero_on(launch.compute_capability)
+                launch.compute_capability is None
+                or (
+                    chip_of(launch.compute_capability) is not None
+                    and not metric.is_zero_on(launch.compute_capability)
+                )
                 for launch in self.facts.capture.launches
             ],
             dtype=np.bool_,

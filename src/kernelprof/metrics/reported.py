@@ -83,14 +83,29 @@ class Reported:
             dtype=np.bool_,
         )
 
+    def _kept_silent(self, rule: str) -> BoolArray:
+        """Launches that a rule did not mention, where it is known to have run.
+
+        A rule that never spoke in the whole file may not have been evaluated at all.
+        """
+        ran = self._spoke_somewhere(rule)
+        return np.array([ran and rule not in seen for seen in self._seen], dtype=np.bool_)
+
+    def _spoke_somewhere(self, rule: str) -> bool:
+        return any(rule in seen for seen in self._seen)
+
     @cached_property
     def excess_at_most(self) -> FloatArray:
-        silent = self._silent("memory_l2_theoretical_sectors_global")
+        if not self._seen:
+            return np.ones(self.facts.count)
+        silent = self._kept_silent("UncoalescedGlobalAccess")
         return np.where(self._ran("SourceCounters") & silent, SILENT_SHARE, 1.0)
 
     @cached_property
     def conflicts_at_most(self) -> FloatArray:
-        silent = self._silent("memory_l1_wavefronts_shared")
+        if not self._seen:
+            return np.ones(self.facts.count)
+        silent = self._kept_silent("UncoalescedSharedAccess")
         return np.where(self._ran("SourceCounters") & silent, SILENT_SHARE, 1.0)
 
     @cached_property
@@ -101,7 +116,7 @@ class Reported:
     def local_at_most(self) -> FloatArray:
         ran = self._ran("MemoryWorkloadAnalysis", "SourceCounters")
         spills = self.facts.raw("derived__local_spilling_requests")
-        silent = self._silent(*LOCAL_PATTERN)
+        silent = self._silent(*LOCAL_PATTERN) & self._spoke_somewhere("MemoryCacheAccessPattern")
         return np.where(ran & silent & (spills == 0), SILENT_SHARE, 1.0)
 
     def stall_at_most(self, name: str) -> FloatArray:
@@ -109,6 +124,7 @@ class Reported:
         busy = self.facts.fraction("issue_slots_active")
         silent = self._silent(f"smsp__average_warps_issue_stalled_{name}_per_issue_active.ratio")
         judged = self._ran("WarpStateStats") & (busy < STALLS_JUDGED_BELOW).sure & silent
+        judged = judged & self._spoke_somewhere("CPIStall")
         return np.where(judged, SILENT_STALL_SHARE, 1.0)
 
     def pipe_at_most(self, name: str) -> FloatArray:

@@ -41,7 +41,7 @@ class Waiting:
     @cached_property
     def for_memory(self) -> Interval:
         """Share of a warp's time that it waits for global or local memory or its queue."""
-        return self.machine.warps.stall_share("long_scoreboard", "lg_throttle", "drain", "membar")
+        return self.machine.warps.stall_share("long_scoreboard", "lg_throttle", "drain")
 
     @cached_property
     def atomic_part(self) -> Interval:

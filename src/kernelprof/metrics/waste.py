@@ -147,7 +147,8 @@ class Waste:
         if self.reported.speaks:
             # Warp shuffles pass this stage as well, so this holds only with the shipped rules' word
             # that warps do not wait for the MIO queue.
-            part = part.or_else(_zero_where(part, self.no_shared_memory))
+            quiet = self.reported.stall_at_most("mio_throttle") < 1.0
+            part = part.or_else(_zero_where(part, self.no_shared_memory & quiet))
         part = part.or_else(part.at_least(self._shared_by_count(stage).low_only()))
         return part.or_else(part.within(self._shared_at_least(), 1.0))
 

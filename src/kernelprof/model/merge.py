@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelprof.errors import InputError
-from kernelprof.model.capture import Capture, MetricColumn
+from kernelprof.model.capture import Capture, MetricColumn, Source
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -54,6 +54,9 @@ def _filled(
 ) -> MetricColumn:
     if have is None:
         return MetricColumn(more.name, values, more.unit, more.original_unit, more.source)
+    if have.source is Source.REPORTED and more.source is not Source.REPORTED:
+        measured = np.where(np.isnan(values), have.values, values)
+        return MetricColumn(more.name, measured, more.unit, more.original_unit, more.source)
     merged = np.where(np.isnan(have.values), values, have.values)
     return MetricColumn(have.name, merged, have.unit, have.original_unit, have.source)
 

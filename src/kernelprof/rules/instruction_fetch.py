@@ -16,7 +16,7 @@ NOTABLE = Threshold(
 
 def evaluate(scene: Scene) -> Finding:
     machine = scene.machine
-    waiting = machine.warps.stall_share("no_instruction", "imc_miss")
+    waiting = machine.warps.stall_share("no_instruction")
     return Finding(
         gain=machine.gain_by_latency(waiting, NOTABLE.value),
         gain_reason="the time that warps wait so, were it gone, until the busiest unit is full",
@@ -40,8 +40,7 @@ RULE = Rule(
     title="Instruction fetch",
     order=100,
     docs=Docs(
-        detects="Warps that wait because their next instruction, or an immediate constant of "
-        "it, is not in the instruction caches.",
+        detects="Warps that wait because their next instruction is not in the instruction caches.",
         matters="Straight-line code that is longer than the instruction cache is fetched anew "
         "by every warp, and jumps across it stall.",
         example="A loop unrolled into 300 KB of code; unrolling by 8 instead keeps the loop in "
@@ -52,10 +51,7 @@ RULE = Rule(
             "Split a kernel that does many things.",
         ),
         wrong_when="Very short kernels always show some of it, since their code is cold.",
-        references=(
-            "Nsight Compute, Warp State Statistics: Stall No Instruction",
-            "Nsight Compute, Warp State Statistics: Stall IMC Miss",
-        ),
+        references=("Nsight Compute, Warp State Statistics: Stall No Instruction",),
     ),
     requires=("stall_no_instruction",),
     uses=(

@@ -19,7 +19,8 @@ def evaluate(scene: Scene) -> Finding:
     mostly_shared = (waste.shared_part_of_l1 >= 0.5) & (waste.bank_conflicts < 0.25)
     full = machine.is_near_limit("l1") & mostly_shared
     waits = machine.warps.stall_share("mio_throttle") * (1.0 - waste.bank_conflicts)
-    queue = waits.where(mostly_shared, 0.0)
+    # Special functions queue for MIO too: an idle data stage is not what fills it.
+    queue = waits.where(mostly_shared & (machine.saturations["l1"] >= 0.25), 0.0)
     return Finding(
         gain=machine.gain_by_relief(machine.others("l1")).where(
             full, machine.gain_by_latency(queue)

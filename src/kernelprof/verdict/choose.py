@@ -98,6 +98,8 @@ def choose(findings: Mapping[str, Finding], unexplained: Truth, substituted: Boo
     # A rule that promises nothing names nothing; known only where its gain is.
     worthless = high[winner, columns] < LEAST_GAIN
     unclear = (best < LEAST_GAIN) & ~worthless & ~at_limit
-    decided = decided & ~unclear
+    at_a_unit = np.array([finding.saturation is not None for finding in findings.values()])
+    nothing_to_name = worthless & ~at_a_unit[winner]
+    decided = decided & ~unclear & ~nothing_to_name
     decided = decided & ~unexplained.maybe
     return Choice(tuple(findings), low, high, winner, decided, at_limit, unexplained.sure)

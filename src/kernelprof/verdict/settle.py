@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
 
     from kernelprof.metrics.catalogue import Metric
     from kernelprof.metrics.facts import Facts
+    from kernelprof.model.capture import Capture
 
 
 class Settler:
@@ -31,6 +33,7 @@ class Settler:
         self._facts = facts
         self._preset = preset_name
         self._needs = Needs(facts)
+        self._places = _places(facts.capture)
 
     def deciding(self, row: int, slugs: Sequence[str]) -> tuple[MissingMetric, ...]:
         """Missing metrics that would decide between these rules in this launch."""
@@ -57,17 +60,12 @@ class Settler:
     def _command(self, rows: Sequence[int], metrics: Iterable[Metric]) -> str:
         capture = self._facts.capture
         first = capture.launches[rows[0]]
-        alike = [
-            row
-            for row, launch in enumerate(capture.launches)
-            if (launch.kernel, launch.grid, launch.block) == (first.kernel, first.grid, first.block)
-        ]
         return quote(
             ncu_command(
                 metrics,
                 compute_capability=first.compute_capability,
                 kernel=first.kernel,
-                launch_count=1 + max(alike.index(row) for row in rows),
+                launch_count=1 + max(self._places[row] for row in rows),
                 clock_control=capture.clock_control,
                 application=_program(capture.application),
                 output="followup.csv",
@@ -108,3 +106,14 @@ def _program(application: str | None) -> list[str] | None:
     if re.fullmatch(r"python[\d.]*|bash|sh|node|julia|perl|ruby", PurePath(application).name):
         return [application, "script", "args..."]
     return [application]
+
+
+def _places(capture: Capture) -> list[int]:
+    """For each launch, how many of the same kernel, grid and block come before it."""
+    seen: Counter[tuple[object, ...]] = Counter()
+    places = []
+    for launch in capture.launches:
+        key = (launch.kernel, launch.grid, launch.block)
+        places.append(seen[key])
+        seen[key] += 1
+    return places
