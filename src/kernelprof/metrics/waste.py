@@ -146,8 +146,9 @@ class Waste:
         part = _zero_where(part, stage.high == 0)
         if self.reported.speaks:
             # Warp shuffles pass this stage as well, so this holds only with the shipped rules' word
-            # that warps do not wait for the MIO queue.
+            # that warps do not wait for the MIO queue, and where loads do hit in L1.
             quiet = self.reported.stall_at_most("mio_throttle") < 1.0
+            quiet = quiet & (facts.fraction("l1_hit_rate") >= 0.5).sure
             part = part.or_else(_zero_where(part, self.no_shared_memory & quiet))
         part = part.or_else(part.at_least(self._shared_by_count(stage).low_only()))
         return part.or_else(part.within(self._shared_at_least(), 1.0))
