@@ -107,10 +107,6 @@ class Facts:
         """A constant for all launches."""
         return Interval.exactly(np.full(self.count, value))
 
-    def unknown(self, low: float = 0.0, high: float = np.inf) -> Interval:
-        """Anything between two bounds, for all launches."""
-        return Interval(np.full(self.count, low), np.full(self.count, high))
-
     def raw(self, ncu_name: str) -> FloatArray:
         """A column by its ``ncu`` name, NaN where the capture has none."""
         column = self.capture.columns.get(ncu_name)

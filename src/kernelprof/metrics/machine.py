@@ -16,11 +16,11 @@ import numpy as np
 from kernelprof.metrics.catalogue import catalogue, chip_of
 from kernelprof.metrics.groups import FLOATING_POINT_RATES, SM_PIPES
 from kernelprof.metrics.interval import Interval, Truth, largest
-from kernelprof.metrics.reported import Reported
 from kernelprof.metrics.warps import Warps
 
 if TYPE_CHECKING:
     from kernelprof.metrics.facts import Facts
+    from kernelprof.metrics.reported import Reported
 
 PRACTICAL_CEILING = {
     "issue": 0.95,
@@ -64,9 +64,9 @@ SCHEDULERS = 4.0
 class Machine:
     """Derived quantities that several rules share, each worked out once for all launches."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: Facts, reported: Reported) -> None:
         self.facts = facts
-        self.reported = Reported(facts)
+        self.reported = reported
         self.warps = Warps(facts, self.reported)
 
     # --- units ---------------------------------------------------------------------------------

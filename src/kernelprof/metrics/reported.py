@@ -88,23 +88,20 @@ class Reported:
 
         A rule that never spoke in the whole file may not have been evaluated at all.
         """
-        ran = self._spoke_somewhere(rule)
-        return np.array([ran and rule not in seen for seen in self._seen], dtype=np.bool_)
+        if not self._spoke_somewhere(rule):
+            return np.zeros(self.facts.count, dtype=np.bool_)
+        return np.array([rule not in seen for seen in self._seen], dtype=np.bool_)
 
     def _spoke_somewhere(self, rule: str) -> bool:
         return any(rule in seen for seen in self._seen)
 
     @cached_property
     def excess_at_most(self) -> FloatArray:
-        if not self._seen:
-            return np.ones(self.facts.count)
         silent = self._kept_silent("UncoalescedGlobalAccess")
         return np.where(self._ran("SourceCounters") & silent, SILENT_SHARE, 1.0)
 
     @cached_property
     def conflicts_at_most(self) -> FloatArray:
-        if not self._seen:
-            return np.ones(self.facts.count)
         silent = self._kept_silent("UncoalescedSharedAccess")
         return np.where(self._ran("SourceCounters") & silent, SILENT_SHARE, 1.0)
 

@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelprof.metrics.interval import Interval, Truth
-from kernelprof.metrics.reported import Reported
 
 if TYPE_CHECKING:
     import numpy.typing as npt
 
     from kernelprof.metrics.facts import Facts
+    from kernelprof.metrics.reported import Reported
 
     FloatArray = npt.NDArray[np.float64]
     BoolArray = npt.NDArray[np.bool_]
@@ -41,9 +41,9 @@ BUSY_L1 = 0.8
 class Waste:
     """Shares of needless work, each worked out once for all launches."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: Facts, reported: Reported) -> None:
         self.facts = facts
-        self.reported = Reported(facts)
+        self.reported = reported
 
     @cached_property
     def excess_sectors(self) -> Interval:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from kernelprof.metrics.interval import Interval
     from kernelprof.metrics.machine import Machine
     from kernelprof.metrics.parallelism import Parallelism
+    from kernelprof.metrics.reported import Reported
     from kernelprof.metrics.waiting import Waiting
     from kernelprof.metrics.waste import Waste
     from kernelprof.model.capture import Source
@@ -51,10 +52,16 @@ class Scene:
         self.facts = facts
 
     @cached_property
+    def reported(self) -> Reported:
+        from kernelprof.metrics.reported import Reported
+
+        return Reported(self.facts)
+
+    @cached_property
     def machine(self) -> Machine:
         from kernelprof.metrics.machine import Machine
 
-        return Machine(self.facts)
+        return Machine(self.facts, self.reported)
 
     @cached_property
     def parallelism(self) -> Parallelism:
@@ -72,7 +79,7 @@ class Scene:
     def waste(self) -> Waste:
         from kernelprof.metrics.waste import Waste
 
-        return Waste(self.facts)
+        return Waste(self.facts, self.reported)
 
 
 @dataclass(frozen=True, slots=True)
