@@ -165,7 +165,9 @@ def cli_environment() -> dict[str, str]:
     kept = {
         name: value for name, value in os.environ.items() if name not in {"COLUMNS", "NO_COLOR"}
     }
-    return {**kept, "PYTHONPATH": str(Path(kernelprof.__file__).parent.parent)}
+    here = str(Path(kernelprof.__file__).parent.parent)
+    before = [path for path in kept.get("PYTHONPATH", "").split(os.pathsep) if path]
+    return {**kept, "PYTHONPATH": os.pathsep.join([here, *before])}
 
 
 @pytest.fixture(scope="session")

@@ -2,8 +2,8 @@
 //
 // Changes: The tile of B lies transposed in shared memory, so that both operands are read along k.
 // PAD = 1 puts the rows into different banks again. A variant to compare with, not a step up.
-// Before: shared-memory-throughput: 96 % of what passes L1 are wavefronts of shared memory,
-// without conflicts: a warp reads 32 neighbours of B from 32 banks.
+// Before: shared-memory-throughput: 96 % of what passes L1 are wavefronts of shared memory, without
+// conflicts: a warp reads 32 neighbours of B from 32 banks.
 // Sizes: M, N and K must be multiples of TILE.
 //
 // /// kernelprof

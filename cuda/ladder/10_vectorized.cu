@@ -1,10 +1,10 @@
 // Vectorized
 //
-// Changes: Global and shared memory are accessed 16 bytes at a time; the tile of A lies
-// transposed, so that a thread's rows are neighbours.
+// Changes: Global and shared memory are accessed 16 bytes at a time; the tile of A lies transposed,
+// so that a thread's rows are neighbours.
 // Before: low-occupancy: 168 registers a thread leave one block an SM (12.5 %), and its warps wait
-// for scalar global loads 45 % of the time. Bounding the registers alone (MIN_BLOCKS = 2) made
-// that rung 1.36x faster.
+// for scalar global loads 46 % of the time. Bounding the registers alone (MIN_BLOCKS = 2) made that
+// rung 1.36x faster.
 // Sizes: M must be a multiple of BM, N of BN and K of BK. All arrays start at 16 bytes.
 //
 // /// kernelprof

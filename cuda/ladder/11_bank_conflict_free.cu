@@ -1,10 +1,10 @@
 // Free of bank conflicts
 //
 // Changes: A thread's TM x TN outputs are split into groups of 4 x 4, so that neighbouring lanes
-// read neighbouring 16 bytes of B, and a row of A is padded, so that transposing it fills
-// different banks.
+// read neighbouring 16 bytes of B, and a row of A is padded, so that transposing it fills different
+// banks.
 // Before: shared-bank-conflicts: 40 % of the wavefronts of shared memory repeat others, in a pipe
-// that is 83 % busy.
+// that is 85 % busy.
 // Sizes: M must be a multiple of BM, N of BN and K of BK. All arrays start at 16 bytes.
 //
 // /// kernelprof

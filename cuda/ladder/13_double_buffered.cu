@@ -1,11 +1,11 @@
 // Double buffered
 //
-// Changes: Two buffers of shared memory: the next tile is on its way in registers while this one
-// is worked on, and one barrier a tile is left. That pays for larger tiles with one block an SM,
-// so the sizes are chosen anew; at equal sizes (BM = 256, WM = WN = 64) it makes 1.5x.
-// Before: fp32-throughput, not at its limit yet: 90 % of what issues are FMAs, but the pipe is 66
-// % busy; more outputs a thread would need fewer loads, and fewer warps then have nothing to cover
-// a tile's arrival.
+// Changes: Two buffers of shared memory: the next tile is on its way in registers while this one is
+// worked on, and one barrier a tile is left. That pays for larger tiles with one block an SM, so
+// the sizes are chosen anew; at equal sizes (BM = 256, WM = WN = 64) it makes 1.5x.
+// Before: fp32-throughput, not at its limit yet: 90 % of what issues are FMAs, but the pipe is 70 %
+// busy; more outputs a thread would need fewer loads, and fewer warps then have nothing to cover a
+// tile's arrival.
 // Sizes: M must be a multiple of BM, N of BN and K of BK. All arrays start at 16 bytes.
 //
 // /// kernelprof

@@ -25,7 +25,7 @@ RunNcu = Callable[..., subprocess.CompletedProcess[str]]
 @pytest.fixture
 def programs(tmp_path: Path) -> Path:
     """A folder with a program for each capture that the stand-in can replay."""
-    for name in ("fixture", "gemm_series"):
+    for name in ("fixture", "gemm_series", "validation"):
         program = tmp_path / name
         program.write_text(PROGRAM, encoding="utf-8")
         program.chmod(0o755)

@@ -25,10 +25,10 @@ from kernelprof.capture.manifest import (
     from_json,
     preset_facts,
     schema,
-    to_json,
 )
 from kernelprof.errors import InputError, UsageError
 from kernelprof.metrics.catalogue import preset
+from kernelprof.model.records import to_json
 from kernelprof.tables import read_capture
 
 if TYPE_CHECKING:
@@ -60,10 +60,28 @@ FULL = Manifest(
     runs=(RUN,),
     preset=PresetFacts("full", "a" * 64),
     unavailable=("x__y.sum",),
-    source=SourceFacts("k.cu", "b" * 64, {"kernel": "k"}, "c" * 64, "nvcc 13.0", ("-O3",)),
-    timing=TimingFacts(20, 3, 1e6, 9e5, 1.1e6, 9.9e5, 1.01e6),
-    correctness=CorrectnessFacts(True, "gemm", 1e-6, 1e-4),
+    source=SourceFacts(
+        "k.cu",
+        "b" * 64,
+        {"kernel": "k"},
+        "c" * 64,
+        "nvcc 13.0",
+        ("-O3",),
+        compile_sha256="d" * 64,
+        includes={"tile.cuh": "e" * 64},
+        resources={"registers": 40},
+    ),
+    timing=TimingFacts(
+        20, 3, 1e6, 9e5, 1.1e6, 9.9e5, 1.01e6, times_ns=(9e5, 1.1e6), flops=2e9, min_bytes=1e6
+    ),
+    correctness=CorrectnessFacts(True, "gemm", 1e-6, 1e-4, {"M": 250}),
 )
+LATER = {
+    "SourceFacts": {"compile_sha256", "includes", "resources"},
+    "TimingFacts": {"times_ns", "flops", "min_bytes"},
+    "CorrectnessFacts": {"sizes"},
+}
+"""Fields that came within version 1: older manifests lack them."""
 
 
 def _document(manifest: Manifest) -> dict[str, Any]:
@@ -90,7 +108,20 @@ def test_the_schema_has_just_the_fields_that_there_are() -> None:
     for name, kind in {**kinds, "Manifest": Manifest}.items():
         described = rules if name == "Manifest" else rules["$defs"][name]
         fields = {field.name for field in dataclasses.fields(kind)}
-        assert set(described["properties"]) == set(described["required"]) == fields
+        assert set(described["properties"]) == fields
+        assert set(described["required"]) == fields - LATER.get(name, set())
+
+
+def test_a_manifest_from_before_the_later_fields_is_valid_and_read() -> None:
+    document = _document(FULL)
+    for part, name in (("source", "SourceFacts"), ("timing", "TimingFacts")):
+        document[part] = {k: v for k, v in document[part].items() if k not in LATER[name]}
+    del document["correctness"]["sizes"]
+    jsonschema.Draft202012Validator(json.loads(schema())).validate(document)
+    found = from_json(json.dumps(document), "here")
+    assert found.timing == TimingFacts(20, 3, 1e6, 9e5, 1.1e6, 9.9e5, 1.01e6)
+    assert found.source is not None
+    assert found.source.includes is None
 
 
 @pytest.mark.parametrize("version", ["2", "10", None, 1])

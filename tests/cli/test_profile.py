@@ -10,16 +10,16 @@ import signal
 import subprocess
 import sys
 import time
-from contextlib import contextmanager
 from pathlib import Path
 
 import jsonschema
 import pytest
 
-from kernelprof.capture.manifest import CorrectnessFacts, SourceFacts, schema
+from kernelprof.capture import drill
+from kernelprof.capture.manifest import schema
 from kernelprof.capture.progress import Progress
-from kernelprof.capture.source import Prepared
 from kernelprof.cli.main import main
+from kernelprof.metrics.catalogue import preset
 from kernelprof.tables import read_capture
 
 
@@ -152,76 +152,65 @@ def test_without_ncu_there_is_the_command_for_another_machine(command, capsys) -
 
 
 @pytest.fixture
-def no_launch(monkeypatch):
-    monkeypatch.setattr("kernelprof.capture.session.preparer", lambda: None)
+def validation(machine) -> Path:
+    """A program of which a few kernels need more than the triage."""
+    return shutil.copy(machine / "gemm_series", machine / "validation")
 
 
-@pytest.mark.usefixtures("no_launch")
-@pytest.mark.parametrize("command", [["profile", "-o", "out"], ["diagnose"]])
-def test_a_source_needs_a_build_that_launches_it(machine, capsys, command) -> None:
-    (machine / "gemm.cu").touch()
-    assert main([*command, "gemm.cu"]) == 4
-    err = capsys.readouterr().err
-    assert "does not build gemm.cu" in err
-    assert "nvcc -O3 -lineinfo -o gemm gemm.cu" in err
-    assert err.endswith(" ./gemm\n")
-
-
-def test_a_source_that_can_be_prepared_is_profiled(machine, capsys, monkeypatch) -> None:
-    built: list[str] = []
-
-    @contextmanager
-    def prepare(source: Path):
-        built.append(f"begin {source}")
-        yield Prepared(
-            target=str(source),
-            command=("./gemm_series",),
-            kernel="^gemm_bad",
-            launch_skip=1,
-            source=SourceFacts(str(source), "a" * 64, {"kernel": "gemm_bad"}),
-            correctness=CorrectnessFacts(passed=True, reference="gemm"),
-        )
-        built.append("end")
-
-    monkeypatch.setattr("kernelprof.capture.session.preparer", lambda: prepare)
-    (machine / "gemm.cu").touch()
-    assert main(["profile", "gemm.cu", "-o", "out"]) == 0
-    assert built == ["begin gemm.cu", "end"]
-    found = _manifest(machine / "out")
-    assert found["target"] == ["gemm.cu"]
-    assert found["source"]["specification"] == {"kernel": "gemm_bad"}
-    assert found["correctness"]["passed"] is True
-    assert found["runs"][0]["launches"] == 1
-    capsys.readouterr()
-    assert main(["diagnose", "gemm.cu", "--format", "json"]) == 0
-    assert list(_verdicts(capsys.readouterr().out).values()) == [
-        ("bottleneck", "uncoalesced-global-access")
-    ]
-
-
-def test_drill_down_ends_with_the_verdicts_of_the_full_capture(
-    machine, capsys, full_verdicts
-) -> None:
-    assert main(["diagnose", "--format", "json", "--keep", "out", "--", "./gemm_series"]) == 0
+@pytest.mark.usefixtures("validation")
+def test_drill_down_ends_with_the_verdicts_of_the_full_capture(machine, capsys, captures) -> None:
+    full = str(captures / "validation" / "base-units.raw.csv.gz")
+    assert main(["diagnose", full, "--format", "json"]) == 3
+    full_verdicts = _verdicts(capsys.readouterr().out)
+    assert main(["diagnose", "--format", "json", "--keep", "out", "--", "./validation"]) == 3
     out, err = capsys.readouterr()
     assert _verdicts(out) == full_verdicts
     lines = [line for line in err.splitlines() if line.startswith("kernelprof: run")]
     assert [line.partition(" (")[0] for line in lines] == [
         "kernelprof: run 1: preset triage: Triage",
-        "kernelprof: run 2: 21 kernels are open between l1-throughput, shared-memory-throughput, "
-        "uncoalesced-global-access, ...",
-        "kernelprof: run 3: 3 kernels are a near tie",
+        "kernelprof: run 2: 2 kernels are open between dependency-latency, memory-latency; "
+        "3 kernels are a near tie",
     ]
+    assert "kernelprof: 2 runs of the program, " in err
+    folder = machine / "out"
+    found = _manifest(folder)
+    assert [run["raw"] for run in found["runs"]] == ["raw.csv.gz", "raw.1.csv.gz"]
+    assert len(_names(folder)) == 5
+    assert found["preset"] is None
+    assert [kernel.partition("(")[0] for kernel in found["runs"][1]["kernels"]] == [
+        "blocksum_strided",
+        "stencil7",
+        "scan_warps",
+        "gemm_register_tile",
+        "table_constant",
+    ]
+    assert found["runs"][1]["launches"] == 6
+    assert sum(run["passes"] for run in found["runs"]) > 0
+    assert main(["diagnose", str(folder), "--format", "json"]) == 3
+    assert _verdicts(capsys.readouterr().out) == full_verdicts
+
+
+@pytest.mark.usefixtures("validation")
+def test_several_rounds_are_kept_and_read_again(machine, capsys, monkeypatch) -> None:
+    """From a start that decides little: a round for all kernels, and one for two near ties."""
+    monkeypatch.setattr(drill, "preset", lambda _: preset("occupancy"))
+    command = ["diagnose", "--kernel", "scan_warps|stencil7|blocksum", "--format", "json"]
+    assert main([*command, "--keep", "out", "--", "./validation"]) == 0
+    out, err = capsys.readouterr()
     assert "kernelprof: 3 runs of the program, " in err
+    assert "kernelprof: run 3: 2 kernels are a near tie (" in err
     folder = machine / "out"
     found = _manifest(folder)
     assert [run["raw"] for run in found["runs"]] == ["raw.csv.gz", "raw.1.csv.gz", "raw.2.csv.gz"]
     assert len(_names(folder)) == 7
-    assert found["preset"] is None
-    assert len(found["runs"][2]["kernels"]) == 3
-    assert sum(run["passes"] for run in found["runs"]) > 0
+    assert [len(run["kernels"] or ()) for run in found["runs"]] == [0, 0, 2]
     assert main(["diagnose", str(folder), "--format", "json"]) == 0
-    assert _verdicts(capsys.readouterr().out) == full_verdicts
+    assert _verdicts(capsys.readouterr().out) == _verdicts(out)
+    full = ["profile", "-o", "full", *command[1:3]]
+    assert main([*full, "--", "./validation"]) == 0
+    capsys.readouterr()
+    assert main(["diagnose", "full", "--format", "json"]) == 0
+    assert _verdicts(capsys.readouterr().out) == _verdicts(out)
 
 
 def test_without_keep_nothing_stays(machine, capsys) -> None:
@@ -233,11 +222,11 @@ def test_without_keep_nothing_stays(machine, capsys) -> None:
 
 
 def test_a_preset_is_one_run_without_drill_down(machine, capsys) -> None:
-    command = ["diagnose", "--preset", "triage", "--format", "json", "--keep", "out"]
+    command = ["diagnose", "--preset", "occupancy", "--format", "json", "--keep", "out"]
     assert main([*command, "--", "./gemm_series"]) == 3
     assert len(_manifest(machine / "out")["runs"]) == 1
-    assert _manifest(machine / "out")["preset"]["name"] == "triage"
-    assert json.loads(capsys.readouterr().out)["captures"][0]["preset"] == "triage"
+    assert _manifest(machine / "out")["preset"]["name"] == "occupancy"
+    assert json.loads(capsys.readouterr().out)["captures"][0]["preset"] == "occupancy"
 
 
 def _alive(pid: int) -> bool:
@@ -335,12 +324,13 @@ def test_a_disk_that_fills_up_at_the_end(machine, capsys, monkeypatch) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
-def test_a_terminal_sees_what_is_run(machine, cli_environment) -> None:
+def test_a_terminal_sees_what_is_run(machine, validation, cli_environment) -> None:
     import pty
 
     main_end, terminal = pty.openpty()
     environment = {**os.environ, "PYTHONPATH": cli_environment["PYTHONPATH"], "COLUMNS": "160"}
-    command = ["diagnose", "--format", "json", "-o", "out.json", "--", "./gemm_series"]
+    options = ["--kernel", "scan_warps|stencil7|blocksum", "--format", "json", "-o", "out.json"]
+    command = ["diagnose", *options, "--", str(validation)]
     with subprocess.Popen(
         [sys.executable, "-m", "kernelprof", *command],
         stderr=terminal,
@@ -354,7 +344,7 @@ def test_a_terminal_sees_what_is_run(machine, cli_environment) -> None:
     os.close(main_end)
     assert process.returncode == 0
     found = json.loads((machine / "out.json").read_text(encoding="utf-8"))
-    assert len(found["kernels"]) == 26
+    assert len(found["kernels"]) == 7
     assert b"Preset triage: Triage: " in shown
     assert b"3 kernels are a near tie: " in shown
 

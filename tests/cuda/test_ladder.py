@@ -2,30 +2,36 @@
 
 from __future__ import annotations
 
-import tomllib
+import json
+import shutil
+import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from kernelprof.capture.environment import Machine
+from kernelprof.capture.store import read_manifest
+from kernelprof.cli.main import main
+from kernelprof.ladder.drilldown_report import render_drilldown_report
+from kernelprof.ladder.registry import Rung, ladder
+from kernelprof.ladder.report import render_report
+from kernelprof.ladder.results import from_json
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.tables import read_capture
 from kernelprof.verdict import diagnose
 
 ROOT = Path(__file__).parents[2]
 LADDER = ROOT / "cuda" / "ladder"
-CAPTURE = ROOT / "tests" / "captures" / "ladder" / "ladder.full.raw.csv.gz"
-REGISTRY: dict[str, Any] = tomllib.loads((LADDER / "ladder.toml").read_text("utf-8"))
-RUNGS: list[dict[str, Any]] = REGISTRY["rung"]
-FILES = [rung["file"] for rung in RUNGS]
-KEYS = {"file", "title", "after", "changes", "before", "expected", "variants"}
+RECORDS = ROOT / "src" / "kernelprof" / "recorded" / "h200"
+RUNGS = ladder()
+FILES = [rung.file for rung in RUNGS]
 
 each_rung = pytest.mark.parametrize("rung", RUNGS, ids=FILES)
 
 
-def head_of(rung: dict[str, Any]) -> tuple[str, str]:
+def head_of(rung: Rung) -> tuple[str, str]:
     """The first line of the file's comment, and what follows up to the specification, unwrapped."""
-    text = (LADDER / rung["file"]).read_text("utf-8")
+    text = rung.path.read_text("utf-8")
     comment, found, _ = text.partition("// /// kernelprof\n")
     assert found
     lines = comment.splitlines()
@@ -40,74 +46,145 @@ def test_every_kernel_is_listed_once_in_ascending_order() -> None:
 
 
 def test_titles_differ() -> None:
-    titles = [rung["title"] for rung in RUNGS]
+    titles = [rung.title for rung in RUNGS]
     assert len(set(titles)) == len(titles)
 
 
-@each_rung
-def test_a_rung_has_the_known_keys(rung: dict[str, Any]) -> None:
-    assert set(rung) <= KEYS
-    assert {"file", "title", "changes"} <= set(rung)
-    assert ("after" in rung) == ("before" in rung)
+def test_all_but_the_first_come_after_another() -> None:
+    assert [rung.file for rung in RUNGS if rung.after is None] == FILES[:1]
 
 
 @each_rung
-def test_a_rung_comes_after_the_one_that_it_changes(rung: dict[str, Any]) -> None:
-    if rung["file"] == FILES[0]:
-        assert "after" not in rung
-    else:
-        assert rung["after"] in FILES[: FILES.index(rung["file"])]
-
-
-@each_rung
-def test_the_file_says_what_the_registry_says(rung: dict[str, Any]) -> None:
+def test_the_file_says_what_the_registry_says(rung: Rung) -> None:
     first, rest = head_of(rung)
-    before = f" Before: {rung['before']}" if "before" in rung else ""
-    assert first == rung["title"]
-    assert rest.startswith(f"Changes: {rung['changes']}{before} Sizes: ")
+    before = f" Before: {rung.before}" if rung.before is not None else ""
+    assert first == rung.title
+    assert rest.startswith(f"Changes: {rung.changes}{before} Sizes: ")
 
 
 @each_rung
-def test_a_profile_is_said_of_the_verdict_that_was_expected(rung: dict[str, Any]) -> None:
-    expected = {each["file"]: each.get("expected") for each in RUNGS}.get(rung.get("after"))
+def test_a_profile_is_said_of_the_verdict_that_was_expected(rung: Rung) -> None:
+    expected = {each.file: each.expected for each in RUNGS}.get(rung.after or "")
     if expected is not None:
-        assert rung["before"].startswith(expected)
+        assert rung.before is not None
+        assert rung.before.startswith(expected)
 
 
 @each_rung
-def test_the_specification_launches_what_the_file_holds(rung: dict[str, Any]) -> None:
-    path = LADDER / rung["file"]
-    spec = load_spec(path)
-    assert spec.kernel == "sgemm_" + path.stem[3:]
-    assert f"{spec.kernel}(" in path.read_text("utf-8")
+def test_the_specification_launches_what_the_file_holds(rung: Rung) -> None:
+    spec = load_spec(rung.path)
+    assert spec.kernel == "sgemm_" + rung.stem[3:]
+    assert f"{spec.kernel}(" in rung.path.read_text("utf-8")
     assert spec.reference == "gemm"
     assert [argument.name for argument in spec.arguments] == ["A", "B", "C", "M", "N", "K"]
 
 
 @each_rung
-def test_variants_sweep_defines_of_the_file(rung: dict[str, Any]) -> None:
-    defines = load_spec(LADDER / rung["file"]).compile.defines
-    for variant in rung.get("variants", []):
-        assert set(variant) <= set(defines)
-        assert {**defines, **variant} != dict(defines)
-
-
-@pytest.fixture(scope="module")
-def verdicts() -> dict[str, str | None]:
-    found = diagnose(read_capture(CAPTURE))
-    return {kernel.name: kernel.verdict.bottleneck for kernel in found.kernels}
+def test_the_flops_and_bytes_are_those_of_a_product(rung: Rung) -> None:
+    at = load_spec(rung.path).resolve()
+    m, n, k = (at.sizes[name] for name in "MNK")
+    assert at.flops == 2.0 * m * n * k
+    assert at.min_bytes == 4.0 * (m * k + k * n + m * n)
 
 
 @each_rung
-def test_the_capture_of_a_rung_shows_what_was_expected(
-    rung: dict[str, Any], verdicts: dict[str, str | None]
+def test_variants_sweep_defines_of_the_file(rung: Rung) -> None:
+    defines = load_spec(rung.path).compile.defines
+    whole = [{**defines, **variant} for variant in rung.variants]
+    for variant, every in zip(rung.variants, whole, strict=True):
+        assert set(variant) <= set(defines)
+        assert every != dict(defines)
+        assert whole.count(every) == 1
+
+
+@each_rung
+def test_a_variant_can_be_launched_at_both_sets_of_sizes(rung: Rung) -> None:
+    spec = load_spec(rung.path)
+    for variant in rung.variants:
+        changed = spec.changed(defines=variant)
+        changed.resolve()
+        changed.resolve(changed.check_sizes)
+
+
+@pytest.mark.parametrize(("unroll", "multiplications"), [(16, 16), (4, 4), (1, 1)])
+def test_a_define_says_how_far_the_loop_of_the_block_shapes_is_unrolled(
+    unroll: int, multiplications: int, tmp_path: Path
 ) -> None:
-    bottleneck = verdicts["sgemm_" + rung["file"][3:].removesuffix(".cu")]
-    if "expected" in rung:
-        assert bottleneck == rung["expected"]
-    else:
-        assert bottleneck is not None
+    """A macro in ``#pragma unroll`` would be ignored: nvcc warns, and unrolls as it likes."""
+    nvcc = shutil.which("nvcc")
+    if nvcc is None:
+        pytest.skip("there is no nvcc here")
+    rung = next(each for each in RUNGS if "UNROLL" in load_spec(each.path).compile.defines)
+    spec = load_spec(rung.path).changed(defines={"UNROLL": unroll})
+    target = tmp_path / "kernel.ptx"
+    command = [nvcc, "-ptx", *spec.compile.arguments(), "-o", str(target), str(rung.path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert target.read_text("ascii").count("fma.rn.f32") == multiplications
 
 
-def test_the_capture_holds_every_rung_and_nothing_else(verdicts: dict[str, str | None]) -> None:
-    assert set(verdicts) == {load_spec(LADDER / file).kernel for file in FILES}
+@each_rung
+def test_a_rung_is_diagnosed_from_its_record_where_there_is_no_gpu(
+    rung: Rung, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("kernelprof.capture.environment.machine", Machine)
+    monkeypatch.setenv("COLUMNS", "200")
+    assert main(["diagnose", str(rung.path)]) == 0
+    out = capsys.readouterr().out
+    first, *rest = out.splitlines()
+    manifest = read_manifest(RECORDS / rung.stem)
+    made = f"on an NVIDIA H200 on {manifest.created[:10]} with Nsight Compute {manifest.ncu}"
+    assert first.startswith(f"{rung.path} as recorded {made}")
+    (said,) = [line for line in rest if "Confidence: " in line]
+    if rung.expected is not None:
+        assert rung.expected in said
+
+
+@each_rung
+def test_a_changed_byte_refuses_the_record(
+    rung: Rung, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("kernelprof.capture.environment.machine", Machine)
+    copy = tmp_path / rung.file
+    source = rung.path.read_bytes()
+    copy.write_bytes(source)
+    assert main(["diagnose", str(copy)]) == 0
+    copy.write_bytes(source[:-1] + b" \n")
+    assert main(["diagnose", str(copy)]) == 4
+    assert "the source differs from the recorded one" in capsys.readouterr().err
+
+
+@each_rung
+def test_a_record_says_what_the_report_says(rung: Rung) -> None:
+    report = json.loads((ROOT / "reports" / "ladder-h200.json").read_text("utf-8"))
+    (row,) = [each for each in report["rungs"] if each["file"] == rung.file]
+    manifest = read_manifest(RECORDS / rung.stem)
+    assert manifest.timing is not None
+    assert row["timing"]["median_ns"] == manifest.timing.median_ns
+    (kernel,) = diagnose(read_capture(RECORDS / rung.stem)).kernels
+    assert kernel.verdict.bottleneck == row["full"]["said"]["bottleneck"]
+    assert kernel.verdict.status.value == row["full"]["said"]["status"]
+
+
+def test_the_reports_are_those_of_the_results() -> None:
+    text = (ROOT / "reports" / "ladder-h200.json").read_text("utf-8")
+    climb = from_json(text, "ladder-h200.json")
+    reports = ROOT / "reports"
+    assert (reports / "ladder-h200.md").read_text("utf-8") == render_report(climb)
+    second = (reports / "ladder-drilldown-h200.md").read_text("utf-8")
+    assert second == render_drilldown_report(climb)
+
+
+def test_there_is_a_record_of_every_rung_and_nothing_else() -> None:
+    assert sorted(path.name for path in RECORDS.iterdir()) == [rung.stem for rung in RUNGS]
+
+
+def test_the_ladder_reaches_what_it_is_to_show() -> None:
+    report = json.loads((ROOT / "reports" / "ladder-h200.json").read_text("utf-8"))
+    assert report["sizes"] == {"M": 4096, "N": 4096, "K": 4096}
+    ceiling = report["ceiling"]["timing"]["median_ns"]
+    times = {each["file"]: each["timing"]["median_ns"] for each in report["rungs"]}
+    assert ceiling / times["12_warp_tile.cu"] >= 0.70
+    for each in report["rungs"]:
+        assert each["drilldown"]["said"]["bottleneck"] == each["full"]["said"]["bottleneck"]
+        assert each["drilldown"]["passes"] <= each["full_set"]["passes"] / 2

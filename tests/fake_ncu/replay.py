@@ -58,6 +58,7 @@ def find(program: str, *, base_units: bool) -> Capture | None:
     for path in (
         CAPTURES / f"{name}.full.raw{units}.csv",
         CAPTURES / f"{name}_full_preset{units}.raw.csv.gz",
+        CAPTURES / name / f"{units}.raw.csv.gz".removeprefix("."),
     ):
         if path.is_file():
             return read(path)

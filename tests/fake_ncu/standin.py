@@ -1,9 +1,9 @@
 """A stand-in for ``ncu`` 2025.3.1 that replays real captures, for machines without a GPU.
 
 It takes the real options (from the real help text) and refuses the rest in ``ncu``'s words and with
-its exit codes. It runs the program, whose name chooses the capture: ``gemm_series`` and ``fixture``
-have one, any other program is one that launches no kernel. Launches are picked and columns are
-collected as ``ncu`` does it, which was observed on an H200:
+its exit codes. It runs the program, whose name chooses the capture: ``gemm_series``, ``fixture``
+and ``validation`` have one, any other program is one that launches no kernel. Launches are picked
+and columns are collected as ``ncu`` does it, which was observed on an H200:
 
 - a metric that does not exist leaves no column and no message on the raw page, and exit code 0;
 - a name without suffix that is no metric ends the run with exit code 9;

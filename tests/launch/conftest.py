@@ -76,6 +76,22 @@ def commented(toml: str) -> str:
     return f"// /// kernelprof\n{lines}// ///\n"
 
 
+def stand_in(path: Path, *lines: str) -> Path:
+    """A program in the place of one that is not here: lines of a shell."""
+    path.write_text("\n".join(["#!/bin/sh", *lines, ""]))
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def no_nvcc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine without the CUDA toolkit."""
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    monkeypatch.delenv("CUDA_HOME", raising=False)
+    monkeypatch.delenv("CUDA_PATH", raising=False)
+    monkeypatch.setattr("kernelprof.launch.nvcc._PLACES", ())
+
+
 @pytest.fixture
 def sgemm() -> str:
     return SGEMM

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from kernelprof.launch.hashes import launch_hashes, local_includes
+from kernelprof.launch.hashes import include_hashes, launch_hashes, local_includes
 from kernelprof.launch.read_spec import load_spec
 
 
@@ -54,3 +54,21 @@ def test_files_that_are_included_count(sgemm_cu) -> None:
     (folder / "inc" / "b.cuh").write_text("int c;\n")
     assert _hashes(sgemm_cu).includes != before.includes
     assert _hashes(sgemm_cu).source == before.source
+
+
+def test_digests_of_included_files_stand_by_name(tmp_path) -> None:
+    (tmp_path / "src" / "inc").mkdir(parents=True)
+    texts = {"src/inc/b.cuh": b"int b;\r\n", "src/a.cuh": b'#include "inc/b.cuh"\n', "c.cuh": b"x"}
+    for name, text in texts.items():
+        (tmp_path / name).write_bytes(text)
+    source = tmp_path / "src" / "k.cu"
+    source.write_text(
+        '#include "a.cuh"\n#include "../c.cuh"\n#include "a.cuh"\n#include "no.cuh"\n'
+    )
+    digests = {name: hashlib.sha256(text).hexdigest() for name, text in texts.items()}
+    assert include_hashes(source) == (
+        ("../c.cuh", digests["c.cuh"]),
+        ("a.cuh", digests["src/a.cuh"]),
+        ("inc/b.cuh", digests["src/inc/b.cuh"]),
+    )
+    assert include_hashes(tmp_path / "c.cuh") == ()

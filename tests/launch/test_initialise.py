@@ -102,6 +102,16 @@ def test_the_block_is_the_tile(init, side, head, defines, block) -> None:
     assert spec.resolve().grid == (4096 // block, 4096 // block, 1)
 
 
+def test_a_macro_that_nobody_defines_is_marked(unfilled) -> None:
+    used = "UNROLL * SPLIT + PAD + FLT_MAX + INFINITY + sum"
+    source = "#define UNROLL 4\nconstexpr int PAD = 1;\n" + _gemm(result=used)
+    assert unfilled(source) == ["defines"]
+
+
+def test_a_macro_may_come_from_a_header_of_the_user(init) -> None:
+    assert init('#include "sizes.h"\n' + _gemm(result="SPLIT * sum")).compile.defines == {}
+
+
 def test_a_template_with_a_tile(init) -> None:
     source = _gemm(block="TILE").replace('extern "C"', "template <int TILE, typename T = float>")
     spec = init(source)

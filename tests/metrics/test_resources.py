@@ -17,8 +17,9 @@ ROOT = Path(__file__).parents[2]
 ASK = (
     "import sys, site; sys.path.insert(0, sys.argv[1]); site.addsitedir(sys.argv[1]);"
     "from kernelprof.metrics.catalogue import catalogue, presets;"
-    "from kernelprof.resources import data_folder;"
-    "print(data_folder('metric_presets'), len(presets()), len(catalogue()))"
+    "from kernelprof.resources import data_folder; from kernelprof.ladder.registry import ladder;"
+    "print(data_folder('metric_presets'), len(presets()), len(catalogue()));"
+    "print(data_folder('cuda'), len(ladder()))"
 )
 
 
@@ -35,11 +36,12 @@ def _wheel(into: Path) -> Path:
 
 
 def _editable(into: Path) -> Path:
-    """An editable install by hatchling: a path, and a copy of the data that grows old."""
+    """An editable install by hatchling: a path, and copies of the data that grow old."""
     site = into / "site"
-    stale = site / "kernelprof" / "_data" / "metric_presets"
-    stale.mkdir(parents=True)
-    (stale / "stale.toml").write_text("this is not read", encoding="utf-8")
+    for name in ("metric_presets", "cuda/ladder"):
+        stale = site / "kernelprof" / "_data" / name
+        stale.mkdir(parents=True)
+        (stale / "ladder.toml").write_text("this is not read", encoding="utf-8")
     (site / "_editable_impl_kernelprof.pth").write_text(str(ROOT / "src"), encoding="utf-8")
     return site
 
@@ -59,19 +61,25 @@ def _ask(site: Path, cwd: Path) -> list[str]:
 
 def test_from_an_installed_wheel(tmp_path: Path) -> None:
     site = _wheel(tmp_path)
-    folder, presets, metrics = _ask(site, tmp_path)
+    folder, presets, metrics, cuda, rungs = _ask(site, tmp_path)
     assert Path(folder) == site / "kernelprof" / "_data" / "metric_presets"
     assert {p.name for p in Path(folder).iterdir()} == {
         p.name for p in (ROOT / "metric_presets").iterdir()
     }
     assert int(presets) == len(list((ROOT / "metric_presets").glob("*.toml")))
     assert int(metrics) > 100
+    assert Path(cuda) == site / "kernelprof" / "_data" / "cuda"
+    kernels = {path.relative_to(ROOT / "cuda") for path in (ROOT / "cuda").rglob("*.*")}
+    assert {path.relative_to(cuda) for path in Path(cuda).rglob("*.*")} == kernels
+    assert int(rungs) == len(list((ROOT / "cuda" / "ladder").glob("*.cu")))
 
 
 def test_from_an_editable_install(tmp_path: Path) -> None:
-    folder, presets, _ = _ask(_editable(tmp_path), tmp_path)
+    folder, presets, _, cuda, rungs = _ask(_editable(tmp_path), tmp_path)
     assert Path(folder) == ROOT / "metric_presets"
     assert int(presets) == len(list((ROOT / "metric_presets").glob("*.toml")))
+    assert Path(cuda) == ROOT / "cuda"
+    assert int(rungs) == len(list((ROOT / "cuda" / "ladder").glob("*.cu")))
 
 
 def test_a_folder_that_is_not_there() -> None:

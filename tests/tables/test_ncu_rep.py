@@ -54,8 +54,9 @@ def test_what_ncu_says_about_a_damaged_report(
 
 def test_an_ncu_that_does_not_run(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("KERNELPROF_NCU", str(report.parent / "absent"))
-    with pytest.raises(MissingToolError, match="cannot run"):
+    with pytest.raises(MissingToolError, match="KERNELPROF_NCU does not name a program") as raised:
         read_capture(report)
+    assert raised.value.where == str(report.parent / "absent")
 
 
 def test_neither_ncu_nor_the_package(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,8 +1,8 @@
 """The drill-downs that ``make gpu-test`` made on an H200, replayed from their captures.
 
 ``drilldown.json`` tells which command each capture followed. Its kernels were measured with the
-preset ``triage``, then round by round with the commands that their verdicts printed, and all with
-the preset ``full`` and with ``--set full``.
+preset ``triage`` of that day (27 metrics), then round by round with the commands that their
+verdicts printed, and all with the preset ``full`` and with ``--set full``.
 """
 
 from __future__ import annotations

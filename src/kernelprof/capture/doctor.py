@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import re
 import shutil
-import subprocess
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +16,6 @@ from kernelprof.errors import KernelprofError, MissingToolError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_TIMEOUT_S = 60
 NEEDED_FOR_PROFILING = ("gpu", "ncu", "counters")
 NEEDED_FOR_SOURCES = (*NEEDED_FOR_PROFILING, "nvcc", "pycuda")
 
@@ -151,29 +148,22 @@ def _counters(seen: environment.Machine) -> Check:
 
 
 def _nvcc() -> Check:
-    path = shutil.which("nvcc") or shutil.which("nvcc", path="/usr/local/cuda/bin")
-    found = "not on the search path, and not in /usr/local/cuda/bin"
-    if path is not None:
-        found = f"{_release(path) or 'unknown version'} at {path}"
+    from kernelprof.launch.nvcc import HOW_TO_GET_NVCC, find_nvcc, nvcc_version
+
+    path: str | None = None
+    try:
+        path = find_nvcc()
+        found = f"{nvcc_version() or 'unknown version'} at {path}"
+    except MissingToolError as error:
+        found = f"not in {error.where}"
     return Check(
         name="nvcc",
         title="CUDA compiler (nvcc)",
         ok=path is not None,
         found=found,
         stops="no .cu file can be built; programs that are built already are profiled all the same",
-        remedy="install the CUDA toolkit (https://developer.nvidia.com/cuda-downloads)",
+        remedy=HOW_TO_GET_NVCC,
     )
-
-
-def _release(nvcc: str) -> str | None:
-    try:
-        done = subprocess.run(
-            [nvcc, "--version"], capture_output=True, text=True, check=False, timeout=_TIMEOUT_S
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    match = re.search(r"release \S+ V(\S+)", done.stdout)
-    return match[1] if match else None
 
 
 def _pycuda() -> Check:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from kernelprof.model.diagnosis import KernelDiagnosis
 
 MOST_ROUNDS = 4
-"""Follow-up runs. Two settle nearly every recorded launch; the last one takes all that is left."""
+"""Follow-up runs. From ``triage``, no recorded launch needs a second; the last takes all."""
 
 _PASSES = "profiler__replayer_passes"
 _NAMES_SHOWN = 3

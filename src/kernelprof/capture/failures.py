@@ -232,8 +232,8 @@ def _program_failed(ended: Ended) -> KernelprofError | None:
         return ProfilerError(
             "ncu gave up at a kernel",
             where=ended.errors(),
-            hint="run it with fewer metrics (--preset triage) or launches (--launch-count 1), and "
-            "see whether the program ends well without ncu" + ended.last_lines(),
+            hint="run it with fewer metrics (--preset speed-of-light) or launches (--launch-count "
+            "1), and see whether the program ends well without ncu" + ended.last_lines(),
         )
     return ProgramError(
         f"the program failed with exit code {code} before a kernel was profiled",

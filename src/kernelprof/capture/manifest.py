@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import types
-import typing
-from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.errors import InputError
+from kernelprof.model.records import RecordError, build, read_object
 
 if TYPE_CHECKING:
     from kernelprof.metrics.catalogue import Preset
@@ -44,7 +43,11 @@ class PresetFacts:
 
 @dataclass(frozen=True, slots=True)
 class SourceFacts:
-    """The kernel's source, its launch specification and how it was compiled."""
+    """The kernel's source, its launch specification and how it was compiled.
+
+    ``includes`` are the files that it includes in quotes, by name, with their hashes. ``resources``
+    is what the compiler gave the kernel.
+    """
 
     path: str
     sha256: str
@@ -52,11 +55,18 @@ class SourceFacts:
     specification_sha256: str | None = None
     compiler: str | None = None
     compile_flags: tuple[str, ...] = ()
+    compile_sha256: str | None = None
+    includes: dict[str, Any] | None = None
+    resources: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TimingFacts:
-    """Launches timed by CUDA events, outside the profiler; nanoseconds of one launch."""
+    """Launches timed by CUDA events, outside the profiler; nanoseconds of one launch.
+
+    ``low_ns`` and ``high_ns`` are the shortest and the longest; the confidence interval is that of
+    the median, at 95 %. ``times_ns`` are all of them in their order.
+    """
 
     launches: int
     warm_up: int
@@ -65,16 +75,20 @@ class TimingFacts:
     high_ns: float
     confidence_low_ns: float | None = None
     confidence_high_ns: float | None = None
+    times_ns: tuple[float, ...] = ()
+    flops: float | None = None
+    min_bytes: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CorrectnessFacts:
-    """The check of the kernel's result against a reference."""
+    """The check of the kernel's result against a reference, at sizes of its own."""
 
     passed: bool
     reference: str | None = None
     largest_error: float | None = None
     tolerance: float | None = None
+    sizes: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,30 +143,25 @@ class Manifest:
         return f"measured on {gpu} at {self.created} with {ncu}"
 
 
-def to_json(manifest: Manifest) -> str:
-    """The manifest as its file holds it."""
-    values = asdict(manifest)
-    ordered = {"schema_version": values.pop("schema_version"), **values}
-    return json.dumps(ordered, indent=1, ensure_ascii=False) + "\n"
-
-
 def from_json(text: str, where: str) -> Manifest:
     """A manifest; :class:`InputError` names the key of a mistake."""
     try:
-        values = json.loads(text)
-    except ValueError as error:
-        raise _bad(f"it is not JSON ({error})", where) from error
-    if not isinstance(values, dict):
-        raise _bad("it is not a JSON object", where)
-    version = values.get("schema_version")
-    if version != SCHEMA_VERSION:
+        values = read_object(text)
+        version = values.get("schema_version")
+        if version != SCHEMA_VERSION:
+            raise InputError(
+                f"the capture has a manifest of schema version {version!r}, and this kernelprof "
+                f"reads version {SCHEMA_VERSION!r}",
+                where=where,
+                hint="install a newer kernelprof, or make the capture again",
+            )
+        return build(Manifest, values)
+    except RecordError as error:
         raise InputError(
-            f"the capture has a manifest of schema version {version!r}, and this kernelprof reads "
-            f"version {SCHEMA_VERSION!r}",
+            f"the capture's manifest cannot be read: {error}",
             where=where,
-            hint="install a newer kernelprof, or make the capture again",
-        )
-    return typing.cast("Manifest", _build(Manifest, values, "", where))
+            hint="make the capture again with 'kernelprof profile'",
+        ) from error
 
 
 def schema() -> str:
@@ -177,44 +186,3 @@ def preset_facts(preset: Preset) -> PresetFacts:
     ]
     text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
     return PresetFacts(preset.name, hashlib.sha256(text.encode()).hexdigest())
-
-
-def _bad(what: str, where: str) -> InputError:
-    return InputError(
-        f"the capture's manifest cannot be read: {what}",
-        where=where,
-        hint="make the capture again with 'kernelprof profile'",
-    )
-
-
-def _build(kind: Any, value: object, place: str, where: str) -> Any:
-    """A value of a dataclass field's type from what JSON gave; unknown keys are left out."""
-    if isinstance(kind, types.UnionType):
-        if value is None:
-            return None
-        (kind,) = (each for each in typing.get_args(kind) if each is not type(None))
-    origin = typing.get_origin(kind)
-    if is_dataclass(kind):
-        return _record(kind, value, place, where)
-    if origin is tuple and isinstance(value, list):
-        (item, _) = typing.get_args(kind)
-        return tuple(_build(item, each, f"{place}[{at}]", where) for at, each in enumerate(value))
-    wanted: Any = (int, float) if kind is float else origin or kind
-    is_flag = isinstance(value, bool)
-    if isinstance(value, wanted) and is_flag == (kind is bool):
-        return value
-    raise _bad(f"{place!r} has a value of another kind: {value!r:.80}", where)
-
-
-def _record(kind: Any, value: object, place: str, where: str) -> Any:
-    if not isinstance(value, dict):
-        raise _bad(f"{place!r} is not an object", where)
-    types_of = typing.get_type_hints(kind)
-    given: dict[str, object] = {}
-    for each in fields(kind):
-        here = f"{place}.{each.name}" if place else each.name
-        if each.name in value:
-            given[each.name] = _build(types_of[each.name], value[each.name], here, where)
-        elif each.default is MISSING:
-            raise _bad(f"{here!r} is missing", where)
-    return kind(**given)

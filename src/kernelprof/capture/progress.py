@@ -53,6 +53,11 @@ class Progress:
         if self._display is not None:
             self._display.stop()
 
+    def say(self, text: str) -> None:
+        """Something is done before the first run."""
+        if self._display is not None:
+            self._display.update(self._task, description=printable(text))
+
     def begin(self, title: str) -> None:
         """A run begins: what is collected, and why."""
         self._title, self._profiled = printable(title), 0

@@ -6,21 +6,25 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from kernelprof.capture import elsewhere
 from kernelprof.capture.request import DEFAULT_CLOCKS, Filters
-from kernelprof.capture.source import preparer
-from kernelprof.capture.tool import find_ncu, ncu_version
+from kernelprof.capture.source import Wishes, preparer
+from kernelprof.capture.tool import ncu_version
 from kernelprof.errors import InputError, MissingToolError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from kernelprof.capture.drill import Drilled
-    from kernelprof.capture.manifest import Manifest
+    from kernelprof.capture.elsewhere import Here
+    from kernelprof.capture.interrupts import Interrupts
+    from kernelprof.capture.manifest import CorrectnessFacts, Manifest, TimingFacts
     from kernelprof.capture.progress import Progress
     from kernelprof.capture.run import Session
     from kernelprof.capture.source import Prepared
+    from kernelprof.launch.spec import LaunchSpec
     from kernelprof.model.capture import Capture
 
 
@@ -28,11 +32,12 @@ if TYPE_CHECKING:
 class Order:
     """What is to be profiled and how; either ``application`` or ``source`` is given.
 
-    ``keep`` is the capture directory to write, ``None`` for none.
+    ``wishes`` are for a source. ``keep`` is the capture directory to write, ``None`` for none.
     """
 
     application: tuple[str, ...] = ()
     source: Path | None = None
+    wishes: Wishes = field(default_factory=Wishes)
     keep: Path | None = None
     force: bool = False
     filters: Filters = field(default_factory=Filters)
@@ -40,46 +45,61 @@ class Order:
     time_limit: float | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A capture and how it came about.
+
+    ``drilled`` is ``None`` where just one preset was collected. ``timing`` and ``correctness`` are
+    those of a kernel from source. ``recorded`` is a capture that was not made now and here.
+    """
+
+    capture: Capture
+    drilled: Drilled | None = None
+    timing: TimingFacts | None = None
+    correctness: CorrectnessFacts | None = None
+    recorded: bool = False
+
+
 def profile(order: Order, preset: str) -> Manifest:
     """Collect one preset in one run of the program, and keep it."""
-    from kernelprof.metrics.catalogue import preset as known_preset
-
-    wanted = known_preset(preset)
-    with _opened(order, preset) as (session, prepared, progress):
-        why = f"preset {preset}: {wanted.title}"
-        progress.begin(why)
-        session.collect(wanted.metrics, None, why)
+    check_preset(preset)
+    spec = _checked(order)
+    here = elsewhere.look(for_source=order.source is not None)
+    if here.lacks and spec is not None:
+        asked = None if preset == "full" else preset
+        raise elsewhere.for_source(order, asked, here, diagnosing=False)
+    with _opened(order, preset, here) as (session, prepared, progress):
+        _collect(session, progress, preset)
         manifest = session.manifest(preset=preset, prepared=prepared)
         session.interrupts.check()
         session.draft.commit(manifest)
         return manifest
 
 
-def drilled(order: Order) -> Drilled:
-    """Collect what the verdicts need, from ``triage`` on; kept if the order says so."""
-    with _opened(order, "full") as (session, prepared, progress):
-        from kernelprof.capture.drill import drill
+def measured(order: Order, preset: str | None = None) -> Measured:
+    """What a diagnosis needs: one preset in one run, or from ``triage`` on what the verdicts ask.
 
-        found = drill(session.collect, watch=lambda coming: progress.begin(_title(coming.why)))
-        session.interrupts.check()
-        if order.keep is not None:
-            session.draft.commit(session.manifest(prepared=prepared))
-    return replace(found, capture=_named(found.capture, order))
-
-
-def collected(order: Order, preset: str) -> Capture:
-    """One preset of the program in one run; kept if the order says so."""
-    from kernelprof.metrics.catalogue import preset as known_preset
-
-    wanted = known_preset(preset)
-    with _opened(order, preset) as (session, prepared, progress):
-        why = f"preset {preset}: {wanted.title}"
-        progress.begin(why)
-        capture = session.collect(wanted.metrics, None, why)
+    Kept if the order says so. Where a source cannot be measured, its recorded capture is taken.
+    """
+    if preset is not None:
+        check_preset(preset)
+    spec = _checked(order)
+    here = elsewhere.look(for_source=order.source is not None)
+    if here.lacks and spec is not None:
+        return _recorded(order, preset, spec, here)
+    with _opened(order, preset or "full", here) as (session, prepared, progress):
+        capture, drilled = (
+            _drill(session, progress) if preset is None else _collect(session, progress, preset)
+        )
         session.interrupts.check()
         if order.keep is not None:
             session.draft.commit(session.manifest(preset=preset, prepared=prepared))
-    return _named(capture, order)
+    return Measured(
+        _named(capture, order),
+        drilled,
+        None if prepared is None else prepared.timing,
+        None if prepared is None else prepared.correctness,
+    )
 
 
 def check_preset(name: str) -> None:
@@ -87,131 +107,6 @@ def check_preset(name: str) -> None:
     from kernelprof.metrics.catalogue import preset as known_preset
 
     known_preset(name)
-
-
-def _title(why: str) -> str:
-    return why[:1].upper() + why[1:]
-
-
-def _named(capture: Capture, order: Order) -> Capture:
-    """The capture under the name of what was profiled, not of a folder that is gone."""
-    if order.keep is not None:
-        return replace(capture, origin=str(order.keep))
-    import shlex
-
-    return replace(capture, origin=str(order.source or shlex.join(order.application)))
-
-
-@contextmanager
-def _opened(order: Order, preset: str) -> Iterator[tuple[Session, Prepared | None, Progress]]:
-    """Everything that runs need; all that can be refused is refused before anything is imported."""
-    if order.keep is not None:
-        from kernelprof.capture.store import refuse_existing
-
-        refuse_existing(order.keep.expanduser(), force=order.force)
-    if order.source is None and not order.application:
-        raise UsageError(
-            "there is no program after --", hint="name one: kernelprof diagnose -- ./app args..."
-        )
-    prepare = _preparer(order, preset)
-    ncu = _ncu(order, preset)
-
-    from kernelprof.capture import environment
-    from kernelprof.capture.interrupts import Interrupts
-    from kernelprof.capture.progress import Progress
-    from kernelprof.capture.run import Session
-    from kernelprof.capture.store import draft
-
-    with (
-        prepare as prepared,
-        Interrupts() as interrupts,
-        draft(order.keep, force=order.force) as stage,
-        Progress() as progress,
-    ):
-        session = Session(
-            ncu=ncu,
-            application=order.application if prepared is None else prepared.command,
-            draft=stage,
-            interrupts=interrupts,
-            filters=order.filters if prepared is None else _filters(order.filters, prepared),
-            clock_control=order.clock_control,
-            time_limit=order.time_limit,
-            version=ncu_version(ncu),
-            machine=environment.machine(),
-            listen=progress.listen,
-        )
-        yield session, prepared, progress
-
-
-def _preparer(order: Order, preset: str) -> AbstractContextManager[Prepared | None]:
-    source = order.source
-    if source is None:
-        return nullcontext()
-    if not source.is_file():
-        raise InputError(
-            "there is no such file",
-            where=str(source),
-            hint="name a .cu file, or a program after --",
-        )
-    prepare = preparer()
-    if prepare is None:
-        raise _elsewhere(f"this build of kernelprof does not build {source}", order, preset)
-    return prepare(source)
-
-
-def _ncu(order: Order, preset: str) -> str:
-    try:
-        return find_ncu()
-    except MissingToolError as error:
-        raise _elsewhere(error.what, order, preset, where=error.where, hint=error.hint) from error
-
-
-def _elsewhere(
-    what: str, order: Order, preset: str, *, where: str | None = None, hint: str | None = None
-) -> MissingToolError:
-    """What is missing here, and the command that makes the capture on a machine that has it."""
-    from kernelprof.capture.command import ncu_command, quote
-
-    before, application = "", order.application
-    if order.source is not None:
-        name = order.source.stem
-        before = f"build {name} from it (nvcc -O3 -lineinfo -o {name} {order.source}), then "
-        application = (f"./{name}",)
-    filters = order.filters
-    command = ncu_command(
-        preset,
-        launch_skip=filters.launch_skip,
-        launch_count=filters.launch_count,
-        clock_control=order.clock_control,
-        nvtx_include=filters.nvtx_include,
-        application=application,
-    )
-    if filters.kernel is not None:
-        # Like --kernel, and unlike ncu's default, this looks at the whole demangled name.
-        command[1:1] = [
-            "--kernel-name-base",
-            "demangled",
-            "--kernel-name",
-            f"regex:{filters.kernel}",
-        ]
-    return MissingToolError(
-        what,
-        where=where,
-        hint=f"{hint}\n"
-        * bool(hint)
-        + f"on a machine with a GPU {before}make capture.csv with the command below, and then "
-        f"diagnose that: kernelprof diagnose capture.csv\n{quote(command)}",
-    )
-
-
-def _filters(asked: Filters, prepared: Prepared) -> Filters:
-    """What the command line asks for; else what the launch of a source says."""
-    return Filters(
-        kernel=prepared.kernel if asked.kernel is None else asked.kernel,
-        launch_skip=prepared.launch_skip if asked.launch_skip is None else asked.launch_skip,
-        launch_count=prepared.launch_count if asked.launch_count is None else asked.launch_count,
-        nvtx_include=asked.nvtx_include,
-    )
 
 
 def check_filters(kernel: str | None) -> None:
@@ -229,17 +124,188 @@ def check_filters(kernel: str | None) -> None:
         ) from error
 
 
-def summary(found: Drilled) -> Sequence[str]:
-    """What the drill-down cost, for people: a line for each run, and one for all."""
-    lines = []
-    for each in found.rounds:
-        passes = "" if each.passes is None else f", {each.passes} passes"
-        lines.append(
-            f"run {each.number + 1}: {each.why} ({len(each.metrics)} metrics{passes}, "
-            f"{each.seconds:.1f} s)"
+def summary(found: Measured) -> Sequence[str]:
+    """For people: what was checked and timed, and what the drill-down cost, in lines."""
+    from kernelprof.capture import telling
+
+    known = telling.facts(found.timing, found.correctness)
+    if found.recorded:
+        return [f"as recorded: {line}" for line in known]
+    return known if found.drilled is None else [*known, *telling.runs(found.drilled)]
+
+
+def _collect(session: Session, progress: Progress, preset: str) -> tuple[Capture, None]:
+    """One preset in one run."""
+    from kernelprof.metrics.catalogue import preset as known_preset
+
+    wanted = known_preset(preset)
+    why = f"preset {preset}: {wanted.title}"
+    progress.begin(why)
+    return session.collect(wanted.metrics, None, why), None
+
+
+def _drill(session: Session, progress: Progress) -> tuple[Capture, Drilled]:
+    """As many runs as the verdicts need."""
+    from kernelprof.capture.drill import drill
+
+    found = drill(session.collect, watch=lambda coming: progress.begin(_title(coming.why)))
+    return found.capture, found
+
+
+def _title(why: str) -> str:
+    return why[:1].upper() + why[1:]
+
+
+def _named(capture: Capture, order: Order) -> Capture:
+    """The capture under the name of what was profiled, not of a folder that is gone."""
+    if order.keep is not None:
+        return replace(capture, origin=str(order.keep))
+    import shlex
+
+    return replace(capture, origin=str(order.source or shlex.join(order.application)))
+
+
+def _checked(order: Order) -> LaunchSpec | None:
+    """Refuse what is wrong on any machine; the specification of a source that has one."""
+    if order.keep is not None:
+        from kernelprof.capture.store import refuse_existing
+
+        refuse_existing(order.keep.expanduser(), force=order.force)
+    if order.source is not None:
+        return _specification(order.source, order.wishes)
+    if not order.application:
+        raise UsageError(
+            "there is no program after --", hint="name one: kernelprof diagnose -- ./app args..."
         )
-    total = "" if found.passes is None else f"{found.passes} passes, "
-    seconds = sum(each.seconds for each in found.rounds)
-    runs = len(found.rounds)
-    lines.append(f"{runs} run{'s' if runs != 1 else ''} of the program, {total}{seconds:.1f} s")
-    return lines
+    return None
+
+
+def _specification(source: Path, wishes: Wishes) -> LaunchSpec | None:
+    """The launch specification with the wishes in it; ``None`` for a source with its own main."""
+    if not source.is_file():
+        raise InputError(
+            "there is no such file",
+            where=str(source),
+            hint="name a .cu file, or a program after --",
+        )
+    from kernelprof.launch.prepare import changed
+    from kernelprof.launch.read_spec import load_spec
+    from kernelprof.launch.signature import check_arguments, choose, has_main, kernels
+    from kernelprof.launch.source import find_block, read_source
+
+    text = read_source(source)
+    if find_block(source) is None and has_main(text):
+        if wishes != Wishes():
+            raise UsageError(
+                "sizes, defines and sanitizers need a launch specification, and this is a program",
+                where=str(source),
+                hint="build it as you like, and profile it: kernelprof diagnose -- ./app args...",
+            )
+        return None
+    spec = changed(load_spec(source), wishes, source)
+    check_arguments(spec, choose(kernels(text), spec.kernel, str(source)))
+    return spec
+
+
+def _recorded(order: Order, preset: str | None, spec: LaunchSpec, here: Here) -> Measured:
+    """The recorded capture of a source that cannot be measured here."""
+    from kernelprof.capture import recorded
+
+    assert order.source is not None
+    try:
+        record = recorded.find(order.source, spec)
+    except recorded.NoRecordError as reason:
+        raise elsewhere.for_source(
+            order, preset, here, diagnosing=True, why=str(reason)
+        ) from reason
+    options = _for_measuring(order)
+    if options:
+        raise MissingToolError(
+            f"{' and '.join(options)} cannot be done with a recorded capture, and this machine has "
+            f"{here.describe()} to make another",
+            where=str(order.source),
+            hint="leave it out to diagnose what was recorded, or run it on a machine with a GPU",
+        )
+    origin = recorded.describe(order.source, record.manifest, here.describe())
+    return Measured(
+        replace(record.capture, origin=origin),
+        timing=record.manifest.timing,
+        correctness=record.manifest.correctness,
+        recorded=True,
+    )
+
+
+def _for_measuring(order: Order) -> list[str]:
+    """Options that were given and that only a measurement can follow."""
+    given = {
+        "--keep": order.keep is not None,
+        "--sanitize": bool(order.wishes.sanitizers),
+        "--launch-skip": order.filters.launch_skip is not None,
+        "--launch-count": order.filters.launch_count is not None,
+        "--nvtx-include": bool(order.filters.nvtx_include),
+        "--clock-control": order.clock_control != DEFAULT_CLOCKS,
+    }
+    return [option for option, is_given in given.items() if is_given]
+
+
+@contextmanager
+def _opened(
+    order: Order, preset: str, here: Here
+) -> Iterator[tuple[Session, Prepared | None, Progress]]:
+    """Everything that runs need; what is missing is said before anything is built."""
+    if here.ncu is None or here.lacks:
+        raise elsewhere.for_program(order, preset, here)
+    from kernelprof.capture import environment
+    from kernelprof.capture.interrupts import Interrupts
+    from kernelprof.capture.progress import Progress
+    from kernelprof.capture.run import Session
+    from kernelprof.capture.store import draft
+
+    if order.source is not None and order.keep is not None:
+        with draft(order.keep, force=order.force):
+            pass  # a place that cannot be written to is better known before a build
+    with (
+        Interrupts() as interrupts,
+        Progress() as progress,
+        _preparing(order, interrupts, progress.say) as prepared,
+        draft(order.keep, force=order.force) as stage,
+    ):
+        session = Session(
+            ncu=here.ncu,
+            application=order.application if prepared is None else prepared.command,
+            draft=stage,
+            interrupts=interrupts,
+            filters=order.filters if prepared is None else _filters(order.filters, prepared),
+            clock_control=order.clock_control,
+            time_limit=order.time_limit,
+            version=ncu_version(here.ncu),
+            machine=here.machine or environment.machine(),
+            listen=progress.listen,
+        )
+        yield session, prepared, progress
+
+
+def _preparing(
+    order: Order, interrupts: Interrupts, tell: Callable[[str], None]
+) -> AbstractContextManager[Prepared | None]:
+    """What builds, checks and times a source; nothing for a program."""
+    if order.source is None:
+        return nullcontext()
+    prepare = preparer()
+    if prepare is None:
+        raise MissingToolError(
+            "this installation of kernelprof cannot build kernels",
+            where=str(order.source),
+            hint="install kernelprof again, or profile a program: kernelprof diagnose -- ./app",
+        )
+    return prepare(order.source, order.wishes, interrupts, tell)
+
+
+def _filters(asked: Filters, prepared: Prepared) -> Filters:
+    """What the command line asks for; else what the launch of a source says."""
+    return Filters(
+        kernel=prepared.kernel if asked.kernel is None else asked.kernel,
+        launch_skip=prepared.launch_skip if asked.launch_skip is None else asked.launch_skip,
+        launch_count=prepared.launch_count if asked.launch_count is None else asked.launch_count,
+        nvtx_include=asked.nvtx_include,
+    )

@@ -7,17 +7,32 @@ Building and launching a kernel is not done here. A package that does it offers 
 from __future__ import annotations
 
 import importlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
 
+    from kernelprof.capture.interrupts import Interrupts
     from kernelprof.capture.manifest import CorrectnessFacts, SourceFacts, TimingFacts
 
 HOOK = "prepare_for_profiling"
 _PACKAGE = "kernelprof.launch"
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What the command line changes in a launch, and what it wants to be checked.
+
+    ``sizes`` and ``defines`` stand in for those of the specification; ``sanitizers`` are tools of
+    ``compute-sanitizer`` that the kernel has to pass.
+    """
+
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    defines: Mapping[str, int | float | str] = field(default_factory=dict)
+    sanitizers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +57,12 @@ class Preparer(Protocol):
     """Builds a source, checks its result and times it; the build lives as long as the context.
 
     A kernel that gives wrong results, does not compile or does not end is an error of its own.
+    ``tell`` hears what is being done, for a display of progress.
     """
 
-    def __call__(self, source: Path) -> AbstractContextManager[Prepared]:
+    def __call__(
+        self, source: Path, wishes: Wishes, interrupts: Interrupts, tell: Callable[[str], None]
+    ) -> AbstractContextManager[Prepared]:
         """Prepare one source file."""
         ...
 

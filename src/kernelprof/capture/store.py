@@ -19,8 +19,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.capture.failures import StorageError
-from kernelprof.capture.manifest import from_json, to_json
+from kernelprof.capture.manifest import from_json
 from kernelprof.errors import InputError, UsageError
+from kernelprof.model.records import to_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import sys
 from dataclasses import replace
 from enum import StrEnum
 from functools import reduce
@@ -16,12 +15,14 @@ from kernelprof.cli import screen
 from kernelprof.cli.command import ClockControl
 from kernelprof.cli.output import warn, write_file, write_text
 from kernelprof.cli.program import program
+from kernelprof.cli.remarks import remark
+from kernelprof.cli.source_options import DefineOption, SanitizeOption, SizeOption, wishes
 from kernelprof.errors import ExitCode, InputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kernelprof.capture.session import Order
+    from kernelprof.capture.session import Measured, Order
     from kernelprof.model.diagnosis import Diagnosis
 
 _NAMES_SHOWN = 5
@@ -41,7 +42,7 @@ def diagnose(
         typer.Argument(
             metavar="TARGET",
             help="Captures: a directory of `profile`, .csv (raw or details page, also .gz), "
-            ".ncu-rep, or - for stdin.",
+            ".ncu-rep, or - for stdin. Or one .cu file with a launch specification.",
         ),
     ] = None,
     preset: Annotated[
@@ -103,16 +104,22 @@ def diagnose(
             "--time-limit", metavar="S", min=0.1, help="End a run of a program after S seconds."
         ),
     ] = None,
+    size: SizeOption = None,
+    define: DefineOption = None,
+    sanitize: SanitizeOption = None,
 ) -> None:
     """Name what holds each kernel of a capture, or of a program after `--`, back.
 
     A program is run under ncu, first for a few metrics and then for those that the verdicts ask
-    for. Exit code 3: at least one kernel is inconclusive, and the ncu command that settles it is
-    there.
+    for. A .cu file is built, checked and timed before; without a GPU its recorded capture is taken,
+    if there is one of just this kernel. Exit code 3: at least one kernel is inconclusive, and the
+    ncu command that settles it is there.
     """
     pattern = _pattern(kernel)
     application = program(ctx)
     source = _source(targets or [], application)
+    wished = wishes(size, define, sanitize, has_source=source is not None)
+    measured: Measured | None = None
     if application is not None or source is not None:
         from kernelprof.capture.request import Filters
         from kernelprof.capture.session import Order
@@ -120,18 +127,22 @@ def diagnose(
         order = Order(
             application=application or (),
             source=source,
+            wishes=wished,
             keep=keep,
             force=force,
             filters=Filters(kernel, launch_skip, launch_count, tuple(nvtx_include or ())),
             clock_control=clock_control.value,
             time_limit=time_limit,
         )
-        found = [_measured(order, preset)]
+        measured = _measured(order, preset)
+        found = [_judged(measured, preset)]
     else:
         found = _diagnose(_captures(targets or []), preset, merged=merge)
     diagnoses = _matching(found, pattern)
     text = _render(diagnoses, output_format, top, screen.of(output, no_color=no_color))
     if output is not None or output_format is not OutputFormat.TEXT:
+        if measured is not None and measured.recorded:
+            warn(measured.capture.origin)
         for diagnosis in diagnoses:
             for warning in diagnosis.warnings:
                 warn(f"{diagnosis.origin}: {warning}")
@@ -173,19 +184,22 @@ def _source(targets: Sequence[str], application: Sequence[str] | None) -> Path |
     return Path(sources[0]) if sources else None
 
 
-def _measured(order: Order, preset: str | None) -> Diagnosis:
+def _measured(order: Order, preset: str | None) -> Measured:
     """Run what was ordered: one preset in one go, or as much as the verdicts need."""
     from kernelprof.capture import session
 
-    if preset is None:
-        found = session.drilled(order)
-        sys.stderr.writelines(f"kernelprof: {line}\n" for line in session.summary(found))
-        return replace(found.diagnosis, origin=found.capture.origin)
-    session.check_preset(preset)
-    capture = session.collected(order, preset)
+    found = session.measured(order, preset)
+    remark(session.summary(found))
+    return found
+
+
+def _judged(measured: Measured, preset: str | None) -> Diagnosis:
+    """The verdicts of a drill-down, else those over what was measured."""
+    if measured.drilled is not None:
+        return replace(measured.drilled.diagnosis, origin=measured.capture.origin)
     from kernelprof.verdict import diagnose as judge
 
-    return judge(capture, preset=preset)
+    return judge(measured.capture, preset=preset)
 
 
 def _diagnose(targets: Sequence[str], preset: str | None, *, merged: bool) -> list[Diagnosis]:

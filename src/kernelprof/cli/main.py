@@ -14,6 +14,7 @@ from kernelprof.cli.diagnose import diagnose
 from kernelprof.cli.doctor import doctor
 from kernelprof.cli.explain import explain
 from kernelprof.cli.init import init
+from kernelprof.cli.ladder import ladder
 from kernelprof.cli.output import OutputClosed, complain, write_text
 from kernelprof.cli.presets import presets
 from kernelprof.cli.profile import profile
@@ -40,6 +41,7 @@ app.command()(presets)
 app.command(cls=ProgramCommand)(command)
 app.command()(explain)
 app.command()(init)
+app.add_typer(ladder, name="ladder")
 app.command()(schema)
 app.command()(doctor)
 

@@ -10,6 +10,8 @@ import typer
 from kernelprof.cli.command import ClockControl
 from kernelprof.cli.output import warn, write_text
 from kernelprof.cli.program import program
+from kernelprof.cli.remarks import remark
+from kernelprof.cli.source_options import DefineOption, SanitizeOption, SizeOption, wishes
 from kernelprof.errors import UsageError
 
 
@@ -51,14 +53,19 @@ def profile(
         typer.Option("--time-limit", metavar="S", min=0.1, help="End the program after S seconds."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a capture in DIR.")] = False,
+    size: SizeOption = None,
+    define: DefineOption = None,
+    sanitize: SanitizeOption = None,
 ) -> None:
     """Profile a program (after `--`) or a kernel with ncu, and write a capture directory.
 
-    Diagnose it with `kernelprof diagnose DIR`, on this machine or any other.
+    A .cu file is built as its launch specification says, checked, timed and then profiled. Diagnose
+    the directory with `kernelprof diagnose DIR`, on this machine or any other.
     """
     from kernelprof.capture.request import Filters
     from kernelprof.capture.session import Order, check_filters
     from kernelprof.capture.session import profile as run
+    from kernelprof.capture.telling import facts
 
     application = program(ctx)
     if (target is None) == (application is None):
@@ -79,6 +86,7 @@ def profile(
         Order(
             application=application or (),
             source=None if target is None else Path(target),
+            wishes=wishes(size, define, sanitize, has_source=target is not None),
             keep=output,
             force=force,
             filters=Filters(kernel, launch_skip, launch_count, tuple(nvtx_include or ())),
@@ -92,6 +100,7 @@ def profile(
             warn(sentence)
     if manifest.unavailable:
         warn(f"ncu could not give: {', '.join(manifest.unavailable)}")
+    remark(facts(manifest.timing, manifest.correctness))
     launches = sum(made.launches for made in manifest.runs)
     seconds = sum(made.seconds for made in manifest.runs)
     write_text(

@@ -103,6 +103,11 @@ def case_of(launch: ResolvedLaunch, filled: Mapping[str, Array]) -> Case:
     )
 
 
+def count_poison(type_name: str, stored: Array) -> int:
+    """Elements of an output of floating-point type that hold NaN."""
+    return int(np.isnan(decode(stored, type_name)).sum())
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """How far an output is off its reference."""

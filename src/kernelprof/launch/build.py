@@ -11,9 +11,10 @@ import json
 import re
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kernelprof.errors import InputError, MissingToolError
+from kernelprof.launch.nvcc import HOW_TO_GET_NVCC, find_nvcc
 from kernelprof.launch.signature import check_arguments, choose, has_main, kernels
 from kernelprof.launch.source import read_source
 
@@ -54,9 +55,14 @@ def build(spec: LaunchSpec, source: Path, arch: str, compiler: Compiler) -> Buil
     """Compile a kernel for an architecture such as ``sm_90``, if its arguments fit."""
     text = read_source(source)
     check_arguments(spec, choose(kernels(text), spec.kernel, str(source)))
-    options = ("-lineinfo", *spec.compile.arguments())
+    options = options_of(spec)
     cubin = compiler(prepared(text, source, spec.kernel), options, arch, source.parent.resolve())
     return Built(cubin, find_entry(entries(cubin), spec.kernel, str(source)), options, arch)
+
+
+def options_of(spec: LaunchSpec) -> tuple[str, ...]:
+    """What ``nvcc`` is told beside the architecture."""
+    return ("-lineinfo", *spec.compile.arguments())
 
 
 def prepared(text: str, source: Path, kernel: str) -> str:
@@ -124,10 +130,20 @@ def _demangled(name: str) -> tuple[list[str], bool]:
     return [part for part in parts if not part.startswith("_GLOBAL__N_")], name[at : at + 1] == "I"
 
 
-def compile_failure(source: Path, output: str, *, kernel: str) -> CompileError:
-    """What is said where ``nvcc`` refuses: its messages, the first error's place, what to do."""
+def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> CompileError:
+    """What is said where ``nvcc`` refuses: its messages, the first error's place, what to do.
+
+    ``kernel`` is that of a launch specification; a program with its own ``main`` has none.
+    """
     first = re.search(r"^(.+?)\((\d+)\): (?:fatal )?error", output, re.MULTILINE)
     undefined = re.search(r'identifier "(\w+)" is undefined', output)
+    if kernel is None:
+        return CompileError(
+            f"the program does not compile:\n{output.strip()}",
+            where=f"{first[1]}:{first[2]}" if first else str(source),
+            hint="one that needs other options or libraries is built by yourself, and then "
+            "profiled: kernelprof diagnose -- ./app args...",
+        )
     hint = "correct the source, or the flags and defines under [compile]"
     if undefined:
         hint = f"declare {undefined[1]}, or add it to [compile] defines"
@@ -144,17 +160,11 @@ def compile_failure(source: Path, output: str, *, kernel: str) -> CompileError:
 
 def pycuda_compiler(source: str, options: Sequence[str], arch: str, folder: Path) -> bytes:
     """Compile with ``nvcc`` by way of PyCUDA, which keeps what it compiled before in a cache."""
-    try:
-        compiler = importlib.import_module("pycuda.compiler")
-        driver = importlib.import_module("pycuda.driver")
-    except ImportError as error:
-        raise MissingToolError(
-            f"PyCUDA cannot be imported: {error}",
-            hint="on a machine with a GPU: pip install 'kernelprof[gpu]'",
-        ) from error
+    compiler, driver = pycuda("compiler"), pycuda("driver")
     try:
         cubin: bytes = compiler.compile(
             source,
+            nvcc=find_nvcc(),
             options=list(options),
             no_extern_c=True,
             arch=arch,
@@ -163,8 +173,16 @@ def pycuda_compiler(source: str, options: Sequence[str], arch: str, folder: Path
     except driver.CompileError as error:
         raise CompileError(str(getattr(error, "stderr", "") or error)) from error
     except OSError as error:
-        raise MissingToolError(
-            f"nvcc cannot be run: {error}",
-            hint="install the CUDA toolkit and put its bin folder on the PATH",
-        ) from error
+        raise MissingToolError(f"nvcc cannot be run: {error}", hint=HOW_TO_GET_NVCC) from error
     return cubin
+
+
+def pycuda(module: str) -> Any:
+    """A module of PyCUDA, which only machines with a GPU have."""
+    try:
+        return importlib.import_module(f"pycuda.{module}")
+    except ImportError as error:
+        raise MissingToolError(
+            f"PyCUDA cannot be imported: {error}",
+            hint="on a machine with a GPU: pip install 'kernelprof[gpu]'",
+        ) from error

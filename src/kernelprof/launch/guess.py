@@ -44,6 +44,8 @@ class Guesses:
     sizes: dict[str, int] = field(default_factory=dict)
     check_sizes: dict[str, int] = field(default_factory=dict)
     defines: dict[str, int] = field(default_factory=dict)
+    macros: list[str] = field(default_factory=list)
+    """Names that only the compiler's command line can give a value."""
     outputs: set[str] = field(default_factory=set)
     fills: dict[str, str] = field(default_factory=dict)
     shapes: dict[str, list[str]] = field(default_factory=dict)

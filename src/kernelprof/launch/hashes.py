@@ -31,15 +31,17 @@ class LaunchHashes:
 
 def launch_hashes(source: Path, spec: LaunchSpec) -> LaunchHashes:
     """The digests of a kernel's file and its specification."""
-    options = list(spec.compile.arguments())
     return LaunchHashes(
-        source=_file_digest(source),
-        includes=tuple(
-            (name, _file_digest(file)) for name, file in sorted(local_includes(source).items())
-        ),
+        source=file_hash(source),
+        includes=include_hashes(source),
         specification=_json_digest(spec.document()),
-        compile=_json_digest(options),
+        compile=_json_digest(list(spec.compile.arguments())),
     )
+
+
+def include_hashes(source: Path) -> tuple[tuple[str, str], ...]:
+    """The digests of the files that a source includes in quotes, by their names."""
+    return tuple((name, file_hash(file)) for name, file in sorted(local_includes(source).items()))
 
 
 def local_includes(source: Path) -> dict[str, Path]:
@@ -62,7 +64,8 @@ def local_includes(source: Path) -> dict[str, Path]:
     return found
 
 
-def _file_digest(path: Path) -> str:
+def file_hash(path: Path) -> str:
+    """The digest of a file's bytes."""
     try:
         return hashlib.sha256(path.read_bytes()).hexdigest()
     except OSError as error:

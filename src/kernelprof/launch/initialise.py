@@ -10,9 +10,9 @@ from kernelprof.errors import InputError
 from kernelprof.launch import syntax
 from kernelprof.launch.guess import Guesses, guess
 from kernelprof.launch.read_spec import FILL_IN
-from kernelprof.launch.signature import choose, declared_kernels
+from kernelprof.launch.signature import choose, declared_kernels, quoted_includes
 from kernelprof.launch.source import cut_block, read_source, sidecar, with_block
-from kernelprof.launch.usage import constants, usage
+from kernelprof.launch.usage import constants, undefined_macros, usage
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -59,6 +59,10 @@ def draft(path: Path, *, kernel: str | None = None, force: bool = False) -> Draf
         )
     node = next(one.node for one in declared if one.kernel is chosen)
     guesses = guess(chosen, usage(node), constants(root))
+    if not quoted_includes(source):
+        parameters = [parameter.name for parameter in chosen.parameters]
+        macros = undefined_macros(root, node, parameters)
+        guesses.macros = [name for name in macros if name not in guesses.defines]
     if kernel is not None and "<" in kernel:
         guesses.kernel = chosen.name + kernel[kernel.index("<") :]
     text = with_block(source, _toml(chosen, guesses), old)
@@ -86,8 +90,10 @@ def _toml(kernel: Kernel, guesses: Guesses) -> str:
     if guesses.sizes:
         lines += ["", "[sizes]", *(f"{name} = {size}" for name, size in guesses.sizes.items())]
         lines += ["", "[check]", f"sizes = {_inline(guesses.check_sizes)}", "tolerance = 1e-5"]
-    if guesses.defines:
-        lines += ["", "[compile]", f"defines = {_inline(guesses.defines)}"]
+    if guesses.defines or guesses.macros:
+        defines = _inline({**guesses.defines, **dict.fromkeys(guesses.macros, 1)})
+        known = None if guesses.macros else defines
+        lines += ["", "[compile]", _line("defines", known, defines)]
     if guesses.shared_bytes is None:
         lines += ["", "[launch]", _line("shared_bytes", None, '"0"')]
     for parameter in kernel.parameters:

@@ -5,15 +5,24 @@ Only plain and common forms are understood; what is not understood is simply not
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kernelprof.launch import syntax
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from tree_sitter import Node
 
 AXES = "xyz"
+
+_MACRO = re.compile(r"[A-Z][A-Z0-9_]*")
+_HEADERS = re.compile(
+    r"NULL$|NAN$|INFINITY$|EOF$|U?INT\d*_|U?CHAR_|U?SHRT_|U?LONG_|U?LLONG_|SIZE_MAX|FLT_|DBL_|HUGE_"
+    r"|M_|CUDART_|CUDA_|CU_|WARP_SZ|RAND_MAX"
+)
 
 
 @dataclass(slots=True)
@@ -71,6 +80,34 @@ def constants(root: Node) -> dict[str, int]:
         if digits.isdecimal():
             found[syntax.text(name)] = int(digits)
     return found
+
+
+def undefined_macros(root: Node, kernel: Node, parameters: Collection[str]) -> list[str]:
+    """Names in capitals that the kernel uses and the file does not declare, in their order.
+
+    They are meant for the compiler's command line, or come from a header; what the headers of CUDA
+    and C define is left out by its usual forms.
+    """
+    declared = {*parameters}
+    for node in syntax.walk(root):
+        if node.type == "type_parameter_declaration":
+            declared |= {syntax.text(part) for part in node.children}
+        declared.add(syntax.text(syntax.child(node, "name")))
+        declared.add(syntax.text(_innermost(syntax.child(node, "declarator"))))
+    used = [
+        syntax.text(node)
+        for node in syntax.walk(kernel)
+        if node.type in {"identifier", "type_identifier"} and _MACRO.fullmatch(syntax.text(node))
+    ]
+    return [
+        name for name in dict.fromkeys(used) if name not in declared and not _HEADERS.match(name)
+    ]
+
+
+def _innermost(declarator: Node | None) -> Node | None:
+    """The name in ``*(&name)[4]``."""
+    inner = syntax.child(declarator, "declarator")
+    return declarator if inner is None else _innermost(inner)
 
 
 def _is_constant(declaration: Node | None) -> bool:

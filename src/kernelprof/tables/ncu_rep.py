@@ -7,10 +7,10 @@ import importlib
 import io
 import math
 import os
-import shutil
 import subprocess
 from typing import TYPE_CHECKING, Any, Final
 
+from kernelprof.capture.tool import VARIABLE, find_ncu
 from kernelprof.errors import MissingToolError
 from kernelprof.tables import complaints
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
     from kernelprof.model.capture import Capture
 
-_TOOL: Final = "KERNELPROF_NCU"
 _TIMEOUT_S: Final = 600.0
 _NVTX: Final = "thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg"
 _IDENTITY: Final = (
@@ -34,7 +33,7 @@ def read_report(path: Path) -> Capture:
     Raises InputError if the report cannot be opened or holds no launch, MissingToolError if neither
     ``ncu`` nor the package ncu-report is installed.
     """
-    tool = os.environ.get(_TOOL) or shutil.which("ncu")
+    tool = _tool()
     if tool is not None:
         return _through_ncu(tool, path)
     try:
@@ -51,6 +50,16 @@ def read_report(path: Path) -> Capture:
     return _through_package(package, path)
 
 
+def _tool() -> str | None:
+    """The ``ncu`` that profiling uses, too; ``None`` where there is none and none is named."""
+    try:
+        return find_ncu()
+    except MissingToolError:
+        if os.environ.get(VARIABLE):
+            raise
+        return None
+
+
 def _through_ncu(tool: str, path: Path) -> Capture:
     from kernelprof.tables.reader import read_bytes
 
@@ -61,7 +70,7 @@ def _through_ncu(tool: str, path: Path) -> Capture:
         raise MissingToolError(
             f"cannot run {tool}: {error}",
             where=str(path),
-            hint=f"${_TOOL} or the search path names the ncu to use.",
+            hint=f"${VARIABLE} or the search path names the ncu to use.",
         ) from error
     if done.returncode != 0:
         said = (done.stdout + done.stderr).decode("utf-8", "replace").strip().splitlines()

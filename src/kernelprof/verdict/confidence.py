@@ -29,6 +29,11 @@ CLEAR_LATENCY_GAIN = 2.0
 without a busy unit that were called something else than expected were all estimated below 1.7x."""
 
 
+NARROW = 1.05
+"""Ratio of the most to the least that a gain can be, whatever the missing metrics hold, up to which
+their absence changes nothing that is said."""
+
+
 @dataclass(frozen=True, slots=True)
 class Grade:
     """A confidence and the reasons that it is not higher."""
@@ -52,9 +57,12 @@ def grade(scene: Scene, choice: Choice, rule: Rule, row: int) -> Grade:
         and not facts.has(name)[row]
         and facts.metric_exists(name, capability)
     ]
-    if absent:
+    winner = choice.winner[row]
+    open_ = choice.high[winner, row] > choice.low[winner, row] * NARROW
+    required = any(name in absent for name in rule.requires)
+    if absent and (open_ or required):
         reasons.append(f"{len(absent)} of the rule's metrics are not in the capture")
-    if any(name in absent for name in rule.requires):
+    if required:
         reasons.append("one that the rule is built on is among them")
     if any(facts.source(name, row) is Source.REPORTED for name in rule.requires):
         reasons.append("part of the evidence is read from a sentence of Nsight Compute's rules")

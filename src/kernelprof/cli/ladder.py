@@ -1,0 +1,236 @@
+"""``kernelprof ladder``: the GEMM ladder's rungs, climbing them on a GPU, and the reports."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from enum import StrEnum
+from pathlib import Path  # noqa: TC003 (typer reads the annotations)
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kernelprof.cli import screen
+from kernelprof.cli.output import warn, write_file, write_text
+from kernelprof.errors import InputError, UsageError
+
+if TYPE_CHECKING:
+    from kernelprof.ladder.results import Climb
+
+ladder = typer.Typer(
+    no_args_is_help=True,
+    help="The GEMM ladder: kernels that change one thing at a time, measured and diagnosed.",
+)
+
+
+class ListFormat(StrEnum):
+    """How the rungs are listed."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+@ladder.command("list")
+def list_rungs(
+    *,
+    list_format: Annotated[
+        ListFormat, typer.Option("--format", help="For people or for programs.")
+    ] = ListFormat.TEXT,
+    changes: Annotated[
+        bool, typer.Option("--changes", help="Also say what each rung changes.")
+    ] = False,
+) -> None:
+    """List the rungs, each with the file that `kernelprof diagnose` takes."""
+    from kernelprof.ladder.listing import rung_json, rung_table
+    from kernelprof.ladder.registry import ladder as rungs
+
+    if list_format is ListFormat.JSON:
+        write_text(rung_json(rungs()))
+    else:
+        write_text(rung_table(rungs(), width=screen.width(), changes=changes))
+
+
+@ladder.command("run")
+def run(
+    *,
+    size: Annotated[
+        int | None,
+        typer.Option("--size", metavar="N", min=1, help="M, N and K instead of the files' own."),
+    ] = None,
+    rung: Annotated[
+        list[str] | None,
+        typer.Option("--rung", metavar="RUNG", help="Only this rung: a number or a file."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE.md", help="Write the report into this file."),
+    ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            "--json", metavar="FILE", help="Keep the results here instead of beside the report."
+        ),
+    ] = None,
+    captures: Annotated[
+        Path | None,
+        typer.Option(
+            "--captures", metavar="DIR", help="Write a capture directory a rung, or replace it."
+        ),
+    ] = None,
+    sweep: Annotated[
+        bool, typer.Option("--sweep", help="Also check and time every rung's variants.")
+    ] = False,
+    full_set: Annotated[
+        bool,
+        typer.Option("--compare-full-set", help="Also run ncu --set full, and report both costs."),
+    ] = False,
+    no_profile: Annotated[
+        bool, typer.Option("--no-profile", help="Check and time only, without ncu.")
+    ] = False,
+    go_on: Annotated[
+        bool,
+        typer.Option("--continue", help="Keep the results that are there, and add to them."),
+    ] = False,
+) -> None:
+    """Check, time and profile every rung on this machine's GPU, and write a report.
+
+    Results are kept after each rung. With --continue rungs that are done are left out, but for
+    those that --rung names. A rung that fails is in the report, and the exit code is its error's.
+    """
+    from kernelprof.ladder.climb import Plan, Watch, climb
+    from kernelprof.ladder.registry import choose
+    from kernelprof.ladder.registry import ladder as rungs
+
+    if no_profile and (full_set or captures is not None):
+        option = "--compare-full-set" if full_set else "--captures"
+        raise UsageError(f"{option} needs the profiler", hint="leave out --no-profile")
+    kept = _results_place(output, results)
+    if go_on and kept is None:
+        raise UsageError("there are no results to go on from", hint="name them: -o or --json")
+    words = _words(size, rung or [], output, results, captures)
+    for option, given in (
+        ("--sweep", sweep),
+        ("--compare-full-set", full_set),
+        ("--no-profile", no_profile),
+    ):
+        words += [option] * given
+    plan = Plan(
+        rungs=choose(rungs(), rung or []),
+        command=shlex.join(["kernelprof", "ladder", "run", *words]),
+        anew=bool(rung),
+        size=size,
+        captures=captures,
+        profile=not no_profile,
+        full_set=full_set,
+        sweep=sweep,
+    )
+    known = _read(kept) if go_on and kept is not None and kept.is_file() else None
+
+    def save(found: Climb) -> None:
+        if kept is not None:
+            _write_results(found, kept)
+
+    found = climb(plan, Watch(_say, warn, save), known)
+    _write_reports(found, output)
+    troubles = [each for climbed in found.rungs for each in climbed.troubles()]
+    for each in troubles:
+        warn(f"{each.where or 'the ladder'}: {each.what}")
+    if troubles:
+        raise typer.Exit(troubles[0].exit_code)
+
+
+@ladder.command("report")
+def report(
+    results: Annotated[Path, typer.Argument(metavar="FILE.json", help="What a run kept.")],
+    *,
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE.md", help="Write the report into this file."),
+    ] = None,
+) -> None:
+    """Write the reports of a run again from its results; this needs no GPU."""
+    _results_place(output, None)
+    _write_reports(_read(results), output)
+
+
+def _results_place(output: Path | None, results: Path | None) -> Path | None:
+    """Where results are kept: where somebody says, else beside the report."""
+    for path in (output, results):
+        if path is not None and not path.expanduser().parent.is_dir():
+            raise InputError(
+                "there is no such folder to write to",
+                where=str(path.parent),
+                hint="make it, or name a file in another",
+            )
+    if output is not None and output.suffix != ".md":
+        raise UsageError(
+            "a report is Markdown", where=str(output), hint="give -o a name that ends in .md"
+        )
+    if results is not None:
+        return results.expanduser()
+    return None if output is None else output.expanduser().with_suffix(".json")
+
+
+def _words(
+    size: int | None,
+    rung: list[str],
+    output: Path | None,
+    results: Path | None,
+    captures: Path | None,
+) -> list[str]:
+    """The options with a value, as they were given."""
+    words = [] if size is None else ["--size", str(size)]
+    for each in rung:
+        words += ["--rung", each]
+    for option, path in (("--captures", captures), ("--json", results), ("-o", output)):
+        if path is not None:
+            words += [option, str(path)]
+    return words
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(f"kernelprof: {line}\n")
+
+
+def _read(path: Path) -> Climb:
+    from kernelprof.ladder.results import from_json
+
+    try:
+        text = path.expanduser().read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"the results cannot be read: {getattr(error, 'strerror', None) or error}",
+            where=str(path),
+            hint="name the JSON file that 'kernelprof ladder run' wrote beside its report",
+        ) from error
+    return from_json(text, str(path))
+
+
+def _write_results(found: Climb, path: Path) -> None:
+    from kernelprof.model.records import to_json
+
+    write_file(to_json(found), path)
+
+
+def _write_reports(found: Climb, output: Path | None) -> None:
+    """The report, and a second one where the drill-down was compared with the full set."""
+    from kernelprof.ladder.drilldown_report import render_drilldown_report
+    from kernelprof.ladder.report import render_report
+
+    texts = [render_report(found)]
+    if any(rung.full_set is not None for rung in found.rungs):
+        texts.append(render_drilldown_report(found))
+    if output is None:
+        write_text("\n".join(texts))
+        return
+    places = [output, output.with_name(_drilldown_name(output))]
+    for text, place in zip(texts, places, strict=False):
+        write_file(text, place)
+        write_text(f"{place}: {len(found.rungs)} rungs on {found.surroundings.gpu}\n")
+
+
+def _drilldown_name(output: Path) -> str:
+    """``ladder-h200.md`` gives ``ladder-drilldown-h200.md``."""
+    if output.name.startswith("ladder-"):
+        return output.name.replace("ladder-", "ladder-drilldown-", 1)
+    return f"{output.stem}-drilldown{output.suffix}"

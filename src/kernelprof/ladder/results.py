@@ -1,0 +1,171 @@
+"""What a climb found out, as plain values, and the JSON from which every report is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from kernelprof.capture.manifest import CorrectnessFacts, TimingFacts  # noqa: TC001 (read below)
+from kernelprof.errors import InputError, KernelprofError
+from kernelprof.model.records import RecordError, build, read_object
+
+SCHEMA_VERSION: Final = "1"
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """An error that was met, in the words that a user gets."""
+
+    what: str
+    where: str | None = None
+    hint: str | None = None
+    exit_code: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A verdict in short; ``gain`` is a factor of run time, the most that the way out can bring."""
+
+    status: str
+    bottleneck: str | None
+    confidence: str
+    gain: float | None = None
+    also: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """One way to profile a rung: the verdict at its end, and what it cost.
+
+    ``passes`` is how often the kernel was replayed, ``None`` where ``ncu`` does not say.
+    ``seconds`` are those on the clock, with the start of the program and the reading of reports.
+    """
+
+    said: Said
+    runs: int
+    passes: int | None
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """Bytes on their way to the threads of one launch; ``None`` is not known, never nothing.
+
+    ``asked`` is what the threads ask for, each by itself; ``distinct`` counts a value once that
+    several threads of a warp ask for in one instruction. The others are bytes that were moved.
+    """
+
+    asked: float | None = None
+    distinct: float | None = None
+    l1: float | None = None
+    l2: float | None = None
+    dram: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """A rung with other defines, checked and timed but not profiled."""
+
+    defines: dict[str, Any]
+    timing: TimingFacts | None = None
+    error: Trouble | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Climbed:
+    """One rung: how fast it is, what holds it back, and what was moved for it.
+
+    ``source_sha256`` is the hash of the kernel's file. ``full`` comes from the preset ``full`` in
+    one run. ``sweep`` is ``None`` where it was not asked for.
+    """
+
+    file: str
+    title: str
+    after: str | None = None
+    source_sha256: str | None = None
+    defines: dict[str, Any] = field(default_factory=dict)
+    timing: TimingFacts | None = None
+    correctness: CorrectnessFacts | None = None
+    full: Way | None = None
+    drilldown: Way | None = None
+    full_set: Way | None = None
+    traffic: Traffic | None = None
+    sweep: tuple[Variant, ...] | None = None
+    error: Trouble | None = None
+
+    @property
+    def number(self) -> int:
+        """The number that the file's name begins with."""
+        return int(self.file[:2])
+
+    def troubles(self) -> tuple[Trouble, ...]:
+        """The errors of the rung and of its variants."""
+        every = (self.error, *(variant.error for variant in self.sweep or ()))
+        return tuple(each for each in every if each is not None)
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What the ladder was climbed on and with."""
+
+    gpu: str | None = None
+    compute_capability: str | None = None
+    multiprocessors: int | None = None
+    max_sm_mhz: float | None = None
+    driver: str | None = None
+    cuda: str | None = None
+    compiler: str | None = None
+    ncu: str | None = None
+    clock_control: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """cuBLAS on the same problem; ``relative_error`` is a small product's, against float64."""
+
+    timing: TimingFacts
+    relative_error: float
+    device: str | None = None
+    cupy: str | None = None
+    cuda_runtime: str | None = None
+    cublas: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Climb:
+    """Everything that a report is made from; ``created`` is UTC in ISO 8601."""
+
+    kernelprof: str
+    created: str
+    command: str
+    sizes: dict[str, Any]
+    surroundings: Surroundings
+    ceiling: Ceiling | None = None
+    ceiling_error: Trouble | None = None
+    rungs: tuple[Climbed, ...] = ()
+    schema_version: str = SCHEMA_VERSION
+
+    def rung(self, file: str) -> Climbed | None:
+        """The rung of a file, if it was climbed."""
+        return next((each for each in self.rungs if each.file == file), None)
+
+
+def trouble(error: KernelprofError) -> Trouble:
+    """An error as a value."""
+    return Trouble(error.what, error.where, error.hint, int(error.exit_code))
+
+
+def from_json(text: str, where: str) -> Climb:
+    """A climb from its JSON; :class:`InputError` names the key of a mistake."""
+    try:
+        values = read_object(text)
+        version = values.get("schema_version")
+        if version != SCHEMA_VERSION:
+            raise RecordError(f"its schema_version is {version!r}")
+        return build(Climb, values)
+    except RecordError as error:
+        raise InputError(
+            f"this is no result of a climb: {error}",
+            where=where,
+            hint="name the JSON file that 'kernelprof ladder run' wrote beside its report",
+        ) from error

@@ -1,0 +1,249 @@
+"""The process that builds and launches a kernel: by itself at first, then under ``ncu``.
+
+``python -m kernelprof.launch.child KERNEL.cu --trial FILE`` compiles, checks and times the kernel,
+and writes what it found out. Without ``--trial`` it launches the kernel as ``ncu`` is to see it:
+at the sizes of the measurement, nothing else on the GPU. A process of its own, because a kernel
+that faults or never ends takes its context with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import math
+import os
+import sys
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, NoReturn
+
+import numpy as np
+
+from kernelprof.errors import ExitCode, KernelprofError
+from kernelprof.launch.arrays import case_of, compare, count_poison, is_floating
+from kernelprof.launch.build import (
+    Built,
+    CompileError,
+    build,
+    compile_failure,
+    options_of,
+    pycuda_compiler,
+)
+from kernelprof.launch.changes import parse_define, parse_size
+from kernelprof.launch.device import Bound, Device, Kernel
+from kernelprof.launch.hashes import launch_hashes
+from kernelprof.launch.nvcc import nvcc_version
+from kernelprof.launch.read_spec import load_spec
+from kernelprof.launch.references import expected
+from kernelprof.launch.spec import NO_REFERENCE
+from kernelprof.launch.trial import Checked, LaunchError, Trial
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from kernelprof.launch.arrays import Comparison
+    from kernelprof.launch.spec import ResolvedLaunch
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Do what the command line asks for; ends the process with the code of an error."""
+    asked = _parser().parse_args(arguments)
+    warnings.simplefilter("ignore")  # what nvcc warns of is in the source, not in the measurement
+    trial = Trial()
+    try:
+        device = Device()
+        _Work(asked, device, trial).do()
+        device.close()
+    except KernelprofError as error:
+        _end(asked.trial, trial, error)
+    except Exception as error:
+        _end(asked.trial, trial, _unexpected(error))
+    if asked.trial is not None:
+        trial.write(asked.trial)
+    return 0
+
+
+def _end(file: Path | None, trial: Trial, error: KernelprofError) -> NoReturn:
+    """Say what happened and be gone, while the error still holds on to everything on the GPU.
+
+    To give memory back to the driver means to wait for a kernel that may never end, and a context
+    in which a kernel faulted answers nothing but complaints.
+    """
+    trial.fail(error)
+    if file is not None:
+        trial.write(file)
+    else:
+        sys.stderr.write(f"kernelprof: {error.what}\n")
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(int(error.exit_code))
+
+
+class _Work:
+    """One kernel on one device, stage by stage."""
+
+    def __init__(self, asked: argparse.Namespace, device: Device, trial: Trial) -> None:
+        self.source: Path = asked.source
+        self.cubin: Path | None = asked.cubin
+        self.asked = asked
+        self.device = device
+        self.trial = trial
+        self.spec = load_spec(self.source).changed(
+            sizes=dict(map(parse_size, asked.size)),
+            defines=dict(map(parse_define, asked.define)),
+        )
+        self.folder = (self.spec.path or self.source).parent
+        self.where = f"{self.source}, kernel {self.spec.kernel}"
+        trial.gpu, trial.arch = device.name, device.arch
+
+    def do(self) -> None:
+        """Check and time, or launch once for ``ncu``."""
+        kernel = self._kernel()
+        spec = self.spec
+        if self.asked.only_check:
+            self._check(kernel)
+            return
+        if self.asked.trial is None:
+            Bound(kernel, spec.resolve(), self.folder).run(spec.launch.time_limit_s)
+            return
+        self.trial.resources = kernel.resources
+        self.trial.options = (f"-arch={self.device.arch}", *options_of(spec))
+        self.trial.compiler = nvcc_version()
+        fully_written = self._check(kernel)
+        bound = Bound(kernel, spec.resolve(), self.folder)
+        bound.forget()
+        for _ in range(max(1, spec.launch.warmup)):
+            bound.run(spec.launch.time_limit_s)
+        self.trial.times_ns = bound.times_ns(spec.launch.measured, spec.launch.time_limit_s)
+        if fully_written:
+            self._refuse_unwritten(bound)
+
+    def _kernel(self) -> Kernel:
+        """The loaded kernel: from the file that an earlier process left, else compiled."""
+        hashes = launch_hashes(self.source, self.spec)
+        key = hashlib.sha256(
+            repr((self.device.arch, self.spec.kernel, hashes)).encode()
+        ).hexdigest()
+        if self.cubin is not None and self.cubin.is_file():
+            head, _, data = self.cubin.read_bytes().partition(b"\n")
+            entry, _, made_for = head.decode().partition(" ")
+            if made_for == key:
+                return Kernel(self.device, data, entry, self.where)
+        built = self._built()
+        if self.cubin is not None and self.cubin.parent.is_dir():
+            self.cubin.write_bytes(f"{built.entry} {key}\n".encode() + built.cubin)
+        return Kernel(self.device, built.cubin, built.entry, self.where)
+
+    def _built(self) -> Built:
+        def compiler(source: str, options: Sequence[str], arch: str, folder: Path) -> bytes:
+            try:
+                return pycuda_compiler(source, options, arch, folder)
+            except CompileError as error:
+                raise compile_failure(self.source, error.what, kernel=self.spec.kernel) from error
+
+        return build(self.spec, self.source, self.device.arch, compiler)
+
+    def _check(self, kernel: Kernel) -> bool:
+        """Compare with the reference; whether it is known that every element gets written."""
+        spec = self.spec
+        if spec.reference == NO_REFERENCE:
+            return False
+        launch = spec.resolve(spec.check_sizes)
+        bound = Bound(kernel, launch, self.folder)
+        case = case_of(launch, bound.before)
+        wanted = expected(spec.reference, case, self.folder)
+        bound.run(spec.launch.time_limit_s)
+        found = [
+            compare(
+                each.name,
+                each.type,
+                bound.result(each.name),
+                wanted[each.name],
+                spec.check.tolerance,
+            )
+            for each in spec.outputs
+        ]
+        self.trial.checked = tuple(Checked(f.name, f.error, f.tolerance) for f in found)
+        for each in found:
+            if not each.passed:
+                raise wrong_result(each, launch, self.where, spec.reference)
+        return not any(bool(np.isnan(values).any()) for values in wanted.values())
+
+    def _refuse_unwritten(self, bound: Bound) -> None:
+        """Poison that is left at the sizes of the measurement: a grid that is too small."""
+        for each in self.spec.outputs:
+            if each.fill is not None or not is_floating(each.type):
+                continue
+            stored = bound.result(each.name)
+            left = count_poison(each.type, stored)
+            if left:
+                raise LaunchError(
+                    f"the kernel left {left} of {stored.size} elements of {each.name} unwritten at "
+                    f"{sizes_text(bound.launch.sizes)}, though its result is right at the check "
+                    "sizes",
+                    where=self.where,
+                    hint="see whether the grid covers these sizes",
+                )
+
+
+def wrong_result(
+    found: Comparison, launch: ResolvedLaunch, where: str, reference: str
+) -> LaunchError:
+    """What is said of a kernel whose result is not that of the reference."""
+    sizes = sizes_text(launch.sizes)
+    parts = [
+        f"the kernel's result is wrong: {found.name} differs from {reference} by {found.error:.3g} "
+        f"(relative; {found.tolerance:g} is allowed) at {sizes}"
+        if not math.isnan(found.error)
+        else f"the kernel's result is wrong: {found.name} holds NaN where {reference} has none, at "
+        f"{sizes}"
+    ]
+    if found.unwritten:
+        parts.append(f"{found.unwritten} of its elements were never written")
+    if found.worst is not None and found.worst_value is not None:
+        place = ", ".join(map(str, found.worst))
+        parts.append(
+            f"{found.name}[{place}] is {found.worst_value:.6g} and should be "
+            f"{found.worst_expected:.6g}"
+        )
+    return LaunchError(
+        "; ".join(parts),
+        where=where,
+        hint="a wrong kernel is not measured: correct it, or choose [check] sizes that it is made "
+        "for; a rounding error may need another [check] tolerance",
+    )
+
+
+def sizes_text(sizes: Mapping[str, int]) -> str:
+    """Sizes for a message."""
+    return ", ".join(f"{name}={value}" for name, value in sizes.items()) or "its fixed sizes"
+
+
+def _unexpected(error: Exception) -> LaunchError:
+    import traceback
+
+    frames = traceback.format_exception(error)
+    return LaunchError(
+        f"the process that launches the kernel failed: {type(error).__name__}: {error}",
+        hint="this is a mistake in kernelprof; please report it with these lines:\n"
+        + "".join(frames[-4:]),
+        exit_code=ExitCode.ENVIRONMENT,
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m kernelprof.launch.child",
+        description="Build and launch the kernel of a source with a launch specification.",
+    )
+    parser.add_argument("source", type=Path)
+    parser.add_argument("--size", action="append", default=[])
+    parser.add_argument("--define", action="append", default=[])
+    parser.add_argument("--cubin", type=Path, help="keep the compiled kernel here, and reuse it")
+    parser.add_argument("--trial", type=Path, help="check and time, and write the outcome here")
+    parser.add_argument("--only-check", action="store_true", help="compare with the reference only")
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,272 @@
+"""The GPU by way of PyCUDA: memory, launches and events. Only the child process imports this."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from kernelprof.errors import ExitCode
+from kernelprof.launch.arrays import encode, fill, storage_type
+from kernelprof.launch.build import pycuda
+from kernelprof.launch.driver_errors import explained
+from kernelprof.launch.spec import ResolvedArray, ResolvedScalar
+from kernelprof.launch.trial import LaunchError, Resources
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    import numpy.typing as npt
+
+    from kernelprof.launch.spec import ResolvedLaunch
+
+    Array = npt.NDArray[Any]
+
+_POLL_S = 0.0005
+_PLAIN_SHARED_BYTES = 48 * 1024
+"""Shared memory that a kernel gets without asking for more (CUDA C++ Programming Guide)."""
+
+
+class Device:
+    """The first visible GPU, with a context of its own."""
+
+    def __init__(self) -> None:
+        self.driver: Any = pycuda("driver")
+        try:
+            self.driver.init()
+            self.device: Any = self.driver.Device(0)
+            self.context: Any = self.device.make_context()
+        except self.driver.Error as error:
+            raise explained(error, "CUDA device 0") from error
+        self.name: str = self.device.name()
+        major, minor = self.device.compute_capability()
+        self.arch = f"sm_{major}{minor}"
+
+    def close(self) -> None:
+        """Give the context back."""
+        self.context.pop()
+        self.context.detach()
+
+    def free_bytes(self) -> tuple[int, int]:
+        """Free and all device memory."""
+        free, total = self.driver.mem_get_info()
+        return int(free), int(total)
+
+    def attribute(self, name: str) -> int:
+        """A device attribute by its name in PyCUDA."""
+        return int(self.device.get_attribute(getattr(self.driver.device_attribute, name)))
+
+
+class Kernel:
+    """A loaded kernel, and everything that its launches need."""
+
+    def __init__(self, device: Device, cubin: bytes, entry: str, where: str) -> None:
+        self.device = device
+        self.where = where
+        try:
+            self._module: Any = device.driver.module_from_buffer(cubin)
+            self.function: Any = self._module.get_function(entry)
+        except device.driver.Error as error:
+            raise explained(error, where) from error
+        self.resources = Resources(
+            registers=int(self.function.num_regs),
+            shared_bytes=int(self.function.shared_size_bytes),
+            local_bytes=int(self.function.local_size_bytes),
+            constant_bytes=int(self.function.const_size_bytes),
+            most_threads=int(self.function.max_threads_per_block),
+        )
+
+    def allow(self, launch: ResolvedLaunch) -> None:
+        """Refuse a launch that the device cannot make; ask for the shared memory that it needs."""
+        threads = int(np.prod(launch.block))
+        got = self.resources
+        if threads > got.most_threads:
+            raise LaunchError(
+                f"a block has {threads} threads, and of this kernel {got.most_threads} fit: a "
+                f"thread needs {got.registers} registers",
+                where=self.where,
+                hint="make the block smaller, or tell the compiler its size with "
+                f"__launch_bounds__({threads}), so that it uses fewer registers",
+            )
+        total = got.shared_bytes + launch.shared_bytes
+        most = self.device.attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
+        if total > most:
+            raise LaunchError(
+                f"a block needs {total} bytes of shared memory ({got.shared_bytes} static, "
+                f"{launch.shared_bytes} dynamic), and {self.device.name} has {most} for one",
+                where=self.where,
+                hint="make the tile smaller, or keep fewer buffers",
+            )
+        if total > _PLAIN_SHARED_BYTES:
+            attribute = self.device.driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
+            self.function.set_attribute(attribute, launch.shared_bytes)
+
+
+class Bound:
+    """A kernel with its arguments in device memory, at one set of sizes."""
+
+    def __init__(self, kernel: Kernel, launch: ResolvedLaunch, folder: Path) -> None:
+        self.kernel = kernel
+        self.launch = launch
+        self._driver = kernel.device.driver
+        self._fresh: dict[str, Array] = {}
+        self._memory: dict[str, Any] = {}
+        self._kept: dict[str, Any] = {}
+        self._arguments: list[Any] = []
+        kernel.allow(launch)
+        self._enough_memory()
+        try:
+            for each in launch.arguments:
+                self._arguments.append(
+                    _scalar(each)
+                    if isinstance(each, ResolvedScalar)
+                    else self._allocated(each, folder)
+                )
+        except self._driver.Error as error:
+            raise explained(error, kernel.where) from error
+        except MemoryError as error:
+            raise LaunchError(
+                f"this machine has not enough memory for the kernel's arrays: {error}",
+                where=kernel.where,
+                hint="give smaller [sizes]",
+                exit_code=ExitCode.ENVIRONMENT,
+            ) from error
+
+    @property
+    def before(self) -> Mapping[str, Array]:
+        """The arrays as they were filled, by name."""
+        return self._fresh
+
+    def forget(self) -> None:
+        """Let go of the copies on the host; they are not needed for a measurement."""
+        self._fresh = {}
+
+    def run(self, limit_s: float) -> None:
+        """Launch once and wait for the end."""
+        done = self._driver.Event()
+        self.restore()
+        self._launch()
+        done.record()
+        self._wait(done, limit_s)
+
+    def times_ns(self, count: int, limit_s: float) -> tuple[float, ...]:
+        """Launch ``count`` times, one after the other, each between two events.
+
+        What a launch changes of its input is put back before the next, outside of the events.
+        """
+        pairs = [(self._driver.Event(), self._driver.Event()) for _ in range(count)]
+        for begin, end in pairs:
+            self.restore()
+            begin.record()
+            self._launch()
+            end.record()
+        for _, end in pairs:
+            self._wait(end, limit_s)
+        return tuple(round(end.time_since(begin) * 1e6, 1) for begin, end in pairs)
+
+    def result(self, name: str) -> Array:
+        """An array as it is now."""
+        array = self._array(name)
+        host = np.empty(array.shape, storage_type(array.argument.type))
+        try:
+            self._driver.memcpy_dtoh(host, self._memory[name])
+        except self._driver.Error as error:
+            raise explained(error, self.kernel.where) from error
+        return host
+
+    def restore(self) -> None:
+        """Put back what the kernel both reads and writes."""
+        for name, kept in self._kept.items():
+            self._driver.memcpy_dtod(self._memory[name], kept, _bytes(self._array(name)))
+
+    def _launch(self) -> None:
+        launch = self.launch
+        try:
+            self.kernel.function(
+                *self._arguments, block=launch.block, grid=launch.grid, shared=launch.shared_bytes
+            )
+        except self._driver.Error as error:
+            raise explained(error, self.kernel.where) from error
+
+    def _wait(self, event: Any, limit_s: float) -> None:
+        """Wait for an event without trusting that it comes."""
+        deadline = time.monotonic() + limit_s
+        try:
+            while not event.query():
+                if time.monotonic() > deadline:
+                    raise NeverEndsError(
+                        f"the kernel did not end within {limit_s:g} s",
+                        where=self.kernel.where,
+                        hint="a loop that never ends, threads that wait for each other, or too "
+                        "much work: give smaller sizes, or more time under [launch] time_limit_s",
+                    )
+                time.sleep(_POLL_S)
+        except self._driver.Error as error:
+            self._flush()
+            raise explained(error, self.kernel.where) from error
+
+    def _flush(self) -> None:
+        """Let the driver write what an assert said; the context is dead, so this does not wait."""
+        with contextlib.suppress(self._driver.Error):
+            self.kernel.device.context.synchronize()
+
+    def _allocated(self, array: ResolvedArray, folder: Path) -> Any:
+        argument = array.argument
+        values = fill(array, folder)
+        self._fresh[argument.name] = values
+        memory = self._driver.mem_alloc(max(values.nbytes, 1))
+        self._driver.memcpy_htod(memory, values)
+        self._memory[argument.name] = memory
+        if argument.output and argument.fill is not None:
+            kept = self._driver.mem_alloc(max(values.nbytes, 1))
+            self._driver.memcpy_htod(kept, values)
+            self._kept[argument.name] = kept
+        return memory
+
+    def _array(self, name: str) -> ResolvedArray:
+        return next(
+            each
+            for each in self.launch.arguments
+            if isinstance(each, ResolvedArray) and each.argument.name == name
+        )
+
+    def _enough_memory(self) -> None:
+        arrays = [each for each in self.launch.arguments if isinstance(each, ResolvedArray)]
+        needed = sum(
+            _bytes(each) * (2 if each.argument.output and each.argument.fill is not None else 1)
+            for each in arrays
+        )
+        free, total = self.kernel.device.free_bytes()
+        if needed > free:
+            largest = max(arrays, key=_bytes)
+            raise LaunchError(
+                f"the kernel's arrays need {needed / 1e9:.2f} GB, and {free / 1e9:.2f} of "
+                f"{total / 1e9:.2f} GB of {self.kernel.device.name} are free",
+                where=self.kernel.where,
+                hint="give smaller [sizes], or end what else uses the GPU; the largest is "
+                f"{largest.argument.name} with {_bytes(largest) / 1e9:.2f} GB",
+                exit_code=ExitCode.ENVIRONMENT,
+            )
+
+
+class NeverEndsError(LaunchError):
+    """The time limit came first; the context cannot be given back any more."""
+
+
+def _bytes(array: ResolvedArray) -> int:
+    size = storage_type(array.argument.type).itemsize
+    for extent in array.shape:
+        size *= extent
+    return size
+
+
+def _scalar(scalar: ResolvedScalar) -> Any:
+    """The value as PyCUDA packs it: it knows no bool and no 16-bit floating-point values."""
+    type_name = scalar.argument.type
+    stored = encode(np.array([scalar.value]), type_name)
+    if type_name == "bool":
+        return stored.astype(np.uint8)[0]
+    return stored.view(np.uint16)[0] if type_name in ("float16", "bfloat16") else stored[0]

@@ -1,0 +1,108 @@
+"""What the CUDA driver's errors mean for somebody who launches a kernel.
+
+PyCUDA raises them as ``cuFunction failed: the driver's words``; the words are those of
+``cuGetErrorString`` (CUDA 13.0).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from kernelprof.errors import ExitCode
+from kernelprof.launch.trial import LaunchError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class _Meaning(NamedTuple):
+    pattern: str
+    what: str
+    hint: str
+    exit_code: ExitCode = ExitCode.BAD_INPUT
+
+
+_SANITIZE = (
+    "find the access with --sanitize memcheck; often a grid that covers more than the arrays "
+    "without a bounds check, or a shape in the launch specification that is too small"
+)
+_MEANINGS: Sequence[_Meaning] = (
+    _Meaning(
+        "illegal memory access|not supported on global/shared address space|invalid address space",
+        "the kernel accessed memory that is not its own (illegal memory access)",
+        _SANITIZE,
+    ),
+    _Meaning(
+        "misaligned address",
+        "the kernel accessed an address that its type's size does not divide (misaligned address)",
+        "a float4 needs an address that 16 divides: look at the row length and the offset; "
+        "--sanitize memcheck names the line",
+    ),
+    _Meaning(
+        "illegal instruction|invalid program counter|hardware stack error"
+        "|unspecified launch failure",
+        "the kernel failed while it ran",
+        "--sanitize memcheck names the line",
+    ),
+    _Meaning(
+        "device-side assert",
+        "an assert in the kernel failed",
+        "its message stands below, if it printed one",
+    ),
+    _Meaning(
+        "launch timed out",
+        "the driver ended the kernel, because it ran too long for a GPU with a display",
+        "give it smaller [sizes]",
+    ),
+    _Meaning(
+        "too many resources requested",
+        "a block of the kernel needs more registers or shared memory than an SM has",
+        "make the block smaller, or bound the registers with __launch_bounds__",
+    ),
+    _Meaning(
+        "out of memory",
+        "the GPU has not enough memory for the kernel's arrays",
+        "give smaller [sizes], or end what else uses the GPU",
+        ExitCode.ENVIRONMENT,
+    ),
+    _Meaning(
+        "no CUDA-capable device|invalid device ordinal",
+        "there is no GPU that CUDA can use",
+        "'kernelprof doctor' says what is missing; CUDA_VISIBLE_DEVICES may hide the GPU",
+        ExitCode.ENVIRONMENT,
+    ),
+    _Meaning(
+        "driver version is insufficient|unsupported display driver|system not yet initialized"
+        "|unknown error",
+        "the GPU's driver does not work with this CUDA",
+        "install the driver that the CUDA toolkit needs; 'kernelprof doctor' shows both versions",
+        ExitCode.ENVIRONMENT,
+    ),
+    _Meaning(
+        "no kernel image is available|device kernel image is invalid",
+        "the GPU cannot run the compiled kernel",
+        "an -arch, -gencode or -code option under [compile] flags is for another GPU: remove it",
+    ),
+    _Meaning(
+        "mapping of buffer object failed|uncorrectable ECC|GPU is lost|has fallen off",
+        "the GPU itself failed",
+        "see what the driver's log says (dmesg, nvidia-smi -q)",
+        ExitCode.ENVIRONMENT,
+    ),
+)
+
+
+def explained(error: Exception, where: str) -> LaunchError:
+    """The error for the user that an error of the driver is."""
+    words = str(error)
+    for meaning in _MEANINGS:
+        if re.search(meaning.pattern, words):
+            return LaunchError(
+                meaning.what, where=where, hint=meaning.hint, exit_code=meaning.exit_code
+            )
+    return LaunchError(
+        f"the CUDA driver refused: {words}",
+        where=where,
+        hint="see whether block, grid, shared memory and arguments are what the kernel expects",
+    )

@@ -1,0 +1,55 @@
+"""Finds ``nvcc`` where it is usually installed, and asks it for its version."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+from kernelprof.errors import MissingToolError
+
+_PLACES = ("/usr/local/cuda/bin",)
+_VARIABLES = ("CUDA_HOME", "CUDA_PATH")
+_TIMEOUT_S = 60
+
+HOW_TO_GET_NVCC = (
+    "install the CUDA toolkit (https://developer.nvidia.com/cuda-downloads), and put its folder "
+    f"bin on the search path, or name the toolkit's folder in ${_VARIABLES[0]}"
+)
+
+
+def find_nvcc() -> str:
+    """The path of ``nvcc``: the search path, $CUDA_HOME, $CUDA_PATH, then where installers put it.
+
+    Raises :class:`MissingToolError` where there is none.
+    """
+    homes = [os.environ[name] for name in _VARIABLES if os.environ.get(name)]
+    folders = [*(str(Path(home) / "bin") for home in homes), *_PLACES]
+    found = shutil.which("nvcc") or shutil.which("nvcc", path=os.pathsep.join(folders))
+    if found is None:
+        raise MissingToolError(
+            "nvcc, the CUDA compiler, is not installed here",
+            where=f"the search path, {', '.join(folders)}",
+            hint=HOW_TO_GET_NVCC,
+        )
+    return found
+
+
+def nvcc_version() -> str | None:
+    """The version that ``nvcc`` says it has, such as ``13.0.88``; ``None`` where it says none."""
+    try:
+        done = subprocess.run(
+            [find_nvcc(), "--version"],
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=_TIMEOUT_S,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired, MissingToolError):
+        return None
+    match = re.search(r"release \S+ V(\S+)", done.stdout)
+    return match[1] if match else None

@@ -1,0 +1,97 @@
+"""What the process that launches a kernel found out, and the form in which it says so."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from kernelprof.errors import ExitCode, KernelprofError
+from kernelprof.model.records import build, read_object, to_json
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class LaunchError(KernelprofError):
+    """A kernel that cannot be built, launched or trusted; the exit code is the child's."""
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        where: str | None = None,
+        hint: str | None = None,
+        exit_code: ExitCode = ExitCode.BAD_INPUT,
+    ) -> None:
+        super().__init__(what, where=where, hint=hint)
+        self.exit_code = exit_code
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What the compiler gave one thread or block of a kernel, as the driver tells it.
+
+    ``local_bytes`` is local memory a thread: spills and arrays that are indexed at run time.
+    ``most_threads`` is the largest block that its registers and launch bounds allow.
+    """
+
+    registers: int
+    shared_bytes: int
+    local_bytes: int
+    constant_bytes: int
+    most_threads: int
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """One output beside its reference, at the check sizes."""
+
+    output: str
+    error: float
+    tolerance: float
+
+
+@dataclass(slots=True)
+class Trial:
+    """The stages that a kernel went through, in order, until one failed."""
+
+    gpu: str | None = None
+    arch: str | None = None
+    compiler: str | None = None
+    options: tuple[str, ...] = ()
+    resources: Resources | None = None
+    checked: tuple[Checked, ...] = ()
+    times_ns: tuple[float, ...] = ()
+    error: dict[str, Any] | None = None
+
+    def fail(self, error: KernelprofError) -> None:
+        """Remember the error that ended it."""
+        self.error = {
+            "what": error.what,
+            "where": error.where,
+            "hint": error.hint,
+            "exit_code": int(error.exit_code),
+        }
+
+    def raise_error(self) -> None:
+        """Raise the error that ended it, if one did."""
+        if self.error is not None:
+            said = dict(self.error)
+            raise LaunchError(
+                said["what"],
+                where=said["where"],
+                hint=said["hint"],
+                exit_code=ExitCode(said["exit_code"]),
+            )
+
+    def write(self, path: Path) -> None:
+        """Write it where the parent process reads it."""
+        path.write_text(to_json(self), encoding="utf-8")
+
+
+def read_trial(path: Path) -> Trial | None:
+    """The trial that a child process wrote; ``None`` where it wrote none, or half of one."""
+    try:
+        return build(Trial, read_object(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,324 @@
+"""``kernelprof profile`` and ``diagnose`` of a ``.cu`` file, up to where a GPU would be needed."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import jsonschema
+import pytest
+
+from kernelprof.capture.environment import Gpu, Machine
+from kernelprof.capture.manifest import CorrectnessFacts, SourceFacts, TimingFacts, schema
+from kernelprof.capture.progress import Progress
+from kernelprof.capture.source import Prepared, Wishes
+from kernelprof.capture.telling import facts
+from kernelprof.cli.main import main
+from kernelprof.cli.source_options import wishes
+from kernelprof.errors import MissingToolError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kernelprof.capture.interrupts import Interrupts
+
+LADDER = Path(__file__).parents[2] / "cuda" / "ladder"
+KERNEL = "__global__ void k(float *a) { a[0] = 1; }\n"
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(each.name for each in folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["x.csv", "--size", "M=4"], "--size is for a kernel that is built from source"),
+        (["x.csv", "--define", "TILE"], "--define is for a kernel that is built from source"),
+        (["--sanitize", "memcheck", "--", "./app"], "--sanitize is for a kernel that is built"),
+        (["k.cu", "--size", "M=abc"], "--size 'M=abc'"),
+        (["k.cu", "--size", "M=0"], "--size 'M=0'"),
+        (["k.cu", "--size", "M=-4"], "--size 'M=-4'"),
+        (["k.cu", "--size", "M=1.5"], "--size 'M=1.5'"),
+        (["k.cu", "--size", "M"], "--size 'M'"),
+        (["k.cu", "--size", "=4"], "--size '=4'"),
+        (["k.cu", "--size", "M=4", "--size", "M=8"], "--size 'M=8' is a second value for M"),
+        (["k.cu", "--define", "2X=1"], "--define '2X=1'"),
+        (["k.cu", "--sanitize", "foo"], "--sanitize 'foo' is no tool of compute-sanitizer"),
+    ],
+)
+def test_options_for_sources(capsys, arguments, expected) -> None:
+    assert main(["diagnose", *arguments]) == 2
+    assert expected in capsys.readouterr().err
+    before_program = arguments.index("--") if "--" in arguments else len(arguments)
+    options = [word for word in arguments[:before_program] if word != "x.csv"]
+    program = arguments[before_program:] or ["--", "./app"] * (arguments[0] == "x.csv")
+    assert main(["profile", "-o", "out", *options, *program]) == 2
+    assert expected in capsys.readouterr().err
+
+
+def test_options_for_sources_become_wishes() -> None:
+    defines = ["A", "B=2", "C=1.5", "D=float4", "E=", "F=-1"]
+    found = wishes(["M=64", "N=1"], defines, ["initcheck", "initcheck"], has_source=True)
+    values = {"A": 1, "B": 2, "C": 1.5, "D": "float4", "E": "", "F": -1}
+    assert found == Wishes({"M": 64, "N": 1}, values, ("initcheck",))
+    assert [type(value) for value in found.defines.values()] == [int, int, float, str, str, int]
+    assert wishes(None, [], None, has_source=False) == Wishes()
+
+
+@pytest.fixture
+def gpu(monkeypatch) -> None:
+    """A machine whose nvidia-smi shows a GPU."""
+    seen = Machine((Gpu(0, "NVIDIA H200", (9, 0)),), "580.95.05", "13.0")
+    monkeypatch.setattr("kernelprof.capture.environment.machine", lambda: seen)
+
+
+@pytest.fixture
+def no_gpu(monkeypatch) -> None:
+    """A machine without a GPU, and without records."""
+    monkeypatch.setattr("kernelprof.capture.environment.machine", Machine)
+    monkeypatch.setattr("kernelprof.capture.recorded.FOLDER", Path("no-records"))
+
+
+@pytest.fixture
+def rung(machine) -> Path:
+    """A kernel with a launch specification in the folder to work in."""
+    return shutil.copy(LADDER / "01_naive.cu", machine / "gemm.cu")
+
+
+class Preparing:
+    """Stands in for building and launching, which need a GPU; ``heard`` is what came of it."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+        self.heard: list[object] = []
+
+    @contextmanager
+    def __call__(
+        self,
+        source: Path,
+        wishes: Wishes,
+        interrupts: Interrupts,
+        tell: Callable[[str], None],
+    ) -> Iterator[Prepared]:
+        self.heard.append(("begin", str(source), wishes))
+        interrupts.check()
+        tell("compiling")
+        try:
+            if self.error is not None:
+                raise self.error
+            yield Prepared(
+                target=str(source),
+                command=("./gemm_series",),
+                kernel="^gemm_bad",
+                launch_skip=1,
+                source=SourceFacts(str(source), "a" * 64, {"kernel": "gemm_bad"}),
+                timing=TimingFacts(
+                    20, 5, 2.1e6, 2.09e6, 2.13e6, 2.1e6, 2.11e6, flops=137438953472.0
+                ),
+                correctness=CorrectnessFacts(
+                    True, "gemm", 3.1e-7, 1e-5, {"M": 250, "N": 390, "K": 130}
+                ),
+            )
+        finally:
+            self.heard.append(("end", Path("out").exists()))
+
+
+@pytest.fixture
+def preparing(monkeypatch) -> Preparing:
+    stand_in = Preparing()
+    monkeypatch.setattr("kernelprof.capture.session.preparer", lambda: stand_in)
+    return stand_in
+
+
+CHECKED = (
+    "kernelprof: checked against gemm in float64 at M=250, N=390, K=130: "
+    "error 3.1e-07 (allowed 1e-05)\n"
+)
+TIMED = (
+    "kernelprof: timed: median 2.1 ms (20 launches, 2.09 ms to 2.13 ms; "
+    "95 % confidence 2.1 ms to 2.11 ms), 65.45 TFLOP/s\n"
+)
+
+
+@pytest.mark.usefixtures("gpu", "rung")
+def test_a_source_is_prepared_and_profiled(machine, capsys, preparing) -> None:
+    options = ["--size", "M=64", "--size", "K=32", "--define", "BLOCK=16"]
+    options += ["--sanitize", "memcheck", "--sanitize", "racecheck"]
+    assert main(["profile", "gemm.cu", "-o", "out", *options]) == 0
+    expected = Wishes({"M": 64, "K": 32}, {"BLOCK": 16}, ("memcheck", "racecheck"))
+    assert preparing.heard == [("begin", "gemm.cu", expected), ("end", True)]
+    found = json.loads((machine / "out" / "manifest.json").read_text(encoding="utf-8"))
+    jsonschema.Draft202012Validator(json.loads(schema())).validate(found)
+    assert found["target"] == ["gemm.cu"]
+    assert found["source"]["specification"] == {"kernel": "gemm_bad"}
+    assert found["correctness"]["passed"] is True
+    assert found["runs"][0]["launches"] == 1
+    assert capsys.readouterr().err.endswith(CHECKED + TIMED)
+
+
+@pytest.mark.usefixtures("gpu", "rung", "preparing")
+@pytest.mark.parametrize("options", [[], ["--preset", "full"]])
+def test_a_source_is_prepared_and_diagnosed(machine, capsys, options) -> None:
+    assert main(["diagnose", "gemm.cu", "--format", "json", *options]) == 0
+    out, err = capsys.readouterr()
+    found = json.loads(out)
+    assert [kernel["verdict"]["bottleneck"] for kernel in found["kernels"]] == [
+        "uncoalesced-global-access"
+    ]
+    assert found["captures"][0]["origin"] == "gemm.cu"
+    assert err.startswith(CHECKED + TIMED)
+    assert ("kernelprof: run 1: preset triage" in err) is (options == [])
+    assert _names(machine) == ["gemm.cu", "gemm_series", "quiet"]
+
+
+@pytest.mark.usefixtures("gpu", "rung")
+@pytest.mark.parametrize("command", [["profile", "-o", "out"], ["diagnose", "--keep", "out"]])
+def test_a_source_that_cannot_be_prepared_leaves_nothing(
+    machine, capsys, preparing, command
+) -> None:
+    preparing.error = MissingToolError("PyCUDA cannot be imported", hint="pip install pycuda")
+    assert main([*command, "gemm.cu"]) == 4
+    assert "PyCUDA cannot be imported" in capsys.readouterr().err
+    assert [what for what, *_ in preparing.heard] == ["begin", "end"]
+    assert _names(machine) == ["gemm.cu", "gemm_series", "quiet"]
+    assert _names(machine.parent / "tmp") == []
+
+
+@pytest.mark.usefixtures("gpu", "rung")
+@pytest.mark.parametrize(
+    ("arguments", "code", "expected"),
+    [
+        (["--preset", "ful"], 2, "no preset is called 'ful'"),
+        (["--size", "Q=4"], 2, "--size Q: the launch specification has no such name"),
+        (["--define", "BLOCK=64"], 2, "4096 threads"),
+        (["--keep", "run%i"], 2, "with a % in it"),
+        (["--keep", "quiet"], 2, "something of that name"),
+    ],
+    ids=str,
+)
+def test_what_can_be_refused_is_refused_before_anything_is_built(
+    capsys, preparing, arguments, code, expected
+) -> None:
+    assert main(["diagnose", "gemm.cu", *arguments]) == code
+    assert expected in capsys.readouterr().err
+    assert preparing.heard == []
+
+
+@pytest.mark.usefixtures("gpu", "rung", "no_ncu")
+@pytest.mark.parametrize("command", [["profile", "-o", "out"], ["diagnose"]])
+def test_ncu_is_looked_for_before_anything_is_built(
+    machine, capsys, preparing, command, monkeypatch
+) -> None:
+    monkeypatch.setenv("PATH", str(machine))
+    monkeypatch.setattr("kernelprof.capture.recorded.FOLDER", Path("no-records"))
+    assert main([*command, "gemm.cu"]) == 4
+    err = capsys.readouterr().err
+    assert "this machine has no ncu (Nsight Compute)" in err
+    assert "https://developer.nvidia.com/nsight-compute" in err
+    assert preparing.heard == []
+
+
+@pytest.mark.usefixtures("no_gpu", "rung")
+def test_a_source_without_a_gpu_gets_the_commands_for_another_machine(capsys, preparing) -> None:
+    options = ["--size", "M=64", "--sanitize", "memcheck", "--kernel", "^s", "--preset", "dram"]
+    assert main(["profile", "gemm.cu", "-o", "my out", *options]) == 4
+    err = capsys.readouterr().err
+    assert "this machine has no NVIDIA GPU" in err
+    shown = "--size M=64 --sanitize memcheck --preset dram --kernel '^s'"
+    assert err.splitlines()[-2:] == [
+        f"kernelprof profile gemm.cu {shown} -o 'my out'",
+        "kernelprof diagnose 'my out'",
+    ]
+    assert main(["diagnose", "gemm.cu", *options]) == 4
+    err = capsys.readouterr().err
+    assert "there is no recorded capture of it" in err
+    assert f"\nkernelprof diagnose gemm.cu {shown}\n" in err
+    assert f"\nkernelprof profile gemm.cu {shown} -o gemm\nkernelprof diagnose gemm\n" in err
+    assert preparing.heard == []
+
+
+@pytest.mark.usefixtures("no_gpu")
+@pytest.mark.parametrize("command", [["profile", "-o", "out"], ["diagnose"]])
+def test_a_source_that_is_a_program_gets_the_commands_to_build_and_profile_it(
+    machine, capsys, command
+) -> None:
+    (machine / "gemm.cu").write_text(f"{KERNEL}int main() {{ k<<<1, 1>>>(0); }}\n", "utf-8")
+    assert main([*command, "gemm.cu"]) == 4
+    err = capsys.readouterr().err
+    assert "this machine has no NVIDIA GPU" in err
+    assert "nvcc -O3 -lineinfo -o gemm gemm.cu" in err
+    assert err.endswith(" ./gemm\n")
+    assert main([*command, "gemm.cu", "--size", "M=2"]) == 2
+    assert "need a launch specification" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("no_gpu")
+@pytest.mark.parametrize("command", [["profile", "-o", "out"], ["diagnose"]])
+def test_a_source_is_read_strictly_without_a_gpu_too(machine, capsys, command) -> None:
+    path = machine / "gemm.cu"
+    path.write_text(KERNEL, "utf-8")
+    assert main([*command, "gemm.cu"]) == 2
+    assert "'kernelprof init gemm.cu' writes one" in capsys.readouterr().err
+    text = (LADDER / "01_naive.cu").read_text("utf-8")
+    path.write_text(text.replace("// flops =", "// flop ="), "utf-8")
+    assert main([*command, "gemm.cu"]) == 2
+    assert "flop" in capsys.readouterr().err
+    path.write_text(text.replace("int N, int K)", "int N)"), "utf-8")
+    assert main([*command, "gemm.cu"]) == 2
+    assert "has 5 parameters, and the specification 6 arguments" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("gpu", "rung")
+def test_an_installation_that_cannot_build_says_so(machine, capsys, monkeypatch) -> None:
+    monkeypatch.setattr("kernelprof.capture.session.preparer", lambda: None)
+    assert main(["profile", "gemm.cu", "-o", "out"]) == 4
+    assert "cannot build kernels" in capsys.readouterr().err
+    assert not (machine / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("timing", "line"),
+    [
+        (TimingFacts(1, 0, 900.0, 900.0, 900.0), "median 900 ns (1 launch, 900 ns to 900 ns)"),
+        (
+            TimingFacts(20, 5, 1e6, 9e5, 2e6, flops=2e9, min_bytes=3e9),
+            "median 1 ms (20 launches, 900 µs to 2 ms), 2 TFLOP/s, 3 TB/s of necessary traffic",
+        ),
+        (TimingFacts(20, 5, 1e9, 1e9, 1e9, flops=5e5), "median 1 s (20 launches, 1 s to 1 s), 0.5"),
+        (TimingFacts(2, 0, 0.0, 0.0, 0.0, flops=1.0), "median 0 ns (2 launches, 0 ns to 0 ns)"),
+    ],
+)
+def test_times_are_told_from_what_is_known_of_them(timing, line) -> None:
+    (told,) = facts(timing, None)
+    assert told.startswith(f"timed: {line}")
+
+
+@pytest.mark.parametrize(
+    ("correctness", "line"),
+    [
+        (CorrectnessFacts(True), "checked against a reference"),
+        (
+            CorrectnessFacts(True, "mine:f", 0.0, 0.5),
+            "checked against mine:f: error 0 (allowed 0.5)",
+        ),
+        (CorrectnessFacts(False, "sum", 2.5), "differs from sum in float64: error 2.5"),
+    ],
+)
+def test_a_check_is_told_from_what_is_known_of_it(correctness, line) -> None:
+    assert facts(None, correctness) == [line]
+    assert facts(None, None) == []
+
+
+def test_progress_says_what_is_done_before_the_first_run() -> None:
+    with Progress(shown=True) as progress:
+        progress.say("gemm.cu:\x1b compiling")
+        (task,) = progress._display.tasks
+        assert task.description == "gemm.cu:\\x1b compiling"
+        progress.begin("Preset triage")
+        assert task.description == "Preset triage: the program starts"
+    with Progress(shown=False) as progress:
+        progress.say("compiling")

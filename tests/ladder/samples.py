@@ -1,0 +1,99 @@
+"""A climb that nobody made, with round figures: three rungs and a GPU of a made-up speed."""
+
+from __future__ import annotations
+
+from kernelprof.capture.manifest import CorrectnessFacts, TimingFacts
+from kernelprof.ladder.results import (
+    Ceiling,
+    Climb,
+    Climbed,
+    Said,
+    Surroundings,
+    Traffic,
+    Trouble,
+    Variant,
+    Way,
+)
+
+FLOPS = 2e9
+MIN_BYTES = 12e6
+
+
+def timing(median: float, *, confidence: bool = True) -> TimingFacts:
+    """Times around a median, in nanoseconds."""
+    return TimingFacts(
+        launches=20,
+        warm_up=5,
+        median_ns=median,
+        low_ns=0.9 * median,
+        high_ns=1.2 * median,
+        confidence_low_ns=0.99 * median if confidence else None,
+        confidence_high_ns=1.01 * median if confidence else None,
+        times_ns=(0.9 * median, median, 1.2 * median),
+        flops=FLOPS,
+        min_bytes=MIN_BYTES,
+    )
+
+
+def way(bottleneck: str | None, passes: int | None, *, runs: int = 1, status: str = "") -> Way:
+    """A way to profile, which took a tenth of a second a pass."""
+    shown = status or ("inconclusive" if bottleneck is None else "bottleneck")
+    gain = 3.4 if shown == "bottleneck" else None
+    return Way(Said(shown, bottleneck, "high", gain), runs, passes, 0.1 * (passes or 0))
+
+
+NAIVE = Climbed(
+    file="01_naive.cu",
+    title="Naive",
+    defines={"BLOCK": 32},
+    timing=timing(8e6),
+    correctness=CorrectnessFacts(True, "gemm", 3.1e-7, 1e-5),
+    full=way("uncoalesced-global-access", 19),
+    drilldown=way("uncoalesced-global-access", 9),
+    full_set=way("uncoalesced-global-access", 38),
+    traffic=Traffic(asked=24e9, distinct=12e9, l1=96e9, l2=1.2e9, dram=10e6),
+    sweep=(
+        Variant({"BLOCK": 16}, timing(4e6)),
+        Variant({"BLOCK": 64}, error=Trouble("a block of 64x64 has 4096 threads", "01_naive.cu")),
+    ),
+)
+COALESCED = Climbed(
+    file="02_coalesced.cu",
+    title="Coalesced",
+    after="01_naive.cu",
+    defines={"BLOCK": 32},
+    timing=timing(2e6, confidence=False),
+    full=way("l1-throughput", None, status="at-limit"),
+    drilldown=way("l1-throughput", 20, runs=3),
+    full_set=way("memory-latency", 38),
+    traffic=Traffic(asked=24e9, dram=None),
+    sweep=(Variant({"BLOCK": 16}, timing(1e6)),),
+)
+TILE = Climbed(
+    file="03_shared_tile.cu",
+    title="Shared tile",
+    after="02_coalesced.cu",
+    defines={"TILE": 32},
+    error=Trouble("the result is wrong", "03_shared_tile.cu: C", "see the index", 2),
+)
+ROLLED = Climbed(file="04_shared_tile_rolled.cu", title="Rolled", after="02_coalesced.cu")
+
+CLIMB = Climb(
+    kernelprof="0.1.0",
+    created="2026-11-21T12:59:39Z",
+    command="kernelprof ladder run -o ladder.md",
+    sizes={"M": 1000, "N": 1000, "K": 1000},
+    surroundings=Surroundings(
+        gpu="Some GPU",
+        compute_capability="9.0",
+        multiprocessors=10,
+        max_sm_mhz=1000.0,
+        driver="580.1",
+        cuda="13.0",
+        compiler="nvcc 13.0.88",
+        ncu="2025.3.1.0",
+        clock_control="none",
+    ),
+    ceiling=Ceiling(timing(1e6), 2.1e-7, "Some GPU", "14.2.0", "13.0", "13.0.2"),
+    rungs=(NAIVE, COALESCED, TILE),
+)

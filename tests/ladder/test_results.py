@@ -1,0 +1,58 @@
+"""Results as JSON: what was written is read again, and a mistake is named."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from tests.ladder.samples import CLIMB
+
+from kernelprof.errors import InputError
+from kernelprof.ladder.results import Climb, from_json
+from kernelprof.model.records import to_json
+
+
+def test_what_was_written_is_read_again() -> None:
+    text = to_json(CLIMB)
+    assert json.loads(text)["schema_version"] == "1"
+    found = from_json(text, "climb.json")
+    assert found == CLIMB
+    assert isinstance(found, Climb)
+
+
+def test_more_keys_are_left_out() -> None:
+    values = json.loads(to_json(CLIMB))
+    values["colour"] = values["rungs"][0]["colour"] = "red"
+    assert from_json(json.dumps(values), "climb.json") == CLIMB
+
+
+def _without(path: str) -> str:
+    values: Any = json.loads(to_json(CLIMB))
+    *way, last = path.split(".")
+    place = values
+    for step in way:
+        place = place[int(step)] if step.isdigit() else place[step]
+    del place[last]
+    return json.dumps(values)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("{", "it is not JSON"),
+        ("[]", "it is not a JSON object"),
+        ("{}", "its schema_version is None"),
+        (to_json(CLIMB).replace('"schema_version": "1"', '"schema_version": "2"'), "is '2'"),
+        (_without("command"), "'command' is missing"),
+        (_without("rungs.0.title"), "'rungs[0].title' is missing"),
+        (_without("rungs.0.timing.median_ns"), "'rungs[0].timing.median_ns' is missing"),
+        (to_json(CLIMB).replace("8000000.0", '"fast"', 1), "'rungs[0].timing.median_ns' has a"),
+        (to_json(CLIMB).replace('"passed": true', '"passed": 1', 1), "correctness.passed' has a"),
+    ],
+)
+def test_what_is_no_result_is_refused_with_its_key(text: str, what: str) -> None:
+    with pytest.raises(InputError) as caught:
+        from_json(text, "climb.json")
+    assert what in caught.value.what
+    assert caught.value.where == "climb.json"

@@ -1,0 +1,401 @@
+"""``kernelprof ladder``: listing, climbing against the stand-in for ``ncu``, and what can fail."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import shutil
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+from kernelprof.capture.environment import Machine
+from kernelprof.capture.manifest import schema
+from kernelprof.cli.main import main
+from kernelprof.errors import InputError, MissingToolError
+from kernelprof.ladder.registry import ladder
+from kernelprof.tables import read_capture
+from kernelprof.verdict import diagnose
+
+RUN = ["ladder", "run"]
+ROOT = Path(__file__).parents[2]
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(each.name for each in folder.iterdir())
+
+
+# --- listing -----------------------------------------------------------------------------------
+
+
+def test_the_list_has_a_file_for_diagnose_and_fits_80_columns(capsys, monkeypatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert main(["ladder", "list"]) == 0
+    head, *lines = capsys.readouterr().out.splitlines()
+    assert head.split() == ["#", "file", "title"]
+    assert len(lines) == len(ladder())
+    assert max(map(len, lines)) <= 80
+    for line, rung in zip(lines, ladder(), strict=True):
+        number, file, title = line.split(maxsplit=2)
+        assert (int(number), title) == (rung.number, rung.title)
+        assert file == f"cuda/ladder/{rung.file}"
+        assert Path(file).is_file()
+
+
+def test_from_elsewhere_the_list_has_whole_paths(capsys, monkeypatch, tmp_path) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["ladder", "list"]) == 0
+    _, first, *_ = capsys.readouterr().out.splitlines()
+    assert Path(first.split()[1]) == ladder()[0].path
+
+
+def test_the_list_says_what_changes_where_that_is_asked_for(capsys, monkeypatch) -> None:
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setenv("COLUMNS", "80")
+    assert main(["ladder", "list", "--changes"]) == 0
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= 80
+    words = " ".join(out.split())
+    for rung in ladder():
+        assert " ".join(rung.changes.split()) in words
+    assert "After 3. A thread computes TM outputs" in words
+
+
+def test_the_list_for_programs(capsys, monkeypatch) -> None:
+    monkeypatch.chdir(ROOT)
+    assert main(["ladder", "list", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["schema_version"] == "1"
+    first, second, *_ = found["rungs"]
+    assert first["number"] == 1
+    assert first["path"] == "cuda/ladder/01_naive.cu"
+    assert first["after"] is None
+    assert (second["after"], second["expected"]) == ("01_naive.cu", "l1-throughput")
+    assert second["variants"] == [{"BLOCK": 8}, {"BLOCK": 16}]
+
+
+# --- climbing ----------------------------------------------------------------------------------
+
+
+def test_two_rungs_with_all_that_can_be_asked_for(machine, workshop, results, capsys) -> None:
+    options = "--rung 1 --rung 02_coalesced.cu --captures caps -o ladder-h200.md"
+    command = [*shlex.split(options), "--sweep", "--compare-full-set"]
+    assert main([*RUN, *command]) == 0
+    out, err = capsys.readouterr()
+    assert out.splitlines() == [
+        "ladder-h200.md: 2 rungs on NVIDIA H200",
+        "ladder-drilldown-h200.md: 2 rungs on NVIDIA H200",
+    ]
+    first, second = err.splitlines()
+    assert first.startswith("kernelprof: 1 of 2: 01_naive.cu: 35.31 ms, uncoalesced-global-access")
+    assert second.startswith("kernelprof: 2 of 2: 02_coalesced.cu: 2.78 ms, l1-throughput, 2 var")
+    assert workshop.asked[:3] == [
+        ("01_naive.cu", {}, {}),
+        ("01_naive.cu", {}, {"BLOCK": 8}),
+        ("01_naive.cu", {}, {"BLOCK": 16}),
+    ]
+    assert _names(machine) == [
+        "caps",
+        "gemm_series",
+        "ladder-drilldown-h200.md",
+        "ladder-h200.json",
+        "ladder-h200.md",
+    ]
+
+    naive, coalesced = results(machine / "ladder-h200.json")["rungs"]
+    for way in ("drilldown", "full", "full_set"):
+        assert naive[way]["said"]["bottleneck"] == "uncoalesced-global-access"
+        assert coalesced[way]["said"]["bottleneck"] == "l1-throughput"
+        assert naive[way]["passes"] >= 38
+    assert naive["traffic"]["asked"] == (2 * 2048**3 + 2048**2) * 4
+    assert [variant["defines"] for variant in naive["sweep"]] == [{"BLOCK": 8}, {"BLOCK": 16}]
+    assert naive["defines"] == {"BLOCK": 32}
+
+    report = (machine / "ladder-h200.md").read_text(encoding="utf-8")
+    assert "| 1 | Naive | `uncoalesced-global-access` | high | 35.31 ms |" in report
+    assert "| 2: 12.7x |" in report
+    assert "68.74 GB (1,366x)" in report
+    assert shlex.join(["kernelprof", *RUN, *command[:4]]) in report
+    second_report = (machine / "ladder-drilldown-h200.md").read_text(encoding="utf-8")
+    assert "Same bottleneck as `ncu --set full`: 2 of 2 rungs." in second_report
+
+    assert main(["ladder", "report", "ladder-h200.json", "-o", "again.md"]) == 0
+    assert (machine / "again.md").read_text(encoding="utf-8") == report
+    assert (machine / "again-drilldown.md").read_text(encoding="utf-8") == second_report
+
+
+def test_a_capture_directory_can_travel(machine, workshop) -> None:
+    del workshop
+    assert main([*RUN, "--rung", "3", "--captures", "caps"]) == 0
+    assert _names(machine / "caps") == ["03_shared_tile"]
+    folder = machine / "caps" / "03_shared_tile"
+    assert _names(folder) == ["manifest.json", "raw.csv.gz"]
+    text = (folder / "manifest.json").read_text(encoding="utf-8")
+    found = json.loads(text)
+    jsonschema.Draft202012Validator(json.loads(schema())).validate(found)
+    assert str(machine.parent) not in text
+    assert not [word for word in shlex.split(text.replace(",", " ")) if word.startswith("/")]
+    (run,) = found["runs"]
+    assert run["report"] is None
+    assert run["command"][0] == "ncu"
+    assert run["command"][-2:] == ["gemm_series", "--cubin=kernel.cubin"]
+    assert run["application"] == "gemm_series"
+    assert found["target"] == ["cuda/ladder/03_shared_tile.cu"]
+    assert found["source"]["path"] == "cuda/ladder/03_shared_tile.cu"
+    assert found["preset"]["name"] == "full"
+    assert found["timing"]["median_ns"] == 1_870_000.0
+    assert found["correctness"]["passed"] is True
+    (kernel,) = diagnose(read_capture(folder)).kernels
+    assert kernel.verdict.bottleneck == "shared-memory-throughput"
+
+
+def test_without_the_profiler_and_at_another_size(machine, workshop, capsys, monkeypatch) -> None:
+    monkeypatch.setenv("KERNELPROF_NCU", "/no/such/ncu")
+    assert main([*RUN, "--rung", "1", "--rung", "2", "--size", "2048", "--no-profile"]) == 0
+    out = capsys.readouterr().out
+    assert workshop.asked == [
+        (name, {"M": 2048, "N": 2048, "K": 2048}, {})
+        for name in (
+            "01_naive.cu",
+            "02_coalesced.cu",
+        )
+    ]
+    assert out.startswith("# The GEMM ladder on NVIDIA H200\n")
+    assert "M = N = K = 2048" in out
+    assert "| 1 | Naive | - | - | 35.31 ms |" in out
+    assert "## Bytes" not in out
+    assert "drill-down" not in out
+    assert _names(machine) == ["gemm_series"]
+
+
+def test_a_rung_that_fails_is_listed_and_the_others_are_climbed(
+    machine, workshop, results, capsys
+) -> None:
+    workshop.failing["01_naive.cu"] = InputError("the result is wrong", where="01_naive.cu: C")
+    command = [*RUN, "--rung", "1", "--rung", "2", "--no-profile", "-o", "ladder.md"]
+    assert main(command) == 2
+    err = capsys.readouterr().err
+    assert "1 of 2: 01_naive.cu: failed: the result is wrong" in err
+    assert "2 of 2: 02_coalesced.cu: 2.78 ms" in err
+    assert "warning: 01_naive.cu: C: the result is wrong" in err
+    assert "- `01_naive.cu`: the result is wrong" in (machine / "ladder.md").read_text("utf-8")
+    naive, coalesced = results(machine / "ladder.json")["rungs"]
+    assert naive["error"]["what"] == "the result is wrong"
+    assert coalesced["error"] is None
+
+
+def test_a_variant_that_fails_leaves_its_rung_alone(machine, workshop, results) -> None:
+    workshop.failing["01_naive.cu BLOCK=8"] = InputError("it does not fit")
+    command = [*RUN, "--rung", "1", "--sweep", "--no-profile", "--json", "found.json"]
+    assert main(command) == 2
+    (naive,) = results(machine / "found.json")["rungs"]
+    assert naive["error"] is None
+    assert [variant["error"] is None for variant in naive["sweep"]] == [False, True]
+    assert len(workshop.asked) == 3
+
+
+def test_what_the_machine_lacks_ends_the_run_before_anything_was_measured(
+    machine, workshop, capsys
+) -> None:
+    workshop.failing["01_naive.cu"] = MissingToolError("nvcc is not installed", hint="install it")
+    assert main([*RUN, "-o", "ladder.md"]) == 4
+    err = capsys.readouterr().err
+    assert "error: nvcc is not installed" in err
+    assert len(workshop.asked) == 1
+    assert _names(machine) == ["gemm_series"]
+
+
+def test_later_the_same_error_is_that_of_a_rung(machine, workshop, results) -> None:
+    workshop.failing["02_coalesced.cu"] = MissingToolError("no memory")
+    command = [*RUN, "--rung", "1", "--rung", "2", "--no-profile", "--json", "found.json"]
+    assert main(command) == 4
+    naive, coalesced = results(machine / "found.json")["rungs"]
+    assert naive["error"] is None
+    assert coalesced["error"]["exit_code"] == 4
+
+
+def test_an_interrupted_run_keeps_what_is_done_and_goes_on_from_there(
+    machine, workshop, results, capsys, monkeypatch
+) -> None:
+    monkeypatch.setattr("kernelprof.ladder.registry.ladder", lambda: ladder()[:2])
+    workshop.failing["02_coalesced.cu"] = KeyboardInterrupt()
+    command = [*RUN, "--captures", "caps", "-o", "ladder.md"]
+    assert main(command) == 130
+    assert _names(machine / "caps") == ["01_naive"]
+    assert _names(machine) == ["caps", "gemm_series", "ladder.json"]
+    (before,) = results(machine / "ladder.json")["rungs"]
+
+    workshop.failing.clear()
+    workshop.asked.clear()
+    capsys.readouterr()
+    assert main([*command, "--continue"]) == 0
+    assert [name for name, *_ in workshop.asked] == ["02_coalesced.cu"]
+    assert "1 of 1: 02_coalesced.cu" in capsys.readouterr().err
+    assert _names(machine / "caps") == ["01_naive", "02_coalesced"]
+    found = results(machine / "ladder.json")
+    assert found["rungs"][0] == before
+    assert "--continue" not in found["command"]
+    assert [rung["file"] for rung in found["rungs"]] == ["01_naive.cu", "02_coalesced.cu"]
+
+    workshop.asked.clear()
+    shutil.rmtree(machine / "caps" / "01_naive")
+    assert main([*command, "--continue"]) == 0
+    assert [name for name, *_ in workshop.asked] == ["01_naive.cu"]
+
+
+def test_what_is_done_is_left_out_and_what_is_not_is_done_again(
+    workshop, results, capsys, monkeypatch, tmp_path
+) -> None:
+    rungs = list(ladder()[:2])
+    monkeypatch.setattr("kernelprof.ladder.registry.ladder", lambda: tuple(rungs))
+    command = [*RUN, "--no-profile", "-o", "ladder.md", "--continue"]
+
+    def climbed(*more: str) -> list[str]:
+        workshop.asked.clear()
+        assert main([*command, *more]) == 0
+        assert len(results(Path("ladder.json"))["rungs"]) == 2
+        return [
+            " ".join([name, *map(str, defines.values())]) for name, _, defines in workshop.asked
+        ]
+
+    assert climbed() == ["01_naive.cu", "02_coalesced.cu"]
+    assert climbed() == []
+    assert climbed("--rung", "2") == ["02_coalesced.cu"]
+    assert climbed("--sweep", "--rung", "1") == ["01_naive.cu", "01_naive.cu 8", "01_naive.cu 16"]
+    assert climbed("--sweep")[0] == "02_coalesced.cu"
+    assert climbed("--sweep") == []
+    rungs[1] = replace(rungs[1], variants=rungs[1].variants[:1])
+    assert climbed("--sweep") == ["02_coalesced.cu", "02_coalesced.cu 8"]
+    changed = tmp_path / rungs[0].file
+    changed.write_text(rungs[0].path.read_text("utf-8") + "// changed\n", encoding="utf-8")
+    rungs[0] = replace(rungs[0], path=changed)
+    assert climbed() == ["01_naive.cu"]
+    assert main([*command, "--size", "2048"]) == 2
+    assert "the results to continue are of another size" in capsys.readouterr().err
+
+
+def test_what_a_run_without_the_profiler_did_not_know_is_added(workshop, results) -> None:
+    del workshop
+    command = [*RUN, "--rung", "1", "--json", "found.json"]
+    assert main([*command, "--no-profile"]) == 0
+    before = results(Path("found.json"))["surroundings"]
+    assert (before["ncu"], before["multiprocessors"], before["driver"]) == (
+        None,
+        None,
+        "580.159.04",
+    )
+    assert main([*command, "--continue"]) == 0
+    after = results(Path("found.json"))["surroundings"]
+    assert (after["ncu"], after["multiprocessors"]) == ("2025.3.1.0", 132)
+    assert main([*command, "--continue", "--no-profile"]) == 0
+    assert results(Path("found.json"))["surroundings"] == after
+
+
+def test_captures_are_replaced_and_other_things_are_not(machine, workshop, capsys) -> None:
+    command = [*RUN, "--rung", "2", "--captures", "caps"]
+    assert main(command) == 0
+    before = (machine / "caps" / "02_coalesced" / "manifest.json").stat().st_ino
+    assert main(command) == 0
+    assert (machine / "caps" / "02_coalesced" / "manifest.json").stat().st_ino != before
+    (machine / "caps" / "01_naive").mkdir()
+    (machine / "caps" / "01_naive" / "thesis.tex").touch()
+    workshop.asked.clear()
+    assert main([*RUN, "--captures", "caps"]) == 2
+    assert "what stands there is no capture" in capsys.readouterr().err
+    assert workshop.asked == []
+
+
+# --- what cannot be done -----------------------------------------------------------------------
+
+
+def test_without_cupy_the_ceiling_is_a_dash(workshop, capsys, monkeypatch) -> None:
+    from kernelprof.ladder.ceiling import CeilingError
+
+    def fails(*_: object) -> None:
+        raise CeilingError("cuBLAS was not measured: CuPy is not installed here", hint="get it")
+
+    monkeypatch.setattr("kernelprof.ladder.climb.measured_ceiling", fails)
+    assert main([*RUN, "--rung", "1", "--no-profile"]) == 0
+    out, err = capsys.readouterr()
+    assert "warning: cuBLAS was not measured: CuPy is not installed here; get it" in err
+    assert "Ceiling: cuBLAS was not measured" in out
+    assert len(workshop.asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "lacks"),
+    [
+        ([], "no NVIDIA GPU (none answers nvidia-smi) and no ncu"),
+        (["--no-profile"], "no NVIDIA GPU (none answers nvidia-smi)\n"),
+    ],
+)
+def test_without_a_gpu(options, lacks, machine, capsys, monkeypatch) -> None:
+    monkeypatch.setattr("kernelprof.capture.environment.machine", Machine)
+    monkeypatch.setenv("KERNELPROF_NCU", "/no/such/ncu")
+    assert main([*RUN, "--size", "1024", *options]) == 4
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert f"the ladder cannot be climbed here: this machine has {lacks}" in err
+    assert "on a machine with a GPU, ncu, nvcc and PyCUDA:\nkernelprof ladder run --size" in err
+    assert _names(machine) == ["gemm_series"]
+
+
+def test_with_a_gpu_and_without_ncu(machine, capsys, monkeypatch) -> None:
+    del machine
+    monkeypatch.setenv("KERNELPROF_NCU", "/no/such/ncu")
+    assert main(RUN) == 4
+    assert "this machine has no ncu (Nsight Compute)\n" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "what"),
+    [
+        (["--rung", "99"], "the ladder has no rung '99'"),
+        (["--no-profile", "--captures", "c"], "--captures needs the profiler"),
+        (["--no-profile", "--compare-full-set"], "--compare-full-set needs the profiler"),
+        (["--continue"], "there are no results to go on from"),
+        (["-o", "no/such/folder/l.md"], "there is no such folder to write to"),
+        (["-o", "ladder.json"], "a report is Markdown"),
+        (["--size", "0"], "--size"),
+        (["--captures", "a%b"], "a path with a % in it"),
+    ],
+    ids=" ".join,
+)
+def test_what_does_not_fit_is_refused_before_anything_is_built(
+    options, what, workshop, capsys
+) -> None:
+    assert main([*RUN, *options]) == 2
+    assert what in capsys.readouterr().err
+    assert workshop.asked == []
+
+
+def test_a_report_of_what_is_no_result(machine, capsys) -> None:
+    assert main(["ladder", "report", "no.json"]) == 2
+    assert "the results cannot be read: No such file" in capsys.readouterr().err
+    (machine / "no.json").write_text("{}", encoding="utf-8")
+    assert main(["ladder", "report", "no.json"]) == 2
+    assert "this is no result of a climb" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words", ["ladder --help", "ladder list", "ladder run", "ladder run --help"]
+)
+def test_starting_imports_nothing_heavy(words, cli_environment) -> None:
+    code = (
+        "import sys; from kernelprof.cli.main import main; main(sys.argv[1:]);"
+        "heavy = {'numpy', 'pandas', 'scipy', 'jinja2'} & {*sys.modules};"
+        "sys.stderr.write('\\n' + ' '.join(heavy))"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words.split()],
+        env={**cli_environment, "KERNELPROF_NCU": "/no/such/ncu", "PATH": "/no/such/folder"},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    assert done.stderr.rpartition("\n")[2] == ""

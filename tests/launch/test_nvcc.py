@@ -1,0 +1,90 @@
+"""Where ``nvcc`` is looked for, and the version that it says it has."""
+
+from __future__ import annotations
+
+import pytest
+from tests.launch.conftest import stand_in
+
+from kernelprof.errors import MissingToolError
+from kernelprof.launch.nvcc import find_nvcc, nvcc_version
+
+VERSION = """\
+nvcc: NVIDIA (R) Cuda compiler driver
+Copyright (c) 2005-2025 NVIDIA Corporation
+Built on Wed_Aug_20_01:58:59_PM_PDT_2025
+Cuda compilation tools, release 13.0, V13.0.88
+Build cuda_13.0.r13.0/compiler.36424714_0
+"""
+
+pytestmark = pytest.mark.usefixtures("no_nvcc")
+
+
+@pytest.fixture
+def toolkit(tmp_path):
+    """Makes a folder with an ``nvcc`` in its ``bin``."""
+
+    def make(name: str) -> str:
+        (tmp_path / name / "bin").mkdir(parents=True)
+        stand_in(tmp_path / name / "bin" / "nvcc", f"/bin/cat <<'END'\n{VERSION}END")
+        return str(tmp_path / name)
+
+    return make
+
+
+def test_without_one_the_places_and_the_way_to_get_it_are_named(tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("CUDA_HOME", f"{tmp_path}/home")
+    with pytest.raises(MissingToolError) as caught:
+        find_nvcc()
+    assert caught.value.what == "nvcc, the CUDA compiler, is not installed here"
+    assert caught.value.where == f"the search path, {tmp_path}/home/bin"
+    assert "https://developer.nvidia.com/cuda-downloads" in (caught.value.hint or "")
+    assert "$CUDA_HOME" in (caught.value.hint or "")
+    assert caught.value.exit_code == 4
+    assert nvcc_version() is None
+
+
+def test_the_search_path_comes_first_then_the_variables_then_the_usual_place(
+    toolkit, monkeypatch
+) -> None:
+    usual, path, home, other = (toolkit(name) for name in ("usual", "path", "home", "other"))
+    monkeypatch.setattr("kernelprof.launch.nvcc._PLACES", (f"{usual}/bin",))
+    assert find_nvcc() == f"{usual}/bin/nvcc"
+    monkeypatch.setenv("CUDA_PATH", path)
+    assert find_nvcc() == f"{path}/bin/nvcc"
+    monkeypatch.setenv("CUDA_HOME", home)
+    assert find_nvcc() == f"{home}/bin/nvcc"
+    monkeypatch.setenv("PATH", f"{other}/bin")
+    assert find_nvcc() == f"{other}/bin/nvcc"
+
+
+def test_an_empty_variable_names_no_folder(toolkit, tmp_path, monkeypatch) -> None:
+    toolkit(".")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("CUDA_HOME", "")
+    with pytest.raises(MissingToolError):
+        find_nvcc()
+
+
+def test_a_file_that_cannot_be_run_is_none(toolkit, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("CUDA_HOME", toolkit("home"))
+    (tmp_path / "home" / "bin" / "nvcc").chmod(0o644)
+    with pytest.raises(MissingToolError):
+        find_nvcc()
+
+
+def test_the_version_is_the_full_one(toolkit, monkeypatch) -> None:
+    monkeypatch.setenv("CUDA_HOME", toolkit("home"))
+    assert nvcc_version() == "13.0.88"
+
+
+@pytest.mark.parametrize("line", ["exit 1", "echo release", "printf '\\377'"])
+def test_a_program_that_says_no_version_has_none(toolkit, tmp_path, monkeypatch, line) -> None:
+    monkeypatch.setenv("CUDA_HOME", toolkit("home"))
+    stand_in(tmp_path / "home" / "bin" / "nvcc", line)
+    assert nvcc_version() is None
+
+
+def test_a_program_that_cannot_be_started_has_no_version(toolkit, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("CUDA_HOME", toolkit("home"))
+    (tmp_path / "home" / "bin" / "nvcc").write_bytes(b"\x7fELF")
+    assert nvcc_version() is None
