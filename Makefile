@@ -7,15 +7,17 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 RESULTS ?= build/gpu-test
 CAPTURE := tests/captures/four_gemms.full.raw.csv
 
-.PHONY: demo test gpu-test lint types rules wheel clean help
+.PHONY: demo test gpu-test browser-test lint types rules vendor wheel clean help
 
 help:
 	@echo "make demo    diagnose a capture that ships with the project"
 	@echo "make test    run the tests"
 	@echo "make gpu-test  run the tests that need a GPU, ncu and nvcc; leaves a report in $(RESULTS)"
+	@echo "make browser-test  open the HTML reports in headless Chromium (needs chromium and npm)"
 	@echo "make lint    ruff: rules and format"
 	@echo "make types   mypy --strict"
 	@echo "make rules   write reports/rules.md from the rules"
+	@echo "make vendor  copy the pinned chart library of web/ into the package (needs npm)"
 	@echo "make wheel   build dist/*.whl (by way of the source archive)"
 	@echo "make clean   remove the environment and everything built"
 
@@ -28,6 +30,9 @@ test: $(VENV)/.dev
 gpu-test: $(VENV)/.dev
 	KERNELPROF_GPU_RESULTS=$(RESULTS) $(BIN)/python -m pytest tests/gpu -rA --durations=0
 
+browser-test: $(VENV)/.browser web/node_modules/.package-lock.json
+	KERNELPROF_BROWSER_TESTS=required $(BIN)/python -m pytest tests/html -n 2 --durations=5
+
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -39,12 +44,15 @@ rules: $(VENV)/.runtime
 	$(BIN)/python -m kernelprof.render.rule_pages > reports/rules.md.new
 	mv reports/rules.md.new reports/rules.md
 
+vendor: web/node_modules/.package-lock.json
+	node web/vendor.mjs
+
 wheel: $(VENV)/.dev
 	rm -rf dist
 	$(BIN)/python -m build
 
 clean:
-	rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) dist build web/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(None if sys.version_info >= (3, 11) else \
@@ -57,4 +65,12 @@ $(VENV)/.runtime: pyproject.toml | $(BIN)/python
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python
 	$(PIP) --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.browser: pyproject.toml | $(VENV)/.dev
+	$(PIP) --editable '.[dev,browser]'
+	@touch $@
+
+web/node_modules/.package-lock.json: web/package.json web/package-lock.json
+	cd web && npm ci --silent
 	@touch $@

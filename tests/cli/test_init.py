@@ -75,6 +75,17 @@ def test_other_files_are_refused(run_cli, tmp_path, name) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("mode", [0o444, 0o400])
+def test_a_file_that_is_read_only_stays_as_it_is(run_cli, copy_cu, mode) -> None:
+    copy_cu.chmod(mode)
+    done = run_cli("init", str(copy_cu))
+    assert done.returncode == 2
+    assert "read-only" in done.stderr
+    assert "  next: " in done.stderr
+    assert copy_cu.read_text() == KERNEL
+    assert stat.S_IMODE(copy_cu.stat().st_mode) == mode
+
+
 def test_help_imports_no_parser(cli_environment) -> None:
     code = (
         "import sys, json; from kernelprof.cli.main import main; main(['init', '--help']);"

@@ -215,3 +215,33 @@ def test_an_existing_file_keeps_its_mode_and_a_link_its_target(tmp_path) -> None
     assert link.is_symlink()
     assert target.read_text(encoding="utf-8") == "after µ"
     assert target.stat().st_mode & 0o777 == 0o640
+
+
+@posix
+@pytest.mark.parametrize(
+    ("closed", "arguments", "code"),
+    [
+        (">&-", "explain", 4),
+        (">&-", "--version", 4),
+        (">&-", "diagnose no.csv", 2),
+        ("2>&-", "explain", 0),
+        ("2>&-", "diagnose no.csv", 2),
+        (">&- 2>&- <&-", "diagnose no.csv", 2),
+        (">&- 2>&- <&-", "explain", 4),
+    ],
+)
+def test_closed_streams(cli_environment, tmp_path, closed, arguments, code) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f"{sys.executable} -m kernelprof {arguments} {closed}"],
+        capture_output=True,
+        env=cli_environment,
+        cwd=tmp_path,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == code
+    assert "internal error" not in done.stderr
+    assert "Traceback" not in done.stderr
+    if code == 4 and "2>" not in closed:
+        assert "cannot write the result: standard output is closed" in done.stderr

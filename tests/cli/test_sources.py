@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from contextlib import contextmanager
 from pathlib import Path
@@ -322,3 +323,68 @@ def test_progress_says_what_is_done_before_the_first_run() -> None:
         assert task.description == "Preset triage: the program starts"
     with Progress(shown=False) as progress:
         progress.say("compiling")
+
+
+@pytest.mark.usefixtures("gpu", "rung")
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["-o", "no/out.txt"], "there is no such folder"),
+        (["-o", "."], "it is a folder"),
+        (["--html", "no/out.html"], "there is no such folder"),
+        (["--html", "page.html", "-o", "page.html"], "name one file"),
+    ],
+)
+def test_places_are_checked_before_anything_is_measured(capsys, preparing, options, said) -> None:
+    assert main(["diagnose", "gemm.cu", *options]) == 2
+    assert said in capsys.readouterr().err
+    assert preparing.heard == []
+
+
+@pytest.mark.parametrize("command", [["diagnose"], ["profile", "-o", "out"]])
+def test_a_header_is_a_source_too(machine, capsys, command) -> None:
+    (machine / "k.cuh").write_text(KERNEL)
+    assert main([*command, "k.cuh"]) == 2
+    assert "no launch specification" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["diagnose"], ["profile", "-o", "out"]])
+def test_a_folder_and_a_pipe_are_named(machine, capsys, command) -> None:
+    (machine / "x.cu").mkdir()
+    os.mkfifo(machine / "y.cu")
+    for name, said in (
+        ("x.cu", "this is a folder"),
+        ("y.cu", "this is a pipe"),
+        ("z.cu", "no such"),
+    ):
+        assert main([*command, name]) == 2
+        err = capsys.readouterr().err
+        assert said in err
+        assert "  next: " in err
+
+
+MISTAKEN = """// /// kernelprof
+// kernel = "{kernel}"
+// block = [1]
+// grid = [1]
+// reference = "none"
+// arguments = [{{ name = "a", type = "float32", shape = [4], fill = "{fill}" }}]
+// ///
+{source}
+"""
+
+
+@pytest.mark.parametrize(
+    ("kernel", "fill", "source", "said"),
+    [
+        ("k<3>", "zeros", KERNEL, "k is no template"),
+        ("k", "zeros", "template <int N> " + KERNEL, "its arguments are missing"),
+        ("k", "no.npy", KERNEL, "filled from no.npy"),
+        ("k<double>", "zeros", "template <class T> " + KERNEL.replace("float", "T"), "of float64"),
+    ],
+)
+@pytest.mark.usefixtures("no_gpu", "machine")
+def test_mistakes_are_found_without_a_gpu(capsys, kernel, fill, source, said) -> None:
+    Path("k.cu").write_text(MISTAKEN.format(kernel=kernel, fill=fill, source=source))
+    assert main(["diagnose", "k.cu"]) == 2
+    assert said in capsys.readouterr().err

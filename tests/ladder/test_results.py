@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import pytest
@@ -37,6 +38,16 @@ def _without(path: str) -> str:
     return json.dumps(values)
 
 
+def _with(path: str, value: object) -> str:
+    values: Any = json.loads(to_json(CLIMB))
+    *way, last = path.split(".")
+    place = values
+    for step in way:
+        place = place[int(step)] if step.isdigit() else place[step]
+    place[last] = value
+    return json.dumps(values)
+
+
 @pytest.mark.parametrize(
     ("text", "what"),
     [
@@ -48,6 +59,16 @@ def _without(path: str) -> str:
         (_without("rungs.0.title"), "'rungs[0].title' is missing"),
         (_without("rungs.0.timing.median_ns"), "'rungs[0].timing.median_ns' is missing"),
         (to_json(CLIMB).replace("8000000.0", '"fast"', 1), "'rungs[0].timing.median_ns' has a"),
+        (_with("rungs.0.file", "naive.cu"), "'rungs[0].file' begins with no number"),
+        (_with("rungs.0.timing.median_ns", math.nan), "'rungs[0].timing.median_ns' is no time"),
+        (_with("rungs.0.timing.median_ns", 0), "'rungs[0].timing.median_ns' is no time"),
+        (_with("rungs.0.timing.low_ns", -1.0), "'rungs[0].timing.low_ns' is no time"),
+        (_with("rungs.0.timing.flops", math.inf), "'rungs[0].timing.flops' is no amount"),
+        (_with("rungs.0.sweep.0.timing.median_ns", 0), "'rungs[0].sweep[0].timing.median_ns' is"),
+        (_with("ceiling.timing.median_ns", math.nan), "'ceiling.timing.median_ns' is no time"),
+        (_with("sizes.N", "many"), "'sizes.N' is no whole number"),
+        (_with("sizes.N", [1]), "'sizes.N' is no whole number"),
+        (_with("sizes.N", 0), "'sizes.N' is no whole number"),
         (to_json(CLIMB).replace('"passed": true', '"passed": 1', 1), "correctness.passed' has a"),
     ],
 )

@@ -399,3 +399,10 @@ def test_starting_imports_nothing_heavy(words, cli_environment) -> None:
         timeout=60,
     )
     assert done.stderr.rpartition("\n")[2] == ""
+
+
+@pytest.mark.parametrize("json_name", ["r.md", "r-drilldown.md"])
+def test_report_and_results_are_two_files(capsys, tmp_path, monkeypatch, json_name) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([*RUN, "-o", "r.md", "--json", json_name]) == 2
+    assert "would be one file" in capsys.readouterr().err

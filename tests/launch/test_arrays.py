@@ -9,7 +9,7 @@ import pytest
 
 from kernelprof.errors import InputError
 from kernelprof.launch import spec as launch_spec
-from kernelprof.launch.arrays import case_of, compare, decode, encode, fill, poisoned
+from kernelprof.launch.arrays import case_of, compare, count_poison, decode, encode, fill, poisoned
 from kernelprof.launch.spec import ArrayArgument, ResolvedArray
 
 
@@ -22,7 +22,7 @@ def _array(type_name="float32", shape=(3, 4), index=0, **options):
 def test_every_type_can_be_filled(tmp_path, type_name, how) -> None:
     values = fill(_array(type_name, fill=how), tmp_path)
     assert values.shape == (3, 4)
-    assert values.dtype == ("uint16" if type_name == "bfloat16" else type_name)
+    assert values.dtype == {"bfloat16": "uint16", "bool": "uint8"}.get(type_name, type_name)
     assert values.flags.c_contiguous
     numbers = decode(values, type_name)
     if how == "arange" and type_name != "bool":
@@ -119,3 +119,37 @@ def test_a_zero_reference_is_compared_absolutely() -> None:
     zeros = np.zeros(4)
     assert compare("y", "float32", np.zeros(4, np.float32), zeros, 1e-5).passed
     assert not compare("y", "float32", np.full(4, 1e-3, np.float32), zeros, 1e-5).passed
+
+
+@pytest.mark.parametrize("type_name", ["int32", "uint8", "int64", "bool"])
+def test_whole_numbers_have_to_be_equal(type_name) -> None:
+    wanted = np.arange(1 << 20) % 2
+    stored = encode(wanted, type_name)
+    assert compare("y", type_name, stored, wanted, 1e-5).passed
+    stored[777] ^= 1
+    found = compare("y", type_name, stored, wanted, 1e-5)
+    assert not found.passed
+    assert found.worst == (777,)
+    assert compare("y", type_name, stored, wanted, 0.01).passed
+
+
+def test_large_whole_numbers_are_not_compared_as_fractions() -> None:
+    wanted = np.array([2**60, 2**60 + 1])
+    assert compare("y", "int64", wanted.copy(), wanted, 1e-5).passed
+    assert not compare("y", "int64", wanted + 1, wanted, 1e-5).passed
+
+
+def test_an_infinity_is_right_beside_the_same_one_only() -> None:
+    wanted = np.array([np.inf, -np.inf, 1.0])
+    assert compare("y", "float32", encode(wanted, "float32"), wanted, 1e-5).passed
+    assert not compare("y", "float32", encode(-wanted, "float32"), wanted, 1e-5).passed
+    assert not compare("y", "float32", encode(np.ones(3), "float32"), wanted, 1e-5).passed
+
+
+@pytest.mark.parametrize(
+    ("type_name", "left"), [("float32", 2), ("int32", 2), ("bool", 2), ("uint8", 0), ("int16", 0)]
+)
+def test_poison_that_is_left_is_counted_where_it_can_be_told(type_name, left) -> None:
+    stored = poisoned(type_name, (4,))
+    stored[1:3] = 0
+    assert count_poison(type_name, stored) == left

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
 
 import pytest
+from tests.launch.conftest import stand_in
 
 from kernelprof.errors import InputError
 from kernelprof.launch.build import (
@@ -15,7 +17,9 @@ from kernelprof.launch.build import (
     entries,
     find_entry,
     prepared,
+    pycuda_compiler,
 )
+from kernelprof.launch.mangled import fitting
 from kernelprof.launch.read_spec import load_spec
 
 TEMPLATE = """\
@@ -147,6 +151,121 @@ def test_an_entry_that_is_not_one(kernel, said) -> None:
 def test_what_is_no_cubin(cubin) -> None:
     with pytest.raises(CompileError, match="cubin"):
         entries(cubin)
+
+
+SECOND = {
+    "ns::copy<32, float>": "_ZN2ns4copyILi32EfEEvPKT0_PS1_i",
+    "ns::copy<64, float>": "_ZN2ns4copyILi64EfEEvPKT0_PS1_i",
+    "ns::copy<64, double>": "_ZN2ns4copyILi64EdEEvPKT0_PS1_i",
+    "flag<false>": "_Z4flagILb0EEvPf",
+    "flag<true>": "_Z4flagILb1EEvPf",
+    "cast<unsigned int>": "_Z4castIjEvPT_",
+    "cast<__half>": "_Z4castI6__halfEvPT_",
+    "cast<long>": "_Z4castIlEvPT_",
+    "shift<-1>": "_Z5shiftILin1EEvPf",
+    "shift<1>": "_Z5shiftILi1EEvPf",
+}
+
+
+@pytest.mark.parametrize(
+    ("kernel", "same"),
+    [
+        *((name, name) for name in SECOND),
+        ("copy< 0x20,float >", "ns::copy<32, float>"),
+        ("flag<1>", "flag<true>"),
+        ("cast<half>", "cast<__half>"),
+        ("cast<uint32_t>", "cast<unsigned int>"),
+        ("cast<int64_t>", "cast<long>"),
+        ("ns::copy<64u, double>", "ns::copy<64, double>"),
+        ("ns::copy<TILE, double>", "ns::copy<64, double>"),
+    ],
+)
+def test_one_instance_of_several(kernel, same) -> None:
+    assert find_entry(tuple(SECOND.values()), kernel, "k.cu") == SECOND[same]
+
+
+@pytest.mark.parametrize("kernel", ["ns::copy<TILE, float>", "cast<My>"])
+def test_an_instance_that_nobody_can_tell(kernel) -> None:
+    with pytest.raises(CompileError, match="more than one") as caught:
+        find_entry(tuple(SECOND.values()), kernel, "k.cu")
+    assert "template arguments" in (caught.value.hint or "")
+
+
+def test_arguments_that_only_the_toolkit_can_read(tmp_path, monkeypatch) -> None:
+    names = ["_Z1fIN1a1BIiEEEvT_", "_Z1fIN1a1BIfEEEvT_"]
+    tool = stand_in(
+        tmp_path / "cu++filt", 'case "$1" in *IiE*) echo "void f<long>(T1)" ;;', "*) exit 1 ;; esac"
+    )
+    monkeypatch.setattr("kernelprof.launch.mangled.find_nvcc", lambda: str(tool.with_name("nvcc")))
+    assert fitting(names, "f<double>") == names[1:]
+
+
+def test_a_second_instance_in_the_file(copy_cu, nvcc) -> None:
+    again = "template __global__ void ns::copy<32, float>(const float*, float*, int);\n"
+    copy_cu.write_text(TEMPLATE + again)
+    built = build(load_spec(copy_cu), copy_cu, "sm_90", nvcc)
+    assert built.entry == "_ZN2ns4copyILi64EfEEvPKT0_PS1_i"
+    assert len(entries(built.cubin)) == 3
+
+
+@pytest.mark.parametrize("flag", ["-Isub", "-I sub", "--include-path=sub"])
+def test_includes_are_beside_the_source(copy_cu, nvcc, flag) -> None:
+    (copy_cu.parent / "sub").mkdir()
+    (copy_cu.parent / "sub" / "factor.cuh").write_text("#define MORE 1\n")
+    copy_cu.write_text('#include "factor.cuh"\n' + TEMPLATE.replace("FACTOR", "FACTOR * MORE"))
+    (copy_cu.parent / "copy.toml").write_text(
+        TOML.replace("compile = { ", f'compile = {{ flags = ["{flag}"], ')
+    )
+    built = build(load_spec(copy_cu), copy_cu, "sm_90", nvcc)
+    assert built.options == ("-lineinfo", "-DFACTOR=1", flag)
+
+
+def test_a_missing_header_is_told_with_its_place(copy_cu) -> None:
+    said = f"{copy_cu}:18:10: fatal error: nothere.cuh: No such file or directory\n"
+    assert compile_failure(copy_cu, said, kernel="copy").where == f"{copy_cu}:18"
+
+
+class _PyCuda:
+    """PyCUDA's modules, as far as they are used; ``heard`` is what the compiler was given."""
+
+    class CompileError(Exception):
+        stderr: object = b""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+        self.heard: dict[str, object] = {}
+
+    def compile(self, source, **given) -> bytes:
+        assert source == "int x;"
+        extra = [name for name in os.environ if name.startswith("NVCC_")]
+        self.heard = {**given, "environment": extra}
+        if self.error is not None:
+            raise self.error
+        return b"cubin"
+
+
+def test_nothing_that_nobody_knows_of_is_compiled_in(monkeypatch, tmp_path) -> None:
+    stand_in_for = _PyCuda()
+    monkeypatch.setattr("kernelprof.launch.build.pycuda", lambda _name: stand_in_for)
+    monkeypatch.setattr("kernelprof.launch.build.find_nvcc", lambda: "nvcc")
+    monkeypatch.setenv("NVCC_APPEND_FLAGS", "-DX=1")
+    monkeypatch.setenv("NVCC_PREPEND_FLAGS", "-DY=1")
+    assert pycuda_compiler("int x;", ["-O3"], "sm_90", tmp_path) == b"cubin"
+    assert stand_in_for.heard["cache_dir"] is False
+    assert stand_in_for.heard["environment"] == []
+    assert os.environ["NVCC_APPEND_FLAGS"] == "-DX=1"
+    assert os.environ["NVCC_PREPEND_FLAGS"] == "-DY=1"
+
+
+@pytest.mark.parametrize("said", [b"k.cu:1:2: fatal error: \xff", "k.cu:1:2: fatal error: \ufffd"])
+def test_what_the_compiler_says_is_text(monkeypatch, tmp_path, said) -> None:
+    error = _PyCuda.CompileError()
+    error.stderr = said
+    monkeypatch.setattr("kernelprof.launch.build.pycuda", lambda _name: _PyCuda(error))
+    monkeypatch.setattr("kernelprof.launch.build.find_nvcc", lambda: "nvcc")
+    with pytest.raises(CompileError) as caught:
+        pycuda_compiler("int x;", [], "sm_90", tmp_path)
+    assert caught.value.what == "k.cu:1:2: fatal error: \ufffd"
 
 
 def test_template_arguments_that_do_not_fit(copy_cu) -> None:

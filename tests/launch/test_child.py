@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 from kernelprof.launch.arrays import compare, encode, poisoned
-from kernelprof.launch.child import sizes_text, wrong_result
+from kernelprof.launch.child import refuse_circular, sizes_text, wrong_result
 from kernelprof.launch.read_spec import load_spec
+from kernelprof.launch.references import Case
+from kernelprof.launch.trial import LaunchError
 
 SIZES = "M=256, N=96, K=1024"
 
@@ -97,3 +99,17 @@ def test_under_ncu_an_error_is_one_line(cli_environment) -> None:
     )
     assert (done.returncode, done.stdout) == (4, "")
     assert done.stderr == "kernelprof: PyCUDA cannot be imported: No module named 'pycuda'\n"
+
+
+def _case(**inputs):
+    return Case(inputs={k: np.asarray(v, float) for k, v in inputs.items()}, outputs={})
+
+
+def test_a_reference_that_reads_an_output_without_values_is_refused() -> None:
+    """Its NaN would be equal to the poison of an output that nobody wrote."""
+    wanted = {"y": np.array([np.nan, np.nan])}
+    with pytest.raises(LaunchError, match="gives NaN for y, and no input holds one") as caught:
+        refuse_circular(_case(x=[1, 2]), wanted, "k.cu, kernel saxpy", "saxpy")
+    assert 'fill = "random"' in (caught.value.hint or "")
+    refuse_circular(_case(x=[1, np.nan]), wanted, "k.cu, kernel k", "copy")
+    refuse_circular(_case(x=[1, 2]), {"y": np.ones(2)}, "k.cu, kernel k", "copy")

@@ -49,7 +49,9 @@ def test_files_that_are_included_count(sgemm_cu) -> None:
     (folder / "inc" / "b.cuh").write_text("int b;\n")
     source = '#include "inc/a.cuh"\n#include "none.cuh"\n#include <cuda.h>\n'
     sgemm_cu.write_text(source + sgemm_cu.read_text())
-    assert list(local_includes(sgemm_cu)) == ["inc/a.cuh", "inc/b.cuh"]
+    found, unknown = local_includes(sgemm_cu)
+    assert list(found) == ["inc/a.cuh", "inc/b.cuh"]
+    assert unknown == frozenset()
     before = _hashes(sgemm_cu)
     (folder / "inc" / "b.cuh").write_text("int c;\n")
     assert _hashes(sgemm_cu).includes != before.includes
@@ -72,3 +74,42 @@ def test_digests_of_included_files_stand_by_name(tmp_path) -> None:
         ("inc/b.cuh", digests["src/inc/b.cuh"]),
     )
     assert include_hashes(tmp_path / "c.cuh") == ()
+
+
+def test_what_is_included_in_brackets_or_by_a_folder_of_a_flag_counts(sgemm_cu) -> None:
+    folder = sgemm_cu.parent
+    (folder / "lib").mkdir()
+    (folder / "a.cuh").write_text("int a;\n")
+    (folder / "lib" / "b.cuh").write_text("int b;\n")
+    sgemm_cu.write_text(
+        "# include <a.cuh>\n#include <b.cuh>\n#include <cuda.h>\n" + sgemm_cu.read_text()
+    )
+    found, unknown = local_includes(sgemm_cu, [folder / "lib"])
+    assert sorted(found) == ["a.cuh", "lib/b.cuh"]
+    assert not unknown
+
+
+def test_two_files_of_one_name_are_two(tmp_path) -> None:
+    (tmp_path / "k").mkdir()
+    (tmp_path / "lib").mkdir()
+    (tmp_path / "k" / "b.h").write_text("int k;\n")
+    (tmp_path / "lib" / "b.h").write_text("int lib;\n")
+    (tmp_path / "lib" / "a.h").write_text('#include "b.h"\n')
+    source = tmp_path / "k" / "f.cu"
+    source.write_text('#include "../lib/a.h"\n#include "b.h"\n')
+    names = [name for name, _ in include_hashes(source)]
+    assert names == ["../lib/a.h", "../lib/b.h", "b.h"]
+
+
+def test_an_include_that_a_macro_names_has_no_digest(tmp_path) -> None:
+    source = tmp_path / "f.cu"
+    source.write_text('#define H "h.cuh"\n#include H\n')
+    assert include_hashes(source) == (("#include H", ""),)
+
+
+def test_the_digest_is_one_of_all(sgemm_cu) -> None:
+    spec = load_spec(sgemm_cu)
+    first = launch_hashes(sgemm_cu, spec).digest()
+    assert first == launch_hashes(sgemm_cu, spec).digest()
+    assert first != launch_hashes(sgemm_cu, spec.changed(sizes={"N": 64})).digest()
+    assert first != launch_hashes(sgemm_cu, spec.changed(defines={"TILE": 8})).digest()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 from kernelprof.errors import InputError
@@ -110,6 +112,41 @@ def test_a_macro_that_nobody_defines_is_marked(unfilled) -> None:
 
 def test_a_macro_may_come_from_a_header_of_the_user(init) -> None:
     assert init('#include "sizes.h"\n' + _gemm(result="SPLIT * sum")).compile.defines == {}
+
+
+TYPED = """
+template <typename T>
+__global__ void copy(const T* x, T* y, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) y[i] = x[i];
+}
+"""
+
+
+def test_a_type_of_a_template_is_not_guessed(unfilled) -> None:
+    assert unfilled(TYPED) == ["kernel", "type", "type"]
+
+
+def test_a_type_that_is_given_or_the_default(init) -> None:
+    spec = init(TYPED, kernel="copy<double>")
+    assert spec.kernel == "copy<double>"
+    assert [each.type for each in spec.arguments] == ["float64", "float64", "int32"]
+    assert spec.resolve().min_bytes == 2 * 8 * spec.sizes["n"]
+    spec = init(TYPED.replace("typename T", "typename T = __half"))
+    assert (spec.kernel, spec.arguments[0].type) == ("copy<__half>", "float16")
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "nothing"])
+def test_what_is_no_file(tmp_path, kind) -> None:
+    path = tmp_path / "k.cu"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    said = {"folder": "a folder", "pipe": "a pipe", "nothing": "no such file"}[kind]
+    with pytest.raises(InputError, match=said) as caught:
+        draft(path)
+    assert caught.value.hint
 
 
 def test_a_template_with_a_tile(init) -> None:

@@ -104,11 +104,28 @@ def _failure(kind, source, wishes=None):
     return caught.value
 
 
+def _cubin(found) -> Path:
+    return Path(found.command[found.command.index("--cubin") + 1])
+
+
+def test_a_specification_beside_it_that_changes_meanwhile_is_refused(right, child) -> None:
+    head, _, body = right.read_text().partition("// ///\n")
+    lines = [line.removeprefix("//").removeprefix(" ") for line in head.splitlines()[1:]]
+    right.with_suffix(".toml").write_text("\n".join(lines) + "\n")
+    right.write_text(body)
+    child.does(
+        "p = Path(sys.argv[1]).with_suffix('.toml'); "
+        "p.write_text(p.read_text().replace('4194304', '1048576'))"
+    )
+    said = _failure(InputError, right)
+    assert said.what == "the source was changed while it was measured"
+
+
 @pytest.mark.usefixtures("child")
 def test_everything_that_is_known_of_a_right_kernel(right) -> None:
     told: list[str] = []
     with _prepared(right, tell=told.append) as found:
-        folder = Path(found.command[-1]).parent
+        folder = _cubin(found).parent
         assert folder.is_dir()
     assert not folder.exists()
     assert told == ["right.cu: compiling, checking and timing"]
@@ -147,10 +164,12 @@ def test_the_command_launches_what_was_tried(right, child) -> None:
     with _prepared(right, wishes) as found:
         assert found.source is not None
         assert found.timing is not None
-    words = [str(right), "--size", "n=65536", "--cubin", found.command[-1]]
+    digest = launch_hashes(right, load_spec(right).changed(sizes={"n": 65536})).digest()
+    kept = ["--cubin", str(_cubin(found)), "--expect", digest]
+    words = [str(right), "--size", "n=65536", *kept]
     assert found.command == (sys.executable, str(child.script), *words)
     (asked,) = child.asked()
-    assert asked == [*words, "--trial", str(Path(found.command[-1]).with_name("trial.json"))]
+    assert asked == [*words, "--trial", str(_cubin(found).with_name("trial.json"))]
     changed_spec = load_spec(right).changed(sizes={"n": 65536})
     hashes = launch_hashes(right, changed_spec)
     assert found.source.specification == changed_spec.document()

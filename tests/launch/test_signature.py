@@ -158,12 +158,13 @@ def test_choosing_a_kernel() -> None:
         ("const float* A, const float* B, float* C", "3 parameters, and the specification 4"),
         ("const float* A, const float* B, float* C, long M", "'M' is a scalar of int32"),
         ("const float* A, const float* B, double* C, int M", "'C' is an array of float32"),
+        ("const T* A, const T* B, T* C, T M", "'M' is a scalar of int32.*here of float32"),
         ("const float* A, const float* B, int M, float* C", "'C' is an array of float32"),
         ("const float* A, const float* B, const float* C, int M", "may not write"),
     ],
 )
 def test_arguments_have_to_be_those_of_the_kernel(read, parameters, said) -> None:
-    spec = read(SGEMM)
+    spec = read(SGEMM.replace('"sgemm"', '"sgemm<float>"'))
     (kernel,) = kernels(f"template <typename T> __global__ void sgemm({parameters}) {{}}")
     if said is None:
         check_arguments(spec, kernel)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelprof.launch.timing import timing_facts
@@ -63,6 +63,7 @@ def test_the_figures_stand_in_order(times) -> None:
     assert found.low_ns <= found.median_ns <= found.high_ns
 
 
+@settings(deadline=None)  # the first call loads SciPy
 @given(TIMES, st.randoms())
 def test_the_order_of_the_launches_does_not_matter(times, shuffled) -> None:
     other = list(times)

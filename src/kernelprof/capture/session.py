@@ -10,7 +10,7 @@ from kernelprof.capture import elsewhere
 from kernelprof.capture.request import DEFAULT_CLOCKS, Filters
 from kernelprof.capture.source import Wishes, preparer
 from kernelprof.capture.tool import ncu_version
-from kernelprof.errors import InputError, MissingToolError, UsageError
+from kernelprof.errors import MissingToolError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kernelprof.capture.drill import Drilled
     from kernelprof.capture.elsewhere import Here
     from kernelprof.capture.interrupts import Interrupts
-    from kernelprof.capture.manifest import CorrectnessFacts, Manifest, TimingFacts
+    from kernelprof.capture.manifest import Manifest
     from kernelprof.capture.progress import Progress
     from kernelprof.capture.run import Session
     from kernelprof.capture.source import Prepared
@@ -49,14 +49,13 @@ class Order:
 class Measured:
     """A capture and how it came about.
 
-    ``drilled`` is ``None`` where just one preset was collected. ``timing`` and ``correctness`` are
-    those of a kernel from source. ``recorded`` is a capture that was not made now and here.
+    ``drilled`` is ``None`` where just one preset was collected. ``recorded`` is a capture that was
+    not made now and here.
     """
 
     capture: Capture
+    manifest: Manifest
     drilled: Drilled | None = None
-    timing: TimingFacts | None = None
-    correctness: CorrectnessFacts | None = None
     recorded: bool = False
 
 
@@ -72,7 +71,7 @@ def profile(order: Order, preset: str) -> Manifest:
         _collect(session, progress, preset)
         manifest = session.manifest(preset=preset, prepared=prepared)
         session.interrupts.check()
-        session.draft.commit(manifest)
+        _commit(session, manifest, order)
         return manifest
 
 
@@ -92,14 +91,10 @@ def measured(order: Order, preset: str | None = None) -> Measured:
             _drill(session, progress) if preset is None else _collect(session, progress, preset)
         )
         session.interrupts.check()
+        manifest = session.manifest(preset=preset, prepared=prepared)
         if order.keep is not None:
-            session.draft.commit(session.manifest(preset=preset, prepared=prepared))
-    return Measured(
-        _named(capture, order),
-        drilled,
-        None if prepared is None else prepared.timing,
-        None if prepared is None else prepared.correctness,
-    )
+            _commit(session, manifest, order)
+    return Measured(_named(capture, order), manifest, drilled)
 
 
 def check_preset(name: str) -> None:
@@ -128,7 +123,7 @@ def summary(found: Measured) -> Sequence[str]:
     """For people: what was checked and timed, and what the drill-down cost, in lines."""
     from kernelprof.capture import telling
 
-    known = telling.facts(found.timing, found.correctness)
+    known = telling.facts(found.manifest.timing, found.manifest.correctness)
     if found.recorded:
         return [f"as recorded: {line}" for line in known]
     return known if found.drilled is None else [*known, *telling.runs(found.drilled)]
@@ -150,6 +145,13 @@ def _drill(session: Session, progress: Progress) -> tuple[Capture, Drilled]:
 
     found = drill(session.collect, watch=lambda coming: progress.begin(_title(coming.why)))
     return found.capture, found
+
+
+def _commit(session: Session, manifest: Manifest, order: Order) -> None:
+    """Complete the capture directory; the source of a kernel goes along."""
+    if order.source is not None and manifest.source is not None:
+        session.draft.store_source(order.source, manifest.source.sha256)
+    session.draft.commit(manifest)
 
 
 def _title(why: str) -> str:
@@ -182,17 +184,12 @@ def _checked(order: Order) -> LaunchSpec | None:
 
 def _specification(source: Path, wishes: Wishes) -> LaunchSpec | None:
     """The launch specification with the wishes in it; ``None`` for a source with its own main."""
-    if not source.is_file():
-        raise InputError(
-            "there is no such file",
-            where=str(source),
-            hint="name a .cu file, or a program after --",
-        )
     from kernelprof.launch.prepare import changed
     from kernelprof.launch.read_spec import load_spec
     from kernelprof.launch.signature import check_arguments, choose, has_main, kernels
-    from kernelprof.launch.source import find_block, read_source
+    from kernelprof.launch.source import find_block, read_source, refuse_other_than_file
 
+    refuse_other_than_file(source, hint="name a .cu file, or a program after --")
     text = read_source(source)
     if find_block(source) is None and has_main(text):
         if wishes != Wishes():
@@ -227,12 +224,7 @@ def _recorded(order: Order, preset: str | None, spec: LaunchSpec, here: Here) ->
             hint="leave it out to diagnose what was recorded, or run it on a machine with a GPU",
         )
     origin = recorded.describe(order.source, record.manifest, here.describe())
-    return Measured(
-        replace(record.capture, origin=origin),
-        timing=record.manifest.timing,
-        correctness=record.manifest.correctness,
-        recorded=True,
-    )
+    return Measured(replace(record.capture, origin=origin), record.manifest, recorded=True)
 
 
 def _for_measuring(order: Order) -> list[str]:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kernelprof.model.capture import Capture
 
 MANIFEST: Final = "manifest.json"
+SOURCE: Final = "source.cu"
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -51,6 +52,12 @@ class Draft:
         packed = gzip.compress(page, 6, mtime=0)
         (self.folder / name).write_bytes(packed)
         return name, hashlib.sha256(packed).hexdigest()
+
+    def store_source(self, source: Path, sha256: str) -> None:
+        """Keep the source that was measured, if it is still that: reports show it."""
+        data = source.read_bytes()
+        if hashlib.sha256(data).hexdigest() == sha256:
+            (self.folder / SOURCE).write_bytes(data)
 
     def commit(self, manifest: Manifest) -> None:
         """Complete the directory and give it its name."""

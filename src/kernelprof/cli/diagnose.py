@@ -13,9 +13,10 @@ import typer
 
 from kernelprof.cli import screen
 from kernelprof.cli.command import ClockControl
-from kernelprof.cli.output import warn, write_file, write_text
+from kernelprof.cli.output import check_place, warn, write_file, write_text
 from kernelprof.cli.program import program
 from kernelprof.cli.remarks import remark
+from kernelprof.cli.report import check_name, manifest_of, write_report
 from kernelprof.cli.source_options import DefineOption, SanitizeOption, SizeOption, wishes
 from kernelprof.errors import ExitCode, InputError, UsageError
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kernelprof.capture.session import Measured, Order
+    from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Diagnosis
 
 _NAMES_SHOWN = 5
@@ -104,6 +106,10 @@ def diagnose(
             "--time-limit", metavar="S", min=0.1, help="End a run of a program after S seconds."
         ),
     ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Also write a report for a browser."),
+    ] = None,
     size: SizeOption = None,
     define: DefineOption = None,
     sanitize: SanitizeOption = None,
@@ -117,6 +123,9 @@ def diagnose(
     """
     pattern = _pattern(kernel)
     application = program(ctx)
+    if html is not None:
+        _check_report(html, targets or [], merged=merge)
+    _check_places(output, html)
     source = _source(targets or [], application)
     wished = wishes(size, define, sanitize, has_source=source is not None)
     measured: Measured | None = None
@@ -135,10 +144,10 @@ def diagnose(
             time_limit=time_limit,
         )
         measured = _measured(order, preset)
-        found = [_judged(measured, preset)]
+        found = [(measured.capture, _judged(measured, preset))]
     else:
         found = _diagnose(_captures(targets or []), preset, merged=merge)
-    diagnoses = _matching(found, pattern)
+    diagnoses = _matching([diagnosis for _, diagnosis in found], pattern)
     text = _render(diagnoses, output_format, top, screen.of(output, no_color=no_color))
     if output is not None or output_format is not OutputFormat.TEXT:
         if measured is not None and measured.recorded:
@@ -150,8 +159,34 @@ def diagnose(
         write_text(text)
     else:
         write_file(text, output)
+    if html is not None:
+        target = "" if merge or not targets else targets[0]
+        manifest = manifest_of(target) if measured is None else measured.manifest
+        write_report(found[0][0], diagnoses[0], html, manifest, target)
     if any(diagnosis.inconclusive for diagnosis in diagnoses):
         raise typer.Exit(ExitCode.INCONCLUSIVE)
+
+
+def _check_report(html: Path, targets: Sequence[str], *, merged: bool) -> None:
+    """Refuse what cannot become one report before anything is measured."""
+    check_name(html)
+    if len(targets) > 1 and not merged:
+        raise UsageError(
+            "a report is of one capture",
+            where=", ".join(targets),
+            hint="--merge takes them as one, or write a report of each",
+        )
+
+
+def _check_places(output: Path | None, html: Path | None) -> None:
+    """Refuse files that cannot be written before anything is measured."""
+    for path in (output, html):
+        if path is not None:
+            check_place(path)
+    if output is not None and html is not None and output.resolve() == html.resolve():
+        raise UsageError(
+            "-o and --html name one file", where=str(html), hint="give each a name of its own"
+        )
 
 
 def _captures(targets: Sequence[str]) -> Sequence[str]:
@@ -202,7 +237,9 @@ def _judged(measured: Measured, preset: str | None) -> Diagnosis:
     return judge(measured.capture, preset=preset)
 
 
-def _diagnose(targets: Sequence[str], preset: str | None, *, merged: bool) -> list[Diagnosis]:
+def _diagnose(
+    targets: Sequence[str], preset: str | None, *, merged: bool
+) -> list[tuple[Capture, Diagnosis]]:
     """One diagnosis a capture, or one of all of them; all are read before any is judged."""
     from kernelprof.tables import read_capture
     from kernelprof.verdict import diagnose as judge
@@ -216,7 +253,7 @@ def _diagnose(targets: Sequence[str], preset: str | None, *, merged: bool) -> li
         from kernelprof.model.merge import merge
 
         captures = [reduce(merge, captures)]
-    return [judge(capture, preset=preset) for capture in captures]
+    return [(capture, judge(capture, preset=preset)) for capture in captures]
 
 
 def _pattern(kernel: str | None) -> re.Pattern[str] | None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path  # noqa: TC003 (typer reads the annotations)
 from typing import Annotated
 
 import typer
 
 from kernelprof.cli.output import write_file, write_text
-from kernelprof.errors import UsageError
+from kernelprof.errors import InputError, UsageError
 
 
 def init(
@@ -31,6 +32,12 @@ def init(
     from kernelprof.launch.initialise import draft
 
     made = draft(source, kernel=kernel, force=force)
+    if not source.stat().st_mode & 0o222 or not os.access(source, os.W_OK):
+        raise InputError(
+            "the file is read-only",
+            where=str(source),
+            hint=f"let it be written to (chmod u+w), or put a {source.stem}.toml beside it",
+        )
     write_file(made.text, source)
     write_text(_summary(source, made.kernel, made.unfilled))
 

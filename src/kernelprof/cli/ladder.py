@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernelprof.cli import screen
-from kernelprof.cli.output import warn, write_file, write_text
+from kernelprof.cli.output import check_place, warn, write_file, write_text
 from kernelprof.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -162,6 +162,16 @@ def _results_place(output: Path | None, results: Path | None) -> Path | None:
                 where=str(path.parent),
                 hint="make it, or name a file in another",
             )
+        if path is not None:
+            check_place(path)
+    if output is not None and results is not None:
+        places = (output.expanduser(), _second_report(output.expanduser()))
+        if results.expanduser().resolve() in [place.resolve() for place in places]:
+            raise UsageError(
+                "the report and its results would be one file",
+                where=str(results),
+                hint="give --json a name that ends in .json",
+            )
     if output is not None and output.suffix != ".md":
         raise UsageError(
             "a report is Markdown", where=str(output), hint="give -o a name that ends in .md"
@@ -223,14 +233,14 @@ def _write_reports(found: Climb, output: Path | None) -> None:
     if output is None:
         write_text("\n".join(texts))
         return
-    places = [output, output.with_name(_drilldown_name(output))]
+    places = [output, _second_report(output)]
     for text, place in zip(texts, places, strict=False):
         write_file(text, place)
         write_text(f"{place}: {len(found.rungs)} rungs on {found.surroundings.gpu}\n")
 
 
-def _drilldown_name(output: Path) -> str:
+def _second_report(output: Path) -> Path:
     """``ladder-h200.md`` gives ``ladder-drilldown-h200.md``."""
     if output.name.startswith("ladder-"):
-        return output.name.replace("ladder-", "ladder-drilldown-", 1)
-    return f"{output.stem}-drilldown{output.suffix}"
+        return output.with_name(output.name.replace("ladder-", "ladder-drilldown-", 1))
+    return output.with_name(f"{output.stem}-drilldown{output.suffix}")

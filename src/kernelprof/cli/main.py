@@ -15,10 +15,11 @@ from kernelprof.cli.doctor import doctor
 from kernelprof.cli.explain import explain
 from kernelprof.cli.init import init
 from kernelprof.cli.ladder import ladder
-from kernelprof.cli.output import OutputClosed, complain, write_text
+from kernelprof.cli.output import OutputClosed, complain, reopen_standard_streams, write_text
 from kernelprof.cli.presets import presets
 from kernelprof.cli.profile import profile
 from kernelprof.cli.program import ProgramCommand
+from kernelprof.cli.report import report
 from kernelprof.cli.schema import schema
 from kernelprof.errors import KernelprofError
 
@@ -37,6 +38,7 @@ app = typer.Typer(
 )
 app.command(cls=ProgramCommand)(diagnose)
 app.command(cls=ProgramCommand)(profile)
+app.command()(report)
 app.command()(presets)
 app.command(cls=ProgramCommand)(command)
 app.command()(explain)
@@ -69,6 +71,7 @@ def root(
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code."""
+    reopen_standard_streams()
     given = sys.argv[1:] if arguments is None else list(arguments)
     given, debug = _take_debug(given)
     try:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from kernelprof.errors import ExitCode, InputError, KernelprofError
 from kernelprof.render.names import encodable, printable
 
 if TYPE_CHECKING:
-    from pathlib import Path
     from typing import TextIO
+
+
+_LAST_STANDARD = 2
 
 
 class OutputClosed(Exception):  # noqa: N818 (a reader that stops early is no error)
@@ -37,6 +41,53 @@ def write_text(text: str) -> None:
     except OSError as error:
         _detach(stream)
         _refuse(error, "standard output")
+
+
+def check_place(path: Path) -> None:
+    """Refuse a file that cannot be written, before anything is measured for it."""
+    place = path.expanduser()
+    reason = None
+    if place.is_dir():
+        reason = "it is a folder"
+    elif place.exists() and not place.is_file():
+        return  # a device or a pipe
+    elif not (folder := place.resolve().parent).is_dir():
+        reason = "there is no such folder"
+    elif not os.access(folder, os.W_OK):
+        reason = "the folder cannot be written to"
+    if reason is not None:
+        raise InputError(
+            f"cannot write the result: {reason}",
+            where=str(path),
+            hint="name a file in a folder that exists and that you may write to",
+        )
+
+
+class NoOutput(io.StringIO):
+    """Stands in for a standard output that was closed before we began: nothing can be written."""
+
+    def write(self, text: str, /) -> int:
+        """Refuse, like a full disk."""
+        if text:
+            raise WriteError(
+                "cannot write the result: standard output is closed",
+                hint="leave it open, or write into a file with -o FILE",
+            )
+        return 0
+
+
+def reopen_standard_streams() -> None:
+    """Stand-ins for streams that were closed before we began; no file may get their numbers."""
+    if sys.stdin is not None and sys.stdout is not None and sys.stderr is not None:
+        return
+    number = -1
+    while number <= _LAST_STANDARD:
+        number = os.open(os.devnull, os.O_RDWR)
+    os.close(number)
+    if sys.stdout is None:
+        sys.stdout = NoOutput()
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
 
 
 def write_file(text: str, path: Path) -> None:

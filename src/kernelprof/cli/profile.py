@@ -75,7 +75,7 @@ def profile(
             hint="name a program after --: kernelprof profile -o DIR -- ./app args...\n"
             "or a .cu file: kernelprof profile kernel.cu -o DIR",
         )
-    if target is not None and not target.endswith(".cu"):
+    if target is not None and not target.endswith((".cu", ".cuh")):
         raise UsageError(
             "only a .cu file or a program can be profiled",
             where=target,

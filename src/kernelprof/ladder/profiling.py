@@ -15,7 +15,7 @@ from kernelprof.capture.run import PASSES, Session
 from kernelprof.capture.store import draft
 from kernelprof.ladder.full_set import collect_full_set
 from kernelprof.ladder.portable import portable
-from kernelprof.ladder.results import Said, Traffic, Way
+from kernelprof.ladder.results import Said, Way
 from kernelprof.ladder.traffic import traffic_of
 from kernelprof.metrics.catalogue import preset
 from kernelprof.verdict import diagnose
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kernelprof.capture.source import Prepared
     from kernelprof.capture.store import Draft
     from kernelprof.ladder.registry import Rung
+    from kernelprof.metrics.traffic import Traffic
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Diagnosis
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernelprof.ladder.figures import (
-    FLOPS_OF_FMA,
-    FP32_LANES,
     gflops,
     next_gains,
     peak_gflops,
@@ -23,6 +21,7 @@ from kernelprof.ladder.markdown import (
     time_cell,
 )
 from kernelprof.ladder.sweep_report import published_lines, sweep_lines
+from kernelprof.metrics.arithmetic import FLOPS_OF_FMA, FP32_LANES
 from kernelprof.render.markdown import code, fenced, prose
 from kernelprof.render.numbers import count, factor, number, quantity
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from kernelprof.capture.manifest import CorrectnessFacts, TimingFacts  # noqa: TC001 (read below)
 from kernelprof.errors import InputError, KernelprofError
+from kernelprof.metrics.traffic import Traffic  # noqa: TC001 (read below)
 from kernelprof.model.records import RecordError, build, read_object
 
 SCHEMA_VERSION: Final = "1"
@@ -45,21 +48,6 @@ class Way:
     runs: int
     passes: int | None
     seconds: float
-
-
-@dataclass(frozen=True, slots=True)
-class Traffic:
-    """Bytes on their way to the threads of one launch; ``None`` is not known, never nothing.
-
-    ``asked`` is what the threads ask for, each by itself; ``distinct`` counts a value once that
-    several threads of a warp ask for in one instruction. The others are bytes that were moved.
-    """
-
-    asked: float | None = None
-    distinct: float | None = None
-    l1: float | None = None
-    l2: float | None = None
-    dram: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,6 +143,35 @@ def trouble(error: KernelprofError) -> Trouble:
     return Trouble(error.what, error.where, error.hint, int(error.exit_code))
 
 
+def _checked(climb: Climb) -> Climb:
+    """The climb, if its reports can be written: of its numbers only some make sense."""
+    for name, size in climb.sizes.items():
+        if isinstance(size, bool) or not isinstance(size, int) or size < 1:
+            raise RecordError(f"'sizes.{name}' is no whole number from 1 on: {size!r:.80}")
+    if climb.ceiling is not None:
+        _check_timing(climb.ceiling.timing, "ceiling.timing")
+    for at, rung in enumerate(climb.rungs):
+        if not re.match(r"[0-9]{2}", rung.file):
+            raise RecordError(f"'rungs[{at}].file' begins with no number: {rung.file!r:.80}")
+        _check_timing(rung.timing, f"rungs[{at}].timing")
+        for variant, swept in enumerate(rung.sweep or ()):
+            _check_timing(swept.timing, f"rungs[{at}].sweep[{variant}].timing")
+    return climb
+
+
+def _check_timing(timing: TimingFacts | None, place: str) -> None:
+    if timing is None:
+        return
+    for name in ("median_ns", "low_ns", "high_ns"):
+        value = getattr(timing, name)
+        if not 0 < value < math.inf:
+            raise RecordError(f"'{place}.{name}' is no time: {value!r}")
+    for name in ("flops", "min_bytes", "confidence_low_ns", "confidence_high_ns"):
+        value = getattr(timing, name)
+        if value is not None and not 0 <= value < math.inf:
+            raise RecordError(f"'{place}.{name}' is no amount: {value!r}")
+
+
 def from_json(text: str, where: str) -> Climb:
     """A climb from its JSON; :class:`InputError` names the key of a mistake."""
     try:
@@ -162,7 +179,7 @@ def from_json(text: str, where: str) -> Climb:
         version = values.get("schema_version")
         if version != SCHEMA_VERSION:
             raise RecordError(f"its schema_version is {version!r}")
-        return build(Climb, values)
+        return _checked(build(Climb, values))
     except RecordError as error:
         raise InputError(
             f"this is no result of a climb: {error}",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernelprof.launch.references import Case, relative_error
-from kernelprof.launch.spec import ResolvedArray, ResolvedScalar, SpecError
+from kernelprof.launch.spec import Check, ResolvedArray, ResolvedScalar, SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -24,13 +24,19 @@ if TYPE_CHECKING:
 POISON_BYTE = 0xCD
 """Fills outputs of integers, which have no NaN: a value that a kernel hardly writes by chance."""
 
+_TELLING_BYTES = 4
+
 _RANDOM_INTEGERS = 16
 """Random integers are 0 to 15: sums of many still fit."""
 
 
 def storage_type(type_name: str) -> np.dtype[Any]:
-    """How an element lies in memory; NumPy has no bfloat16, so its bits travel as uint16."""
-    return np.dtype("uint16" if type_name == "bfloat16" else type_name)
+    """How an element lies in memory.
+
+    NumPy has no bfloat16, so its bits travel as uint16; a bool travels as a byte, which can also
+    hold the poison.
+    """
+    return np.dtype({"bfloat16": "uint16", "bool": "uint8"}.get(type_name, type_name))
 
 
 def is_floating(type_name: str) -> bool:
@@ -62,8 +68,6 @@ def fill(array: ResolvedArray, folder: Path) -> Array:
 
 def poisoned(type_name: str, shape: tuple[int, ...]) -> Array:
     """An array in which an element that nobody writes is seen afterwards."""
-    if type_name == "bool":
-        return np.zeros(shape, np.bool_)
     if is_floating(type_name):
         return encode(np.full(shape, np.nan, np.float32), type_name)
     storage = storage_type(type_name)
@@ -73,6 +77,8 @@ def poisoned(type_name: str, shape: tuple[int, ...]) -> Array:
 
 def encode(values: Array, type_name: str) -> Array:
     """Values as the type stores them."""
+    if type_name == "bool":
+        return np.ascontiguousarray(values.astype(np.bool_).astype(np.uint8))
     if type_name != "bfloat16":
         return np.ascontiguousarray(values.astype(storage_type(type_name)))
     bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
@@ -104,8 +110,15 @@ def case_of(launch: ResolvedLaunch, filled: Mapping[str, Array]) -> Case:
 
 
 def count_poison(type_name: str, stored: Array) -> int:
-    """Elements of an output of floating-point type that hold NaN."""
-    return int(np.isnan(decode(stored, type_name)).sum())
+    """Elements of an output that nobody wrote, as far as that can be told.
+
+    A number of two bytes and less may have the poison's bits by right; a wider one hardly.
+    """
+    if is_floating(type_name):
+        return int(np.isnan(decode(stored, type_name)).sum())
+    if stored.dtype.itemsize < _TELLING_BYTES and type_name != "bool":
+        return 0
+    return int((stored == poisoned(type_name, stored.shape)).sum())
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,42 +135,58 @@ class Comparison:
     """Index of the element that is furthest off; of the first NaN, if there is one."""
     worst_value: float | None
     worst_expected: float | None
+    exact: bool = False
+    """Whether every element has to be equal: whole numbers, unless a tolerance allows more."""
 
     @property
     def passed(self) -> bool:
-        """Whether the output is right within the tolerance."""
-        return self.error <= self.tolerance
+        """Whether the output is right, within the tolerance if it has one."""
+        return self.worst is None if self.exact else self.error <= self.tolerance
 
 
 def compare(
     name: str, type_name: str, stored: Array, expected: Array, tolerance: float
 ) -> Comparison:
-    """Compare an output as it lies in memory with what it has to be."""
+    """Compare an output as it lies in memory with what it has to be.
+
+    Whole numbers have to be equal, unless the tolerance is larger than the default: a relative
+    error of 1e-5 over a million of them would forgive one that is wrong.
+    """
+    integers = not is_floating(type_name)
     result = decode(stored, type_name).astype(np.float64)
     wanted = np.asarray(expected, dtype=np.float64).reshape(result.shape)
     missing = np.isnan(wanted)
-    same_missing = missing & np.isnan(result)
-    result_known = np.where(same_missing, 0.0, result)
-    wanted_known = np.where(same_missing, 0.0, wanted)
-    off = np.abs(result_known - wanted_known)
+    # A NaN beside a NaN is right, and so is an infinity beside the same one.
+    alike = (missing & np.isnan(result)) | (np.isinf(wanted) & (result == wanted))
+    result_known = np.where(alike, 0.0, result)
+    wanted_known = np.where(alike, 0.0, wanted)
+    with np.errstate(invalid="ignore"):
+        off = np.abs(result_known - wanted_known)
+    if integers and np.asarray(expected).dtype.kind in "iub":
+        # float64 cannot tell neighbours beyond 2**53 apart.
+        whole = np.asarray(expected).astype(stored.dtype).reshape(stored.shape)
+        off = np.where(stored == whole, 0.0, np.maximum(off, 1.0))
     ranked = np.where(np.isnan(off), np.inf, off)
     worst = (
         tuple(int(i) for i in np.unravel_index(int(ranked.argmax()), ranked.shape))
         if ranked.size and ranked.max() > 0
         else None
     )
-    if is_floating(type_name):
-        unwritten = int((np.isnan(result) & ~missing).sum())
-    else:
+    if integers:
         unwritten = int((stored == poisoned(type_name, stored.shape)).sum()) if worst else 0
+    else:
+        unwritten = int((np.isnan(result) & ~missing).sum())
+    with np.errstate(invalid="ignore"):
+        error = relative_error(result_known, wanted_known)
     return Comparison(
         name=name,
-        error=relative_error(result_known, wanted_known),
+        error=error,
         tolerance=tolerance,
         unwritten=unwritten,
         worst=worst,
         worst_value=None if worst is None else float(result[worst]),
         worst_expected=None if worst is None else float(wanted[worst]),
+        exact=integers and tolerance <= Check().tolerance,
     )
 
 

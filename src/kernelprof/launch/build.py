@@ -8,18 +8,22 @@ from __future__ import annotations
 
 import importlib
 import json
+import os
 import re
 import struct
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kernelprof.errors import InputError, MissingToolError
+from kernelprof.launch.flags import with_folders
+from kernelprof.launch.mangled import fitting
 from kernelprof.launch.nvcc import HOW_TO_GET_NVCC, find_nvcc
 from kernelprof.launch.signature import check_arguments, choose, has_main, kernels
 from kernelprof.launch.source import read_source
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
     from typing import Protocol
 
@@ -34,6 +38,14 @@ if TYPE_CHECKING:
 
 _ELF = b"\x7fELF\x02\x01"
 _SECTION = struct.Struct("<IIQQQQIIQQ")
+
+
+_FIRST_ERROR = re.compile(
+    r"^(.+?)(?:\((\d+)\)|:(\d+):\d+): (?:catastrophic |fatal )?error", re.MULTILINE
+)
+"""As ``nvcc`` says it, and as the host compiler does, which reads the includes first."""
+
+_EXTRA_FLAGS = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 
 
 class CompileError(InputError):
@@ -56,7 +68,9 @@ def build(spec: LaunchSpec, source: Path, arch: str, compiler: Compiler) -> Buil
     text = read_source(source)
     check_arguments(spec, choose(kernels(text), spec.kernel, str(source)))
     options = options_of(spec)
-    cubin = compiler(prepared(text, source, spec.kernel), options, arch, source.parent.resolve())
+    folder = source.parent.resolve()
+    told = with_folders(options, folder)
+    cubin = compiler(prepared(text, source, spec.kernel), told, arch, folder)
     return Built(cubin, find_entry(entries(cubin), spec.kernel, str(source)), options, arch)
 
 
@@ -100,6 +114,8 @@ def find_entry(names: Sequence[str], kernel: str, where: str) -> str:
     read = {name: _demangled(name) for name in names}
     found = [name for name in names if read[name] == (scopes, template)]
     found = found or [n for n in names if (read[n][0][-1:], read[n][1]) == (scopes[-1:], template)]
+    if len(found) > 1 and template:
+        found = fitting(found, kernel)
     if len(found) == 1:
         return found[0]
     listing = ", ".join(names) or "none"
@@ -112,7 +128,9 @@ def find_entry(names: Sequence[str], kernel: str, where: str) -> str:
     raise CompileError(
         f"more than one compiled kernel is called {plain!r}: {', '.join(found)}",
         where=where,
-        hint='give the kernel a name of its own, or declare it extern "C"',
+        hint="write all template arguments as plain numbers and types, in the order of the template"
+        if template
+        else 'give the kernel a name of its own, or declare it extern "C"',
     )
 
 
@@ -135,12 +153,13 @@ def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> 
 
     ``kernel`` is that of a launch specification; a program with its own ``main`` has none.
     """
-    first = re.search(r"^(.+?)\((\d+)\): (?:fatal )?error", output, re.MULTILINE)
+    first = _FIRST_ERROR.search(output)
+    place = f"{first[1]}:{first[2] or first[3]}" if first else str(source)
     undefined = re.search(r'identifier "(\w+)" is undefined', output)
     if kernel is None:
         return CompileError(
             f"the program does not compile:\n{output.strip()}",
-            where=f"{first[1]}:{first[2]}" if first else str(source),
+            where=place,
             hint="one that needs other options or libraries is built by yourself, and then "
             "profiled: kernelprof diagnose -- ./app args...",
         )
@@ -153,28 +172,46 @@ def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> 
         hint += "; a file with its own main() can be profiled as a program, too"
     return CompileError(
         f"the kernel does not compile:\n{output.strip()}",
-        where=f"{first[1]}:{first[2]}" if first else str(source),
+        where=place,
         hint=hint,
     )
 
 
 def pycuda_compiler(source: str, options: Sequence[str], arch: str, folder: Path) -> bytes:
-    """Compile with ``nvcc`` by way of PyCUDA, which keeps what it compiled before in a cache."""
+    """Compile with ``nvcc`` by way of PyCUDA, as the specification says and in no other way.
+
+    PyCUDA's cache stays out of it: it does not see every change of an include. So do the variables
+    that give ``nvcc`` more options, which nobody would know of afterwards.
+    """
     compiler, driver = pycuda("compiler"), pycuda("driver")
     try:
-        cubin: bytes = compiler.compile(
-            source,
-            nvcc=find_nvcc(),
-            options=list(options),
-            no_extern_c=True,
-            arch=arch,
-            include_dirs=[str(folder)],
-        )
+        with _without(_EXTRA_FLAGS):
+            cubin: bytes = compiler.compile(
+                source,
+                nvcc=find_nvcc(),
+                options=list(options),
+                no_extern_c=True,
+                arch=arch,
+                include_dirs=[str(folder)],
+                cache_dir=False,
+            )
     except driver.CompileError as error:
-        raise CompileError(str(getattr(error, "stderr", "") or error)) from error
+        said = getattr(error, "stderr", None) or getattr(error, "stdout", None) or str(error)
+        text = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
+        raise CompileError(text) from error
     except OSError as error:
         raise MissingToolError(f"nvcc cannot be run: {error}", hint=HOW_TO_GET_NVCC) from error
     return cubin
+
+
+@contextmanager
+def _without(names: Sequence[str]) -> Iterator[None]:
+    """The environment without these variables, for a while."""
+    taken = {name: os.environ.pop(name) for name in names if name in os.environ}
+    try:
+        yield
+    finally:
+        os.environ.update(taken)
 
 
 def pycuda(module: str) -> Any:

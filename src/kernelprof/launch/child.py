@@ -9,18 +9,17 @@ that faults or never ends takes its context with it.
 from __future__ import annotations
 
 import argparse
-import hashlib
 import math
 import os
 import sys
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from kernelprof.errors import ExitCode, KernelprofError
-from kernelprof.launch.arrays import case_of, compare, count_poison, is_floating
+from kernelprof.errors import KernelprofError
+from kernelprof.launch.arrays import case_of, compare, count_poison
 from kernelprof.launch.build import (
     Built,
     CompileError,
@@ -31,17 +30,18 @@ from kernelprof.launch.build import (
 )
 from kernelprof.launch.changes import parse_define, parse_size
 from kernelprof.launch.device import Bound, Device, Kernel
-from kernelprof.launch.hashes import launch_hashes
+from kernelprof.launch.hashes import changed_meanwhile, launch_hashes
 from kernelprof.launch.nvcc import nvcc_version
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.launch.references import expected
 from kernelprof.launch.spec import NO_REFERENCE
-from kernelprof.launch.trial import Checked, LaunchError, Trial
+from kernelprof.launch.trial import INTERNAL_ERROR, Checked, LaunchError, Trial
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from kernelprof.launch.arrays import Comparison
+    from kernelprof.launch.references import Case
     from kernelprof.launch.spec import ResolvedLaunch
 
 
@@ -76,7 +76,7 @@ def _end(file: Path | None, trial: Trial, error: KernelprofError) -> NoReturn:
         sys.stderr.write(f"kernelprof: {error.what}\n")
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(int(error.exit_code))
+    os._exit(getattr(error, "code", int(error.exit_code)))
 
 
 class _Work:
@@ -120,10 +120,10 @@ class _Work:
 
     def _kernel(self) -> Kernel:
         """The loaded kernel: from the file that an earlier process left, else compiled."""
-        hashes = launch_hashes(self.source, self.spec)
-        key = hashlib.sha256(
-            repr((self.device.arch, self.spec.kernel, hashes)).encode()
-        ).hexdigest()
+        key = launch_hashes(self.source, self.spec).digest()
+        if self.asked.expect is not None and key != self.asked.expect:
+            raise changed_meanwhile(str(self.source))
+        key = f"{self.device.arch}-{key}"
         if self.cubin is not None and self.cubin.is_file():
             head, _, data = self.cubin.read_bytes().partition(b"\n")
             entry, _, made_for = head.decode().partition(" ")
@@ -146,12 +146,14 @@ class _Work:
     def _check(self, kernel: Kernel) -> bool:
         """Compare with the reference; whether it is known that every element gets written."""
         spec = self.spec
-        if spec.reference == NO_REFERENCE:
-            return False
         launch = spec.resolve(spec.check_sizes)
-        bound = Bound(kernel, launch, self.folder)
+        bound = Bound(kernel, launch, self.folder, poison=not self.asked.no_poison)
+        if spec.reference == NO_REFERENCE:
+            bound.run(spec.launch.time_limit_s)
+            return False
         case = case_of(launch, bound.before)
         wanted = expected(spec.reference, case, self.folder)
+        refuse_circular(case, wanted, self.where, spec.reference)
         bound.run(spec.launch.time_limit_s)
         found = [
             compare(
@@ -172,7 +174,7 @@ class _Work:
     def _refuse_unwritten(self, bound: Bound) -> None:
         """Poison that is left at the sizes of the measurement: a grid that is too small."""
         for each in self.spec.outputs:
-            if each.fill is not None or not is_floating(each.type):
+            if each.fill is not None:
                 continue
             stored = bound.result(each.name)
             left = count_poison(each.type, stored)
@@ -186,6 +188,23 @@ class _Work:
                 )
 
 
+def refuse_circular(case: Case, wanted: Mapping[str, Any], where: str, reference: str) -> None:
+    """Refuse a reference that is NaN because it reads an output that starts without values.
+
+    The poison of an output that the kernel never wrote would be taken for right.
+    """
+    if any(bool(np.isnan(values).any()) for values in case.inputs.values()):
+        return
+    for name, values in wanted.items():
+        if bool(np.isnan(values).any()):
+            raise LaunchError(
+                f"the reference {reference} gives NaN for {name}, and no input holds one",
+                where=where,
+                hint=f"if {name} is read as well as written, give it its values: fill = "
+                '"random" or "zeros" under its [[arguments]]',
+            )
+
+
 def wrong_result(
     found: Comparison, launch: ResolvedLaunch, where: str, reference: str
 ) -> LaunchError:
@@ -193,9 +212,11 @@ def wrong_result(
     sizes = sizes_text(launch.sizes)
     parts = [
         f"the kernel's result is wrong: {found.name} differs from {reference} by {found.error:.3g} "
-        f"(relative; {found.tolerance:g} is allowed) at {sizes}"
+        f"(relative; {'whole numbers have to be equal' if found.exact else _allowed(found)}) at "
+        f"{sizes}"
         if not math.isnan(found.error)
-        else f"the kernel's result is wrong: {found.name} holds NaN where {reference} has none, at "
+        else f"the kernel's result is wrong: {found.name} holds "
+        f"{'NaN' if found.unwritten else 'infinities or NaN'} where {reference} has none, at "
         f"{sizes}"
     ]
     if found.unwritten:
@@ -214,6 +235,10 @@ def wrong_result(
     )
 
 
+def _allowed(found: Comparison) -> str:
+    return f"{found.tolerance:g} is allowed"
+
+
 def sizes_text(sizes: Mapping[str, int]) -> str:
     """Sizes for a message."""
     return ", ".join(f"{name}={value}" for name, value in sizes.items()) or "its fixed sizes"
@@ -227,7 +252,7 @@ def _unexpected(error: Exception) -> LaunchError:
         f"the process that launches the kernel failed: {type(error).__name__}: {error}",
         hint="this is a mistake in kernelprof; please report it with these lines:\n"
         + "".join(frames[-4:]),
-        exit_code=ExitCode.ENVIRONMENT,
+        exit_code=INTERNAL_ERROR,
     )
 
 
@@ -241,6 +266,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--define", action="append", default=[])
     parser.add_argument("--cubin", type=Path, help="keep the compiled kernel here, and reuse it")
     parser.add_argument("--trial", type=Path, help="check and time, and write the outcome here")
+    parser.add_argument("--expect", help="refuse a source with another digest than this")
+    parser.add_argument("--no-poison", action="store_true", help="leave outputs as they are")
     parser.add_argument("--only-check", action="store_true", help="compare with the reference only")
     return parser
 

@@ -16,7 +16,7 @@ from kernelprof.launch.spec import ResolvedArray, ResolvedScalar
 from kernelprof.launch.trial import LaunchError, Resources
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     import numpy.typing as npt
@@ -108,8 +108,11 @@ class Kernel:
 class Bound:
     """A kernel with its arguments in device memory, at one set of sizes."""
 
-    def __init__(self, kernel: Kernel, launch: ResolvedLaunch, folder: Path) -> None:
+    def __init__(
+        self, kernel: Kernel, launch: ResolvedLaunch, folder: Path, *, poison: bool = True
+    ) -> None:
         self.kernel = kernel
+        self._poison = poison
         self.launch = launch
         self._driver = kernel.device.driver
         self._fresh: dict[str, Array] = {}
@@ -146,26 +149,28 @@ class Bound:
 
     def run(self, limit_s: float) -> None:
         """Launch once and wait for the end."""
-        done = self._driver.Event()
-        self.restore()
-        self._launch()
-        done.record()
-        self._wait(done, limit_s)
+        with self._explaining():
+            done = self._driver.Event()
+            self.restore()
+            self._launch()
+            done.record()
+            self._wait(done, limit_s)
 
     def times_ns(self, count: int, limit_s: float) -> tuple[float, ...]:
         """Launch ``count`` times, one after the other, each between two events.
 
         What a launch changes of its input is put back before the next, outside of the events.
         """
-        pairs = [(self._driver.Event(), self._driver.Event()) for _ in range(count)]
-        for begin, end in pairs:
-            self.restore()
-            begin.record()
-            self._launch()
-            end.record()
-        for _, end in pairs:
-            self._wait(end, limit_s)
-        return tuple(round(end.time_since(begin) * 1e6, 1) for begin, end in pairs)
+        with self._explaining():
+            pairs = [(self._driver.Event(), self._driver.Event()) for _ in range(count)]
+            for begin, end in pairs:
+                self.restore()
+                begin.record()
+                self._launch()
+                end.record()
+            for _, end in pairs:
+                self._wait(end, limit_s)
+            return tuple(round(end.time_since(begin) * 1e6, 1) for begin, end in pairs)
 
     def result(self, name: str) -> Array:
         """An array as it is now."""
@@ -184,41 +189,41 @@ class Bound:
 
     def _launch(self) -> None:
         launch = self.launch
-        try:
-            self.kernel.function(
-                *self._arguments, block=launch.block, grid=launch.grid, shared=launch.shared_bytes
-            )
-        except self._driver.Error as error:
-            raise explained(error, self.kernel.where) from error
+        self.kernel.function(
+            *self._arguments, block=launch.block, grid=launch.grid, shared=launch.shared_bytes
+        )
 
     def _wait(self, event: Any, limit_s: float) -> None:
         """Wait for an event without trusting that it comes."""
         deadline = time.monotonic() + limit_s
-        try:
-            while not event.query():
-                if time.monotonic() > deadline:
-                    raise NeverEndsError(
-                        f"the kernel did not end within {limit_s:g} s",
-                        where=self.kernel.where,
-                        hint="a loop that never ends, threads that wait for each other, or too "
-                        "much work: give smaller sizes, or more time under [launch] time_limit_s",
-                    )
-                time.sleep(_POLL_S)
-        except self._driver.Error as error:
-            self._flush()
-            raise explained(error, self.kernel.where) from error
+        while not event.query():
+            if time.monotonic() > deadline:
+                raise NeverEndsError(
+                    f"the kernel did not end within {limit_s:g} s",
+                    where=self.kernel.where,
+                    hint="a loop that never ends, threads that wait for each other, or too "
+                    "much work: give smaller sizes, or more time under [launch] time_limit_s",
+                )
+            time.sleep(_POLL_S)
 
-    def _flush(self) -> None:
-        """Let the driver write what an assert said; the context is dead, so this does not wait."""
-        with contextlib.suppress(self._driver.Error):
-            self.kernel.device.context.synchronize()
+    @contextlib.contextmanager
+    def _explaining(self) -> Iterator[None]:
+        """A fault of the kernel surfaces in whatever call comes next."""
+        try:
+            yield
+        except self._driver.Error as error:
+            # Let the driver write what an assert said; the context is dead, so this does not wait.
+            with contextlib.suppress(self._driver.Error):
+                self.kernel.device.context.synchronize()
+            raise explained(error, self.kernel.where) from error
 
     def _allocated(self, array: ResolvedArray, folder: Path) -> Any:
         argument = array.argument
         values = fill(array, folder)
         self._fresh[argument.name] = values
         memory = self._driver.mem_alloc(max(values.nbytes, 1))
-        self._driver.memcpy_htod(memory, values)
+        if self._poison or argument.fill is not None:
+            self._driver.memcpy_htod(memory, values)
         self._memory[argument.name] = memory
         if argument.output and argument.fill is not None:
             kept = self._driver.mem_alloc(max(values.nbytes, 1))

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kernelprof.launch.expressions import FUNCTIONS
+from kernelprof.launch.signature import chosen_arguments, template_type
 from kernelprof.launch.spec import MAX_THREADS
 from kernelprof.launch.usage import AXES, Usage
 
@@ -53,13 +54,15 @@ class Guesses:
     types: dict[str, str] = field(default_factory=dict)
 
 
-def guess(kernel: Kernel, usage: Usage, constants: Mapping[str, int]) -> Guesses:
-    """Guess the launch of one kernel."""
+def guess(
+    kernel: Kernel, usage: Usage, constants: Mapping[str, int], name: str | None = None
+) -> Guesses:
+    """Guess the launch of one kernel; ``name`` may have arguments for its template."""
     found = Guesses(kernel=None)
-    template = _template(kernel, found)
+    template = _template(kernel, found, name)
     arrays = [p for p in kernel.parameters if p.pointer]
     for parameter in kernel.parameters:
-        type_name = parameter.type or _template_type(parameter, template)
+        type_name = parameter.type or template_type(parameter, template)
         if type_name is not None:
             found.types[parameter.name] = type_name
     _outputs(arrays, usage, found)
@@ -73,13 +76,17 @@ def guess(kernel: Kernel, usage: Usage, constants: Mapping[str, int]) -> Guesses
     return found
 
 
-def _template(kernel: Kernel, found: Guesses) -> dict[str, str]:
-    """Arguments for the template's parameters; the kernel's name stays unknown if one is."""
+def _template(kernel: Kernel, found: Guesses, name: str | None) -> dict[str, str]:
+    """Arguments for the template's parameters; the kernel's name stays unknown if one is.
+
+    Types are not guessed: they decide about every size in bytes.
+    """
+    if name is not None and "<" in name:
+        found.kernel = kernel.name + name[name.index("<") :]
+        return chosen_arguments(kernel, name)
     chosen: dict[str, str] = {}
     for parameter in kernel.template:
-        if parameter.kind == "typename":
-            chosen[parameter.name] = parameter.default or "float"
-        elif parameter.default is not None:
+        if parameter.default is not None:
             chosen[parameter.name] = parameter.default
         elif parameter.kind in {"int", "unsigned", "size_t"} and _TILE_NAME.search(parameter.name):
             chosen[parameter.name] = "16"
@@ -87,12 +94,6 @@ def _template(kernel: Kernel, found: Guesses) -> dict[str, str]:
         arguments = f"<{', '.join(chosen.values())}>" if chosen else ""
         found.kernel = kernel.name + arguments
     return chosen
-
-
-def _template_type(parameter: Parameter, template: Mapping[str, str]) -> str | None:
-    words = re.findall(r"\w+", parameter.written)
-    plain = {"float": "float32", "double": "float64", "int": "int32"}
-    return next((plain.get(template[word]) for word in words if word in template), None)
 
 
 def _outputs(arrays: list[Parameter], usage: Usage, found: Guesses) -> None:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelprof.errors import InputError
+from kernelprof.launch.spec import ArrayArgument
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from kernelprof.launch.spec import LaunchSpec
@@ -28,40 +32,106 @@ class LaunchHashes:
     compile: str
     """Of the options that ``nvcc`` gets, in their order."""
 
+    def digest(self) -> str:
+        """One digest of all of them."""
+        return _json_digest([self.source, self.includes, self.specification, self.compile])
+
+
+def changed_meanwhile(where: str) -> InputError:
+    """The error where what is launched is not what was checked."""
+    return InputError(
+        "the source was changed while it was measured",
+        where=where,
+        hint="run it again, once it is saved",
+    )
+
 
 def launch_hashes(source: Path, spec: LaunchSpec) -> LaunchHashes:
     """The digests of a kernel's file and its specification."""
     return LaunchHashes(
         source=file_hash(source),
-        includes=include_hashes(source),
+        includes=(*include_hashes(source, _folders(spec, source)), *_data_hashes(source, spec)),
         specification=_json_digest(spec.document()),
         compile=_json_digest(list(spec.compile.arguments())),
     )
 
 
-def include_hashes(source: Path) -> tuple[tuple[str, str], ...]:
-    """The digests of the files that a source includes in quotes, by their names."""
-    return tuple((name, file_hash(file)) for name, file in sorted(local_includes(source).items()))
+def include_hashes(source: Path, folders: Sequence[Path] = ()) -> tuple[tuple[str, str], ...]:
+    """The digests of the user's files that a source includes, by their path from its folder.
+
+    ``folders`` are those of ``-I``. An include whose name only a macro knows has no digest: nobody
+    can tell here which file that is.
+    """
+    found, unknown = local_includes(source, folders)
+    known = tuple((name, file_hash(file)) for name, file in sorted(found.items()))
+    return (*known, *((f"#include {name}", "") for name in sorted(unknown)))
 
 
-def local_includes(source: Path) -> dict[str, Path]:
-    """Files that the source includes in quotes and that exist beside it, and those that they do."""
-    from kernelprof.launch.signature import quoted_includes
+def local_includes(
+    source: Path, folders: Sequence[Path] = ()
+) -> tuple[dict[str, Path], frozenset[str]]:
+    """Files that the source includes and that are not the toolkit's, and those that they do.
+
+    They are looked for where ``nvcc`` looks: beside the file that includes them, beside the source,
+    in the folders of ``-I``. Also gives what is included by way of a macro.
+    """
     from kernelprof.launch.source import read_source
 
-    folder = source.parent.resolve()
+    home = source.parent.resolve()
     found: dict[str, Path] = {}
+    unknown: set[str] = set()
     pending = [source.resolve()]
+    seen = {source.resolve()}
     while pending:
         file = pending.pop()
-        for name in quoted_includes(read_source(file)):
-            included = (file.parent / name).resolve()
-            if not included.is_file() or included in found.values() or included == source.resolve():
+        for name, quoted in _includes(read_source(file)):
+            if not name:
                 continue
-            inside = included.is_relative_to(folder)
-            found[included.relative_to(folder).as_posix() if inside else name] = included
+            if name[0] not in '"<':
+                unknown.add(name)
+                continue
+            places = [*([file.parent] if quoted else []), home, *folders]
+            candidates = [(place / name[1:-1]).resolve() for place in places]
+            included = next((each for each in candidates if each.is_file()), None)
+            if included is None or included in seen:
+                continue
+            seen.add(included)
+            found[os.path.relpath(included, home)] = included
             pending.append(included)
+    return found, frozenset(unknown)
+
+
+def _includes(text: str) -> Iterator[tuple[str, bool]]:
+    """What stands after each ``#include``, with its quotes or brackets, and whether in quotes."""
+    from kernelprof.launch import syntax
+
+    for node in syntax.walk(syntax.parse(text)):
+        if node.type == "preproc_include":
+            written = syntax.text(node.child_by_field_name("path")).strip()
+            yield written, written.startswith('"')
+
+
+def _folders(spec: LaunchSpec, source: Path) -> list[Path]:
+    """The folders of ``-I`` among the flags, relative to the source's."""
+    found = []
+    for flag in spec.compile.flags:
+        match = re.fullmatch(r"(?:-I|--include-path|-include-path)[= ]?(.+)", flag)
+        if match:
+            found += [source.parent / each for each in match[1].split(",")]
     return found
+
+
+def _data_hashes(source: Path, spec: LaunchSpec) -> Iterator[tuple[str, str]]:
+    """The digests of the values that arguments are filled with, and of the reference's module."""
+    folder = (spec.path or source).parent
+    for argument in spec.arguments:
+        file = argument.file if isinstance(argument, ArrayArgument) else None
+        if file is not None and (folder / file).is_file():
+            yield f"fill of {argument.name}", file_hash(folder / file)
+    module, found, _ = spec.reference.partition(":")
+    beside = folder.joinpath(*module.split(".")).with_suffix(".py")
+    if found and beside.is_file():
+        yield f"reference {module}", file_hash(beside)
 
 
 def file_hash(path: Path) -> str:

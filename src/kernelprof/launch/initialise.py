@@ -11,7 +11,13 @@ from kernelprof.launch import syntax
 from kernelprof.launch.guess import Guesses, guess
 from kernelprof.launch.read_spec import FILL_IN
 from kernelprof.launch.signature import choose, declared_kernels, quoted_includes
-from kernelprof.launch.source import cut_block, read_source, sidecar, with_block
+from kernelprof.launch.source import (
+    cut_block,
+    read_source,
+    refuse_other_than_file,
+    sidecar,
+    with_block,
+)
 from kernelprof.launch.usage import constants, undefined_macros, usage
 
 if TYPE_CHECKING:
@@ -33,6 +39,7 @@ class Draft:
 
 def draft(path: Path, *, kernel: str | None = None, force: bool = False) -> Draft:
     """The source with a specification in it; one that is there is replaced only by ``force``."""
+    refuse_other_than_file(path, hint="name the .cu file of a kernel")
     source = read_source(path)
     if sidecar(path).is_file():
         raise InputError(
@@ -58,13 +65,11 @@ def draft(path: Path, *, kernel: str | None = None, force: bool = False) -> Draf
             "specification by hand (docs/launch-specification.md)",
         )
     node = next(one.node for one in declared if one.kernel is chosen)
-    guesses = guess(chosen, usage(node), constants(root))
+    guesses = guess(chosen, usage(node), constants(root), kernel)
     if not quoted_includes(source):
         parameters = [parameter.name for parameter in chosen.parameters]
         macros = undefined_macros(root, node, parameters)
         guesses.macros = [name for name in macros if name not in guesses.defines]
-    if kernel is not None and "<" in kernel:
-        guesses.kernel = chosen.name + kernel[kernel.index("<") :]
     text = with_block(source, _toml(chosen, guesses), old)
     lines = enumerate(text.split("\n"), start=1)
     unfilled = tuple(

@@ -17,10 +17,15 @@ from typing import TYPE_CHECKING
 from kernelprof.capture import processes
 from kernelprof.capture.manifest import CorrectnessFacts, SourceFacts
 from kernelprof.capture.source import Prepared
-from kernelprof.errors import InputError, UsageError
+from kernelprof.errors import UsageError
 from kernelprof.launch import changes
 from kernelprof.launch.build import compile_failure
-from kernelprof.launch.hashes import file_hash, include_hashes, launch_hashes
+from kernelprof.launch.hashes import (
+    changed_meanwhile,
+    file_hash,
+    include_hashes,
+    launch_hashes,
+)
 from kernelprof.launch.nvcc import find_nvcc, nvcc_version
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.launch.sanitizer import sanitize
@@ -74,32 +79,30 @@ class _Source:
         self.interrupts = interrupts
         self.tell = tell
         self.spec = changed(load_spec(source), wishes, source)
+        self.hashes = launch_hashes(source, self.spec)
         self.name = str(source)
 
     def prepared(self) -> Prepared:
         """Check, time, and say how it is launched."""
-        hashes = launch_hashes(self.source, self.spec)
         unclear = []
         for tool in self.wishes.sanitizers:
             self.tell(f"{self.source.name}: checking with {tool}")
-            command = self.command("--only-check")
+            bare = ["--no-poison"] if tool == "initcheck" else []
+            command = self.command("--only-check", *bare)
             unclear.append(sanitize(tool, command, self.name, self.interrupts))
         self.tell(f"{self.source.name}: compiling, checking and timing")
         trial = self._trial()
         for error in unclear:
             if error is not None:
                 raise error
-        if launch_hashes(self.source, self.spec) != hashes:
-            raise InputError(
-                "the source was changed while it was measured",
-                where=self.name,
-                hint="run it again, once it is saved",
-            )
+        now = changed(load_spec(self.source), self.wishes, self.source)
+        if launch_hashes(self.source, now) != self.hashes:
+            raise changed_meanwhile(self.name)
         at = self.spec.resolve()
         return Prepared(
             target=self.name,
             command=tuple(self.command()),
-            source=_facts(self.name, self.spec, hashes, trial),
+            source=_facts(self.name, self.spec, self.hashes, trial),
             timing=timing_facts(
                 trial.times_ns,
                 warm_up=self.spec.launch.warmup,
@@ -113,14 +116,23 @@ class _Source:
         """The command that launches the kernel."""
         changed = changes.arguments(self.wishes.sizes, self.wishes.defines)
         cubin = str(self.folder / "kernel.cubin")
-        return [sys.executable, *CHILD, self.name, *changed, "--cubin", cubin, *more]
+        kept = ["--cubin", cubin, "--expect", self.hashes.digest()]
+        return [sys.executable, *CHILD, self.name, *changed, *kept, *more]
 
     def _trial(self) -> Trial:
         """Run the child process; what it found out, if the kernel is fine."""
         file = self.folder / "trial.json"
         launch = self.spec.launch
-        limit = _COMPILE_LIMIT_S + 4 * launch.time_limit_s
-        ended = processes.run(self.command("--trial", str(file)), self.interrupts, time_limit=limit)
+        limit = _COMPILE_LIMIT_S + (2 + launch.warmup + launch.measured) * launch.time_limit_s
+        command = self.command("--trial", str(file))
+        try:
+            ended = processes.run(command, self.interrupts, time_limit=limit)
+        except processes.TimeLimitError as error:
+            raise LaunchError(
+                f"compiling, checking and timing the kernel took longer than {limit:g} s",
+                where=self.name,
+                hint="give it smaller sizes or fewer launches; [launch] time_limit_s is for each",
+            ) from error
         trial = read_trial(file)
         if trial is None:
             raise LaunchError(

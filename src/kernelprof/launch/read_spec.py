@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from kernelprof.errors import KernelprofError
 from kernelprof.launch.expressions import FUNCTIONS
+from kernelprof.launch.flags import refusal, shell_characters
 from kernelprof.launch.source import Block, find_block
 from kernelprof.launch.spec import (
     FILLS,
@@ -120,7 +121,27 @@ def _spec(top: Table, block: Block) -> LaunchSpec:
             where=top.where("arguments"),
             hint='add output = true to the arrays that the kernel writes, or reference = "none"',
         )
+    _check_builtin(top, spec)
     return spec
+
+
+def _check_builtin(top: Table, spec: LaunchSpec) -> None:
+    """Refuse arrays whose number is not that of the built-in reference."""
+    if ":" in spec.reference or spec.reference == NO_REFERENCE:
+        return
+    from kernelprof.launch.references import find_builtin
+
+    builtin = find_builtin(spec.reference)
+    arrays = [each for each in spec.arguments if isinstance(each, ArrayArgument)]
+    inputs, outputs = len(arrays) - len(spec.outputs), len(spec.outputs)
+    if (inputs, outputs) != (builtin.inputs, 1):
+        top.refuse(
+            "reference",
+            f"the reference {builtin.name!r} ({builtin.summary}) takes {builtin.inputs} input "
+            f"array{'s' * (builtin.inputs != 1)} and one output; the arguments have {inputs} and "
+            f"{outputs}",
+            hint='mark outputs with output = true, or name a function of yours: "module:function"',
+        )
 
 
 def _matching(table: Table, key: str, pattern: str, expected: str) -> str:
@@ -181,11 +202,20 @@ def _compile(table: Table) -> CompileOptions:
                 where=table.where("flags", index),
                 hint='a flag and its value are one string: "--maxrregcount=64"',
             )
+    for index, flag in enumerate(flags):
+        if (wrong := refusal(flag)) is not None:
+            raise SpecError(wrong[0], where=table.where("flags", index), hint=wrong[1])
     inner = table.table("defines")
     defines: dict[str, Define] = {}
     for key in inner.data:
         _name(inner, key)
         value = inner.take(key, (int, float, str, bool), "a number or a string")
+        if isinstance(value, str) and (character := shell_characters(value)) is not None:
+            inner.refuse(
+                key,
+                f"{key} holds {character!r}, which a shell takes for more than text",
+                hint="write it without $, `, \\ and control characters",
+            )
         defines[key] = int(value) if isinstance(value, bool) else value
     standard = table.text("standard")
     if standard is not None and not re.fullmatch(STANDARD, standard):

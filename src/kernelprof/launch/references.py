@@ -77,7 +77,14 @@ def expected(reference: str, case: Case, folder: Path) -> dict[str, Array]:
         results = _builtin_results(find_builtin(reference), case)
     checked = {}
     for name, given in case.outputs.items():
-        result = np.asarray(results[name])
+        try:
+            result = np.asarray(results[name])
+        except ValueError as error:
+            raise BadReferenceError(
+                f"the reference's {name} is no array: {error}",
+                where=reference,
+                hint="return rows of equal length",
+            ) from error
         if result.dtype.kind not in "biuf":
             raise BadReferenceError(
                 f"the reference's {name} is of type {result.dtype}",
@@ -126,7 +133,14 @@ def _user_results(reference: str, case: Case, folder: Path) -> Mapping[str, Arra
     function = _load(reference, folder)
     known: dict[str, Any] = {**case.sizes, **case.scalars, **case.outputs, **case.inputs}
     known = {k: v.copy() if hasattr(v, "copy") else v for k, v in known.items()}
-    parameters = inspect.signature(function).parameters.values()
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (ValueError, TypeError) as error:
+        raise BadReferenceError(
+            f"what the function takes cannot be told: {error}",
+            where=reference,
+            hint="wrap it into a Python function whose parameters are called as the arguments",
+        ) from error
     if any(p.kind is p.VAR_KEYWORD for p in parameters):
         wanted = known
     else:

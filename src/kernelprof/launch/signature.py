@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelprof.errors import InputError
 from kernelprof.launch import syntax
+from kernelprof.launch.mangled import split_arguments
 from kernelprof.launch.spec import ArrayArgument, SpecError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tree_sitter import Node
 
@@ -172,6 +174,8 @@ def check_arguments(spec: LaunchSpec, kernel: Kernel) -> None:
     where = str(spec.path) if spec.path else None
     if not kernel.readable:
         return
+    _check_template(spec.kernel, kernel, where)
+    chosen = chosen_arguments(kernel, spec.kernel)
     signature = ", ".join(p.written for p in kernel.parameters)
     if len(spec.arguments) != len(kernel.parameters):
         raise SpecError(
@@ -181,12 +185,14 @@ def check_arguments(spec: LaunchSpec, kernel: Kernel) -> None:
             hint=f"the parameters are ({signature}); each has one [[arguments]] table, in order",
         )
     for argument, parameter in zip(spec.arguments, kernel.parameters, strict=True):
-        wrong_type = parameter.type is not None and argument.type != parameter.type
+        wanted = parameter.type or template_type(parameter, chosen)
+        wrong_type = wanted is not None and argument.type != wanted
         if isinstance(argument, ArrayArgument) != parameter.pointer or wrong_type:
             kind = "an array" if isinstance(argument, ArrayArgument) else "a scalar"
             raise SpecError(
                 f"argument {argument.name!r} is {kind} of {argument.type}, and the kernel's "
-                f"parameter is '{parameter.written}'",
+                f"parameter is '{parameter.written}'"
+                + (f", here of {wanted}" if wanted != parameter.type else ""),
                 where=where,
                 hint=f"the parameters are ({signature}); the arguments stand in the same order",
             )
@@ -196,6 +202,47 @@ def check_arguments(spec: LaunchSpec, kernel: Kernel) -> None:
                 f"'{parameter.written}'",
                 where=where,
             )
+        file = argument.file if isinstance(argument, ArrayArgument) else None
+        if file is not None and spec.path is not None and not (spec.path.parent / file).is_file():
+            raise SpecError(
+                f"argument {argument.name!r} is filled from {file}, and there is no such file",
+                where=where,
+                hint=f"it is looked for in {spec.path.parent}",
+            )
+
+
+def chosen_arguments(kernel: Kernel, name: str) -> dict[str, str]:
+    """The template's parameters with the arguments in a name, else with their defaults."""
+    given = split_arguments(name)
+    found = {p.name: p.default for p in kernel.template if p.default is not None}
+    return found | {p.name: text for p, text in zip(kernel.template, given, strict=False)}
+
+
+def template_type(parameter: Parameter, chosen: Mapping[str, str]) -> str | None:
+    """Our name of a parameter's type that is a template parameter; ``None`` where nobody knows."""
+    bare = re.sub(r"\b(const|volatile|__restrict__|__restrict|restrict)\b", " ", parameter.written)
+    words = re.findall(r"\w+|[*&]|[^\w\s]", bare)
+    pointer = ["*"] * parameter.pointer
+    if len(words) != 2 + len(pointer) or words[1:-1] != pointer or words[0] not in chosen:
+        return None
+    return _resolved(" ".join(chosen[words[0]].split()), {})
+
+
+def _check_template(name: str, kernel: Kernel, where: str | None) -> None:
+    """Refuse template arguments of a plain kernel, and a template without any."""
+    if "<" in name and not kernel.template:
+        raise SpecError(
+            f"{kernel.name} is no template, and has arguments: {name!r}",
+            where=where,
+            hint=f'kernel = "{kernel.name}"',
+        )
+    if kernel.template and "<" not in name:
+        parameters = ", ".join(f"{p.kind} {p.name}" for p in kernel.template)
+        raise SpecError(
+            f"{kernel.name} is a template of ({parameters}), and its arguments are missing",
+            where=where,
+            hint=f'name the instance to measure: kernel = "{kernel.name}<...>"',
+        )
 
 
 def _kernel(node: Node, declarator: Node, name: str, types: dict[str, str]) -> Kernel:

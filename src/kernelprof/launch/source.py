@@ -59,6 +59,18 @@ def read_source(path: Path) -> str:
         ) from error
 
 
+def refuse_other_than_file(path: Path, hint: str) -> None:
+    """An error for a path that is not there, or a folder or a pipe, which cannot be a source."""
+    if path.is_file():
+        return
+    what = "there is no such file"
+    if path.is_dir():
+        what = "this is a folder, not a source file"
+    elif path.exists():
+        what = "this is a pipe or a device, not a source file"
+    raise InputError(what, where=str(path), hint=hint)
+
+
 def sidecar(path: Path) -> Path:
     """Where the specification of a ``.cu`` stands when it is not inside it."""
     return path.with_suffix(".toml")

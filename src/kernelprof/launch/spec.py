@@ -197,8 +197,8 @@ class LaunchSpec:
                 else ResolvedScalar(a, i, _scalar(a, names))
                 for i, a in enumerate(self.arguments)
             ),
-            flops=None if self.flops is None else float(self.flops.value(names)),
-            min_bytes=None if self.min_bytes is None else float(self.min_bytes.value(names)),
+            flops=_amount(self.flops, names),
+            min_bytes=_amount(self.min_bytes, names),
         )
 
     def document(self) -> dict[str, Any]:
@@ -269,6 +269,18 @@ def _at_least(expression: Expression, names: Mapping[str, Number], least: int) -
     if value < least:
         raise SpecError(
             f"{expression.text!r} is {value}; it has to be {least} or more", where=expression.where
+        )
+    return value
+
+
+def _amount(expression: Expression | None, names: Mapping[str, Number]) -> float | None:
+    """Operations or bytes, of which there are none or more."""
+    if expression is None:
+        return None
+    value = float(expression.value(names))
+    if not 0 <= value < math.inf:
+        raise SpecError(
+            f"{expression.text!r} is {value:g}; it has to be 0 or more", where=expression.where
         )
     return value
 

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
+INTERNAL_ERROR = 70
+"""The exit code of a child that met a mistake of ours."""
+
+
 class LaunchError(KernelprofError):
     """A kernel that cannot be built, launched or trusted; the exit code is the child's."""
 
@@ -21,10 +25,11 @@ class LaunchError(KernelprofError):
         *,
         where: str | None = None,
         hint: str | None = None,
-        exit_code: ExitCode = ExitCode.BAD_INPUT,
+        exit_code: int = ExitCode.BAD_INPUT,
     ) -> None:
         super().__init__(what, where=where, hint=hint)
-        self.exit_code = exit_code
+        self.code = int(exit_code)
+        self.exit_code = ExitCode(exit_code) if exit_code != INTERNAL_ERROR else ExitCode.BAD_INPUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +75,15 @@ class Trial:
             "what": error.what,
             "where": error.where,
             "hint": error.hint,
-            "exit_code": int(error.exit_code),
+            "exit_code": getattr(error, "code", int(error.exit_code)),
         }
 
     def raise_error(self) -> None:
         """Raise the error that ended it, if one did."""
         if self.error is not None:
             said = dict(self.error)
+            if said["exit_code"] == INTERNAL_ERROR:
+                raise RuntimeError(f"{said['what']}\n{said['hint']}")
             raise LaunchError(
                 said["what"],
                 where=said["where"],

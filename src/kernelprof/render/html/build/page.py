@@ -1,0 +1,68 @@
+"""A report's content from a capture and its diagnosis; the templates only lay it out."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+import kernelprof
+from kernelprof.render.html.build.card import Sources, card, device
+from kernelprof.render.html.build.measured import Measured
+from kernelprof.render.html.build.metrics import MetricTable
+from kernelprof.render.html.build.provenance import commands, provenance
+from kernelprof.render.html.view import Page
+from kernelprof.render.json import render_json
+from kernelprof.render.names import labels, printable
+from kernelprof.render.numbers import count
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kernelprof.capture.manifest import Manifest
+    from kernelprof.model.capture import Capture
+    from kernelprof.model.diagnosis import Diagnosis
+
+MOST_WITH_ALL_METRICS: Final = 20
+"""Kernels of a page up to which the tables hold every column: 2,200 columns of ``--set full`` are
+150 kB for each."""
+
+
+def build_page(
+    capture: Capture,
+    diagnosis: Diagnosis,
+    *,
+    manifest: Manifest | None = None,
+    source_text: str | None = None,
+    hot_lines: Mapping[int, float] | None = None,
+    made: datetime | None = None,
+) -> Page:
+    """Everything that a report shows.
+
+    ``manifest`` is that of the capture's directory. ``hot_lines`` are line numbers of the source
+    with their share of the samples, 0 to 1. ``made`` stands in for the current time.
+    """
+    kernels = diagnosis.kernels
+    everything = len(kernels) <= MOST_WITH_ALL_METRICS
+    measured = Measured(capture)
+    table = MetricTable(measured, everything=everything)
+    sources = Sources(measured, table, manifest, source_text, hot_lines, len(kernels))
+    cards = tuple(
+        card(kernel, label, position, sources)
+        for position, (kernel, label) in enumerate(
+            zip(kernels, labels(kernels), strict=True), start=1
+        )
+    )
+    devices = dict.fromkeys(device(kernel) for kernel in kernels)
+    moment = (made or datetime.now(UTC)).astimezone(UTC)
+    return Page(
+        title=cards[0].name if len(cards) == 1 else count(len(cards), "kernel"),
+        origin=printable(diagnosis.origin),
+        made=f"{moment:%Y-%m-%d %H:%M} UTC by kernelprof {kernelprof.__version__}",
+        gpu=", ".join(name for name in devices if name),
+        kernels=cards,
+        provenance=provenance(capture, diagnosis, manifest),
+        commands=commands(manifest),
+        warnings=tuple(printable(each) for each in diagnosis.warnings),
+        json=render_json([diagnosis]),
+        all_metrics=everything,
+    )

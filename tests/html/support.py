@@ -1,0 +1,97 @@
+"""Questions to an open page, and pages and captures to ask them of."""
+
+from __future__ import annotations
+
+import csv
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+CAPTURES = Path(__file__).parents[1] / "captures"
+FULL = CAPTURES / "four_gemms.full.raw.csv"
+VENDOR = Path(__file__).parents[2] / "src/kernelprof/render/html/vendor"
+
+
+def has_horizontal_scroll(page: Page) -> bool:
+    return bool(
+        page.evaluate(
+            """() => {
+                const root = document.documentElement;
+                return Math.max(root.scrollWidth, document.body.scrollWidth) > root.clientWidth;
+            }"""
+        )
+    )
+
+
+UNDRAWN = """(within) => {
+    const isMark = (shape) => {
+        const {width, height} = shape.getBoundingClientRect();
+        return (width > 0 || height > 0) && !shape.matches(".background, .foreground")
+            && !shape.closest(".role-axis, .role-legend, .role-title");
+    };
+    const isPainted = (canvas) => {
+        const context = canvas.getContext("2d");
+        const pixels = context?.getImageData(0, 0, canvas.width, canvas.height).data;
+        return new Set(pixels).size > 2;
+    };
+    const isDrawn = (chart) =>
+        [...chart.querySelectorAll("svg :is(path, rect, circle, line, text)")].some(isMark)
+        || [...chart.querySelectorAll("canvas")].some(isPainted);
+    const empty = [...document.querySelectorAll(`${within} [data-chart]`)]
+        .filter((chart) => chart.checkVisibility() && !isDrawn(chart));
+    empty[0]?.scrollIntoView({block: "center"});
+    return empty.map((chart) =>
+        [chart.closest("section[id]")?.id, chart.dataset.chart].filter(Boolean).join(" "));
+}"""
+
+
+def charts(page: Page, within: str = "body") -> set[str]:
+    """The kinds of charts that can be seen now."""
+    return set(
+        page.evaluate(
+            """(within) => [...document.querySelectorAll(`${within} [data-chart]`)]
+                .filter((chart) => chart.checkVisibility()).map((chart) => chart.dataset.chart)""",
+            within,
+        )
+    )
+
+
+def undrawn_charts(page: Page, within: str = "body", patience_ms: int = 20_000) -> list[str]:
+    """The visible charts that stay empty; axes without a mark count as empty.
+
+    Charts may wait until they are scrolled to, so each is.
+    """
+    waited = 0
+    while True:
+        left: list[str] = page.evaluate(UNDRAWN, within)
+        if not left or waited >= patience_ms:
+            return left
+        page.wait_for_timeout(50)
+        waited += 50
+
+
+def screenshot(page: Page, name: str) -> None:
+    """Keep a picture for people, where ``KERNELPROF_SCREENSHOTS`` names a folder."""
+    folder = os.environ.get("KERNELPROF_SCREENSHOTS")
+    if folder:
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=Path(folder) / f"{name}.png", full_page=True)
+
+
+def repeated(names: list[str], target: Path, source: Path = FULL) -> Path:
+    """A capture with one launch for each name; all values are those of real launches."""
+    with source.open(encoding="utf-8", newline="") as file:
+        header, units, *launches = csv.reader(file)
+    name, number = header.index("Kernel Name"), header.index("ID")
+    with target.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_ALL)
+        writer.writerow(header)
+        writer.writerow(units)
+        for index, kernel in enumerate(names):
+            row = list(launches[index % len(launches)])
+            row[name], row[number] = kernel, str(index)
+            writer.writerow(row)
+    return target

@@ -1,0 +1,84 @@
+"""A capture of a thousand kernels: written fast, and the page stays usable."""
+
+from __future__ import annotations
+
+import resource
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.html.support import repeated, undrawn_charts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from playwright.sync_api import Page
+    from tests.conftest import RunCli
+    from tests.html.conftest import OpenPage
+
+KERNELS = 1000
+RENDER_SECONDS = 10
+STEP_SECONDS = 2
+
+
+@pytest.fixture(scope="module")
+def thousand(run_cli: RunCli, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
+    """The report, and the processor time that it took: a busy machine makes it no longer."""
+    folder = tmp_path_factory.mktemp("thousand")
+    names = [f"kernel_{number}(const float *, const float *, int)" for number in range(KERNELS)]
+    capture = repeated(names, folder / "thousand.csv")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    run = run_cli("report", str(capture), "-o", str(folder / "report.html"))
+    assert run.returncode in {0, 3}, run.stderr
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    user, system = after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
+    return folder / "report.html", user + system
+
+
+def shown(page: Page) -> int:
+    return page.locator("#kernels tbody tr").filter(visible=True).count()
+
+
+class Clock:
+    """The processor time of a page's thread: what a step costs, however busy the machine is."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+        self.session = page.context.new_cdp_session(page)
+        self.session.send("Performance.enable", {"timeDomain": "threadTicks"})
+
+    def now(self) -> float:
+        metrics = self.session.send("Performance.getMetrics")["metrics"]
+        return float(next(each["value"] for each in metrics if each["name"] == "TaskDuration"))
+
+    def seconds_of(self, step: Callable[[], object]) -> float:
+        """From a step until the frame that shows its result is painted."""
+        started = self.now()
+        step()
+        self.page.evaluate(
+            "() => new Promise((done) => requestAnimationFrame(() => setTimeout(done)))"
+        )
+        return self.now() - started
+
+
+def test_it_is_written_in_time_and_not_too_large(thousand: tuple[Path, float]):
+    path, seconds = thousand
+    assert seconds < RENDER_SECONDS
+    assert path.stat().st_size < 20_000_000
+
+
+def test_it_opens_sorts_and_filters_at_once(thousand: tuple[Path, float], open_page: OpenPage):
+    page = open_page(thousand[0])
+    assert shown(page) == KERNELS
+    clock = Clock(page)
+    for column in range(3):
+        assert clock.seconds_of(page.locator("#kernels th button").nth(column).click) < STEP_SECONDS
+    assert shown(page) == KERNELS
+    assert clock.seconds_of(lambda: page.fill("#filter", "kernel_77")) < STEP_SECONDS
+    assert shown(page) == 11
+    assert (
+        clock.seconds_of(page.locator("#kernels a").filter(visible=True).first.click) < STEP_SECONDS
+    )
+    assert undrawn_charts(page) == []
+    assert clock.seconds_of(lambda: page.fill("#filter", "")) < STEP_SECONDS
+    assert shown(page) == KERNELS

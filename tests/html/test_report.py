@@ -1,0 +1,433 @@
+"""What a report is: one file, safe, and readable by everybody, on every screen and on paper."""
+
+from __future__ import annotations
+
+import json
+import re
+from html.parser import HTMLParser
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.html.support import (
+    CAPTURES,
+    FULL,
+    charts,
+    has_horizontal_scroll,
+    repeated,
+    screenshot,
+    undrawn_charts,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.sync_api import Page
+    from tests.conftest import RunCli
+    from tests.html.conftest import AxeViolations, OpenPage, Report
+
+INCONCLUSIVE = CAPTURES / "pycuda_two_kernels.seven-metrics.raw.csv"
+SIGNATURE = "(const float *, const float *, float *, int, int, int)"
+KINDS = {"roofline", "memory", "warps", "pipes", "occupancy", "instructions"}
+HOSTILE = [
+    "<script>document.title = 'gone'</script>",
+    "</script><script>document.title = 'gone'</script>",
+    "<img src=x onerror=\"document.title = 'gone'\">",
+    "\"><b id=injected onmouseover='alert(1)'>",
+    "<!--<script>",
+    "{{ 7 * 7 }}${7 * 7}",
+    "k\u202egnp.exe",
+    "</title></style></textarea>",
+]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("captures")
+
+
+@pytest.fixture(scope="module")
+def single(folder: Path, report: Report) -> Path:
+    return report(repeated([f"gemm_bad{SIGNATURE}"], folder / "single.csv"))
+
+
+@pytest.fixture(scope="module")
+def four(report: Report) -> Path:
+    return report(FULL)
+
+
+@pytest.fixture(scope="module")
+def unsettled(report: Report) -> Path:
+    return report(INCONCLUSIVE)
+
+
+@pytest.fixture(scope="module")
+def hostile(folder: Path, report: Report) -> Path:
+    return report(repeated(HOSTILE, folder / "<img src=x onerror=alert(1)>.csv"))
+
+
+@pytest.fixture(scope="module")
+def many(folder: Path, report: Report) -> Path:
+    names = [f"kernel_{number}{SIGNATURE}" for number in range(200)]
+    return report(repeated(names, folder / "many.csv"))
+
+
+def names_shown(page: Page) -> list[str]:
+    shown: list[str] = page.evaluate(
+        """() => [...document.querySelectorAll("#kernels tbody tr")]
+            .filter((row) => row.checkVisibility()).map((row) => row.cells[0].innerText.trim())"""
+    )
+    return shown
+
+
+def open_card(page: Page, number: int) -> str:
+    """Follow the table's link to a kernel; the card's selector."""
+    link = page.locator("#kernels tbody a").nth(number)
+    card = link.get_attribute("href")
+    assert card is not None
+    link.click()
+    page.locator(f"section.kernel{card}").wait_for()
+    return card
+
+
+def open_metrics(page: Page, card: str) -> None:
+    """Unfold whatever hides the table of all metrics."""
+    field = page.locator(f"{card} input.metric-filter")
+    if not field.is_visible():
+        page.locator(f"{card} details:has(input.metric-filter) > summary").click()
+    field.wait_for()
+
+
+class References(HTMLParser):
+    """What a browser would fetch for a page."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        for name, value in attrs:
+            if name in {"src", "srcset", "poster", "data", "background", "ping", "action"}:
+                self.found.append(f"{tag} {name}={value}")
+        if tag in {"link", "base", "iframe", "object", "embed"}:
+            self.found.append(tag)
+
+
+# One file
+
+
+def test_the_file_refers_to_no_other(four: Path):
+    text = four.read_text(encoding="utf-8")
+    references = References()
+    references.feed(text)
+    assert [each for each in references.found if "=data:" not in each] == []
+    styles = " ".join(re.findall(r"<style[^>]*>(.*?)</style>", text, re.DOTALL))
+    assert not re.search(r"@import|url\((?!['\"]?data:)", styles)
+
+
+def test_a_policy_forbids_the_network(four: Path):
+    text = four.read_text(encoding="utf-8")
+    policy = re.search(r'http-equiv="Content-Security-Policy"\s+content="([^"]*)"', text)
+    assert policy is not None
+    assert "default-src &#39;none&#39;" in policy[1] or "default-src 'none'" in policy[1]
+    assert "unsafe-eval" not in policy[1]
+    assert "http" not in policy[1]
+
+
+def test_sizes(single: Path, many: Path):
+    assert single.stat().st_size < 2_000_000
+    assert many.stat().st_size < 5_000_000
+
+
+# Charts
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_one_kernel_has_every_chart_drawn(single: Path, open_page: OpenPage, dark: bool):
+    page = open_page(single, dark=dark)
+    assert charts(page) >= KINDS
+    assert undrawn_charts(page) == []
+    screenshot(page, f"single-{'dark' if dark else 'light'}")
+
+
+def test_each_card_of_several_has_its_charts_drawn(four: Path, open_page: OpenPage):
+    page = open_page(four)
+    assert "overview" in charts(page)
+    for number in range(4):
+        card = open_card(page, number)
+        assert charts(page, card) >= KINDS
+        assert undrawn_charts(page, card) == []
+    assert undrawn_charts(page) == []
+    screenshot(page, "four")
+
+
+def test_charts_stay_drawn_when_theme_and_width_change(single: Path, open_page: OpenPage):
+    page = open_page(single)
+    assert undrawn_charts(page) == []
+    page.click("#theme")
+    assert undrawn_charts(page) == []
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.wait_for_timeout(200)
+    assert undrawn_charts(page) == []
+    assert not has_horizontal_scroll(page)
+
+
+# What can be done with it
+
+
+def test_the_theme_follows_the_system_and_the_button(four: Path, open_page: OpenPage):
+    paper = "getComputedStyle(document.body).backgroundColor"
+    light, dark = open_page(four), open_page(four, dark=True)
+    colours = light.evaluate(paper), dark.evaluate(paper)
+    assert colours[0] != colours[1]
+    light.click("button#theme")
+    dark.click("button#theme")
+    assert light.evaluate("document.documentElement.dataset.theme") == "dark"
+    assert dark.evaluate("document.documentElement.dataset.theme") == "light"
+    assert (dark.evaluate(paper), light.evaluate(paper)) == colours
+
+
+def test_every_column_sorts_both_ways(many: Path, open_page: OpenPage):
+    page = open_page(many)
+    heads = page.locator("table#kernels th")
+    for column in range(heads.count()):
+        button = heads.nth(column).locator("button")
+        if button.count() == 0:
+            continue
+        seen = {}
+        for _ in range(2):
+            button.click()
+            direction = heads.nth(column).get_attribute("aria-sort")
+            seen[direction] = page.evaluate(
+                """(column) => [...document.querySelectorAll("#kernels tbody tr")]
+                    .map((row) => row.cells[column])
+                    .map((cell) => cell.dataset.value ?? cell.innerText)""",
+                column,
+            )
+            assert len(names_shown(page)) == 200
+            sorted_heads = page.locator("table#kernels th[aria-sort$='ending']")
+            assert sorted_heads.count() == 1
+        assert set(seen) == {"ascending", "descending"}
+        numbers = [_number(text) for text in seen["ascending"]]
+        if None not in numbers:
+            assert numbers == sorted(numbers)  # type: ignore[type-var]
+        assert _without_ties(seen["ascending"]) == _without_ties(seen["descending"])[::-1]
+
+
+def _number(text: str) -> float | None:
+    try:
+        return float(text)
+    except ValueError:
+        return None
+
+
+def _without_ties(values: list[str]) -> list[str]:
+    return list(dict.fromkeys(values))
+
+
+def test_the_filter_leaves_what_matches(four: Path, open_page: OpenPage):
+    page = open_page(four)
+    everything = names_shown(page)
+    page.fill("input#filter", "GEMM_TILED")
+    assert names_shown(page) == [name for name in everything if "gemm_tiled" in name]
+    page.fill("input#filter", "uncoalesced-global-access")
+    assert names_shown(page) == [name for name in everything if "gemm_bad" in name]
+    page.fill("input#filter", "nothing is called so")
+    assert names_shown(page) == []
+    page.fill("input#filter", "")
+    assert names_shown(page) == everything
+
+
+def test_a_link_and_an_address_open_a_card(many: Path, open_page: OpenPage):
+    page = open_page(many)
+    card = open_card(page, 150)
+    assert page.locator(f"{card} h2").is_visible()
+    assert undrawn_charts(page, card) == []
+    straight = open_page(many, fragment=card)
+    straight.locator(f"section.kernel{card} h2").wait_for()
+    straight.wait_for_function(
+        "(card) => document.querySelector(card).getBoundingClientRect().top < innerHeight", arg=card
+    )
+    assert straight.locator(f"section.kernel{card}").inner_text()
+
+
+def test_a_command_is_copied(unsettled: Path, open_page: OpenPage):
+    page = open_page(unsettled)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    button = page.locator("button.copy[data-copy-target]").first
+    target = button.get_attribute("data-copy-target")
+    button.click()
+    page.wait_for_function(
+        "() => document.querySelector('button.copy').innerText.trim() === 'Copied'"
+    )
+    copied = page.evaluate("navigator.clipboard.readText()")
+    assert copied == page.locator(f"#{target}").text_content()
+    assert "ncu" in copied
+
+
+def test_metrics_can_be_searched(single: Path, open_page: OpenPage):
+    page = open_page(single)
+    card = "#" + str(page.locator("section.kernel").first.get_attribute("id"))
+    open_metrics(page, card)
+    table = page.locator(f"{card} details:has(input.metric-filter)")
+    rows = table.locator("tbody tr").filter(visible=True)
+    page.wait_for_function("(card) => document.querySelector(`${card} td`)", arg=card)
+    before = rows.count()
+    page.fill(f"{card} input.metric-filter", "DRAM__bytes")
+    found = rows.all_inner_texts()
+    assert 0 < len(found) < before
+    assert all("dram__bytes" in text for text in found)
+    page.fill(f"{card} input.metric-filter", "")
+    assert rows.count() == before
+
+
+def test_the_json_is_inside_and_can_be_saved(
+    four: Path, open_page: OpenPage, run_cli: RunCli, tmp_path: Path
+):
+    page = open_page(four)
+    embedded = json.loads(page.evaluate("document.getElementById('data').textContent"))
+    expected = json.loads(run_cli("diagnose", str(FULL), "--format", "json").stdout)
+    assert embedded["kernels"] == expected["kernels"]
+    with page.expect_download() as download:
+        page.click("a#download-json")
+    saved = tmp_path / "saved.json"
+    download.value.save_as(saved)
+    assert json.loads(saved.read_text(encoding="utf-8")) == embedded
+
+
+# Safety
+
+
+def test_a_hostile_name_stays_text(hostile: Path, open_page: OpenPage):
+    page = open_page(hostile)
+    page.wait_for_timeout(100)
+    title = page.title()
+    for number in range(len(HOSTILE)):
+        card = open_card(page, number)
+        assert undrawn_charts(page, card) == []
+        page.locator(f"{card} h2").hover()
+    assert page.title() == title != "gone"
+    assert page.locator("#injected").count() == 0
+    assert page.locator("img").count() == 0
+    assert page.locator("[onerror], [onmouseover]").count() == 0
+    shown = page.locator("body").inner_text()
+    for name in HOSTILE:
+        if "\u202e" not in name:
+            assert name in shown
+    assert "\u202e" not in shown
+
+
+def test_tooltips_of_charts_are_text(hostile: Path, open_page: OpenPage):
+    page = open_page(hostile)
+    assert undrawn_charts(page) == []
+    for mark in page.locator("[data-chart=overview] .role-mark path").all()[:8]:
+        mark.hover(force=True)
+    assert page.locator("#injected, img, b[onmouseover]").count() == 0
+
+
+# Everybody can read it
+
+
+@pytest.mark.parametrize("name", ["single", "unsettled"])
+def test_the_accessibility_checker_finds_nothing(
+    request: pytest.FixtureRequest, open_page: OpenPage, axe_violations: AxeViolations, name: str
+):
+    page = open_page(request.getfixturevalue(name))
+    assert undrawn_charts(page) == []
+    assert axe_violations(page) == []
+    page.click("button#theme")
+    assert undrawn_charts(page) == []
+    assert axe_violations(page, rules=["color-contrast", "link-in-text-block"]) == []
+
+
+def test_unfolded_parts_are_accessible_too(
+    unsettled: Path, open_page: OpenPage, axe_violations: AxeViolations
+):
+    page = open_page(unsettled)
+    card = open_card(page, 0)
+    page.evaluate(
+        """(card) => document.querySelectorAll(`${card} details`)
+            .forEach((part) => { part.open = true; })""",
+        card,
+    )
+    undrawn_charts(page, card)
+    page.fill(f"{card} input.metric-filter", "dram")
+    assert axe_violations(page, card) == []
+
+
+def test_charts_have_names_for_screen_readers(single: Path, open_page: OpenPage):
+    page = open_page(single)
+    assert undrawn_charts(page) == []
+    nameless = page.evaluate(
+        """() => [...document.querySelectorAll("[data-chart]")].filter((chart) =>
+            ![chart, ...chart.querySelectorAll("svg")].some((part) =>
+                part.getAttribute("aria-label") || part.getAttribute("aria-labelledby")
+                || part.querySelector(":scope > title")))
+            .map((chart) => chart.dataset.chart)"""
+    )
+    assert nameless == []
+
+
+def test_the_keyboard_reaches_and_shows_everything(four: Path, open_page: OpenPage):
+    page = open_page(four)
+    reached = []
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        place, outlined = page.evaluate(
+            """() => {
+                const here = document.activeElement;
+                const style = getComputedStyle(here);
+                const ring = (style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0)
+                    || style.boxShadow !== "none";
+                return [here.id || here.className || here.closest("th")?.innerText
+                    || here.getAttribute("href") || here.tagName, ring];
+            }"""
+        )
+        if place == "BODY":
+            break
+        reached.append(place)
+        assert outlined, f"nothing shows that {place} has the focus"
+    assert {"theme", "download-json", "filter"} <= set(reached)
+    assert len(reached) > 10
+
+
+def test_the_keyboard_sorts_and_opens(four: Path, open_page: OpenPage):
+    page = open_page(four)
+    head = page.locator("table#kernels th").first
+    head.locator("button").focus()
+    page.keyboard.press("Enter")
+    assert head.get_attribute("aria-sort") in {"ascending", "descending"}
+    link = page.locator("#kernels tbody a").nth(2)
+    card = link.get_attribute("href")
+    link.focus()
+    page.keyboard.press("Enter")
+    page.locator(f"section.kernel{card} h2").wait_for()
+
+
+@pytest.mark.parametrize("name", ["single", "four", "unsettled", "hostile", "many"])
+def test_nothing_is_wider_than_a_phone(
+    request: pytest.FixtureRequest, open_page: OpenPage, name: str
+):
+    page = open_page(request.getfixturevalue(name), width=390)
+    if name != "single":
+        card = open_card(page, 0)
+        assert undrawn_charts(page, card) == []
+    assert not has_horizontal_scroll(page)
+    screenshot(page, f"phone-{name}")
+
+
+@pytest.mark.parametrize("name", ["single", "four", "unsettled"])
+def test_paper_has_no_controls(request: pytest.FixtureRequest, open_page: OpenPage, name: str):
+    page = open_page(request.getfixturevalue(name), dark=True)
+    assert undrawn_charts(page) == []
+    page.emulate_media(media="print")
+    for control in ("button", "input", "a#download-json"):
+        assert page.locator(control).filter(visible=True).count() == 0, control
+    assert page.locator("h2").filter(visible=True).count() > 0
+    red, green, blue = page.evaluate(
+        """() => getComputedStyle(document.body).backgroundColor.match(/[\\d.]+/g)
+            .slice(0, 3).map(Number)"""
+    )
+    transparent = page.evaluate("getComputedStyle(document.body).backgroundColor").endswith(", 0)")
+    assert transparent or min(red, green, blue) > 240
+    assert undrawn_charts(page) == []
+    screenshot(page, f"print-{name}")

@@ -1,0 +1,86 @@
+"""What a specification may give ``nvcc``: nothing that runs, reads or writes other files."""
+
+from __future__ import annotations
+
+import pytest
+from tests.launch.conftest import SGEMM
+
+from kernelprof.errors import InputError
+from kernelprof.launch.flags import refusal, with_folders
+
+DANGEROUS = """
+-o=x.cubin|-o x.cubin|-ox|--output-file=x|--output-file x|--outp=x|-odir=x|--output-directory=x
+-ccbin=./sh|--compiler-bindir=./sh|-ccbin ./sh|-optf=f|--options-file=f|--options-file f|-optf
+-Xcompiler=-fplugin=./x.so|--compiler-options=-o,x|-Xlinker=x|--linker-options=x|-Xnvlink=x
+--run|-run|-run-args=x|--keep|-keep|--keep-dir=x|-keep-dir=x|--save-temps|-save-temps|-keep-dir x
+--dryrun|-dryrun|-E|--preprocess|-M|-MD|-MMD|-MF=x|-ptx|--ptx|-cubin|-fatbin|-c|-dc|-dw|-dlink
+-lib|--lib|-link|--link|-cuda|-optix-ir|-ltoir|-lto|-dlto|-shared|-clean|--clean-targets
+-arbin=./sh|--archiver-binary=./sh|-time=x|-fdevice-time-trace=x|-ldir=x|-target-dir=x
+-forward-unknown-opts|-forward-unknown-to-host-compiler|-fplugin=x.so|-|--|-h|--help|-idp=x
+-arch=sm_80|-arch sm_80|--gpu-architecture=sm_80|-gencode=arch=compute_80|--generate-code=x
+-code=sm_80|--gpu-code=sm_80|--gpu-arch=x|-arch=native
+-Xptxas=-o,x|-Xptxas=--output-file=x|-Xptxas=-v,-optf=x|--ptxas-options=-arch=sm_80|-Xptxas=@f
+-DX=$(touch x)|-DX=`touch x`|-DX=\\$(touch x)|-I$(touch x)|-DX=1\\ntouch
+-Xptxas -v|-maxrregcount 64|-std c++17|--include-path sub|--use_fast_math=|-D|-Xptxas=
+""".strip()
+USEFUL = """
+-O3|-O 3|-O=3|--optimize=3|-use_fast_math|--use_fast_math|--maxrregcount=64|-maxrregcount=64
+-Xptxas=-v|-Xptxas=-v,-O3,-dlcm=ca|--ptxas-options=--verbose|-DX=1|-D X=1|-DNAME="a b"|-UX
+-Isub|-I sub|-I=sub|--include-path=sub|-isystem=sub|-std=c++17|-ftz=true|--fmad=false|-G|-g
+-lineinfo|--expt-relaxed-constexpr|-extended-lambda|-Werror=all-warnings|-diag-suppress=177|-w
+""".strip()
+
+
+def _each(text: str) -> list[str]:
+    words = [word for line in text.split("\n") for word in line.split("|")]
+    return [word.replace("\\n", "\n").replace("\\\\", "\\") for word in words]
+
+
+@pytest.mark.parametrize("flag", _each(DANGEROUS))
+def test_what_runs_code_or_writes_files_is_refused(flag) -> None:
+    wrong = refusal(flag)
+    assert wrong is not None
+    what, hint = wrong
+    assert repr(flag) in what
+    assert hint
+
+
+@pytest.mark.parametrize("flag", _each(USEFUL))
+def test_what_changes_code_may_be_used(flag) -> None:
+    assert refusal(flag) is None
+
+
+@pytest.mark.parametrize("flag", ["-arch=sm_80", "-gencode=arch=compute_80,code=sm_80"])
+def test_the_architecture_is_that_of_the_device(flag) -> None:
+    wrong = refusal(flag)
+    assert wrong is not None
+    assert "the architecture" in wrong[0]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ('["--use_fast_math"]', '["-O3", "-ccbin=./sh"]', "compile.flags[1]"),
+        ('MODE = "fast"', 'MODE = "$(touch x)"', "compile.defines.MODE"),
+        ('MODE = "fast"', 'MODE = "`touch x`"', "compile.defines.MODE"),
+    ],
+)
+def test_a_specification_is_refused_with_line_and_key(read, tmp_path, old, new, key) -> None:
+    with pytest.raises(InputError) as caught:
+        read(SGEMM.replace(old, new))
+    line = 1 + SGEMM[: SGEMM.index(old)].count("\n")
+    assert caught.value.where == f"{tmp_path}/kernel.toml:{line}: {key}"
+    assert caught.value.hint
+
+
+def test_relative_folders_are_those_of_the_source(tmp_path) -> None:
+    given = ["-O3", "-Isub", "-I sub", "-I=a,b", "--include-path=sub", "-isystem=/sys", "-DI=sub"]
+    assert with_folders(given, tmp_path) == [
+        "-O3",
+        f"-I{tmp_path}/sub",
+        f"-I{tmp_path}/sub",
+        f"-I={tmp_path}/a,{tmp_path}/b",
+        f"--include-path={tmp_path}/sub",
+        "-isystem=/sys",
+        "-DI=sub",
+    ]

@@ -1,0 +1,1 @@
+"""Reports as plain values, from real captures."""
