@@ -6,15 +6,15 @@ import csv
 import os
 import re
 import shutil
-import subprocess
 from dataclasses import dataclass
 from pathlib import Path
+
+from kernelprof.capture.processes import ask
 
 _FIELDS = (
     "index", "name", "driver_version", "compute_cap",
     "clocks.sm", "clocks.mem", "clocks.max.sm", "clocks.max.mem",
 )  # fmt: skip
-_TIMEOUT_S = 60
 _PARAMETERS = Path("/proc/driver/nvidia/params")
 _STATUS = Path("/proc/self/status")
 _CAP_SYS_ADMIN = 21
@@ -94,19 +94,8 @@ def _answer(*options: str) -> str | None:
     tool = shutil.which("nvidia-smi")
     if tool is None:
         return None
-    try:
-        done = subprocess.run(
-            [tool, *options],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=_TIMEOUT_S,
-            stdin=subprocess.DEVNULL,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout if done.returncode == 0 else None
+    done = ask(tool, *options)
+    return done.stdout if done and done.returncode == 0 else None
 
 
 def _gpu(row: list[str]) -> Gpu:

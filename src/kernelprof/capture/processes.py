@@ -24,6 +24,7 @@ POLL_S = 0.05
 GRACE_S = 5.0
 """How long processes may take to end by themselves before they are killed."""
 
+_ANSWER_LIMIT_S = 60
 _KEPT_BYTES = 1 << 16
 _CHUNK = 1 << 16
 
@@ -92,6 +93,22 @@ def run(
     if poll is not None:
         poll()
     return Outcome(process.returncode, drain.taken(), time.monotonic() - start)
+
+
+def ask(*command: str) -> subprocess.CompletedProcess[str] | None:
+    """A short question to a tool, such as its version; ``None`` where it cannot be run."""
+    try:
+        return subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=_ANSWER_LIMIT_S,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
 
 
 def end(process: subprocess.Popen[bytes], grace: float = GRACE_S) -> None:

@@ -184,23 +184,16 @@ def _checked(order: Order) -> LaunchSpec | None:
 
 def _specification(source: Path, wishes: Wishes) -> LaunchSpec | None:
     """The launch specification with the wishes in it; ``None`` for a source with its own main."""
-    from kernelprof.launch.prepare import changed
+    from kernelprof.launch.prepare import changed, is_program
     from kernelprof.launch.read_spec import load_spec
-    from kernelprof.launch.signature import check_arguments, choose, has_main, kernels
-    from kernelprof.launch.source import find_block, read_source, refuse_other_than_file
+    from kernelprof.launch.signature import check_arguments, choose, kernels
+    from kernelprof.launch.source import read_source, refuse_other_than_file
 
     refuse_other_than_file(source, hint="name a .cu file, or a program after --")
-    text = read_source(source)
-    if find_block(source) is None and has_main(text):
-        if wishes != Wishes():
-            raise UsageError(
-                "sizes, defines and sanitizers need a launch specification, and this is a program",
-                where=str(source),
-                hint="build it as you like, and profile it: kernelprof diagnose -- ./app args...",
-            )
+    if is_program(source, wishes):
         return None
     spec = changed(load_spec(source), wishes, source)
-    check_arguments(spec, choose(kernels(text), spec.kernel, str(source)))
+    check_arguments(spec, choose(kernels(read_source(source)), spec.kernel, str(source)))
     return spec
 
 

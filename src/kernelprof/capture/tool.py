@@ -6,8 +6,8 @@ import glob
 import os
 import re
 import shutil
-import subprocess
 
+from kernelprof.capture.processes import ask
 from kernelprof.errors import MissingToolError
 
 VARIABLE = "KERNELPROF_NCU"
@@ -17,7 +17,6 @@ _PLACES = (
     "/opt/nvidia/nsight-compute/*",
     "/usr/local/NVIDIA-Nsight-Compute*",
 )
-_TIMEOUT_S = 60
 
 HOW_TO_GET = (
     "install it: it is part of the CUDA toolkit (https://developer.nvidia.com/cuda-downloads) and "
@@ -53,19 +52,8 @@ def find_ncu() -> str:
 
 def ncu_version(ncu: str) -> str | None:
     """The version that ``ncu`` says it has, such as ``2025.3.1.0``."""
-    try:
-        done = subprocess.run(
-            [ncu, "--version"],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=_TIMEOUT_S,
-            stdin=subprocess.DEVNULL,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    match = re.search(r"^Version (\S+)", done.stdout, re.MULTILINE)
+    done = ask(ncu, "--version")
+    match = re.search(r"^Version (\S+)", done.stdout if done else "", re.MULTILINE)
     return match[1] if match else None
 
 

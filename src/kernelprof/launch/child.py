@@ -55,28 +55,28 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _Work(asked, device, trial).do()
         device.close()
     except KernelprofError as error:
-        _end(asked.trial, trial, error)
+        _end(asked.trial, trial, error, int(error.exit_code))
     except Exception as error:
-        _end(asked.trial, trial, _unexpected(error))
+        _end(asked.trial, trial, _unexpected(error), INTERNAL_ERROR)
     if asked.trial is not None:
         trial.write(asked.trial)
     return 0
 
 
-def _end(file: Path | None, trial: Trial, error: KernelprofError) -> NoReturn:
+def _end(file: Path | None, trial: Trial, error: KernelprofError, code: int) -> NoReturn:
     """Say what happened and be gone, while the error still holds on to everything on the GPU.
 
     To give memory back to the driver means to wait for a kernel that may never end, and a context
     in which a kernel faulted answers nothing but complaints.
     """
-    trial.fail(error)
+    trial.fail(error, code)
     if file is not None:
         trial.write(file)
     else:
         sys.stderr.write(f"kernelprof: {error.what}\n")
     sys.stdout.flush()
     sys.stderr.flush()
-    os._exit(getattr(error, "code", int(error.exit_code)))
+    os._exit(code)
 
 
 class _Work:
@@ -252,7 +252,6 @@ def _unexpected(error: Exception) -> LaunchError:
         f"the process that launches the kernel failed: {type(error).__name__}: {error}",
         hint="this is a mistake in kernelprof; please report it with these lines:\n"
         + "".join(frames[-4:]),
-        exit_code=INTERNAL_ERROR,
     )
 
 

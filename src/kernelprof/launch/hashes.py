@@ -75,6 +75,7 @@ def local_includes(
     They are looked for where ``nvcc`` looks: beside the file that includes them, beside the source,
     in the folders of ``-I``. Also gives what is included by way of a macro.
     """
+    from kernelprof.launch.signature import includes
     from kernelprof.launch.source import read_source
 
     home = source.parent.resolve()
@@ -84,13 +85,11 @@ def local_includes(
     seen = {source.resolve()}
     while pending:
         file = pending.pop()
-        for name, quoted in _includes(read_source(file)):
-            if not name:
-                continue
+        for name in filter(None, includes(read_source(file))):
             if name[0] not in '"<':
                 unknown.add(name)
                 continue
-            places = [*([file.parent] if quoted else []), home, *folders]
+            places = [*([file.parent] if name[0] == '"' else []), home, *folders]
             candidates = [(place / name[1:-1]).resolve() for place in places]
             included = next((each for each in candidates if each.is_file()), None)
             if included is None or included in seen:
@@ -99,16 +98,6 @@ def local_includes(
             found[os.path.relpath(included, home)] = included
             pending.append(included)
     return found, frozenset(unknown)
-
-
-def _includes(text: str) -> Iterator[tuple[str, bool]]:
-    """What stands after each ``#include``, with its quotes or brackets, and whether in quotes."""
-    from kernelprof.launch import syntax
-
-    for node in syntax.walk(syntax.parse(text)):
-        if node.type == "preproc_include":
-            written = syntax.text(node.child_by_field_name("path")).strip()
-            yield written, written.startswith('"')
 
 
 def _folders(spec: LaunchSpec, source: Path) -> list[Path]:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 import shutil
-import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernelprof.capture.processes import ask
 from kernelprof.errors import MissingToolError
 from kernelprof.launch.nvcc import find_nvcc
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-_TIMEOUT_S = 20
 _BUILTIN = {
     **{"b": "bool", "c": "char", "a": "signed char", "h": "unsigned char", "s": "short"},
     **{"t": "unsigned short", "i": "int", "j": "unsigned", "l": "long", "m": "unsigned long"},
@@ -134,16 +133,10 @@ def _demangled(name: str) -> str | None:
         program = str(tool) if tool.is_file() else shutil.which("cu++filt")
         if program is None:
             return None
-        done = subprocess.run(
-            [program, name],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=_TIMEOUT_S,
-            stdin=subprocess.DEVNULL,
-        )
-    except (OSError, subprocess.TimeoutExpired, MissingToolError):
+    except MissingToolError:
+        return None
+    done = ask(program, name)
+    if done is None:
         return None
     text = done.stdout.strip()
     depth = 0

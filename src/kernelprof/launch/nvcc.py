@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from pathlib import Path
 
+from kernelprof.capture.processes import ask
 from kernelprof.errors import MissingToolError
 
 _PLACES = ("/usr/local/cuda/bin",)
 _VARIABLES = ("CUDA_HOME", "CUDA_PATH")
-_TIMEOUT_S = 60
 
 HOW_TO_GET_NVCC = (
     "install the CUDA toolkit (https://developer.nvidia.com/cuda-downloads), and put its folder "
@@ -40,16 +39,8 @@ def find_nvcc() -> str:
 def nvcc_version() -> str | None:
     """The version that ``nvcc`` says it has, such as ``13.0.88``; ``None`` where it says none."""
     try:
-        done = subprocess.run(
-            [find_nvcc(), "--version"],
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=_TIMEOUT_S,
-            stdin=subprocess.DEVNULL,
-        )
-    except (OSError, subprocess.TimeoutExpired, MissingToolError):
+        done = ask(find_nvcc(), "--version")
+    except MissingToolError:
         return None
-    match = re.search(r"release \S+ V(\S+)", done.stdout)
+    match = re.search(r"release \S+ V(\S+)", done.stdout if done else "")
     return match[1] if match else None

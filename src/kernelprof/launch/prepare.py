@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from kernelprof.capture import processes
 from kernelprof.capture.manifest import CorrectnessFacts, SourceFacts
-from kernelprof.capture.source import Prepared
+from kernelprof.capture.source import Prepared, Wishes
 from kernelprof.errors import UsageError
 from kernelprof.launch import changes
 from kernelprof.launch.build import compile_failure
@@ -39,7 +39,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kernelprof.capture.interrupts import Interrupts
-    from kernelprof.capture.source import Wishes
     from kernelprof.launch.hashes import LaunchHashes
     from kernelprof.launch.spec import LaunchSpec
 
@@ -56,10 +55,23 @@ def prepare(
 ) -> Iterator[Prepared]:
     """Prepare a source; what was built is gone when the context ends."""
     with tempfile.TemporaryDirectory(prefix="kernelprof-") as folder:
-        if find_block(source) is None and has_main(read_source(source)):
-            yield _program(source, wishes, Path(folder), interrupts, tell)
+        if is_program(source, wishes):
+            yield _program(source, Path(folder), interrupts, tell)
         else:
             yield _Source(source, wishes, Path(folder), interrupts, tell).prepared()
+
+
+def is_program(source: Path, wishes: Wishes) -> bool:
+    """Whether a source is built with its own ``main``; wishes for a launch are then refused."""
+    if find_block(source) is not None or not has_main(read_source(source)):
+        return False
+    if wishes != Wishes():
+        raise UsageError(
+            "sizes, defines and sanitizers need a launch specification, and this is a program",
+            where=str(source),
+            hint="build it as you like, and profile it: kernelprof diagnose -- ./app args...",
+        )
+    return True
 
 
 class _Source:
@@ -207,19 +219,9 @@ def last_lines(printed: bytes) -> str:
 
 
 def _program(
-    source: Path,
-    wishes: Wishes,
-    folder: Path,
-    interrupts: Interrupts,
-    tell: Callable[[str], None],
+    source: Path, folder: Path, interrupts: Interrupts, tell: Callable[[str], None]
 ) -> Prepared:
     """Compile a source with its own ``main`` for the GPU that is here."""
-    if wishes.sizes or wishes.defines or wishes.sanitizers:
-        raise UsageError(
-            "sizes, defines and sanitizers need a launch specification, and this is a program",
-            where=str(source),
-            hint="build it as you like, and profile it: kernelprof diagnose -- ./app args...",
-        )
     nvcc = find_nvcc()
     options = ("-arch=native", "-O3", "-lineinfo")
     program = folder / source.stem

@@ -132,15 +132,18 @@ def has_main(source: str) -> bool:
     return False
 
 
-def quoted_includes(source: str) -> tuple[str, ...]:
-    """The files that it includes in quotes, as they are written."""
+def includes(source: str) -> tuple[str, ...]:
+    """What stands after each ``#include``: in quotes, in brackets, or the name of a macro."""
     return tuple(
-        syntax.text(path).strip('"')
+        syntax.text(node.child_by_field_name("path")).strip()
         for node in syntax.walk(syntax.parse(source))
         if node.type == "preproc_include"
-        and (path := node.child_by_field_name("path")) is not None
-        and path.type == "string_literal"
     )
+
+
+def quoted_includes(source: str) -> tuple[str, ...]:
+    """The files that it includes in quotes, as they are written."""
+    return tuple(each.strip('"') for each in includes(source) if each.startswith('"'))
 
 
 def choose(found: Sequence[Kernel], name: str | None, where: str) -> Kernel:

@@ -25,11 +25,10 @@ class LaunchError(KernelprofError):
         *,
         where: str | None = None,
         hint: str | None = None,
-        exit_code: int = ExitCode.BAD_INPUT,
+        exit_code: ExitCode = ExitCode.BAD_INPUT,
     ) -> None:
         super().__init__(what, where=where, hint=hint)
-        self.code = int(exit_code)
-        self.exit_code = ExitCode(exit_code) if exit_code != INTERNAL_ERROR else ExitCode.BAD_INPUT
+        self.exit_code = exit_code
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,13 +68,13 @@ class Trial:
     times_ns: tuple[float, ...] = ()
     error: dict[str, Any] | None = None
 
-    def fail(self, error: KernelprofError) -> None:
-        """Remember the error that ended it."""
+    def fail(self, error: KernelprofError, code: int | None = None) -> None:
+        """Remember the error that ended it; ``code`` stands in for the error's own exit code."""
         self.error = {
             "what": error.what,
             "where": error.where,
             "hint": error.hint,
-            "exit_code": getattr(error, "code", int(error.exit_code)),
+            "exit_code": int(error.exit_code) if code is None else code,
         }
 
     def raise_error(self) -> None:

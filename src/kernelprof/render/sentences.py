@@ -37,14 +37,19 @@ def headline(verdict: Verdict) -> str:
     return "Inconclusive: the capture lacks what would decide."
 
 
-def summary(kernel: KernelDiagnosis) -> str:
-    """Where and how often the kernel ran and how long that took."""
+def launch_parts(kernel: KernelDiagnosis) -> list[str]:
+    """Where and how often the kernel ran, in parts of a sentence."""
     parts = []
     if kernel.grid is not None:
         parts.append(f"grid {dimensions(kernel.grid)}")
     if kernel.block is not None:
         parts.append(f"block {dimensions(kernel.block)}")
-    parts.append(f"{count(kernel.launches, 'launch')} ({identifiers(kernel.ids)})")
+    return [*parts, f"{count(kernel.launches, 'launch')} ({identifiers(kernel.ids)})"]
+
+
+def summary(kernel: KernelDiagnosis) -> str:
+    """Where and how often the kernel ran and how long that took."""
+    parts = launch_parts(kernel)
     if kernel.duration_ns is not None:
         spread = kernel.duration_ns
         text = quantity(spread.median, "ns")

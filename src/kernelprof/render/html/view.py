@@ -6,7 +6,7 @@ Texts are plain (the templates escape them), shares run from 0 to 1, and what is
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,4 +211,3 @@ class Page:
     """The diagnosis as JSON, embedded and downloadable."""
     all_metrics: bool = True
     """Whether the tables hold every column, or only those that kernelprof knows."""
-    extra: dict[str, str] = field(default_factory=dict)

@@ -17,8 +17,8 @@ from kernelprof.render.html.build.source import belongs, source
 from kernelprof.render.html.build.warps import warp_states
 from kernelprof.render.html.view import Fact, KernelView, MissingRow
 from kernelprof.render.names import printable
-from kernelprof.render.numbers import count, dimensions, factor, number, quantity, share
-from kernelprof.render.sentences import gain_cell, identifiers
+from kernelprof.render.numbers import count, factor, number, quantity, share
+from kernelprof.render.sentences import gain_cell, launch_parts
 from kernelprof.rules import registry
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ def card(
         anchor=f"kernel-{position}",
         name=" ".join(part for part in label if part),
         full_name=printable(kernel.name),
-        launch=_launch(kernel),
+        launch=", ".join(launch_parts(kernel)),
         time_ns=None if spread is None else finite(spread.median),
         time="" if spread is None else quantity(spread.median, "ns"),
         time_share=None if share_of_time is None else clip(share_of_time),
@@ -109,16 +109,6 @@ def _source(own: Manifest | None, sources: Sources) -> SourceText | None:
     if own is None and (sources.manifest is not None or sources.kernels > 1):
         return None
     return source(own, sources.text, sources.hot)
-
-
-def _launch(kernel: KernelDiagnosis) -> str:
-    parts = []
-    if kernel.grid is not None:
-        parts.append(f"grid {dimensions(kernel.grid)}")
-    if kernel.block is not None:
-        parts.append(f"block {dimensions(kernel.block)}")
-    parts.append(f"{count(kernel.launches, 'launch')} ({identifiers(kernel.ids)})")
-    return ", ".join(parts)
 
 
 def _gain(verdict: Verdict) -> str:
