@@ -5,14 +5,16 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 RESULTS ?= build/gpu-test
+CAPTURES ?= build/captures
 CAPTURE := tests/captures/four_gemms.full.raw.csv
 
-.PHONY: demo test gpu-test browser-test lint types rules vendor wheel clean help
+.PHONY: demo test gpu-test captures browser-test lint types rules vendor wheel clean help
 
 help:
 	@echo "make demo    diagnose a capture that ships with the project"
 	@echo "make test    run the tests"
 	@echo "make gpu-test  run the tests that need a GPU, ncu and nvcc; leaves a report in $(RESULTS)"
+	@echo "make captures  measure every capture of this repository again, into $(CAPTURES)"
 	@echo "make browser-test  open the HTML reports in headless Chromium (needs chromium and npm)"
 	@echo "make lint    ruff: rules and format"
 	@echo "make types   mypy --strict"
@@ -29,6 +31,12 @@ test: $(VENV)/.dev
 
 gpu-test: $(VENV)/.dev
 	KERNELPROF_GPU_RESULTS=$(RESULTS) $(BIN)/python -m pytest tests/gpu -rA --durations=0
+
+captures: $(VENV)/.dev
+	BUDGET_S=3600 PYTHON=$(abspath $(BIN)/python) tests/kernels/capture.sh $(CAPTURES)/kernels
+	$(MAKE) gpu-test RESULTS=$(CAPTURES)/gpu-test
+	$(BIN)/python -m kernelprof ladder run --sweep --compare-full-set \
+		--captures $(CAPTURES)/ladder -o $(CAPTURES)/ladder.md
 
 browser-test: $(VENV)/.browser web/node_modules/.package-lock.json
 	KERNELPROF_BROWSER_TESTS=required $(BIN)/python -m pytest tests/html -n 2 --durations=5

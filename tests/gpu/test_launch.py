@@ -47,6 +47,12 @@ BROKEN: tuple[tuple[str, tuple[str, ...], int, tuple[str, ...]], ...] = (
         ("Invalid __global__ read of size 4 bytes", "past_the_end.cu:39"),
     ),
     (
+        "reads_output",
+        ("initcheck",),
+        2,
+        ("Uninitialized __global__ memory read of size 4 bytes", "reads_output.cu:39"),
+    ),
+    (
         "races",
         ("racecheck",),
         2,
@@ -193,6 +199,16 @@ def test_a_capture_of_a_source_says_what_was_measured(
     assert launch["name"].startswith("saxpy(")
     # Under ncu caches are emptied before each pass: longer than between events, and not by much.
     assert 0.8 < launch["duration_ns"]["median"] / manifest.timing.median_ns < 3.0
+
+
+def test_a_time_holds_the_kernel_and_not_the_host(run_cli: RunCli, tmp_path: Path) -> None:
+    folder = tmp_path / "capture"
+    done = run_cli("profile", str(SOURCES / "nothing.cu"), "-o", str(folder))
+    assert done.returncode == 0, done.stderr
+    timing = read_manifest(folder).timing
+    assert timing is not None
+    # H200: 3.2 us are the events and the start of a kernel; 7.8 us where the GPU waits for PyCUDA.
+    assert 500 < timing.median_ns < 5000
 
 
 def test_an_interrupt_leaves_no_capture_and_no_process(

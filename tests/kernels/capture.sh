@@ -1,26 +1,36 @@
 #!/usr/bin/env bash
-# Builds, checks, times and captures the validation kernels, PyTorch and Triton kernels, and how Nsight
-# Compute itself behaves. Needs a GPU, nvcc, ncu and, for frameworks.py, python3 with PyTorch and Triton.
+# Builds, checks, times and captures the validation kernels, PyTorch and Triton kernels, the GEMM ladder
+# at N = 2048, and how Nsight Compute itself behaves. Needs a GPU, nvcc, ncu and, for frameworks.py and
+# the ladder, a Python ($PYTHON, else python3) with PyTorch and Triton, and with PyCUDA and tree-sitter.
 #
+#   BUDGET_S=3600 ./capture.sh OUTPUT_DIR [WORK_DIR]                  everything
 #   PARTS="fixture first frameworks behaviour variants" BUDGET_S=540 ./capture.sh OUTPUT_DIR [WORK_DIR]
 #   PARTS="fixture second frameworks-more"              BUDGET_S=400 ./capture.sh OUTPUT_DIR [WORK_DIR]
+#   PARTS="ladder"                                      BUDGET_S=200 ./capture.sh OUTPUT_DIR [WORK_DIR]
 #
 # Leaves OUTPUT_DIR/captures.tgz. A step that fails is written to steps.log and the next one goes on;
 # steps that no longer fit BUDGET_S (default 540) are left out. Clocks stay as they are. Binary reports
 # stay in WORK_DIR; only the small ones of fixture.cu are packed.
 set -u
 here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+python=${PYTHON:-python3}
 out=$(mkdir -p "$1" && cd "$1" && pwd)
 work=${2:-$(mktemp -d)}
 budget=${BUDGET_S:-540}
-parts=" ${PARTS:-fixture first frameworks behaviour variants second frameworks-more} "
+parts=" ${PARTS:-fixture first frameworks behaviour variants second frameworks-more ladder} "
 mkdir -p "$work/got/ncu_behaviour"
 cd "$work" || exit 1
 got=$work/got
 log=$got/steps.log
 : >"$log"
 
-wanted() { case "$parts" in *" $1 "*) return 0 ;; *) return 1 ;; esac }
+# wanted PART...: whether one of them is to be made
+wanted() {
+  local part
+  for part; do case "$parts" in *" $part "*) return 0 ;; esac; done
+  return 1
+}
 left() { echo $((budget - SECONDS)); }
 # step NAME SECONDS COMMAND...: at most that long, and not past the budget
 step() {
@@ -54,11 +64,26 @@ behaviour() {
     >"$got/ncu_behaviour/$name.txt"
 }
 
-nvcc -arch=sm_90 -O3 -lineinfo --extended-lambda -o validation "$here/validation.cu" >build.log 2>&1 &
-build=$!
-step build-fixture 60 nvcc -arch=sm_90 -O3 -o fixture "$here/fixture.cu"
 { nvidia-smi --query-gpu=name,driver_version --format=csv,noheader; nvcc --version | tail -2; ncu --version | tail -2; } >"$got/machine.txt" 2>&1
 
+if wanted first second variants behaviour behaviour-more; then
+  nvcc -arch=sm_90 -O3 -lineinfo --extended-lambda -o validation "$here/validation.cu" >build.log 2>&1 &
+  build=$!
+fi
+if wanted fixture behaviour behaviour-more; then
+  step build-fixture 60 nvcc -arch=sm_90 -O3 -o fixture "$here/fixture.cu"
+fi
+if wanted ladder; then  # one process a rung; the first run leaves what it compiled
+  cat >ladder.sh <<LADDER
+for rung in $root/cuda/ladder/[0-9]*.cu; do
+  PYTHONPATH=$root/src:\$PYTHONPATH "$python" -P -m kernelprof.launch.child "\$rung" \\
+    --size M=2048 --size N=2048 --size K=2048 --cubin "\$(basename "\$rung" .cu).cubin" || exit
+done
+LADDER
+  step ladder-build 200 sh ladder.sh
+  step ladder 100 $NCU --set full --target-processes all -k regex:^sgemm_ -o ladder sh ladder.sh
+  export_report ladder
+fi
 if wanted fixture; then  # small reports, without source
   rules="--section SpeedOfLight --section LaunchStats --section Occupancy --section WorkloadDistribution \
     --section MemoryWorkloadAnalysis --section MemoryWorkloadAnalysis_Tables --section MemoryWorkloadAnalysis_Chart \
@@ -74,14 +99,15 @@ if wanted fixture; then  # small reports, without source
     export_report $r
   done
 fi
-wait $build
-echo "build: exit $?" >>"$log"
-cat build.log >>"$log"
-
-step time 60 ./validation time
-cp step.time.out "$got/validation.times.csv"
-step verify 60 ./validation verify
-cp step.verify.out "$got/validation.verify.txt"
+if [ -n "${build:-}" ]; then
+  wait "$build"
+  echo "build: exit $?" >>"$log"
+  cat build.log >>"$log"
+  step time 60 ./validation time
+  cp step.time.out "$got/validation.times.csv"
+  step verify 60 ./validation verify
+  cp step.verify.out "$got/validation.verify.txt"
+fi
 
 if wanted first; then
   VALIDATION_DEADLINE_S=${FULL_S:-190} step full 240 $NCU --set full --profile-from-start off -o validation ./validation once
@@ -97,20 +123,20 @@ fi
 pack
 
 if wanted frameworks; then
-  step frameworks-time 60 python3 "$here/frameworks.py" time
+  step frameworks-time 60 "$python" "$here/frameworks.py" time
   cp step.frameworks-time.out "$got/frameworks.times.csv"
-  FRAMEWORKS_DEADLINE_S=80 step frameworks 120 $NCU --set full --profile-from-start off -o frameworks python3 "$here/frameworks.py" once
+  FRAMEWORKS_DEADLINE_S=80 step frameworks 120 $NCU --set full --profile-from-start off -o frameworks "$python" "$here/frameworks.py" once
   cp step.frameworks.out "$got/frameworks.program-output.txt"
   export_report frameworks &
-  step frameworks-nvtx 40 $NCU --set basic --nvtx --profile-from-start off -o frameworks_nvtx python3 "$here/frameworks.py" once \
+  step frameworks-nvtx 40 $NCU --set basic --nvtx --profile-from-start off -o frameworks_nvtx "$python" "$here/frameworks.py" once \
     torch-softmax,torch-gelu-chain,torch-tiny-ops,triton-add
   export_report frameworks_nvtx &
 fi
 if wanted frameworks-more; then
   more=triton-count-few,torch-embedding-backward,torch-histc,torch-groupnorm-fp16,torch-bilinear-upsample
-  step frameworks-time 60 python3 "$here/frameworks.py" time
+  step frameworks-time 60 "$python" "$here/frameworks.py" time
   cp step.frameworks-time.out "$got/frameworks.times.csv"
-  FRAMEWORKS_DEADLINE_S=60 step frameworks-more 90 $NCU --set full --profile-from-start off -o frameworks_more python3 "$here/frameworks.py" once $more
+  FRAMEWORKS_DEADLINE_S=60 step frameworks-more 90 $NCU --set full --profile-from-start off -o frameworks_more "$python" "$here/frameworks.py" once $more
   cp step.frameworks-more.out "$got/frameworks_more.program-output.txt"
   export_report frameworks_more &
 fi
@@ -187,7 +213,7 @@ if wanted variants; then
   export_report validation_detailed
 fi
 wait
-if command -v cuobjdump >/dev/null; then
+if [ -n "${build:-}" ] && command -v cuobjdump >/dev/null; then
   cuobjdump -res-usage validation 2>/dev/null | grep -A1 Function | grep -v '^--' >"$got/validation.resources.txt"
   for f in append_each bins_global count_shared rounds_lcg rounds_xorshift reread_through_l1 reread_l1 table_constant; do
     echo "== $f"
