@@ -8,7 +8,8 @@ RESULTS ?= build/gpu-test
 CAPTURES ?= build/captures
 CAPTURE := tests/captures/four_gemms.full.raw.csv
 
-.PHONY: demo test gpu-test captures browser-test lint types rules vendor wheel clean help
+.PHONY: demo test gpu-test captures browser-test lint types rules reports screenshots vendor wheel \
+	clean help
 
 help:
 	@echo "make demo    diagnose a capture that ships with the project"
@@ -19,6 +20,9 @@ help:
 	@echo "make lint    ruff: rules and format"
 	@echo "make types   mypy --strict"
 	@echo "make rules   write reports/rules.md from the rules"
+	@echo "make reports  write the HTML reports in reports/ from captures and results that are here"
+	@echo "make screenshots  take the pictures in reports/screenshots (needs chromium)"
+	@echo "make gate-report  write reports/gate-h200.md from the captures of known changes"
 	@echo "make vendor  copy the pinned chart library of web/ into the package (needs npm)"
 	@echo "make wheel   build dist/*.whl (by way of the source archive)"
 	@echo "make clean   remove the environment and everything built"
@@ -51,6 +55,21 @@ types: $(VENV)/.dev
 rules: $(VENV)/.runtime
 	$(BIN)/python -m kernelprof.render.rule_pages > reports/rules.md.new
 	mv reports/rules.md.new reports/rules.md
+
+# A test runs these commands and compares: the same input gives the same bytes.
+reports: $(VENV)/.runtime
+	$(BIN)/python -m kernelprof report src/kernelprof/recorded/h200/03_shared_tile -o reports/one-kernel.html
+	$(BIN)/python -m kernelprof report tests/captures/gemm_series.full.raw.csv -o reports/many-kernels.html
+	$(BIN)/python -m kernelprof report tests/captures/gemm_series.eight-metrics.raw.csv -o reports/inconclusive.html
+	$(BIN)/python -m kernelprof ladder report reports/ladder-h200.json --captures src/kernelprof/recorded/h200 --html reports/ladder-h200.html
+	$(BIN)/python -m kernelprof compare src/kernelprof/recorded/h200/01_naive src/kernelprof/recorded/h200/02_coalesced --html reports/comparison.html
+
+screenshots: $(VENV)/.browser
+	$(BIN)/python web/screenshots.py
+
+gate-report: $(VENV)/.dev
+	$(BIN)/python -m tests.gate.report > reports/gate-h200.md.new
+	mv reports/gate-h200.md.new reports/gate-h200.md
 
 vendor: web/node_modules/.package-lock.json
 	node web/vendor.mjs

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tests.gate.planted import gated, taken
+
+from kernelprof.render.comparison_text import render_gate_text
 from kernelprof.render.text import render_text
 from kernelprof.tables import read_capture
 from kernelprof.verdict import diagnose
@@ -19,6 +22,20 @@ def test_the_output_in_the_readme_is_the_real_one() -> None:
     shown = printed.replace(str(ROOT / CAPTURE), CAPTURE)
     for card in shown.split("\n\n"):
         assert card in readme
+
+
+def test_the_gate_s_output_in_the_readme_is_the_real_one() -> None:
+    readme = (ROOT / "README.md").read_text("utf-8")
+    result = gated(taken("tile", "1"), taken("tile-rolled", "1"))
+    printed = render_gate_text(result)
+    shown = printed[printed.index("Regression:") : printed.index("  compared with")]
+    assert shown.rstrip() in readme
+
+
+def test_the_gate_s_table_in_the_readme_is_the_one_behind_it() -> None:
+    page = (ROOT / "reports" / "gate-h200.md").read_text("utf-8")
+    assert page.count("| 1: 25 |") == 7
+    assert page.count("| 200 of 200 |") == 13 + 11
 
 
 def test_the_figures_about_correctness_are_those_of_the_page_behind_them() -> None:

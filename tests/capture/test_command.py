@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kernelprof.capture.command import ncu_command, quote
+from kernelprof.capture.command import collection, ncu_command, quote
 from kernelprof.errors import UsageError
-from kernelprof.metrics.catalogue import Metric, catalogue, metrics_for, preset, presets
+from kernelprof.metrics.catalogue import SAMPLES, Metric, catalogue, metrics_for, preset, presets
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -115,6 +115,25 @@ def test_the_parts_of_a_command() -> None:
         " --csv --page raw --print-units auto --log-file 'out dir/capture.csv'"
         " ./app --size '1 2'"
     )
+
+
+@pytest.mark.parametrize("name", presets())
+def test_the_command_of_a_preset_samples_where_it_says_so(name: str) -> None:
+    asked = ncu_command(name)[2].split(",")
+    assert asked.count(SAMPLES) == (name == "full")
+    assert (asked[-1] == SAMPLES) == (name == "full")
+
+
+def test_samples_can_be_had_with_any_metrics() -> None:
+    metrics = [_metric(["a.sum"]), _metric(["d"], "SourceCounters")]
+    assert collection(metrics, samples=True) == [
+        *("--metrics", f"a.sum,{SAMPLES}"),
+        *("--section", "SourceCounters"),
+    ]
+    assert collection(metrics[1:], samples=True)[:2] == ["--metrics", SAMPLES]
+    assert collection("dram", samples=True)[1].endswith(f",{SAMPLES}")
+    with pytest.raises(UsageError, match="nothing to collect"):
+        collection([], samples=True)
 
 
 def test_launches_are_counted_for_each_configuration_of_a_kernel() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import gzip
 import re
 import shlex
 from pathlib import Path
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
     from conftest import RunNcu
 
 BEHAVIOUR = Path(__file__).parents[1] / "captures" / "ncu_behaviour"
+SOURCE_PAGES = BEHAVIOUR.parent / "source_page"
 
 
 def _recorded(name: str) -> tuple[list[str], int, str]:
@@ -95,6 +97,24 @@ def test_a_report_is_written_once_and_read_again(run_ncu: RunNcu, programs: Path
         run_ncu(["ncu", "--import", "text.ncu-rep", "--csv", "--page", "raw"]).stdout
         == (_recorded("import-text")[2])
     )
+
+
+@pytest.mark.parametrize("options", [[], ["--kernel-name", "strided"]])
+def test_the_source_page_is_the_recorded_one(run_ncu: RunNcu, options: list[str]) -> None:
+    group = "gpu__time_duration.sum,group:smsp__pcsamp_warp_stall_reasons"
+    for program in ("fixture", "gemm_series"):
+        command = ["ncu", "--metrics", group, *options[: 2 * (program == "fixture")]]
+        assert run_ncu([*command, "-o", program, f"./{program}"]).returncode == 0
+    imported = ["--csv", "--page", "source", "--print-source", "cuda,sass"]
+    page = run_ncu(["ncu", "--import", "fixture.ncu-rep", *imported]).stdout
+    real = gzip.decompress((SOURCE_PAGES / "fixture.csv.gz").read_bytes()).decode()
+    tables = [f'"File Path",{table}' for table in real.split('"File Path",')[1:]]
+    assert page == (tables[1] if options else real)
+    without = run_ncu(["ncu", "--import", "gemm_series.ncu-rep", *imported]).stdout.splitlines()
+    warnings = gzip.decompress((SOURCE_PAGES / "fixture.no_lineinfo.csv.gz").read_bytes())
+    beginning = warnings.decode().splitlines()[0].partition("'")[0]
+    assert len(without) == 26
+    assert all(line.startswith(beginning) for line in without)
 
 
 def test_a_real_report_is_answered_from_its_exports(run_ncu: RunNcu) -> None:

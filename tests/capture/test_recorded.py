@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import hashlib
 import io
 import json
 import shutil
@@ -151,6 +152,19 @@ def test_a_kernel_is_diagnosed_from_its_record(
     ]
     expected = _verdict(["diagnose", str(folder)], capsys)
     assert _verdict(["diagnose", "01_naive.cu"], capsys) == expected
+
+
+def test_samples_by_source_line_of_a_record_are_on_its_page(
+    source: Path, record: Recording, work: Path
+) -> None:
+    folder = record(source)
+    data = gzip.compress(b"file,function,line,samples\ncuda/ladder/01_naive.cu,sgemm_naive,3,1\n")
+    (folder / "lines.csv.gz").write_bytes(data)
+    (run,) = store.read_manifest(folder).runs
+    digest = hashlib.sha256(data).hexdigest()
+    _change(folder, runs=(replace(run, lines="lines.csv.gz", lines_sha256=digest),))
+    assert main(["diagnose", "01_naive.cu", "--html", "page.html"]) == 0
+    assert "100 % of the samples are at" in (work / "page.html").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("options", [["--format", "json"], ["--format", "markdown"], ["-o", "f"]])

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 from kernelprof.capture.command import quote
-from kernelprof.capture.request import DEFAULT_CLOCKS, Filters, import_command, profile_command
+from kernelprof.capture.request import (
+    DEFAULT_CLOCKS,
+    Filters,
+    import_command,
+    profile_command,
+    source_page_command,
+)
 from kernelprof.metrics.catalogue import catalogue, metrics_for
 
 TIME = metrics_for(["duration"])
@@ -19,6 +25,12 @@ def test_the_whole_command() -> None:
     assert _command() == (
         "/cuda/ncu --metrics gpu__time_duration.sum --clock-control none --target-processes all"
         " --export D/capture.ncu-rep --log-file D/ncu.log ./app 'a b'"
+    )
+
+
+def test_samples_are_asked_for_beside_the_metrics() -> None:
+    assert _command(samples=True).startswith(
+        "/cuda/ncu --metrics gpu__time_duration.sum,group:smsp__pcsamp_warp_stall_reasons --clock"
     )
 
 
@@ -59,4 +71,7 @@ def test_names_are_those_of_the_architecture() -> None:
 def test_a_report_is_exported_in_base_units() -> None:
     assert quote(import_command("ncu", "x.ncu-rep")) == (
         "ncu --import x.ncu-rep --csv --page raw --print-units base"
+    )
+    assert quote(source_page_command("ncu", "x.ncu-rep")) == (
+        "ncu --import x.ncu-rep --csv --page source --print-source cuda,sass"
     )

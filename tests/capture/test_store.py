@@ -47,6 +47,8 @@ RUN = RunFacts(
     kernels=("copy",),
     unavailable=("x__y.sum",),
     warnings=("A warning.",),
+    lines="lines.csv.gz",
+    lines_sha256="1" * 64,
 )
 FULL = Manifest(
     created="2026-11-20T20:10:42Z",
@@ -77,6 +79,7 @@ FULL = Manifest(
     correctness=CorrectnessFacts(True, "gemm", 1e-6, 1e-4, {"M": 250}),
 )
 LATER = {
+    "RunFacts": {"lines", "lines_sha256"},
     "SourceFacts": {"compile_sha256", "includes", "resources"},
     "TimingFacts": {"times_ns", "flops", "min_bytes"},
     "CorrectnessFacts": {"sizes"},
@@ -117,11 +120,15 @@ def test_a_manifest_from_before_the_later_fields_is_valid_and_read() -> None:
     for part, name in (("source", "SourceFacts"), ("timing", "TimingFacts")):
         document[part] = {k: v for k, v in document[part].items() if k not in LATER[name]}
     del document["correctness"]["sizes"]
+    document["runs"] = [
+        {k: v for k, v in run.items() if k not in LATER["RunFacts"]} for run in document["runs"]
+    ]
     jsonschema.Draft202012Validator(json.loads(schema())).validate(document)
     found = from_json(json.dumps(document), "here")
     assert found.timing == TimingFacts(20, 3, 1e6, 9e5, 1.1e6, 9.9e5, 1.01e6)
     assert found.source is not None
     assert found.source.includes is None
+    assert (found.runs[0].lines, found.runs[0].lines_sha256) == (None, None)
 
 
 @pytest.mark.parametrize("version", ["2", "10", None, 1])
@@ -167,12 +174,14 @@ def test_the_hash_of_a_preset_follows_its_metrics() -> None:
     turned = dataclasses.replace(full, metrics=full.metrics[::-1], title="other")
     assert preset_facts(full) == preset_facts(turned)
     assert preset_facts(full) != preset_facts(fewer)
+    assert preset_facts(full) != preset_facts(dataclasses.replace(full, samples=False))
 
 
 def _write(folder: Path, page: bytes, *, force: bool = False, **changes: Any) -> Path:
     with store.draft(folder, force=force) as draft:
         name, digest = draft.store_raw(0, page)
-        run = dataclasses.replace(RUN, raw=name, raw_sha256=digest, report=None, **changes)
+        without = {"report": None, "lines": None, "lines_sha256": None}
+        run = dataclasses.replace(RUN, raw=name, raw_sha256=digest, **without, **changes)
         draft.commit(dataclasses.replace(FULL, runs=(run,)))
     return folder
 

@@ -106,6 +106,22 @@ def test_an_unknown_bottleneck_has_close_matches(capsys, name: str, close: str) 
     assert close in err
 
 
-def test_schema(capsys) -> None:
-    assert main(["schema"]) == 0
-    jsonschema.Draft202012Validator.check_schema(json.loads(capsys.readouterr().out))
+@pytest.mark.parametrize(
+    ("arguments", "document"),
+    [
+        ([], "diagnosis"),
+        (["diagnosis"], "diagnosis"),
+        (["comparison"], "comparison"),
+        (["gate"], "gate"),
+    ],
+)
+def test_schema(capsys, arguments: list[str], document: str) -> None:
+    assert main(["schema", *arguments]) == 0
+    found = json.loads(capsys.readouterr().out)
+    jsonschema.Draft202012Validator.check_schema(found)
+    assert found["$id"] == f"urn:kernelprof:{document}:v1"
+
+
+def test_a_schema_that_there_is_not(capsys) -> None:
+    assert main(["schema", "verdict"]) == 2
+    assert "verdict" in capsys.readouterr().err

@@ -17,6 +17,7 @@ import pytest
 
 from kernelprof.capture.command import ncu_command
 from kernelprof.cli.main import main
+from kernelprof.metrics.catalogue import SAMPLES
 from kernelprof.render.json import schema
 
 
@@ -187,10 +188,12 @@ def test_a_preset_is_what_the_printed_command_collects(captures, capsys) -> None
     found = json.loads(capsys.readouterr().out)
     assert found["captures"][0]["preset"] == "full"
     full = ncu_command("full", compute_capability=(9, 0))
-    metrics = set(full[full.index("--metrics") + 1].split(","))
+    # What settles a verdict is a raw page: samples by source line are for reports.
+    metrics = set(full[full.index("--metrics") + 1].split(",")) - {SAMPLES}
     for kernel in found["kernels"]:
         words = shlex.split(kernel["verdict"]["command"])
         assert metrics <= set(words[words.index("--metrics") + 1].split(","))
+        assert SAMPLES not in words[words.index("--metrics") + 1]
 
 
 def test_a_pipe_gets_eighty_columns_and_no_colour(run_cli, full) -> None:

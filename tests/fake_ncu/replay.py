@@ -27,7 +27,11 @@ _ALWAYS = (
     "sm__maximum_warps_",
     "smsp__maximum_warps_",
 )
+SAMPLES = "group:smsp__pcsamp_warp_stall_reasons"
+_SAMPLED = "smsp__pcsamp_"
+_NOT_OF_THE_GROUP = ("_not_issued", "smsp__pcsamp_sample_count")
 _WITH_SOURCE = ("sass__inst_executed_", "sass__thread_inst_executed_")
+_NO_LINES = "==WARNING== No lineinfo available to show CUDA-C source related to '{}'.\n"
 _FIRST_LEVEL = ("sum", "min", "max", "avg", "pct", "ratio", "max_rate")
 _ROLL_UPS = ("avg", "max", "min", "sum")
 
@@ -150,6 +154,11 @@ def _collected(capture: Capture, options: Options) -> set[str] | None:
 def _expand(name: str, capture: Capture, options: Options) -> Iterator[str]:
     """The columns of one metric; none for a name that is nothing, as on the real raw page."""
     base, _, suffix = name.partition(".")
+    if name == SAMPLES:
+        for each in capture.header:
+            if each.startswith(_SAMPLED) and not each.endswith(_NOT_OF_THE_GROUP):
+                yield each
+        return
     if name.startswith(("regex:", "group:", "breakdown:")):
         raise NotImplementedError(f"the stand-in does not expand {name!r}")
     if not suffix and name in capture.header:
@@ -165,6 +174,18 @@ def _expand(name: str, capture: Capture, options: Options) -> Iterator[str]:
         if roll_up in _ROLL_UPS and "disable-extra-suffixes" not in options:
             siblings = (f"{base}.{each}{'.' if more else ''}{more}" for each in _ROLL_UPS)
             yield from (each for each in siblings if each in capture.header)
+
+
+def source_page(program: str, kernels: list[str]) -> str:
+    """The source page of a program's launches; it has no table of a kernel without lines."""
+    path = CAPTURES / "source_page" / f"{program}.csv.gz"
+    tables = {}
+    if path.is_file():
+        text = gzip.decompress(path.read_bytes()).decode("utf-8")
+        for table in text.split('"File Path",')[1:]:
+            name = table.splitlines()[1].removeprefix('"Function Name","').removesuffix('"')
+            tables[name] = f'"File Path",{table}'
+    return "".join(tables.get(kernel, _NO_LINES.format(kernel)) for kernel in kernels)
 
 
 def _suffixes(capture: Capture) -> set[str]:

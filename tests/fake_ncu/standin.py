@@ -9,11 +9,13 @@ and columns are collected as ``ncu`` does it, which was observed on an H200:
 - a name without suffix that is no metric ends the run with exit code 9;
 - a metric with a roll-up brings the other three, and attributes of the launch and the device come
   with every collection;
+- the source page has a table for each kernel with line information, and a warning for any other;
 - with ``--csv`` a run prints base units unless told otherwise, an import scaled ones.
 
 What it cannot do: values of metrics that the chip has and the capture lacks (the cell is empty),
 the columns of single sections (it gives all), the eight columns on memory that runs of more than
-one pass add, mangled names, NVTX ranges, the lines on progress, and pages other than raw.
+one pass add, mangled names, NVTX ranges, the lines on progress, a source page without samples, and
+pages other than raw and source.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ from replay import (
     launches,
     read,
     refuse_unknown_sections,
+    source_page,
 )
 
 _REPORT = b"NVR\0"
@@ -111,7 +114,7 @@ def _profile(options: Options) -> int:
     if collected is None or not collected.rows or "nvtx-include" in options:
         say.nothing([] if capture is None else available(capture, options), options)
     elif "export" in options:
-        say(f"==PROF== Report: {_export(collected, options).resolve()}")
+        say(f"==PROF== Report: {_export(collected, options, program.name).resolve()}")
     else:
         _print(_of_process(collected, child.pid), log)
     return abs(code)
@@ -189,11 +192,12 @@ def _report(options: Options) -> Path:
     return path if path.suffix == ".ncu-rep" else path.with_name(f"{path.name}.ncu-rep")
 
 
-def _export(collected: Capture, options: Options) -> Path:
+def _export(collected: Capture, options: Options, program: str) -> Path:
     path = _report(options)
     text = io.StringIO()
     _print(collected, text)
-    path.write_bytes(_REPORT + json.dumps({"raw": text.getvalue()}).encode())
+    pages = {"raw": text.getvalue(), "source": source_page(program, collected.kernels())}
+    path.write_bytes(_REPORT + json.dumps(pages).encode())
     return path
 
 
@@ -221,7 +225,8 @@ def _import(options: Options, log: TextIO) -> int:
 def _stored_page(path: Path, content: bytes, options: Options) -> str | None:
     """A page of a report: of our own, or of a real one whose exports lie beside it."""
     if content[len(_REPORT) :].startswith(b"{"):
-        return str(json.loads(content[len(_REPORT) :])["raw"])
+        pages: dict[str, str] = json.loads(content[len(_REPORT) :])
+        return pages["source" if options.get("page") == "source" else "raw"]
     units = ".base-units" if options.get("print-units") == "base" else ""
     raw = path.with_name(f"{path.stem}{units}.raw.csv")
     if options.get("page", "details") == "details":

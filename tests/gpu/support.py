@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernelprof.metrics.catalogue import SAMPLES
 from kernelprof.tables import read_capture
 
 if TYPE_CHECKING:
@@ -157,9 +158,10 @@ def absent(capture: Path, names: Sequence[str]) -> list[str]:
 
 
 def asked_metrics(line: str) -> list[str]:
-    """The names after ``--metrics`` in a command line."""
+    """The metrics after ``--metrics`` in a command line; samples by source line are none."""
     words = shlex.split(line)
-    return words[words.index("--metrics") + 1].split(",") if "--metrics" in words else []
+    names = words[words.index("--metrics") + 1].split(",") if "--metrics" in words else []
+    return [name for name in names if name != SAMPLES]
 
 
 def answer(entry: Mapping[str, Any]) -> dict[str, Any]:

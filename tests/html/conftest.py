@@ -14,11 +14,24 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
+from tests.html.support import CAPTURES, FULL, repeated
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Request
     from tests.conftest import RunCli
 
+INCONCLUSIVE = CAPTURES / "pycuda_two_kernels.seven-metrics.raw.csv"
+SIGNATURE = "(const float *, const float *, float *, int, int, int)"
+HOSTILE = [
+    "<script>document.title = 'gone'</script>",
+    "</script><script>document.title = 'gone'</script>",
+    "<img src=x onerror=\"document.title = 'gone'\">",
+    "\"><b id=injected onmouseover='alert(1)'>",
+    "<!--<script>",
+    "{{ 7 * 7 }}${7 * 7}",
+    "k\u202egnp.exe",
+    "</title></style></textarea>",
+]
 AXE = Path(__file__).parents[2] / "web" / "node_modules" / "axe-core" / "axe.min.js"
 FLAGS = [
     "--headless",
@@ -177,3 +190,34 @@ def report(run_cli: RunCli, tmp_path_factory: pytest.TempPathFactory) -> Report:
         return written[capture]
 
     return write
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("captures")
+
+
+@pytest.fixture(scope="session")
+def single(folder: Path, report: Report) -> Path:
+    return report(repeated([f"gemm_bad{SIGNATURE}"], folder / "single.csv"))
+
+
+@pytest.fixture(scope="session")
+def four(report: Report) -> Path:
+    return report(FULL)
+
+
+@pytest.fixture(scope="session")
+def unsettled(report: Report) -> Path:
+    return report(INCONCLUSIVE)
+
+
+@pytest.fixture(scope="session")
+def hostile(folder: Path, report: Report) -> Path:
+    return report(repeated(HOSTILE, folder / "<img src=x onerror=alert(1)>.csv"))
+
+
+@pytest.fixture(scope="session")
+def many(folder: Path, report: Report) -> Path:
+    names = [f"kernel_{number}{SIGNATURE}" for number in range(200)]
+    return report(repeated(names, folder / "many.csv"))

@@ -13,6 +13,7 @@ import pytest
 from kernelprof.errors import UsageError
 from kernelprof.metrics.catalogue import (
     CHIPS,
+    SAMPLES,
     catalogue,
     chip_of,
     metrics_for,
@@ -134,6 +135,13 @@ def test_full_is_the_union_and_triage_lacks_the_reasons_that_hardly_ever_decide(
     reasons = {metric.name for metric in preset("stalls").metrics if "stall_" in metric.name}
     assert reasons - triage == SELDOM
     assert {"stall_long_scoreboard", "stall_barrier", "stall_no_instruction"} <= triage
+
+
+def test_only_full_samples_where_warps_are() -> None:
+    assert [name for name, each in presets().items() if each.samples] == ["full"]
+    known = {name for metric in catalogue().values() for name in metric.all_ncu_names()}
+    assert SAMPLES == "group:smsp__pcsamp_warp_stall_reasons"
+    assert not [name for name in known if "pcsamp" in name]
 
 
 def test_every_metric_has_one_home() -> None:

@@ -44,6 +44,23 @@ def test_a_preset_and_a_selection_from_it(tmp_path: Path) -> None:
     assert presets["both"].metrics[0] is a
 
 
+def test_samples_are_asked_for_by_a_preset_itself(tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        theme=HEAD + METRIC,
+        with_samples=HEAD + 'samples = true\ninclude = ["theme"]\n',
+        without=HEAD + 'samples = false\ninclude = ["theme"]\n',
+    )
+    presets = load_presets(tmp_path)
+    assert {name: each.samples for name, each in presets.items()} == {
+        "theme": False,
+        "with_samples": True,
+        "without": False,
+    }
+    names = [each.name for each in presets["with_samples"].metrics]
+    assert names == ["a"]
+
+
 def _architectures(folder: Path, text: str) -> Metric:
     (metric,) = load_presets(write(folder, p=HEAD + METRIC + text))["p"].metrics
     return metric
@@ -87,6 +104,7 @@ def test_not_on(tmp_path: Path) -> None:
         ('title = " "\ndescription = "D"\n' + METRIC, "title", "'title' must be a text"),
         (HEAD, "", "no metric"),
         (HEAD + "colour = 1\n" + METRIC, "colour", "unknown key 'colour'; known are title"),
+        (HEAD + "samples = 1\n" + METRIC, "samples", "'samples' must be true or false"),
         (HEAD + METRIC + "colour = 1\n", "metric[0].colour", "unknown key 'colour'"),
         (HEAD + 'metric = "a"\n', "metric", "written as [[metric]]"),
         (HEAD + METRIC.replace('"a"', '"A b"'), "metric[0].name", "'A b' is not a name"),

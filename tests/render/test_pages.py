@@ -161,6 +161,8 @@ def test_the_index_lists_every_rule() -> None:
 def test_a_list_of_presets() -> None:
     short = Preset("dram", "Device memory", "Bytes to and from device memory.", (METRICS["waves"],))
     longer = Preset("speed-of-light", "Speed of light", "How near each unit runs.", ())
+    more = Preset("full", "Full", "All.", (METRICS["waves"],), samples=True)
+    assert preset_list([more]) == "full  All. (1 metric and samples by source line)\n"
     assert preset_list([short, longer], width=50) == (
         "dram            Bytes to and from device memory.\n"
         "                (1 metric)\n"
@@ -193,6 +195,17 @@ def test_a_preset() -> None:
         "  on gb202: sm__cycles.max\n"
         "  collected with section SpeedOfLight\n"
         "  Cycles.\n"
+    )
+
+
+def test_a_preset_with_samples() -> None:
+    preset = Preset("few", "Few", "Just a few.", (METRICS["waves"],), samples=True)
+    assert preset_page(preset).endswith(
+        "\n"
+        "samples by source line\n"
+        "  group:smsp__pcsamp_warp_stall_reasons\n"
+        "  Where in the source warps spend their time, for the lines that a report marks.\n"
+        "  Costs one pass.\n"
     )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kernelprof.capture.kernel_name import kernel_filter
 from kernelprof.errors import UsageError
-from kernelprof.metrics.catalogue import preset
+from kernelprof.metrics.catalogue import SAMPLES, preset
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -62,10 +62,20 @@ def quote(command: Sequence[str]) -> str:
 
 
 def collection(
-    metrics: str | Iterable[Metric], compute_capability: tuple[int, int] | None = None
+    metrics: str | Iterable[Metric],
+    compute_capability: tuple[int, int] | None = None,
+    *,
+    samples: bool = False,
 ) -> list[str]:
-    """The options that make ``ncu`` collect these metrics on this architecture."""
-    wanted = preset(metrics).metrics if isinstance(metrics, str) else tuple(metrics)
+    """The options that make ``ncu`` collect these metrics on this architecture.
+
+    With ``samples`` also where in the source warps are; a preset knows that of itself.
+    """
+    if isinstance(metrics, str):
+        named = preset(metrics)
+        wanted, samples = named.metrics, samples or named.samples
+    else:
+        wanted = tuple(metrics)
     names: dict[str, None] = {}
     sections: dict[str, None] = {}
     for metric in wanted:
@@ -79,6 +89,8 @@ def collection(
             "there is nothing to collect: this architecture has none of the metrics asked for",
             hint="ask for another preset; 'kernelprof presets' lists them",
         )
+    if samples:
+        names[SAMPLES] = None
     options = ["--metrics", ",".join(names)] if names else []
     for section in sections:
         options += ["--section", section]

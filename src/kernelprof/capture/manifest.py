@@ -12,7 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from kernelprof.capture.kernel_name import function_name
 from kernelprof.errors import InputError
+from kernelprof.metrics.catalogue import SAMPLES
 from kernelprof.model.records import RecordError, build, read_object
 
 if TYPE_CHECKING:
@@ -97,7 +99,8 @@ class RunFacts:
 
     ``passes`` is how often kernels were replayed, over all launches. ``kernels`` are those to which
     the run was limited, ``None`` for all that the filters let through. ``program_exit_code`` is not
-    0 for a program that failed after its kernels were profiled.
+    0 for a program that failed after its kernels were profiled. ``lines`` is the file of samples by
+    source line, of a run that asked for them and got some.
     """
 
     command: tuple[str, ...]
@@ -114,6 +117,8 @@ class RunFacts:
     program_exit_code: int = 0
     unavailable: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    lines: str | None = None
+    lines_sha256: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +140,17 @@ class Manifest:
     timing: TimingFacts | None = None
     correctness: CorrectnessFacts | None = None
     schema_version: str = SCHEMA_VERSION
+
+    def is_of(self, kernel: str, kernels: int) -> bool:
+        """Whether the source, the times and the check are those of a kernel of the capture.
+
+        They are of the kernel that the specification names; one beside it, of a library or for
+        initialisation, has none of them. ``kernels`` is how many the capture has.
+        """
+        named = ((self.source and self.source.specification) or {}).get("kernel")
+        if not isinstance(named, str):
+            return kernels == 1
+        return function_name(kernel) == function_name(named)
 
     def describe(self) -> str:
         """Where and when it was made, in a line."""
@@ -171,8 +187,11 @@ def schema() -> str:
 
 
 def preset_facts(preset: Preset) -> PresetFacts:
-    """A preset's name and the hash of its metrics with all their names and sections."""
-    asked = [
+    """A preset's name and the hash of its metrics with all their names and sections.
+
+    Samples by source line are part of it where a preset asks for them.
+    """
+    asked: list[object] = [
         {
             "name": metric.name,
             "ncu": metric.ncu,
@@ -184,5 +203,7 @@ def preset_facts(preset: Preset) -> PresetFacts:
         }
         for metric in sorted(preset.metrics, key=lambda metric: metric.name)
     ]
+    if preset.samples:
+        asked.append(SAMPLES)
     text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
     return PresetFacts(preset.name, hashlib.sha256(text.encode()).hexdigest())

@@ -49,30 +49,31 @@ def run(
     time_limit: float | None = None,
     keep_all: bool = False,
     poll: Callable[[], None] | None = None,
+    into: Path | None = None,
 ) -> Outcome:
     """Run a command to its end, without a terminal and without standard input.
 
     ``poll`` is called a few times a second. On an interrupt, at the time limit and on any error
     everything that the command started is ended before the exception goes on. Of what is printed
-    the last part is kept, with ``keep_all`` everything.
+    the last part is kept, with ``keep_all`` everything; with ``into`` it all goes into that file.
     """
     start = time.monotonic()
-    try:
-        process = subprocess.Popen(
-            list(command),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    except OSError as error:
-        raise MissingToolError(
-            f"{command[0]} cannot be started: {error.strerror or error}",
-            where=command[0],
-            hint="'kernelprof doctor' says what is missing and how to get it",
-        ) from error
-    assert process.stdout is not None
-    drain = _Drain(process.stdout, keep_all=keep_all)
+    with contextlib.nullcontext(subprocess.PIPE) if into is None else into.open("wb") as output:
+        try:
+            process = subprocess.Popen(
+                list(command),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise MissingToolError(
+                f"{command[0]} cannot be started: {error.strerror or error}",
+                where=command[0],
+                hint="'kernelprof doctor' says what is missing and how to get it",
+            ) from error
+    drain = None if process.stdout is None else _Drain(process.stdout, keep_all=keep_all)
     try:
         while process.poll() is None:
             interrupts.check()
@@ -92,7 +93,8 @@ def run(
         raise
     if poll is not None:
         poll()
-    return Outcome(process.returncode, drain.taken(), time.monotonic() - start)
+    printed = b"" if drain is None else drain.taken()
+    return Outcome(process.returncode, printed, time.monotonic() - start)
 
 
 def ask(*command: str) -> subprocess.CompletedProcess[str] | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+from kernelprof.capture.lines import read_lines
 from kernelprof.capture.store import MANIFEST, read_manifest, read_stored
 from kernelprof.errors import InputError, KernelprofError
 
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from kernelprof.launch.hashes import LaunchHashes
     from kernelprof.launch.spec import LaunchSpec
     from kernelprof.model.capture import Capture
+    from kernelprof.model.lines import SourceLine
 
 FOLDER = Path(__file__).resolve().parents[1] / "recorded"
 
@@ -32,6 +34,7 @@ class Record:
 
     manifest: Manifest
     capture: Capture
+    lines: tuple[SourceLine, ...] | None = None
 
 
 class NoRecordError(Exception):
@@ -56,7 +59,7 @@ def find(source: Path, spec: LaunchSpec) -> Record:
                 near.append((manifest, found))
             continue
         try:
-            return Record(manifest, read_stored(folder))
+            return Record(manifest, read_stored(folder), read_lines(folder, manifest))
         except KernelprofError:
             damaged.append(folder)
     raise NoRecordError(_why(source, near, damaged))

@@ -50,13 +50,14 @@ def profile_command(
     narrowed: Sequence[str] | None = None,
     clock_control: str = DEFAULT_CLOCKS,
     compute_capability: tuple[int, int] | None = None,
+    samples: bool = False,
 ) -> list[str]:
-    """The command that collects ``metrics`` into a report.
+    """The command that collects ``metrics`` into a report, with ``samples`` by source line.
 
     ``narrowed`` are kernels, by the names that a capture shows, to which the run is limited;
     ``filters`` that count launches are kept as they are then, because the count would be of others.
     """
-    command = [ncu, *collection(metrics, compute_capability)]
+    command = [ncu, *collection(metrics, compute_capability, samples=samples)]
     if narrowed is not None and not filters.by_number:
         command += _only(narrowed)
     elif filters.kernel is not None:
@@ -77,6 +78,12 @@ def profile_command(
 def import_command(ncu: str, report: str) -> list[str]:
     """The command that prints a report's raw page in base units."""
     return [ncu, "--import", report, "--csv", "--page", "raw", "--print-units", "base"]
+
+
+def source_page_command(ncu: str, report: str) -> list[str]:
+    """The command that prints a report's source page: lines, and the instructions below each."""
+    page = ["--page", "source", "--print-source", "cuda,sass"]
+    return [ncu, "--import", report, "--csv", *page]
 
 
 def _only(kernels: Sequence[str]) -> list[str]:

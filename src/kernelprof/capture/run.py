@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import kernelprof
+from kernelprof.capture import lines as source_lines
 from kernelprof.capture import processes
 from kernelprof.capture.environment import Machine
 from kernelprof.capture.failures import Ended, ProfilerError, failure
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from kernelprof.capture.store import Draft
     from kernelprof.metrics.catalogue import Metric
     from kernelprof.model.capture import Capture
+    from kernelprof.model.lines import SourceLine
 
 PASSES = "profiler__replayer_passes"
 _MOST_WARNINGS = 20
@@ -40,7 +42,8 @@ class Session:
     """Runs of one program under one ``ncu``, into one draft of a capture directory.
 
     ``time_limit`` is for each run, in seconds. ``listen`` hears each line of ``ncu``, also one that
-    is still growing.
+    is still growing. ``name_file`` gives a source file the name that it is to have in the samples
+    by source line; ``lines`` are those samples, ``None`` as long as no run got any.
     """
 
     ncu: str
@@ -53,23 +56,30 @@ class Session:
     version: str | None = None
     machine: Machine = field(default_factory=Machine)
     listen: Callable[[str], None] = no_listener
+    name_file: Callable[[str], str] = source_lines.same_name
     runs: list[RunFacts] = field(default_factory=list)
+    lines: tuple[SourceLine, ...] | None = None
     _first: Capture | None = None
 
     def collect(
-        self, metrics: Sequence[Metric], kernels: Sequence[str] | None = None, why: str = ""
+        self,
+        metrics: Sequence[Metric],
+        kernels: Sequence[str] | None = None,
+        why: str = "",
+        *,
+        samples: bool = False,
     ) -> Capture:
         """Run the program once and collect ``metrics``, of all kernels or of these alone.
 
-        Raises the :class:`KernelprofError` that the failure is; of a run that fails nothing stays.
+        ``samples`` asks for those by source line as well. Raises the :class:`KernelprofError` that
+        the failure is; of a run that fails nothing stays.
         """
         number = len(self.runs)
         report = self.draft.folder / numbered("capture", number, ".ncu-rep")
         log = self.draft.folder / "ncu.log"
-        command = self._command(metrics, kernels, report, log)
-        shown = self._command(
-            metrics, kernels, Path(self.draft.place(report.name)), Path(self.draft.place("ncu.log"))
-        )
+        command = self._command(metrics, kernels, report, log, samples)
+        kept_report, kept_log = (Path(self.draft.place(each.name)) for each in (report, log))
+        shown = self._command(metrics, kernels, kept_report, kept_log, samples)
         tail = _Tail(log, self.listen)
         try:
             outcome = processes.run(
@@ -108,6 +118,8 @@ class Session:
             program_exit_code=ended.program_code or 0,
             warnings=_warnings(ended),
         )
+        if samples:
+            facts = self._with_lines(facts, number, report)
         capture, facts = self._understood(page, facts, said)
         self.runs.append(facts)
         self._first = self._first or capture
@@ -141,7 +153,12 @@ class Session:
         return self.machine.compute_capability
 
     def _command(
-        self, metrics: Sequence[Metric], kernels: Sequence[str] | None, report: Path, log: Path
+        self,
+        metrics: Sequence[Metric],
+        kernels: Sequence[str] | None,
+        report: Path,
+        log: Path,
+        samples: bool,
     ) -> list[str]:
         return profile_command(
             self.ncu,
@@ -153,7 +170,20 @@ class Session:
             narrowed=kernels,
             clock_control=self.clock_control,
             compute_capability=self._capability(),
+            samples=samples,
         )
+
+    def _with_lines(self, facts: RunFacts, number: int, report: Path) -> RunFacts:
+        """The facts with the samples by source line; with a warning where that fails."""
+        try:
+            found = source_lines.export(self.ncu, report, self.interrupts, self.name_file)
+        except source_lines.NoLinesError as error:
+            return replace(facts, warnings=(*facts.warnings, str(error)))
+        if not found:
+            return facts
+        self.lines = found
+        name, digest = self.draft.store_lines(number, source_lines.to_csv(found))
+        return replace(facts, lines=name, lines_sha256=digest)
 
     def _import(self, report: Path) -> bytes:
         done = processes.run(import_command(self.ncu, str(report)), self.interrupts, keep_all=True)

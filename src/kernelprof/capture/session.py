@@ -6,7 +6,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from kernelprof.capture import elsewhere
+from kernelprof.capture import elsewhere, lines
 from kernelprof.capture.request import DEFAULT_CLOCKS, Filters
 from kernelprof.capture.source import Wishes, preparer
 from kernelprof.capture.tool import ncu_version
@@ -25,14 +25,18 @@ if TYPE_CHECKING:
     from kernelprof.capture.run import Session
     from kernelprof.capture.source import Prepared
     from kernelprof.launch.spec import LaunchSpec
+    from kernelprof.metrics.catalogue import Metric
     from kernelprof.model.capture import Capture
+    from kernelprof.model.lines import SourceLine
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
     """What is to be profiled and how; either ``application`` or ``source`` is given.
 
-    ``wishes`` are for a source. ``keep`` is the capture directory to write, ``None`` for none.
+    ``wishes`` are for a source. ``keep`` is the capture directory to write, ``None`` for none. With
+    ``samples`` a drill-down samples in its first run where in the source warps are; a preset says
+    that of itself.
     """
 
     application: tuple[str, ...] = ()
@@ -43,6 +47,7 @@ class Order:
     filters: Filters = field(default_factory=Filters)
     clock_control: str = DEFAULT_CLOCKS
     time_limit: float | None = None
+    samples: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,13 +55,14 @@ class Measured:
     """A capture and how it came about.
 
     ``drilled`` is ``None`` where just one preset was collected. ``recorded`` is a capture that was
-    not made now and here.
+    not made now and here. ``lines`` are samples by source line, ``None`` where there are none.
     """
 
     capture: Capture
     manifest: Manifest
     drilled: Drilled | None = None
     recorded: bool = False
+    lines: tuple[SourceLine, ...] | None = None
 
 
 def profile(order: Order, preset: str) -> Manifest:
@@ -88,13 +94,15 @@ def measured(order: Order, preset: str | None = None) -> Measured:
         return _recorded(order, preset, spec, here)
     with _opened(order, preset or "full", here) as (session, prepared, progress):
         capture, drilled = (
-            _drill(session, progress) if preset is None else _collect(session, progress, preset)
+            _drill(session, progress, samples=order.samples)
+            if preset is None
+            else _collect(session, progress, preset)
         )
         session.interrupts.check()
         manifest = session.manifest(preset=preset, prepared=prepared)
         if order.keep is not None:
             _commit(session, manifest, order)
-    return Measured(_named(capture, order), manifest, drilled)
+    return Measured(_named(capture, order), manifest, drilled, lines=session.lines)
 
 
 def check_preset(name: str) -> None:
@@ -136,14 +144,17 @@ def _collect(session: Session, progress: Progress, preset: str) -> tuple[Capture
     wanted = known_preset(preset)
     why = f"preset {preset}: {wanted.title}"
     progress.begin(why)
-    return session.collect(wanted.metrics, None, why), None
+    return session.collect(wanted.metrics, None, why, samples=wanted.samples), None
 
 
-def _drill(session: Session, progress: Progress) -> tuple[Capture, Drilled]:
-    """As many runs as the verdicts need."""
+def _drill(session: Session, progress: Progress, *, samples: bool) -> tuple[Capture, Drilled]:
+    """As many runs as the verdicts need, the first with ``samples`` if they are wanted."""
     from kernelprof.capture.drill import drill
 
-    found = drill(session.collect, watch=lambda coming: progress.begin(_title(coming.why)))
+    def collect(metrics: Sequence[Metric], kernels: Sequence[str] | None, why: str) -> Capture:
+        return session.collect(metrics, kernels, why, samples=samples and not session.runs)
+
+    found = drill(collect, watch=lambda coming: progress.begin(_title(coming.why)))
     return found.capture, found
 
 
@@ -217,7 +228,8 @@ def _recorded(order: Order, preset: str | None, spec: LaunchSpec, here: Here) ->
             hint="leave it out to diagnose what was recorded, or run it on a machine with a GPU",
         )
     origin = recorded.describe(order.source, record.manifest, here.describe())
-    return Measured(replace(record.capture, origin=origin), record.manifest, recorded=True)
+    capture = replace(record.capture, origin=origin)
+    return Measured(capture, record.manifest, recorded=True, lines=record.lines)
 
 
 def _for_measuring(order: Order) -> list[str]:
@@ -266,6 +278,7 @@ def _opened(
             version=ncu_version(here.ncu),
             machine=here.machine or environment.machine(),
             listen=progress.listen,
+            name_file=_file_names(order, prepared),
         )
         yield session, prepared, progress
 
@@ -284,6 +297,13 @@ def _preparing(
             hint="install kernelprof again, or profile a program: kernelprof diagnose -- ./app",
         )
     return prepare(order.source, order.wishes, interrupts, tell)
+
+
+def _file_names(order: Order, prepared: Prepared | None) -> Callable[[str], str]:
+    """How source files are called: the one that was built as its manifest has it."""
+    if order.source is None or prepared is None or prepared.source is None:
+        return lines.same_name
+    return lines.names_for(order.source, prepared.source.path)
 
 
 def _filters(asked: Filters, prepared: Prepared) -> Filters:

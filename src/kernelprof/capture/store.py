@@ -1,7 +1,8 @@
 """Capture directories: complete or not there at all.
 
 ``raw.csv.gz`` (the raw page in base units), ``capture.ncu-rep`` and ``manifest.json``; follow-up
-runs of a drill-down stand beside as ``raw.1.csv.gz`` and ``capture.1.ncu-rep``.
+runs of a drill-down stand beside as ``raw.1.csv.gz`` and ``capture.1.ncu-rep``. A run that sampled
+where warps are has ``lines.csv.gz``.
 """
 
 from __future__ import annotations
@@ -48,8 +49,15 @@ class Draft:
 
     def store_raw(self, number: int, page: bytes) -> tuple[str, str]:
         """Keep a raw page; its file's name and hash."""
-        name = numbered("raw", number, ".csv.gz")
-        packed = gzip.compress(page, 6, mtime=0)
+        return self._store("raw", number, page)
+
+    def store_lines(self, number: int, lines: bytes) -> tuple[str, str]:
+        """Keep the samples by source line; their file's name and hash."""
+        return self._store("lines", number, lines)
+
+    def _store(self, stem: str, number: int, text: bytes) -> tuple[str, str]:
+        name = numbered(stem, number, ".csv.gz")
+        packed = gzip.compress(text, 6, mtime=0)
         (self.folder / name).write_bytes(packed)
         return name, hashlib.sha256(packed).hexdigest()
 
@@ -158,7 +166,7 @@ def read_stored(directory: Path) -> Capture:
 
     manifest = read_manifest(directory)
     if not manifest.runs:
-        raise _damaged("its manifest names no run", directory / MANIFEST)
+        raise damaged("its manifest names no run", directory / MANIFEST)
     parts = [_read_run(directory, manifest, run) for run in manifest.runs]
     first, *others = parts
     # A follow-up that shares no launch with the first was not used when it was made either.
@@ -167,16 +175,22 @@ def read_stored(directory: Path) -> Capture:
 
 
 def _read_run(directory: Path, manifest: Manifest, run: RunFacts) -> Capture:
-    path = directory / run.raw
-    if Path(run.raw).name != run.raw:
-        raise _damaged("a file is named that stands elsewhere", path)
+    packed = read_checked(directory, run.raw, run.raw_sha256)
+    return understand(packed, str(directory), run, manifest.clock_control)
+
+
+def read_checked(directory: Path, name: str, sha256: str | None) -> bytes:
+    """A file of a capture directory, if it has the hash that the manifest holds."""
+    path = directory / name
+    if Path(name).name != name:
+        raise damaged("a file is named that stands elsewhere", path)
     try:
         packed = path.read_bytes()
     except OSError as error:
-        raise _damaged(f"{run.raw} cannot be read ({error.strerror})", path) from error
-    if hashlib.sha256(packed).hexdigest() != run.raw_sha256:
-        raise _damaged(f"{run.raw} is not what the manifest was written for", path)
-    return understand(packed, str(directory), run, manifest.clock_control)
+        raise damaged(f"{name} cannot be read ({error.strerror})", path) from error
+    if hashlib.sha256(packed).hexdigest() != sha256:
+        raise damaged(f"{name} is not what the manifest was written for", path)
+    return packed
 
 
 def understand(page: bytes, origin: str, run: RunFacts, clock_control: str) -> Capture:
@@ -198,7 +212,8 @@ def _shares(first: Capture, more: Capture) -> bool:
     return any((each.kernel, each.grid, each.block) in known for each in more.launches)
 
 
-def _damaged(what: str, path: Path) -> InputError:
+def damaged(what: str, path: Path) -> InputError:
+    """The error for a capture directory that is not as it was written."""
     return InputError(
         f"the capture is damaged: {what}",
         where=str(path),

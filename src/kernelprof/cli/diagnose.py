@@ -16,7 +16,7 @@ from kernelprof.cli.command import ClockControl
 from kernelprof.cli.output import check_place, warn, write_file, write_text
 from kernelprof.cli.program import program
 from kernelprof.cli.remarks import remark
-from kernelprof.cli.report import check_name, manifest_of, write_report
+from kernelprof.cli.report import Beside, beside, check_name, write_report
 from kernelprof.cli.source_options import DefineOption, SanitizeOption, SizeOption, wishes
 from kernelprof.errors import ExitCode, InputError, UsageError
 
@@ -142,6 +142,7 @@ def diagnose(
             filters=Filters(kernel, launch_skip, launch_count, tuple(nvtx_include or ())),
             clock_control=clock_control.value,
             time_limit=time_limit,
+            samples=html is not None and source is not None,
         )
         measured = _measured(order, preset)
         found = [(measured.capture, _judged(measured, preset))]
@@ -161,8 +162,12 @@ def diagnose(
         write_file(text, output)
     if html is not None:
         target = "" if merge or not targets else targets[0]
-        manifest = manifest_of(target) if measured is None else measured.manifest
-        write_report(found[0][0], diagnoses[0], html, manifest, target)
+        known = (
+            beside(target)
+            if measured is None
+            else Beside(Path(target), measured.manifest, measured.lines)
+        )
+        write_report(found[0][0], diagnoses[0], html, known)
     if any(diagnosis.inconclusive for diagnosis in diagnoses):
         raise typer.Exit(ExitCode.INCONCLUSIVE)
 

@@ -5,22 +5,29 @@ from __future__ import annotations
 import shlex
 import sys
 from enum import StrEnum
-from pathlib import Path  # noqa: TC003 (typer reads the annotations)
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kernelprof.cli import screen
 from kernelprof.cli.output import check_place, warn, write_file, write_text
+from kernelprof.cli.report import check_name
 from kernelprof.errors import InputError, UsageError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kernelprof.ladder.results import Climb
 
 ladder = typer.Typer(
     no_args_is_help=True,
     help="The GEMM ladder: kernels that change one thing at a time, measured and diagnosed.",
 )
+
+HtmlOption = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE.html", help="A report for a browser.")
+]
 
 
 class ListFormat(StrEnum):
@@ -91,6 +98,7 @@ def run(
         bool,
         typer.Option("--continue", help="Keep the results that are there, and add to them."),
     ] = False,
+    html: HtmlOption = None,
 ) -> None:
     """Check, time and profile every rung on this machine's GPU, and write a report.
 
@@ -104,10 +112,11 @@ def run(
     if no_profile and (full_set or captures is not None):
         option = "--compare-full-set" if full_set else "--captures"
         raise UsageError(f"{option} needs the profiler", hint="leave out --no-profile")
-    kept = _results_place(output, results)
+    kept = _results_place(output, results, html)
     if go_on and kept is None:
         raise UsageError("there are no results to go on from", hint="name them: -o or --json")
-    words = _words(size, rung or [], output, results, captures)
+    places = {"--captures": captures, "--json": results, "-o": output, "--html": html}
+    words = _words(size, rung or [], places)
     for option, given in (
         ("--sweep", sweep),
         ("--compare-full-set", full_set),
@@ -131,7 +140,7 @@ def run(
             _write_results(found, kept)
 
     found = climb(plan, Watch(_say, warn, save), known)
-    _write_reports(found, output)
+    _write_reports(found, output, html, captures)
     troubles = [each for climbed in found.rungs for each in climbed.troubles()]
     for each in troubles:
         warn(f"{each.where or 'the ladder'}: {each.what}")
@@ -147,15 +156,34 @@ def report(
         Path | None,
         typer.Option("-o", "--output", metavar="FILE.md", help="Write the report into this file."),
     ] = None,
+    captures: Annotated[
+        Path | None,
+        typer.Option("--captures", metavar="DIR", help="The rungs' captures, for --html."),
+    ] = None,
+    html: HtmlOption = None,
 ) -> None:
     """Write the reports of a run again from its results; this needs no GPU."""
-    _results_place(output, None)
-    _write_reports(_read(results), output)
+    if captures is not None and html is None:
+        raise UsageError(
+            "--captures is for a report with the rungs' cards", hint="name one: --html FILE.html"
+        )
+    if captures is not None and not captures.expanduser().is_dir():
+        raise InputError(
+            "there is no such folder with captures",
+            where=str(captures),
+            hint="name the folder that 'kernelprof ladder run --captures' wrote",
+        )
+    _results_place(output, None, html)
+    _write_reports(_read(results), output, html, captures)
 
 
-def _results_place(output: Path | None, results: Path | None) -> Path | None:
+def _results_place(
+    output: Path | None, results: Path | None, html: Path | None = None
+) -> Path | None:
     """Where results are kept: where somebody says, else beside the report."""
-    for path in (output, results):
+    if html is not None:
+        check_name(html)
+    for path in (output, results, html):
         if path is not None and not path.expanduser().parent.is_dir():
             raise InputError(
                 "there is no such folder to write to",
@@ -178,21 +206,20 @@ def _results_place(output: Path | None, results: Path | None) -> Path | None:
         )
     if results is not None:
         return results.expanduser()
-    return None if output is None else output.expanduser().with_suffix(".json")
+    beside = output or html
+    return None if beside is None else beside.expanduser().with_suffix(".json")
 
 
 def _words(
     size: int | None,
     rung: list[str],
-    output: Path | None,
-    results: Path | None,
-    captures: Path | None,
+    places: Mapping[str, Path | None],
 ) -> list[str]:
     """The options with a value, as they were given."""
     words = [] if size is None else ["--size", str(size)]
     for each in rung:
         words += ["--rung", each]
-    for option, path in (("--captures", captures), ("--json", results), ("-o", output)):
+    for option, path in places.items():
         if path is not None:
             words += [option, str(path)]
     return words
@@ -222,8 +249,16 @@ def _write_results(found: Climb, path: Path) -> None:
     write_file(to_json(found), path)
 
 
-def _write_reports(found: Climb, output: Path | None) -> None:
+def _write_reports(
+    found: Climb, output: Path | None, html: Path | None, captures: Path | None
+) -> None:
     """The report, and a second one where the drill-down was compared with the full set."""
+    if html is not None:
+        from kernelprof.cli.ladder_html import write_ladder_html
+
+        write_ladder_html(found, html, captures)
+        if output is None:
+            return
     from kernelprof.ladder.drilldown_report import render_drilldown_report
     from kernelprof.ladder.report import render_report
 

@@ -9,10 +9,14 @@ import typer
 
 import kernelprof
 from kernelprof.capture.interrupts import Terminated
+from kernelprof.cli.baseline import baseline
 from kernelprof.cli.command import command
+from kernelprof.cli.compare import compare
 from kernelprof.cli.diagnose import diagnose
 from kernelprof.cli.doctor import doctor
 from kernelprof.cli.explain import explain
+from kernelprof.cli.gate import gate
+from kernelprof.cli.history import history
 from kernelprof.cli.init import init
 from kernelprof.cli.ladder import ladder
 from kernelprof.cli.output import OutputClosed, complain, reopen_standard_streams, write_text
@@ -39,6 +43,10 @@ app = typer.Typer(
 app.command(cls=ProgramCommand)(diagnose)
 app.command(cls=ProgramCommand)(profile)
 app.command()(report)
+app.command()(compare)
+app.command()(gate)
+app.add_typer(baseline, name="baseline")
+app.command()(history)
 app.command()(presets)
 app.command(cls=ProgramCommand)(command)
 app.command()(explain)
@@ -64,7 +72,8 @@ def root(
 ) -> None:
     """What holds a CUDA kernel back, and what is the evidence?
 
-    Exit codes: 0 done, 2 bad input or usage, 3 inconclusive, 4 the environment lacks something.
+    Exit codes: 0 done, 1 the gate says regression, 2 bad input or usage, 3 inconclusive, 4 the
+    environment lacks something.
     """
     del version, debug  # --version has answered by now; main() has taken --debug out
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from kernelprof.capture.manifest import Manifest
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Diagnosis
+    from kernelprof.model.lines import SourceLine
+    from kernelprof.render.html.view import Page
 
 
 def report(
@@ -35,7 +38,7 @@ def report(
 
     check_name(output)
     found = read_capture(capture)
-    write_report(found, diagnose(found), output, manifest_of(capture), capture)
+    write_report(found, diagnose(found), output, beside(capture))
     write_text(f"{output}: {len(found)} launch{'es' if len(found) != 1 else ''} of {capture}\n")
 
 
@@ -47,24 +50,47 @@ def check_name(output: Path) -> None:
         )
 
 
-def manifest_of(target: str) -> Manifest | None:
-    """The manifest of a capture directory; ``None`` for any other capture."""
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What is known beside the counters of a capture: its manifest, and samples by source line.
+
+    ``place`` is where it was read from.
+    """
+
+    place: Path
+    manifest: Manifest | None = None
+    lines: tuple[SourceLine, ...] | None = None
+
+
+def beside(target: str) -> Beside:
+    """What a capture directory holds beside the counters; nothing for any other capture."""
+    from kernelprof.capture.lines import read_lines
     from kernelprof.capture.store import is_capture, read_manifest
 
     folder = Path(target)
-    return read_manifest(folder) if is_capture(folder) else None
+    if not is_capture(folder):
+        return Beside(folder)
+    manifest = read_manifest(folder)
+    return Beside(folder, manifest, read_lines(folder, manifest))
 
 
-def write_report(
-    capture: Capture, diagnosis: Diagnosis, output: Path, manifest: Manifest | None, target: str
-) -> None:
+def write_report(capture: Capture, diagnosis: Diagnosis, output: Path, known: Beside) -> None:
     """Render a report and put it in its place."""
-    from kernelprof.render.html.build import build_page
     from kernelprof.render.html.page import render_page
 
-    text = source_text(manifest, Path(target))
-    page = build_page(capture, diagnosis, manifest=manifest, source_text=text)
-    write_file(render_page(page), output)
+    write_file(render_page(page_of(capture, diagnosis, known)), output)
+
+
+def page_of(capture: Capture, diagnosis: Diagnosis, known: Beside) -> Page:
+    """What a report of a capture shows."""
+    from kernelprof.model.lines import shares
+    from kernelprof.render.html.build import build_page
+
+    manifest, hot = known.manifest, None
+    if known.lines is not None and manifest is not None and manifest.source is not None:
+        hot = shares(known.lines, manifest.source.path)
+    text = source_text(manifest, known.place)
+    return build_page(capture, diagnosis, manifest=manifest, source_text=text, hot_lines=hot)
 
 
 def source_text(manifest: Manifest | None, capture: Path) -> str | None:

@@ -1,12 +1,33 @@
-"""``kernelprof schema``: the JSON Schema of ``diagnose --format json``."""
+"""``kernelprof schema``: the JSON Schemas of what ``--format json`` writes."""
 
 from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
 
 from kernelprof.cli.output import write_text
 
 
-def schema() -> None:
-    """Print the JSON Schema of what `diagnose --format json` writes."""
-    from kernelprof.render import json
+class Document(StrEnum):
+    DIAGNOSIS = "diagnosis"
+    COMPARISON = "comparison"
+    GATE = "gate"
+    HISTORY = "history"
 
-    write_text(json.schema())
+
+def schema(
+    document: Annotated[
+        Document,
+        typer.Argument(
+            metavar="[DOCUMENT]",
+            help="diagnosis: what `diagnose` writes. comparison: `compare`. gate: `gate`. "
+            "history: `history`.",
+        ),
+    ] = Document.DIAGNOSIS,
+) -> None:
+    """Print the JSON Schema of what a command writes with `--format json`."""
+    from kernelprof.render import schemas
+
+    write_text(schemas.schema(document.value))

@@ -149,8 +149,12 @@ class _Climber:
         if known is None:
             return begun
         _check_same(known, begun)
+        from kernelprof.ladder.registry import ladder
+
         return replace(
             begun,
+            # What made the whole, not what measured a rung of it again.
+            command=begun.command if len(self.plan.rungs) == len(ladder()) else known.command,
             surroundings=_filled(begun.surroundings, known.surroundings),
             ceiling=known.ceiling,
             rungs=known.rungs,

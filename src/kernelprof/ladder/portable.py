@@ -6,14 +6,18 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernelprof.capture.lines import names_for
+
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kernelprof.capture.manifest import Manifest, RunFacts, SourceFacts
     from kernelprof.ladder.registry import Rung
 
 
 def portable(manifest: Manifest, rung: Rung) -> Manifest:
     """The manifest with names in the place of absolute paths, and without a report of ``ncu``."""
-    target = f"cuda/ladder/{rung.file}"
+    target = _target(rung)
     return replace(
         manifest,
         target=(target,),
@@ -22,12 +26,21 @@ def portable(manifest: Manifest, rung: Rung) -> Manifest:
     )
 
 
+def file_names(rung: Rung) -> Callable[[str], str]:
+    """How the source files of a rung are called in its samples by source line."""
+    return names_for(rung.path, _target(rung), name_only)
+
+
 def name_only(word: str) -> str:
     """An absolute path's last part, also behind an option's ``=``; any other word as it is."""
     option, equals, value = word.rpartition("=")
     if equals and Path(value).is_absolute():
         return f"{option}={Path(value).name}"
     return Path(word).name if Path(word).is_absolute() else word
+
+
+def _target(rung: Rung) -> str:
+    return f"cuda/ladder/{rung.file}"
 
 
 def _run(run: RunFacts, rung: Rung, target: str) -> RunFacts:

@@ -14,7 +14,7 @@ from kernelprof.capture.request import DEFAULT_CLOCKS, Filters
 from kernelprof.capture.run import PASSES, Session
 from kernelprof.capture.store import draft
 from kernelprof.ladder.full_set import collect_full_set
-from kernelprof.ladder.portable import portable
+from kernelprof.ladder.portable import file_names, portable
 from kernelprof.ladder.results import Said, Way
 from kernelprof.ladder.traffic import traffic_of
 from kernelprof.metrics.catalogue import preset
@@ -73,7 +73,8 @@ class Profiler:
         self._begin(why)
         with draft(keep, force=True) as stage, _clock() as seconds:
             session = self._session(stage)
-            capture = session.collect(wanted.metrics, None, why)
+            session.name_file = file_names(rung)
+            capture = session.collect(wanted.metrics, None, why, samples=wanted.samples)
             diagnosis = diagnose(capture, preset=PRESET)
             cost = seconds()
             manifest = session.manifest(preset=PRESET, prepared=self.prepared)

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from kernelprof.errors import UsageError
-from kernelprof.metrics.presets import CHIPS, Metric, Preset, chip_of, load_presets
+from kernelprof.metrics.presets import CHIPS, SAMPLES, Metric, Preset, chip_of, load_presets
 from kernelprof.resources import data_folder
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHIPS",
+    "SAMPLES",
     "Metric",
     "Preset",
     "catalogue",

@@ -2,7 +2,8 @@
 
 A theme defines metrics of its own. A selection (``triage``, ``full``) has none: it names metrics
 of themes (``metrics``) or whole themes (``include``). A canonical name is defined in one file only,
-so that the name, its unit and its reason can be found there.
+so that the name, its unit and its reason can be found there. ``samples = true`` asks for what tells
+at which source lines warps spend their time; ``include`` does not bring it along.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import re
 import tomllib
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kernelprof.errors import InputError
 
@@ -31,6 +32,10 @@ CHIPS: Mapping[str, tuple[tuple[int, int], ...]] = MappingProxyType(
     }
 )
 """Chips whose metric lists are known, with the compute capabilities that they stand for."""
+
+SAMPLES: Final = "group:smsp__pcsamp_warp_stall_reasons"
+"""What ``ncu`` is asked for to sample where warps are: no metric, but a list of counters, one a
+reason for waiting. Its source page has their sum under this name, for each instruction and line."""
 
 _CHIP_OF = {capability: chip for chip, capabilities in CHIPS.items() for capability in capabilities}
 
@@ -109,12 +114,16 @@ class Metric:
 
 @dataclass(frozen=True, slots=True)
 class Preset:
-    """A named set of metrics; ``metrics`` includes those that it takes from other presets."""
+    """A named set of metrics; ``metrics`` includes those that it takes from other presets.
+
+    ``samples`` says whether :data:`SAMPLES` are collected as well.
+    """
 
     name: str
     title: str
     description: str
     metrics: tuple[Metric, ...]
+    samples: bool = False
 
 
 def load_presets(folder: Path) -> dict[str, Preset]:
@@ -178,6 +187,12 @@ class _Table:
             raise self.error(f"{key!r} has a name twice", key)
         return tuple(value)
 
+    def flag(self, key: str) -> bool:
+        value = self.values.get(key, False)
+        if not isinstance(value, bool):
+            raise self.error(f"{key!r} must be true or false", key)
+        return value
+
     def tables(self, key: str) -> tuple[_Table, ...]:
         value = self.values.get(key, [])
         if not isinstance(value, list) or not all(isinstance(entry, dict) for entry in value):
@@ -203,6 +218,7 @@ class _Draft:
     own: tuple[Metric, ...]
     include: tuple[str, ...]
     chosen: tuple[str, ...]
+    samples: bool
 
     @property
     def name(self) -> str:
@@ -219,7 +235,7 @@ class _Draft:
                 hint="correct the file at the place that the message names",
             ) from error
         table = _Table(path, "", values)
-        table.refuse_other_keys("title", "description", "include", "metrics", "metric")
+        table.refuse_other_keys("title", "description", "samples", "include", "metrics", "metric")
         draft = cls(
             table=table,
             title=table.text("title"),
@@ -227,6 +243,7 @@ class _Draft:
             own=tuple(_metric(entry, path.stem) for entry in table.tables("metric")),
             include=table.names("include", _PRESET_NAME, empty=True),
             chosen=table.names("metrics", _CANONICAL_NAME, empty=True),
+            samples=table.flag("samples"),
         )
         if not (draft.own or draft.include or draft.chosen):
             raise table.error("no metric: give [[metric]] tables, 'metrics' or 'include'")
@@ -243,7 +260,9 @@ class _Draft:
             metrics.update(drafts[name]._chosen_from(homes))
         metrics.update(self._chosen_from(homes))
         metrics.update(_by_name(self.own))
-        return Preset(self.name, self.title, self.description, tuple(metrics.values()))
+        return Preset(
+            self.name, self.title, self.description, tuple(metrics.values()), self.samples
+        )
 
     def _chosen_from(self, homes: Mapping[str, Metric]) -> dict[str, Metric]:
         for position, name in enumerate(self.chosen):

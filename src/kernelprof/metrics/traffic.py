@@ -46,6 +46,11 @@ def traffic_at(facts: Facts, row: int) -> Traffic:
         value = float(facts.values(name)[row])
         return value if math.isfinite(value) else None
 
+    return traffic_of(counter)
+
+
+def traffic_of(counter: Callable[[str], float | None]) -> Traffic:
+    """The traffic that counters tell, which are asked for by canonical name."""
     loads, stores = _global(counter, "load"), _global(counter, "store")
     asked, distinct, sectors = (_sum(*both) for both in zip(loads, stores, strict=True))
     from_l1 = counter("l2_sectors_from_l1")

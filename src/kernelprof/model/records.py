@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
 import types
 import typing
 from dataclasses import MISSING, asdict, fields, is_dataclass
+from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -28,8 +30,8 @@ def to_json(record: DataclassInstance) -> str:
 def read_object(text: str) -> dict[str, Any]:
     """The JSON object in a text; :class:`RecordError` where there is none."""
     try:
-        values = json.loads(text)
-    except ValueError as error:
+        values = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError) as error:
         raise RecordError(f"it is not JSON ({error})") from error
     if not isinstance(values, dict):
         raise RecordError("it is not a JSON object")
@@ -43,7 +45,7 @@ def build(kind: type[Record], values: object, place: str = "") -> Record:
     """
     if not isinstance(values, dict):
         raise RecordError(f"{place!r} is not an object")
-    kinds = typing.get_type_hints(kind)
+    kinds = _types(kind)
     given: dict[str, Any] = {}
     for each in fields(kind):
         here = f"{place}.{each.name}" if place else each.name
@@ -52,6 +54,12 @@ def build(kind: type[Record], values: object, place: str = "") -> Record:
         elif each.default is MISSING and each.default_factory is MISSING:
             raise RecordError(f"{here!r} is missing")
     return kind(**given)
+
+
+@cache
+def _types(kind: type[DataclassInstance]) -> dict[str, Any]:
+    """The types of a record's fields; to work them out takes longer than to read a record."""
+    return typing.get_type_hints(kind)
 
 
 def _value(kind: Any, value: object, place: str) -> Any:
@@ -63,10 +71,31 @@ def _value(kind: Any, value: object, place: str) -> Any:
     origin = typing.get_origin(kind)
     if is_dataclass(kind):
         return build(typing.cast("Any", kind), value, place)
-    if origin is tuple and isinstance(value, list):
-        item = typing.get_args(kind)[0]
-        return tuple(_value(item, each, f"{place}[{at}]") for at, each in enumerate(value))
+    if origin in {tuple, list, dict} and isinstance(value, list | dict):
+        return _items(kind, value, place)
+    if kind is Any:
+        return value
     wanted: Any = (int, float) if kind is float else origin or kind
     if isinstance(value, wanted) and isinstance(value, bool) == (kind is bool):
+        if kind is float and not abs(typing.cast("float", value)) <= sys.float_info.max:
+            raise RecordError(f"{place!r} is no finite number")
         return value
     raise RecordError(f"{place!r} has a value of another kind: {value!r:.80}")
+
+
+def _items(kind: Any, value: list[Any] | dict[str, Any], place: str) -> Any:
+    """The values in a list, a tuple of a fixed or any length, or a table."""
+    origin, items = typing.get_origin(kind), typing.get_args(kind)
+    if isinstance(value, dict) != (origin is dict):
+        raise RecordError(f"{place!r} has a value of another kind: {value!r:.80}")
+    if isinstance(value, dict):
+        return {name: _value(items[1], each, f"{place}.{name}") for name, each in value.items()}
+    if origin is tuple and items[-1] is not Ellipsis and len(value) != len(items):
+        raise RecordError(f"{place!r} has {len(value)} values and not {len(items)}")
+    found = [_value(items[0], each, f"{place}[{at}]") for at, each in enumerate(value)]
+    return tuple(found) if origin is tuple else found
+
+
+def _refuse_constant(name: str) -> None:
+    """JSON has no NaN and no infinities; Python's reader would take them."""
+    raise ValueError(f"{name} is no number")

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import json
 import math
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 import kernelprof
+from kernelprof.render import schemas
 from kernelprof.render.numbers import relation
 
 if TYPE_CHECKING:
@@ -37,8 +37,7 @@ def render_json(diagnoses: Sequence[Diagnosis]) -> str:
 
 def schema() -> str:
     """The published JSON Schema of the document."""
-    file = resources.files("kernelprof.render") / "schema" / "diagnosis.v1.schema.json"
-    return file.read_text(encoding="utf-8")
+    return schemas.schema("diagnosis")
 
 
 def document(diagnoses: Sequence[Diagnosis]) -> _Json:

@@ -29,7 +29,7 @@ _NOT_PLAIN = re.compile(r"[`|\\]")
 
 def render_markdown(diagnoses: Sequence[Diagnosis], *, top: int | None = None) -> str:
     """All diagnoses as Markdown; ``top`` is the number of folded cards a capture."""
-    template = _environment().get_template("diagnosis.md.j2")
+    template = markdown_environment().get_template("diagnosis.md.j2")
     return template.render(pages=[_page(diagnosis, top) for diagnosis in diagnoses]).strip() + "\n"
 
 
@@ -57,7 +57,8 @@ def fenced(text: str) -> str:
     return f"{fence}sh\n{line}\n{fence}"
 
 
-def _environment() -> Environment:
+def markdown_environment() -> Environment:
+    """Templates with filters for all that comes from outside."""
     # The output is Markdown, where HTML escapes alone do not do: every value goes through a filter.
     environment = Environment(
         loader=PackageLoader("kernelprof.render", "templates"),

@@ -5,12 +5,17 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from kernelprof.metrics.catalogue import SAMPLES
 from kernelprof.render.numbers import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kernelprof.metrics.catalogue import Metric, Preset
+
+_WHY_SAMPLES = (
+    "Where in the source warps spend their time, for the lines that a report marks. Costs one pass."
+)
 
 
 def preset_list(presets: Iterable[Preset], *, width: int = 80) -> str:
@@ -20,6 +25,8 @@ def preset_list(presets: Iterable[Preset], *, width: int = 80) -> str:
     lines = []
     for preset in presets:
         amount = count(len(preset.metrics), "metric")
+        if preset.samples:
+            amount += " and samples by source line"
         text = f"{preset.name:<{widest}}  {preset.description} ({amount})"
         lines.append(_fill(text, width, widest + 2))
     return "".join(lines)
@@ -28,7 +35,10 @@ def preset_list(presets: Iterable[Preset], *, width: int = 80) -> str:
 def preset_page(preset: Preset, *, width: int = 80) -> str:
     """One preset's metrics: canonical name, unit, names of ``ncu``, why each is there."""
     head = _fill(f"{preset.name}: {preset.description}", width, 0)
-    return "\n".join([head, *(_metric(metric, width) for metric in preset.metrics)])
+    parts = [head, *(_metric(metric, width) for metric in preset.metrics)]
+    if preset.samples:
+        parts.append(f"samples by source line\n  {SAMPLES}\n{_fill(f'  {_WHY_SAMPLES}', width, 2)}")
+    return "\n".join(parts)
 
 
 def _metric(metric: Metric, width: int) -> str:

@@ -144,7 +144,8 @@ def _describe_csv(cells: Sequence[str]) -> str:
     folded = [cell.lower() for cell in cells]
     if "kernel name" in folded and "invocations" in folded:
         return "this is a summary over launches (--print-summary), which says nothing of each one"
-    if "#" in folded[:1] and ("address" in folded or "source" in folded):
+    lines = "#" in folded[:1] and ("address" in folded or "source" in folded)
+    if lines or folded[0] == "file path":
         return "this is the source page of Nsight Compute, not its raw or details page"
     if any(cell in _NSYS for cell in folded):
         return f"this is a table of Nsight Systems or nvprof (it begins with {first})"

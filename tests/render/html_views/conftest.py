@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.render.html_views.helpers import MADE, page_of
+from tests.render.html_views.helpers import page_of
 
 from kernelprof.capture.recorded import FOLDER
 from kernelprof.capture.store import read_manifest
@@ -55,5 +55,4 @@ def naive(naive_folder: Path, naive_source: str) -> Page:
         diagnose(capture),
         manifest=read_manifest(naive_folder),
         source_text=naive_source,
-        made=MADE,
     )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, fields, is_dataclass
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from kernelprof.render.html.build import build_page
@@ -14,12 +13,10 @@ if TYPE_CHECKING:
     from kernelprof.model.capture import Capture
     from kernelprof.render.html.view import KernelView, Page
 
-MADE = datetime(2026, 1, 2, 3, 4, tzinfo=UTC)
-
 
 def page_of(capture: Capture) -> Page:
     """The page of a capture without a manifest."""
-    return build_page(capture, diagnose(capture), made=MADE)
+    return build_page(capture, diagnose(capture))
 
 
 def card_of(page: Page, launch: str) -> KernelView:

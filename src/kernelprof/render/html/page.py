@@ -7,7 +7,7 @@ from dataclasses import fields
 from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -16,7 +16,10 @@ from kernelprof.render.html import charts
 from kernelprof.render.numbers import factor, share
 
 if TYPE_CHECKING:
-    from kernelprof.render.html.view import KernelView, Page
+    from collections.abc import Mapping, Sequence
+
+    from kernelprof.render.html.ladder import LadderPage, RungView
+    from kernelprof.render.html.view import KernelView, Page, SourceText
 
 _HERE = Path(__file__).parent
 POLICY = (
@@ -30,59 +33,112 @@ MOST_OPEN = 12
 
 
 def render_page(page: Page) -> str:
-    """The report; every text of the page is escaped."""
-    lazy = len(page.kernels) > MOST_OPEN
-    environment = _environment()
-    template = environment.get_template("card.html.j2")
-
-    def card(kernel: SimpleNamespace) -> Markup:
-        return Markup(template.render(kernel=kernel))
-
+    """The report of a capture; every text of the page is escaped."""
     cards = [_card(kernel, index) for index, kernel in enumerate(page.kernels)]
-    shown = {each.name: getattr(page, each.name) for each in fields(page)}
-    return environment.get_template("page.html.j2").render(
-        page=SimpleNamespace(**{**shown, "kernels": cards}),
-        lazy=lazy,
-        card=card,
-        policy=POLICY,
-        css=_asset("report.css"),
-        script=_asset("report.js"),
-        vendor=_library(),
-        views=_views(page),
+    stored = cards if len(cards) > MOST_OPEN else []
+    return fill(
+        "page.html.j2",
+        page=SimpleNamespace(**{**_values(page), "kernels": cards}),
+        stored=stored,
+        views=views_of(page.kernels, {"overview": charts.overview.rows(page.kernels)}),
     )
 
 
-def _views(page: Page) -> str:
-    """What the script needs: specifications once, then rows and metrics by kernel."""
+def render_ladder(page: LadderPage) -> str:
+    """The report of a climb, with a card for each rung whose capture is known."""
+    kernels = [rung.card for rung in page.rungs if rung.card is not None]
+    cards = {each.anchor: _card(each, index) for index, each in enumerate(kernels)}
+    rungs = [
+        SimpleNamespace(**{**_values(rung), "card": cards.get(rung.anchor)}) for rung in page.rungs
+    ]
+    drawn = {"climb": charts.climb.rows(page.rungs, page.limits)}
+    if page.roofline is not None:
+        drawn["roofline"] = charts.roofline.rows(page.roofline)
+    return fill(
+        "ladder.html.j2",
+        page=SimpleNamespace(**{**_values(page), "rungs": rungs}),
+        stored=list(cards.values()),
+        views=views_of(kernels, drawn),
+    )
+
+
+def fill(
+    template: str,
+    *,
+    card_from: str = "card.html.j2",
+    styles: Sequence[str] = ("report.css",),
+    **content: object,
+) -> str:
+    """A template with what every page needs."""
+    environment = _environment()
+    card_template = environment.get_template(card_from)
+
+    def card(kernel: SimpleNamespace) -> Markup:
+        return Markup(card_template.render(kernel=kernel))
+
+    return environment.get_template(template).render(
+        card=card,
+        policy=POLICY,
+        css=Markup("\n").join(_asset(name) for name in styles),
+        script=_asset("report.js"),
+        vendor=_library(),
+        **content,
+    )
+
+
+def views_of(kernels: Sequence[KernelView], drawn: Mapping[str, Sequence[charts.Row]]) -> str:
+    """What the script needs: specifications once, then rows and metrics by kernel.
+
+    ``drawn`` are the rows of the charts that belong to no single kernel.
+    """
     names: dict[tuple[str, str, str], int] = {}
     tips: dict[str, str] = {}
-    kernels = []
-    for kernel in page.kernels:
+    found: list[dict[str, Any]] = []
+    for kernel in kernels:
         tips |= charts.tips(kernel)
         metrics = [
             [names.setdefault((each.name, each.unit, each.meaning), len(names)), each.value]
             for each in kernel.metrics
         ]
-        kernels.append({"charts": charts.rows(kernel), "metrics": metrics})
-    found = {
-        "specs": charts.specs(),
+        found.append({"charts": charts.rows(kernel), "metrics": metrics})
+    kinds = {*drawn, *(kind for each in found for kind in each["charts"])}
+    views = {
+        "config": charts.CONFIG,
+        "specs": charts.specs(kinds),
         "tables": charts.TABLES,
         "tips": tips,
-        "overview": charts.overview_rows(page.kernels),
+        "page": drawn,
         "metrics": list(names),
-        "kernels": kernels,
+        "kernels": found,
     }
-    return json.dumps(found, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return json.dumps(views, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+def _values(view: Page | LadderPage | RungView | KernelView) -> dict[str, object]:
+    return {each.name: getattr(view, each.name) for each in fields(view)}
 
 
 def _card(kernel: KernelView, index: int) -> SimpleNamespace:
     """A kernel as the templates see it."""
-    shown = {each.name: getattr(kernel, each.name) for each in fields(kernel)}
-    return SimpleNamespace(**shown, index=index)
+    return SimpleNamespace(**_values(kernel), index=index)
+
+
+def _code_lines(source: SourceText) -> list[SimpleNamespace]:
+    """A source line by line as a compiler counts them, with the share of those to mark."""
+    shares = dict(source.hot)
+    texts = (source.text or "").removesuffix("\n").split("\n")
+    return [
+        SimpleNamespace(number=number, text=text.rstrip("\r"), share=shares.get(number))
+        for number, text in enumerate(texts, start=1)
+    ]
 
 
 def _percent(value: float | None) -> str:
     return "-" if value is None else share(value)
+
+
+def _whole(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.0f}"
 
 
 def _times(value: float | None) -> str:
@@ -109,8 +165,10 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {
+        "code_lines": _code_lines,
         "percent": _percent,
         "times": _times,
+        "whole": _whole,
         "for_script": _for_script,
         "json_for_script": _json_for_script,
     }

@@ -37,13 +37,23 @@ class EvidenceBar:
 
 @dataclass(frozen=True, slots=True)
 class RooflinePoint:
-    """A kernel at one level of the memory hierarchy: FLOP per byte there, and FLOP a second."""
+    """A kernel at one level of the memory hierarchy: FLOP per byte there, and FLOP a second.
+
+    ``name`` stands beside the point, ``short`` where there is little room; without them it is the
+    level. Points of one ``path`` are joined in their order.
+    """
 
     label: str
     level: str
-    """``DRAM``, ``L2``, ``L1``, or ``ideal`` for the FLOPs and bytes that the problem needs."""
+    """``DRAM``, ``L2``, ``L1``, ``ideal`` for the FLOPs and bytes that the problem needs, or
+    ``branch`` for a kernel at DRAM that is beside the path."""
     flop_per_byte: float
     flop_per_second: float
+    name: str = ""
+    short: str = ""
+    path: str = ""
+    hollow: bool = False
+    """Whether it is where a path begins, which is shown as a mark that is not filled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,13 +150,27 @@ class MissingRow:
 
 
 @dataclass(frozen=True, slots=True)
+class HotLine:
+    """A line of the source with its share of the samples, and what stands there."""
+
+    line: int
+    share: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class SourceText:
-    """The kernel's source as it was measured; ``hot`` are line numbers with their share of time."""
+    """The kernel's source as it was measured.
+
+    ``hot`` are the lines to mark, by number, with their share of the samples of warps; ``hottest``
+    are those to tell about.
+    """
 
     path: str
     text: str | None
     facts: tuple[Fact, ...] = ()
     hot: tuple[tuple[int, float], ...] = ()
+    hottest: tuple[HotLine, ...] = ()
     note: str = ""
 
 
@@ -201,9 +225,11 @@ class Page:
     title: str
     origin: str
     made: str
-    """When and by which kernelprof the page was made."""
+    """By which kernelprof the page was made; not when, so that equal input gives equal bytes."""
     gpu: str
     kernels: tuple[KernelView, ...]
+    headline: str = ""
+    """What holds most of the time back, in one sentence; of several kernels only."""
     provenance: tuple[Fact, ...] = ()
     commands: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()

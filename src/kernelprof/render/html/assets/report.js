@@ -2,78 +2,64 @@
 (() => {
   const root = document.documentElement;
   const views = JSON.parse(document.getElementById("views").textContent);
-  const drawn = new Map();
+  const drawn = new Set();
 
+  // Colours in the charts are the style's variables, so neither theme nor paper needs a new drawing.
   const preferred = matchMedia("(prefers-color-scheme: dark)");
   function setTheme(theme) {
     root.dataset.theme = theme;
     document.getElementById("theme").textContent = theme === "dark" ? "Light" : "Dark";
-    for (const container of drawn.keys()) draw(container);
   }
 
-  function color(name) {
-    return getComputedStyle(root).getPropertyValue(`--${name}`).trim();
-  }
-
-  function config() {
-    const fg = color("fg"), muted = color("muted"), line = color("line");
-    const colors = root.dataset.theme === "dark"
-      ? ["#e69f00", "#2dc9a0", "#cc79a7", "#8a939c", "#56b4e9", "#f0e442"]
-      : ["#b36b00", "#00795c", "#8a4a9e", "#7c858e", "#0066a1", "#6b6400"];
-    return {
-      background: null,
-      font: "system-ui, sans-serif",
-      view: { stroke: null },
-      text: { color: fg, fontSize: 12 },
-      axis: { labelColor: fg, titleColor: muted, gridColor: line, domainColor: line, tickColor: line, labelFontSize: 12, titleFontWeight: "normal" },
-      legend: { labelColor: fg, titleColor: muted, orient: "bottom", columns: innerWidth < 600 ? 2 : 4, labelLimit: 220 },
-      range: { category: colors },
-    };
-  }
-
-  function rowsOf(container) {
-    const kernel = Number(container.dataset.kernel);
-    return kernel < 0 ? views.overview : views.kernels[kernel].charts[container.dataset.chart];
+  function rowsOf(part, kind) {
+    const kernel = Number(part.dataset.kernel);
+    return (kernel < 0 ? views.page : views.kernels[kernel].charts)[kind];
   }
 
   async function draw(container) {
-    const values = rowsOf(container);
-    if (!values || !values.length) return;
-    const spec = structuredClone(views.specs[container.dataset.chart]);
-    spec.data = { values };
-    for (const param of spec.params || []) param.value = color(param.name);
-    const before = drawn.get(container);
-    drawn.set(container, null);
-    if (before) before.finalize();
-    const result = await vegaEmbed(container, spec, {
-      actions: false, renderer: "svg", config: config(), ast: true, logLevel: 1,
-      tooltip: { theme: root.dataset.theme },
+    const kind = container.dataset.chart;
+    if (drawn.has(container) || !container.checkVisibility()) return;
+    drawn.add(container);
+    seen.unobserve(container);
+    await vegaEmbed(container, { ...views.specs[kind], data: { values: rowsOf(container, kind) } }, {
+      actions: false, renderer: "svg", config: views.config, ast: true, logLevel: 1,
+      tooltip: { theme: "page" },
     });
-    drawn.set(container, result);
-    const svg = container.querySelector("svg");
-    if (svg) svg.setAttribute("aria-hidden", "true");
+    container.querySelector("svg")?.setAttribute("aria-hidden", "true");
   }
 
+  // What is looked at is drawn first. The rest follows when there is time, so that it can be printed.
   const seen = new IntersectionObserver((entries) => {
-    for (const entry of entries) {
-      if (!entry.isIntersecting) continue;
-      seen.unobserve(entry.target);
-      draw(entry.target);
-    }
+    for (const entry of entries) if (entry.isIntersecting) draw(entry.target);
   }, { rootMargin: "400px" });
+  const later = [];
+  const idle = window.requestIdleCallback ?? ((step) => setTimeout(step, 50));
+  async function drawLater() {
+    const container = later.shift();
+    if (!container) return;
+    await draw(container);
+    idle(drawLater);
+  }
 
   function prepare(part) {
     for (const container of part.querySelectorAll("[data-chart]")) {
-      if (rowsOf(container)?.length) seen.observe(container);
+      if (!rowsOf(container, container.dataset.chart)?.length) continue;
+      seen.observe(container);
+      later.push(container);
     }
+    idle(drawLater);
     for (const button of part.querySelectorAll("button.copy")) {
       button.addEventListener("click", () => copy(button));
     }
     for (const details of part.querySelectorAll("details.as-table")) {
       details.addEventListener("toggle", () => tabulate(details), { once: true });
     }
+    for (const box of part.querySelectorAll(".code[data-show]")) {
+      const line = document.getElementById(box.dataset.show);
+      box.scrollTop = line.offsetTop - box.clientHeight / 2;
+    }
     for (const panel of part.querySelectorAll("details.metrics")) {
-      panel.addEventListener("toggle", () => fill(panel), { once: true });
+      if (panel.dataset.kernel) panel.addEventListener("toggle", () => fill(panel), { once: true });
       panel.querySelector(".metric-filter").addEventListener("input", (event) => {
         filterRows(panel.querySelector("tbody"), event.target.value);
       });
@@ -90,7 +76,8 @@
 
   function tabulate(details) {
     const columns = views.tables[details.dataset.table];
-    const lines = views.kernels[Number(details.dataset.kernel)].charts[details.dataset.table] || [];
+    const first = columns[0][1];
+    const lines = (rowsOf(details, details.dataset.table) || []).filter((line) => line[first]);
     const table = document.createElement("table");
     const head = table.createTHead().insertRow();
     for (const [title] of columns) {
@@ -179,35 +166,46 @@
     table.tBodies[0].append(...rows);
   }
 
-  function open(anchor) {
-    const section = document.getElementById(anchor);
-    if (!section || !section.classList.contains("kernel")) return;
-    const stored = document.querySelector(`script[data-card="${CSS.escape(anchor)}"]`);
-    if (stored && !section.childElementCount) {
-      section.innerHTML = stored.textContent.replaceAll("<\\/", "</");
-      section.hidden = false;
-      prepare(section);
-    }
-    section.scrollIntoView();
-    section.setAttribute("tabindex", "-1");
-    section.focus({ preventScroll: true });
+  // A card of many stands in the page as text until it is opened.
+  function unpack(part) {
+    const stored = document.querySelector(`script[data-card="${CSS.escape(part.id)}"]`);
+    const place = part.querySelector(":scope > .place") ?? part;
+    if (!stored || stored.dataset.used) return;
+    stored.dataset.used = "yes";
+    place.innerHTML = stored.textContent.replaceAll("<\\/", "</");
+    part.hidden = false;
+    prepare(place);
   }
 
-  const table = document.getElementById("kernels");
-  if (table) {
+  function open(anchor) {
+    const part = document.getElementById(anchor);
+    if (!part || !part.classList.contains("kernel")) return;
+    if (part.tagName === "DETAILS") part.open = true;
+    unpack(part);
+    part.scrollIntoView();
+    const target = part.querySelector(":scope > summary") ?? part;
+    if (target === part) part.setAttribute("tabindex", "-1");
+    target.focus({ preventScroll: true });
+  }
+
+  for (const part of document.querySelectorAll("details.kernel")) {
+    part.addEventListener("toggle", () => { if (part.open) unpack(part); });
+  }
+  for (const table of document.querySelectorAll("table.sortable")) {
     for (const [column, cell] of [...table.tHead.rows[0].cells].entries()) {
       cell.querySelector("button").addEventListener("click", () => sortBy(table, column));
     }
-    const status = document.getElementById("shown");
-    document.getElementById("filter").addEventListener("input", (event) => {
-      const shown = filterRows(table.tBodies[0], event.target.value);
-      status.textContent = event.target.value ? `${shown} of ${table.tBodies[0].rows.length} shown` : "";
-    });
     table.addEventListener("click", (event) => {
       const link = event.target.closest("a[href^='#']");
       if (link) setTimeout(() => open(link.hash.slice(1)));
     });
   }
+  const filter = document.getElementById("filter");
+  filter?.addEventListener("input", () => {
+    const body = document.querySelector("table.sortable").tBodies[0];
+    const shown = filterRows(body, filter.value);
+    document.getElementById("shown").textContent = filter.value ? `${shown} of ${body.rows.length} shown` : "";
+  });
 
   document.getElementById("theme").addEventListener("click", () => {
     setTheme(root.dataset.theme === "dark" ? "light" : "dark");
@@ -219,9 +217,7 @@
   preferred.addEventListener("change", () => setTheme(preferred.matches ? "dark" : "light"));
   addEventListener("hashchange", () => open(location.hash.slice(1)));
   if (location.hash.length > 1) open(location.hash.slice(1));
-  addEventListener("beforeprint", () => {
-    for (const container of document.querySelectorAll("[data-chart]")) {
-      if (!drawn.has(container) && rowsOf(container)?.length) draw(container);
-    }
-  });
+  addEventListener("beforeprint", () => document.querySelectorAll("[data-chart]").forEach((container) => {
+    if (rowsOf(container, container.dataset.chart)?.length) draw(container);
+  }));
 })();

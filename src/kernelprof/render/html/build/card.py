@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kernelprof.render.html.build.evidence import evidence
 from kernelprof.render.html.build.flops import count as count_operations
 from kernelprof.render.html.build.headlines import headline
+from kernelprof.render.html.build.lines import hot_of
 from kernelprof.render.html.build.measured import UNITS, clip, finite
 from kernelprof.render.html.build.memory import memory
 from kernelprof.render.html.build.occupancy import occupancy
 from kernelprof.render.html.build.pipes import instructions, pipes
+from kernelprof.render.html.build.private import file_name, shown, without_homes
 from kernelprof.render.html.build.roofline import roofline
-from kernelprof.render.html.build.source import belongs, source
+from kernelprof.render.html.build.source import source
 from kernelprof.render.html.build.warps import warp_states
 from kernelprof.render.html.view import Fact, KernelView, MissingRow
 from kernelprof.render.names import printable
@@ -44,7 +46,7 @@ class Sources:
     table: MetricTable
     manifest: Manifest | None
     text: str | None
-    hot: Mapping[int, float] | None
+    hot: Mapping[str, Mapping[int, float]] | None
     kernels: int
 
 
@@ -54,15 +56,17 @@ def card(
     """The card of one kernel; ``position`` counts from 1."""
     measured, verdict = sources.measured, kernel.verdict
     row = measured.representative(kernel)
-    own = sources.manifest if belongs(kernel, sources.kernels, sources.manifest) else None
+    own = sources.manifest
+    if own is not None and not own.is_of(kernel.name, sources.kernels):
+        own = None
     timing = None if own is None else own.timing
     # The GPU of a manifest is that of every kernel in the capture.
     counted = count_operations(measured, row, sources.manifest)
     spread, share_of_time = kernel.duration_ns, finite(kernel.share)
     return KernelView(
         anchor=f"kernel-{position}",
-        name=" ".join(part for part in label if part),
-        full_name=printable(kernel.name),
+        name=shown(" ".join(part for part in label if part)),
+        full_name=shown(kernel.name),
         launch=", ".join(launch_parts(kernel)),
         time_ns=None if spread is None else finite(spread.median),
         time="" if spread is None else quantity(spread.median, "ns"),
@@ -77,12 +81,12 @@ def card(
         gain_factor=finite(verdict.gain),
         gain_cell=gain_cell(verdict),
         advice=verdict.advice,
-        notes=tuple(printable(note) for note in verdict.notes),
+        notes=tuple(shown(note) for note in verdict.notes),
         others=tuple(_other(candidate) for candidate in verdict.also),
         facts=tuple(_facts(kernel, measured, row, counted, timing)),
         evidence=evidence(verdict),
         missing=tuple(MissingRow(each.ncu_name, each.why) for each in verdict.missing),
-        command=verdict.command,
+        command=None if verdict.command is None else without_homes(verdict.command),
         roofline=roofline(measured, row, counted, timing, sources.manifest),
         memory=memory(measured, row, timing, own),
         warp_states=warp_states(measured, row),
@@ -90,7 +94,7 @@ def card(
         pipes=pipes(measured, row),
         instructions=instructions(measured, row),
         metrics=sources.table.of(row),
-        source=_source(own, sources),
+        source=_source(kernel, own, sources),
     )
 
 
@@ -104,11 +108,15 @@ def device(kernel: KernelDiagnosis) -> str:
     return f"{name} ({version})" if version else name
 
 
-def _source(own: Manifest | None, sources: Sources) -> SourceText | None:
+def _source(kernel: KernelDiagnosis, own: Manifest | None, sources: Sources) -> SourceText | None:
     """The source, with the kernel that it is of; a text without a manifest is of a lone kernel."""
     if own is None and (sources.manifest is not None or sources.kernels > 1):
         return None
-    return source(own, sources.text, sources.hot)
+    found = source(own, sources.text, hot_of(kernel.name, sources.hot))
+    if found is None:
+        return None
+    facts = tuple(replace(fact, text=shown(fact.text)) for fact in found.facts)
+    return replace(found, path=shown(file_name(found.path)), facts=facts)
 
 
 def _gain(verdict: Verdict) -> str:
@@ -122,7 +130,7 @@ def _gain(verdict: Verdict) -> str:
 
 def _other(candidate: Candidate) -> Fact:
     low, high = candidate.gain_at_least, candidate.gain_at_most
-    text = "not known"
+    text = ""
     if NO_GAIN_BELOW <= high < NO_BOUND_FROM:
         close = factor(low) == factor(high) or low < NO_GAIN_BELOW
         text = f"up to {factor(high)}" if close else f"{factor(low)} to {factor(high)}"

@@ -10,21 +10,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.metrics.arithmetic import FLOPS_OF_FMA, FP32_LANES
+from kernelprof.render.html.build.measured import capability
 from kernelprof.render.html.view import RooflineCeiling
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kernelprof.capture.manifest import Manifest
-    from kernelprof.render.html.build.measured import Measured
+    from kernelprof.render.html.build.measured import Numbers
 
 MEASURED: Final = "measured"
 COMPUTED: Final = "computed"
 DATASHEET: Final = "datasheet"
-
-LEAST_UTILIZATION: Final = 0.05
-"""Below this the rounding of the utilization makes what follows from it worthless: Nsight Compute
-prints two decimals of a percentage."""
 
 TRANSFERS_A_CLOCK: Final = 2
 """Device memory moves data on both edges of the clock that the attributes give (DDR)."""
@@ -41,12 +38,12 @@ _PEAK_COLUMNS: Final = {
 """Operations of the chip in a cycle, as Nsight Compute's own roofline takes them."""
 
 
-def flops_a_cycle(measured: Measured, row: int, precision: str) -> tuple[float, str] | None:
+def flops_a_cycle(measured: Numbers, row: int, precision: str) -> tuple[float, str] | None:
     """Operations of all SMs in a cycle, and where that comes from."""
     read = _positive(measured.raw(_PEAK_COLUMNS[precision], row))
     if read is not None:
         return read, MEASURED
-    lanes = FP32_LANES.get(measured.capability(row) or "")
+    lanes = FP32_LANES.get(capability(measured, row) or "")
     sms = _positive(measured.value("sm_count", row))
     if lanes is None or sms is None or precision == "FP16":
         return None
@@ -59,7 +56,7 @@ def flops_a_cycle(measured: Measured, row: int, precision: str) -> tuple[float, 
 
 
 def compute(
-    measured: Measured, row: int, precision: str, manifest: Manifest | None
+    measured: Numbers, row: int, precision: str, manifest: Manifest | None
 ) -> RooflineCeiling | None:
     """The most operations a second that the SMs do in one precision."""
     peak = flops_a_cycle(measured, row, precision)
@@ -74,18 +71,18 @@ def compute(
     return RooflineCeiling(label, "compute", peak[0] * hertz, origin)
 
 
-def bandwidths(measured: Measured, row: int) -> tuple[RooflineCeiling, ...]:
+def bandwidths(measured: Numbers, row: int) -> tuple[RooflineCeiling, ...]:
     """The most bytes a second of L1, L2 and device memory, where they can be worked out."""
     found = (_dram(measured, row), _l2(measured, row), _l1(measured, row))
     return tuple(each for each in found if each is not None)
 
 
-def _dram(measured: Measured, row: int) -> RooflineCeiling | None:
+def _dram(measured: Numbers, row: int) -> RooflineCeiling | None:
     value, origin = _dram_read(measured, row), MEASURED
     if value is None:
         rate = _positive(measured.value("dram_bandwidth", row))
         busy = measured.share("dram_throughput", row)
-        if rate is not None and busy is not None and busy >= LEAST_UTILIZATION:
+        if rate is not None and busy is not None and busy >= measured.least_utilization:
             value = rate / busy
     if value is None:
         kilohertz = _positive(measured.raw("device__attribute_memory_clock_rate", row))
@@ -95,14 +92,14 @@ def _dram(measured: Measured, row: int) -> RooflineCeiling | None:
     return None if value is None else RooflineCeiling("DRAM", "bandwidth", value, origin)
 
 
-def _dram_read(measured: Measured, row: int) -> float | None:
+def _dram_read(measured: Numbers, row: int) -> float | None:
     return _product(
         measured.raw("dram__bytes.sum.peak_sustained", row),
         measured.raw("dram__cycles_elapsed.avg.per_second", row),
     )
 
 
-def _l2(measured: Measured, row: int) -> RooflineCeiling | None:
+def _l2(measured: Numbers, row: int) -> RooflineCeiling | None:
     value = _product(
         measured.raw("derived__lts__lts2xbar_bytes.sum.peak_sustained", row),
         measured.raw("lts__cycles_elapsed.avg.per_second", row),
@@ -110,7 +107,7 @@ def _l2(measured: Measured, row: int) -> RooflineCeiling | None:
     return None if value is None else RooflineCeiling("L2", "bandwidth", value, MEASURED)
 
 
-def _l1(measured: Measured, row: int) -> RooflineCeiling | None:
+def _l1(measured: Numbers, row: int) -> RooflineCeiling | None:
     value, origin = (
         _product(
             measured.raw("derived__l1tex__lsu_writeback_bytes_mem_lgds.sum.peak_sustained", row),
@@ -119,13 +116,13 @@ def _l1(measured: Measured, row: int) -> RooflineCeiling | None:
         MEASURED,
     )
     if value is None:
-        bytes_a_cycle = L1_BYTES_A_CYCLE.get(measured.capability(row) or "")
+        bytes_a_cycle = L1_BYTES_A_CYCLE.get(capability(measured, row) or "")
         everywhere = _product(bytes_a_cycle, measured.value("sm_count", row))
         value, origin = _product(everywhere, measured.value("sm_clock", row)), COMPUTED
     return None if value is None else RooflineCeiling("L1", "bandwidth", value, origin)
 
 
-def _sm_clock(measured: Measured, row: int, manifest: Manifest | None) -> tuple[float, bool] | None:
+def _sm_clock(measured: Numbers, row: int, manifest: Manifest | None) -> tuple[float, bool] | None:
     """The SM clock in hertz, and whether it is that of the launch."""
     own = _positive(measured.value("sm_clock", row))
     if own is None:

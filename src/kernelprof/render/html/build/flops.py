@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kernelprof.capture.manifest import Manifest
-    from kernelprof.render.html.build.measured import Measured
+    from kernelprof.render.html.build.measured import Numbers
 
 OPERATIONS: Final[Mapping[str, tuple[tuple[str, int], ...]]] = {
     "FP32": (("ffma_rate", 2), ("fadd_rate", 1), ("fmul_rate", 1)),
@@ -62,7 +62,7 @@ class Counted:
     """What was counted besides, in a sentence; empty where it is little."""
 
 
-def count(measured: Measured, row: int, manifest: Manifest | None) -> Counted | None:
+def count(measured: Numbers, row: int, manifest: Manifest | None) -> Counted | None:
     """What a launch computes; ``None`` where the counters do not say.
 
     A rate of zero is an answer: the launch has no floating-point arithmetic.
@@ -97,7 +97,7 @@ def count(measured: Measured, row: int, manifest: Manifest | None) -> Counted | 
     )
 
 
-def uses_tensor_cores(measured: Measured, row: int) -> bool:
+def uses_tensor_cores(measured: Numbers, row: int) -> bool:
     """Whether matrix instructions do notable work, which the counters of threads do not see."""
     busy = measured.share("tensor_pipe", row) or 0.0
     fp16 = measured.value("hfma_rate", row)
@@ -107,7 +107,7 @@ def uses_tensor_cores(measured: Measured, row: int) -> bool:
     return max(busy, measured.share("tcgen05_pipe", row) or 0.0) >= TENSOR_NOTABLE
 
 
-def _rate(measured: Measured, row: int, precision: str) -> float | None:
+def _rate(measured: Numbers, row: int, precision: str) -> float | None:
     """Operations a second of one precision outside the tensor cores."""
     total = 0.0
     for name, weight in OPERATIONS[precision]:
@@ -125,7 +125,7 @@ def _rate(measured: Measured, row: int, precision: str) -> float | None:
     return total * cycles / (duration * 1e-9)
 
 
-def _only_moves(measured: Measured, row: int) -> bool:
+def _only_moves(measured: Numbers, row: int) -> bool:
     """Whether the FP16 instructions of a launch are so few and uniform that they move constants."""
     if any(measured.value(name, row) != 0 for name in ("hadd_rate", "hmul_rate")):
         return False
@@ -133,7 +133,7 @@ def _only_moves(measured: Measured, row: int) -> bool:
     return part is not None and part < MOVES
 
 
-def thread_share(measured: Measured, row: int, rate: str) -> float | None:
+def thread_share(measured: Numbers, row: int, rate: str) -> float | None:
     """Part of the instructions that threads execute; ``None`` where a count is missing."""
     executed = measured.value("instructions", row)
     threads = measured.value("threads_per_instruction_predicated", row)
@@ -144,7 +144,7 @@ def thread_share(measured: Measured, row: int, rate: str) -> float | None:
     return value * cycles / whole if whole > 0 and value >= 0 and cycles >= 0 else None
 
 
-def _cycles(measured: Measured, row: int) -> float | None:
+def _cycles(measured: Numbers, row: int) -> float | None:
     """Mean cycles of the launch over all SMs: the rates are per such a cycle."""
     clock = measured.value("sm_clock", row)
     duration = measured.value("duration", row)
@@ -153,7 +153,7 @@ def _cycles(measured: Measured, row: int) -> float | None:
     return clock * duration * 1e-9
 
 
-def _largest(measured: Measured, row: int, rates: Mapping[str, float]) -> str:
+def _largest(measured: Numbers, row: int, rates: Mapping[str, float]) -> str:
     """The precision that takes most of the arithmetic time; by operations where a peak lacks."""
     peaks = {name: flops_a_cycle(measured, row, name) for name in rates}
     times = {name: rates[name] / peak[0] for name, peak in peaks.items() if peak is not None}
@@ -161,7 +161,7 @@ def _largest(measured: Measured, row: int, rates: Mapping[str, float]) -> str:
     return max(compared, key=compared.__getitem__)
 
 
-def _tensor(measured: Measured, row: int) -> Counted | None:
+def _tensor(measured: Numbers, row: int) -> Counted | None:
     """Operations of the tensor cores on the path that does most; only the full set counts them."""
     best: tuple[float, str] | None = None
     for column in measured.tensor_columns:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
 from kernelprof.metrics.catalogue import catalogue
 from kernelprof.metrics.facts import Facts
+from kernelprof.metrics.traffic import traffic_at
 from kernelprof.rules.rule import Scene
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
     from kernelprof.metrics.catalogue import Metric
     from kernelprof.metrics.interval import Interval
+    from kernelprof.metrics.traffic import Traffic
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import KernelDiagnosis
 
@@ -45,11 +47,46 @@ UNITS: Final[Mapping[str, str]] = {
 ABSURD: Final = 1e30
 """No counter gets there; a file that was damaged may hold such numbers."""
 
+LEAST_UTILIZATION: Final = 0.05
+"""Below this the rounding of the utilization makes what follows from it worthless: Nsight Compute
+prints two decimals of a percentage."""
+
 _TENSOR_RATE: Final = re.compile(r"(sm__ops_path_tensor_op_[a-z0-9_]+\.sum)\.per_second")
+
+
+class Numbers(Protocol):
+    """What sections ask of a launch: :class:`Measured` has those of a capture.
+
+    Medians of a kernel, of which no launch is known any more, are a single row.
+    """
+
+    least_utilization: float
+    """The least use of a unit from which its limit is worked out, 0 to 1."""
+
+    def value(self, name: str, row: int) -> float | None:
+        """A metric by its canonical name."""
+
+    def raw(self, ncu_name: str, row: int) -> float | None:
+        """A column by its ``ncu`` name."""
+
+    def share(self, name: str, row: int) -> float | None:
+        """A percentage as a share, 0 to 1."""
+
+    def compute_capability(self, row: int) -> tuple[int, int] | None:
+        """The architecture that it ran on."""
+
+    def traffic(self, row: int) -> Traffic:
+        """Bytes at every level of the memory."""
+
+    @property
+    def tensor_columns(self) -> tuple[str, ...]:
+        """Columns that count floating-point operations of the tensor cores, without their end."""
 
 
 class Measured:
     """The numbers of a capture, by launch."""
+
+    least_utilization = LEAST_UTILIZATION
 
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
@@ -75,10 +112,13 @@ class Measured:
         low, high = float(interval.low[row]), float(interval.high[row])
         return finite(low) if low == high else None
 
-    def capability(self, row: int) -> str | None:
-        """``9.0``."""
-        found = self.capture.launches[row].compute_capability
-        return None if found is None else f"{found[0]}.{found[1]}"
+    def compute_capability(self, row: int) -> tuple[int, int] | None:
+        """The architecture that a launch ran on."""
+        return self.capture.launches[row].compute_capability
+
+    def traffic(self, row: int) -> Traffic:
+        """Bytes at every level of the memory."""
+        return traffic_at(self.facts, row)
 
     @cached_property
     def units(self) -> Mapping[str, Interval]:
@@ -121,6 +161,12 @@ class Measured:
         if np.isnan(times).any():
             return rows[0]
         return rows[int(np.argsort(times, kind="stable")[(len(rows) - 1) // 2])]
+
+
+def capability(numbers: Numbers, row: int) -> str | None:
+    """``9.0``."""
+    found = numbers.compute_capability(row)
+    return None if found is None else f"{found[0]}.{found[1]}"
 
 
 def clip(share: float) -> float:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from kernelprof.render.html.build.private import shown
 from kernelprof.render.html.view import Metric
 from kernelprof.render.names import printable
 from kernelprof.render.numbers import number
@@ -35,7 +36,7 @@ class MetricTable:
             if math.isfinite(value := float(column.values[row]))
         ]
         texts = [
-            Metric(printable(name), printable(cell), "")
+            Metric(printable(name), shown(cell), "")
             for name, cells in self._texts
             if (cell := cells[row])
         ]

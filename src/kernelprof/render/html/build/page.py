@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import kernelprof
 from kernelprof.render.html.build.card import Sources, card, device
 from kernelprof.render.html.build.measured import Measured
 from kernelprof.render.html.build.metrics import MetricTable
+from kernelprof.render.html.build.private import shown, shown_origin, without_homes
 from kernelprof.render.html.build.provenance import commands, provenance
+from kernelprof.render.html.build.summary import summary
 from kernelprof.render.html.view import Page
 from kernelprof.render.json import render_json
-from kernelprof.render.names import labels, printable
+from kernelprof.render.names import labels
 from kernelprof.render.numbers import count
 
 if TYPE_CHECKING:
@@ -33,14 +35,15 @@ def build_page(
     *,
     manifest: Manifest | None = None,
     source_text: str | None = None,
-    hot_lines: Mapping[int, float] | None = None,
-    made: datetime | None = None,
+    hot_lines: Mapping[str, Mapping[int, float]] | None = None,
 ) -> Page:
     """Everything that a report shows.
 
-    ``manifest`` is that of the capture's directory. ``hot_lines`` are line numbers of the source
-    with their share of the samples, 0 to 1. ``made`` stands in for the current time.
+    ``manifest`` is that of the capture's directory. ``hot_lines`` are, by kernel, line numbers of
+    the source with their share of that kernel's samples, 0 to 1; ``None`` where no samples were
+    taken.
     """
+    diagnosis = replace(diagnosis, origin=shown_origin(diagnosis.origin))
     kernels = diagnosis.kernels
     everything = len(kernels) <= MOST_WITH_ALL_METRICS
     measured = Measured(capture)
@@ -53,16 +56,16 @@ def build_page(
         )
     )
     devices = dict.fromkeys(device(kernel) for kernel in kernels)
-    moment = (made or datetime.now(UTC)).astimezone(UTC)
     return Page(
         title=cards[0].name if len(cards) == 1 else count(len(cards), "kernel"),
-        origin=printable(diagnosis.origin),
-        made=f"{moment:%Y-%m-%d %H:%M} UTC by kernelprof {kernelprof.__version__}",
+        origin=diagnosis.origin,
+        made=f"Made by kernelprof {kernelprof.__version__}",
         gpu=", ".join(name for name in devices if name),
         kernels=cards,
+        headline=summary(cards),
         provenance=provenance(capture, diagnosis, manifest),
         commands=commands(manifest),
-        warnings=tuple(printable(each) for each in diagnosis.warnings),
-        json=render_json([diagnosis]),
+        warnings=tuple(shown(each) for each in diagnosis.warnings),
+        json=without_homes(render_json([diagnosis])),
         all_metrics=everything,
     )

@@ -22,7 +22,7 @@ PIPES: Final = (
     ("tensor_pipe", "Tensor"),
     ("tcgen05_pipe", "Tensor (tcgen05)"),
     ("lsu_pipe", "LSU (loads and stores)"),
-    ("adu_pipe", "ADU (barriers, indexed constants)"),
+    ("adu_pipe", "ADU (barriers, constants)"),
     ("uniform_pipe", "Uniform datapath"),
     ("constant_cache", "Constant cache"),
 )

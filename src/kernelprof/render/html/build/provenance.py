@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from kernelprof.render.html.build.private import file_name, shown
 from kernelprof.render.html.view import Fact
-from kernelprof.render.names import printable
 from kernelprof.render.numbers import count, number
 
 if TYPE_CHECKING:
@@ -26,22 +26,20 @@ def provenance(
         facts += _manifest(manifest)
     elif capture.clock_control:
         facts.append(Fact("clock control", capture.clock_control))
-    return tuple(Fact(each.label, printable(each.text), each.tip) for each in facts if each.text)
+    return tuple(Fact(each.label, shown(each.text), each.tip) for each in facts if each.text)
 
 
 def commands(manifest: Manifest | None) -> tuple[str, ...]:
     """The commands that made a capture, in their order."""
     runs = () if manifest is None else manifest.runs
-    return tuple(printable(shlex.join(run.command)) for run in runs if run.command)
+    return tuple(shown(shlex.join(run.command)) for run in runs if run.command)
 
 
 def _capture(capture: Capture, diagnosis: Diagnosis) -> Iterable[Fact]:
     yield Fact("capture", diagnosis.origin)
     yield Fact("export", f"{capture.page} page of Nsight Compute")
     yield Fact("launches", count(len(capture), "launch"))
-    yield Fact("program", capture.application or "")
-    hosts = dict.fromkeys(each.host for each in capture.launches if each.host)
-    yield Fact("host", ", ".join(hosts))
+    yield Fact("program", file_name(capture.application or ""))
     yield Fact("preset asked for", diagnosis.preset or "")
     missing = sorted(capture.unavailable)
     yield Fact("not available", ", ".join(missing), "Metrics that ncu could not give.")
@@ -89,7 +87,7 @@ def _gpu(gpu: GpuFacts) -> Iterable[Fact]:
 
 
 def _source(source: SourceFacts) -> Iterable[Fact]:
-    yield Fact("source", source.path)
+    yield Fact("source", file_name(source.path))
     yield Fact("source, SHA-256", source.sha256)
     yield Fact("specification, SHA-256", source.specification_sha256 or "")
     yield Fact("compiler", source.compiler or "")

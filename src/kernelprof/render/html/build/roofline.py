@@ -5,17 +5,17 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.metrics.traffic import traffic_at
 from kernelprof.render.html.build.ceilings import bandwidths, compute
 from kernelprof.render.html.build.flops import Counted, uses_tensor_cores
 from kernelprof.render.html.build.measured import finite
 from kernelprof.render.html.view import Roofline, RooflineCeiling, RooflinePoint
+from kernelprof.render.numbers import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kernelprof.capture.manifest import Manifest, TimingFacts
-    from kernelprof.render.html.build.measured import Measured
+    from kernelprof.render.html.build.measured import Numbers
 
 IDEAL: Final = "ideal"
 SPECIFIED: Final = "useful"
@@ -29,7 +29,7 @@ _WHAT: Final = {
 
 
 def roofline(
-    measured: Measured,
+    measured: Numbers,
     row: int,
     counted: Counted | None,
     timing: TimingFacts | None,
@@ -53,7 +53,7 @@ def roofline(
 
 
 def _specified(
-    measured: Measured, row: int, timing: TimingFacts | None, manifest: Manifest | None
+    measured: Numbers, row: int, timing: TimingFacts | None, manifest: Manifest | None
 ) -> Counted | None:
     """The operations that the specification names, over the time of this launch."""
     duration = measured.value("duration", row)
@@ -65,16 +65,23 @@ def _specified(
 
 
 def _points(
-    measured: Measured, row: int, counted: Counted | None, duration: float | None
+    measured: Numbers, row: int, counted: Counted | None, duration: float | None
 ) -> tuple[RooflinePoint, ...]:
     """The launch at every level whose bytes are known; a logarithmic axis has no zero."""
     if counted is None or counted.rate <= 0 or duration is None or duration <= 0:
         return ()
     operations = counted.rate * duration * 1e-9
-    traffic = traffic_at(measured.facts, row)
+    traffic = measured.traffic(row)
     levels = (("DRAM", traffic.dram), ("L2", traffic.l2), ("L1", traffic.l1))
     return tuple(
-        RooflinePoint(f"this kernel at {level}", level, operations / size, counted.rate)
+        RooflinePoint(
+            f"this kernel at {level}",
+            level,
+            operations / size,
+            counted.rate,
+            name=f"{level}: {number(operations / size)} FLOP per byte",
+            short=level,
+        )
         for level, value in levels
         if (size := finite(value)) is not None and size > 0
     )
@@ -97,7 +104,9 @@ def _ideal(
         roof = counted.rate
     if roof is None or not (0 < intensity < math.inf):
         return ()
-    return (RooflinePoint("fewest operations and bytes", IDEAL, intensity, roof),)
+    name = f"ideal: {number(intensity)} FLOP per byte"
+    label = "fewest operations and bytes"
+    return (RooflinePoint(label, IDEAL, intensity, roof, name=name, short=IDEAL),)
 
 
 def _roof(ceilings: Iterable[RooflineCeiling], intensity: float) -> float | None:
@@ -139,6 +148,9 @@ def _sentences(
         if counted.others:
             yield counted.others
         yield "Bytes: " + "; ".join(f"{level}, {_WHAT[level]}" for level in levels) + "."
+    origins = [f"{each.label} ({each.origin})" for each in ceilings]
+    if origins:
+        yield f"Limits: {', '.join(origins)}."
     if timing is not None and any(each.level == IDEAL for each in points):
         kinds = {each.kind for each in ceilings if each.kind == "compute" or each.label == "DRAM"}
         where = "at the roof there" if len(kinds) == 2 else "at the measured time"

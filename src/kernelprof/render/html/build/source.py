@@ -6,33 +6,24 @@ import hashlib
 import shlex
 from typing import TYPE_CHECKING, Any
 
+from kernelprof.render.html.build.lines import hottest, marked
 from kernelprof.render.html.view import Fact, SourceText
-from kernelprof.render.names import short_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from kernelprof.capture.manifest import Manifest, SourceFacts
-    from kernelprof.model.diagnosis import KernelDiagnosis
 
-_NO_LINES = "This capture has no counters by source line, so no line is marked."
+_NOT_TAKEN = (
+    "This capture has no samples by source line, so no line is marked: kernelprof profile "
+    "--preset full takes them."
+)
+_NONE_HERE = "No line is marked: no sample of this kernel is at a line of this source."
+_TAKEN = (
+    "Warps were sampled while the kernel ran; lines with at least 1 % of its samples are marked. "
+    "A warp that waits for a value is at the line that needs it, not at the one that loads it."
+)
 _OTHER = "The source below differs from the one that was measured (their hashes differ)."
-
-
-def belongs(kernel: KernelDiagnosis, kernels: int, manifest: Manifest | None) -> bool:
-    """Whether the source and the times of a manifest are those of a kernel.
-
-    They are of the kernel that the specification names; a kernel beside it, of a library or for
-    initialisation, has neither.
-    """
-    if manifest is None:
-        return False
-    specification = (manifest.source and manifest.source.specification) or {}
-    named = specification.get("kernel")
-    if not isinstance(named, str):
-        return kernels == 1
-    short = short_name(kernel.name)
-    return short == named or _base(short) == _base(named)
 
 
 def source(
@@ -40,33 +31,28 @@ def source(
     text: str | None,
     hot: Mapping[int, float] | None,
 ) -> SourceText | None:
-    """The source that a capture was made from; ``None`` where none is known."""
+    """The source that a capture was made from; ``None`` where none is known.
+
+    ``hot`` are lines with their share of the samples, ``None`` where no samples were taken.
+    """
     found = None if manifest is None else manifest.source
     if found is None and text is None:
         return None
-    lines = 0 if text is None else text.count("\n") + 1
-    marked = tuple(
-        (line, min(max(share, 0.0), 1.0))
-        for line, share in sorted((hot or {}).items())
-        if 1 <= line <= lines
-    )
+    lines = [] if text is None else text.split("\n")
+    shown = marked(hot or {}, len(lines))
     notes = []
     if found is not None and text is not None and _differs(text, found.sha256):
         notes.append(_OTHER)
-    if text is not None and not marked:
-        notes.append(_NO_LINES)
+    if text is not None:
+        notes.append(_TAKEN if shown else _NOT_TAKEN if hot is None else _NONE_HERE)
     return SourceText(
         path=found.path if found is not None else "",
         text=text,
         facts=() if found is None else tuple(_facts(found)),
-        hot=marked,
+        hot=shown,
+        hottest=hottest(shown, lines),
         note=" ".join(notes),
     )
-
-
-def _base(name: str) -> str:
-    """A name without namespaces and template arguments."""
-    return name.partition("<")[0].rpartition("::")[2].strip()
 
 
 def _differs(text: str, digest: str) -> bool:

@@ -13,7 +13,7 @@ from kernelprof.render.numbers import number, share
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kernelprof.render.html.build.measured import Measured
+    from kernelprof.render.html.build.measured import Numbers
 
 LEAST: Final = 0.0005
 """Shares that are shown as nothing are left out."""
@@ -55,7 +55,7 @@ EXPLAINED: Final[Mapping[str, str]] = {
 }
 
 
-def warp_states(measured: Measured, row: int) -> WarpStates | None:
+def warp_states(measured: Numbers, row: int) -> WarpStates | None:
     """The states of one launch, the largest first; ``None`` where the capture has none."""
     cycles = {
         name: value
@@ -93,11 +93,11 @@ def display(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _given(measured: Measured, name: str, row: int) -> bool:
+def _given(measured: Numbers, name: str, row: int) -> bool:
     """Whether a state has a value, or is one that the chip does not have."""
     if measured.value(f"stall_{name}", row) is not None:
         return True
-    capability = measured.capture.launches[row].compute_capability
+    capability = measured.compute_capability(row)
     return catalogue()[f"stall_{name}"].is_zero_on(capability)
 
 

@@ -1,0 +1,184 @@
+"""``kernelprof gate``: stop a change that makes a bottleneck worse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kernelprof.cli import screen
+from kernelprof.cli.compare import write_page
+from kernelprof.cli.diagnose import OutputFormat
+from kernelprof.cli.output import check_place, write_file, write_text
+from kernelprof.cli.report import check_name
+from kernelprof.errors import UsageError
+
+if TYPE_CHECKING:
+    from kernelprof.model.gate import GateResult
+
+
+def gate(
+    baseline: Annotated[
+        str,
+        typer.Argument(
+            metavar="BASELINE", help="A file of `baseline save`, or anything that `compare` takes."
+        ),
+    ],
+    candidate: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CANDIDATE", help="The capture to judge; with --calibrate several of one code."
+        ),
+    ],
+    *,
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            "--policy",
+            metavar="FILE",
+            help="TOML; without it the table tool.kernelprof.gate of a pyproject.toml here.",
+        ),
+    ] = None,
+    output_format: Annotated[
+        OutputFormat, typer.Option("--format", help="How to write the answer.")
+    ] = OutputFormat.TEXT,
+    output: Annotated[
+        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write into this file.")
+    ] = None,
+    junit: Annotated[
+        Path | None, typer.Option("--junit", metavar="FILE", help="Also write JUnit XML.")
+    ] = None,
+    sarif: Annotated[
+        Path | None, typer.Option("--sarif", metavar="FILE", help="Also write SARIF 2.1.0.")
+    ] = None,
+    markdown: Annotated[
+        Path | None,
+        typer.Option("--markdown", metavar="FILE", help="Also write a pull-request comment."),
+    ] = None,
+    html: Annotated[
+        Path | None,
+        typer.Option("--html", metavar="FILE", help="Also write the comparison for a browser."),
+    ] = None,
+    calibrate: Annotated[
+        bool,
+        typer.Option(
+            "--calibrate",
+            help="Measure the noise between the baseline and captures of the same code, and keep "
+            "it in the baseline file.",
+        ),
+    ] = False,
+    no_color: Annotated[bool, typer.Option("--no-color", help="No colour.")] = False,
+) -> None:
+    """Judge a candidate against a baseline by time, exact counters and verdict.
+
+    Exit codes: 0 pass, 1 regression, 3 inconclusive (which fails unless the policy lets it pass).
+    """
+    if calibrate:
+        files = (output, junit, sarif, markdown, html, policy)
+        if any(file is not None for file in files):
+            raise UsageError("--calibrate judges nothing", hint="leave out files and --policy")
+        _calibrate(Path(baseline), candidate)
+        return
+    if len(candidate) != 1:
+        raise UsageError(
+            f"{len(candidate)} candidates are given, and one is judged at a time",
+            hint="several captures of one code are for --calibrate",
+        )
+    from kernelprof.cli.sides import load
+    from kernelprof.compare import compare
+    from kernelprof.gate import judge
+    from kernelprof.gate.answer import exit_code
+    from kernelprof.gate.policy import load_policy, policy_here
+
+    if html is not None:
+        check_name(html)
+    for place in filter(None, (output, junit, sarif, markdown, html)):
+        check_place(place)
+    rules = load_policy(policy or policy_here())
+    (old, old_texts), (new, new_texts) = load(baseline), load(candidate[0])
+    result = judge(compare(old, new, (old_texts, new_texts)), rules)
+    _write_files(result, new_texts, junit, sarif, markdown)
+    if html is not None:
+        write_page(result.comparison, html, (old, new), ("gate", baseline, candidate[0]))
+    text = _render(result, output_format, output, no_color=no_color)
+    if output is None:
+        write_text(text)
+    else:
+        write_file(text, output)
+    raise typer.Exit(exit_code(result))
+
+
+def _calibrate(baseline: Path, captures: list[str]) -> None:
+    from kernelprof.cli.sides import load, load_baseline
+    from kernelprof.gate.baseline import to_text
+    from kernelprof.gate.calibrate import calibrated
+
+    check_place(baseline)
+    found, without = calibrated(load_baseline(baseline), [load(each)[0] for each in captures])
+    write_file(to_text(found), baseline)
+    for kernel in found.kernels:
+        if kernel.noise is not None:
+            varying = f"; varies: {', '.join(kernel.noise.varying)}" if kernel.noise.varying else ""
+            write_text(
+                f"{kernel.name}: medians up to {100 * kernel.noise.floor:.3g} % apart over "
+                f"{kernel.noise.captures} captures{varying}\n"
+            )
+    for name in without:
+        write_text(f"{name}: not in enough of these captures; its noise stays unknown\n")
+
+
+def _write_files(
+    result: GateResult,
+    texts: dict[str, str],
+    junit: Path | None,
+    sarif: Path | None,
+    markdown: Path | None,
+) -> None:
+    if junit is not None:
+        from kernelprof.render.junit import render_junit
+
+        write_file(render_junit(result), junit)
+    if sarif is not None:
+        from kernelprof.render.sarif import render_sarif
+
+        write_file(render_sarif(result, _lines(result, texts)), sarif)
+    if markdown is not None:
+        from kernelprof.render.comparison_markdown import render_gate_markdown
+
+        write_file(render_gate_markdown(result), markdown)
+
+
+def _lines(result: GateResult, texts: dict[str, str]) -> dict[str, int]:
+    """The line at which each kernel of a known source is defined, by the kernel's name."""
+    from kernelprof.capture.kernel_name import function_name
+    from kernelprof.launch.signature import kernels
+
+    found: dict[str, int] = {}
+    for each in result.comparison.kernels:
+        inputs = each.after.inputs if each.after is not None else None
+        text = texts.get(inputs.source_sha256) if inputs is not None else None
+        if text is None:
+            continue
+        for kernel in kernels(text):
+            if kernel.name.rpartition("::")[2] == function_name(each.name):
+                found[each.name] = kernel.line
+    return found
+
+
+def _render(
+    result: GateResult, output_format: OutputFormat, output: Path | None, *, no_color: bool
+) -> str:
+    if output_format is OutputFormat.JSON:
+        from kernelprof.render.comparison_json import render_gate_json
+
+        return render_gate_json(result)
+    if output_format is OutputFormat.MARKDOWN:
+        from kernelprof.render.comparison_markdown import render_gate_markdown
+
+        return render_gate_markdown(result)
+    from kernelprof.render.comparison_text import render_gate_text
+    from kernelprof.render.text import Screen
+
+    to = screen.of(output, no_color=no_color)
+    return render_gate_text(result, Screen(to.width, to.color, to.encoding))

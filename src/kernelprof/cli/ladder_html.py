@@ -1,0 +1,68 @@
+"""The HTML report of a climb: its results, and the captures of its rungs where they are known."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernelprof.cli.output import write_file, write_text
+from kernelprof.cli.report import beside, page_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kernelprof.cli.report import Beside
+    from kernelprof.ladder.results import Climb, Climbed
+    from kernelprof.render.html.view import KernelView
+
+_OTHER_FILE = "The capture of this rung is of another version of its file, so it is not shown."
+_OTHER_SIZE = "The capture of this rung is of another size, so it is not shown."
+_NO_CAPTURE = "There is no capture of this rung, so this is all that is known."
+
+
+def write_ladder_html(found: Climb, output: Path, captures: Path | None) -> None:
+    """Render the page and put it in its place."""
+    from kernelprof.ladder.registry import ladder
+    from kernelprof.render.html.ladder import build_ladder
+    from kernelprof.render.html.page import render_ladder
+    from kernelprof.render.numbers import count
+
+    cards: dict[str, KernelView] = {}
+    notes: dict[str, str] = {}
+    for rung in found.rungs:
+        known = None if captures is None else _known(captures.expanduser(), rung)
+        note = _NO_CAPTURE if known is None else _of_another(known, rung, found)
+        if known is None or note:
+            notes[rung.file] = note
+        else:
+            cards[rung.file] = _card(known)
+    write_file(render_ladder(build_ladder(found, ladder(), cards, notes)), output)
+    rungs = count(len(found.rungs), "rung")
+    write_text(f"{output}: {rungs} on {found.surroundings.gpu}\n")
+
+
+def _known(captures: Path, rung: Climbed) -> Beside | None:
+    """The capture directory of a rung, if there is one."""
+    from kernelprof.capture.store import is_capture
+
+    folder = captures / rung.file.removesuffix(".cu")
+    return beside(str(folder)) if is_capture(folder) else None
+
+
+def _of_another(known: Beside, rung: Climbed, found: Climb) -> str:
+    """Why a capture is not of what the results are of; empty where it is."""
+    source = None if known.manifest is None else known.manifest.source
+    if source is None:
+        return ""
+    if rung.source_sha256 is not None and source.sha256 != rung.source_sha256:
+        return _OTHER_FILE
+    sizes = (source.specification or {}).get("sizes")
+    return _OTHER_SIZE if isinstance(sizes, dict) and sizes != found.sizes else ""
+
+
+def _card(known: Beside) -> KernelView:
+    """The card of the kernel that takes the time: a rung launches just one."""
+    from kernelprof.tables import read_capture
+    from kernelprof.verdict import diagnose
+
+    capture = read_capture(str(known.place))
+    return page_of(capture, diagnose(capture), known).kernels[0]

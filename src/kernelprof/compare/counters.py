@@ -1,0 +1,182 @@
+"""Counters that repeat to the last digit, and what a difference in one of them means.
+
+Which counters repeat was measured: 26 kernels of ``tests/kernels/validation.cu``, captured five
+times on two days (``tests/captures/h200_drilldown`` and ``h200_triage``), eleven GEMM kernels 13
+times each (``tests/captures/gemm_series.same-code-13x.raw.csv``), twelve kernels five times each
+(``tests/captures/h200_changes``). Those below were equal in all of them, with one exception: a
+kernel that appends by atomics moved 1 % more or fewer global sectors, since its addresses depend on
+who comes first. Not among them, because they differed for the same code: sectors of global stores
+(up to 0.6 %), of local memory and of L2 as the hardware counts them, its shared-memory wavefronts
+and bank conflicts, and everything in cycles or bytes of device memory. What is worked out from the
+addresses of executed instructions stands in for those where Nsight Compute has it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.metrics.catalogue import catalogue
+from kernelprof.model.comparison import CounterChange, Direction
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kernelprof.model.snapshot import KernelSnapshot
+
+
+@dataclass(frozen=True, slots=True)
+class Counter:
+    """A counter by its canonical name, and which direction costs something.
+
+    ``per`` names the counter that it is shown by, as sectors a request.
+    """
+
+    name: str
+    label: str
+    worse: Direction | None = None
+    per: str | None = None
+
+
+_COUNTERS: Final = (
+    Counter("global_load_sectors", "global load sectors", Direction.MORE, "global_load_requests"),
+    Counter("global_sectors", "global sectors", Direction.MORE),
+    Counter("local_sectors", "local-memory sectors (spills)", Direction.MORE),
+    Counter("shared_wavefronts", "shared-memory wavefronts", Direction.MORE),
+    Counter("global_atomic_requests", "global atomics", Direction.MORE),
+    Counter("global_reduction_requests", "global reductions", Direction.MORE),
+    Counter("instructions", "instructions", Direction.MORE),
+    Counter("threads_per_instruction", "threads an instruction", Direction.FEWER),
+    Counter("block_limit_registers", "blocks an SM by registers"),
+    Counter("block_limit_shared_mem", "blocks an SM by shared memory"),
+    Counter("block_limit_warps", "blocks an SM by warps"),
+    Counter("registers_per_thread", "registers a thread"),
+    Counter("shared_memory_static", "static shared memory a block"),
+    Counter("shared_memory_dynamic", "dynamic shared memory a block"),
+    Counter("global_load_requests", "global load requests"),
+    Counter("global_store_requests", "global store requests"),
+    Counter("global_sectors_ideal", "global sectors, with adjacent addresses"),
+    Counter("shared_wavefronts_ideal", "shared-memory wavefronts without conflicts"),
+)
+
+COUNTERS: Final[Mapping[str, Counter]] = MappingProxyType({each.name: each for each in _COUNTERS})
+
+RESIDENT_BLOCKS: Final = "resident_blocks"
+"""Blocks that fit on an SM: the least of what registers, shared memory and warps allow."""
+
+BANK_CONFLICTS: Final = "conflict_wavefronts"
+"""Shared-memory wavefronts beyond those that the same accesses need without conflicts."""
+
+_DERIVED: Final = (
+    Counter(BANK_CONFLICTS, "wavefronts by bank conflicts", Direction.MORE),
+    Counter(RESIDENT_BLOCKS, "blocks that fit on an SM", Direction.FEWER),
+)
+DERIVED: Final[Mapping[str, str]] = MappingProxyType(
+    {BANK_CONFLICTS: "wavefront", RESIDENT_BLOCKS: "block"}
+)
+"""Counters that are worked out from others, with their units."""
+
+_LIMITS: Final = ("block_limit_registers", "block_limit_shared_mem", "block_limit_warps")
+
+
+def counter_changes(
+    before: KernelSnapshot, after: KernelSnapshot
+) -> tuple[tuple[CounterChange, ...], tuple[str, ...]]:
+    """Counters that differ, those that cost something first; and those that only one side has.
+
+    Where launches of one side differ among themselves, a counter has changed if its ranges do not
+    meet. Counters that calibration saw varying have to be further apart than it saw them.
+    """
+    changed, lacking = [], []
+    for counter in (*_DERIVED, *_COUNTERS):
+        old, new = _range(before, counter.name), _range(after, counter.name)
+        if old is None or new is None:
+            if (old is None) != (new is None):
+                lacking.append(counter.name)
+            continue
+        room = _varies(counter.name, before, after)
+        if old[0] <= new[1] * (1 + room) and new[0] <= old[1] * (1 + room):
+            continue
+        changed.append(_change(counter, before, after))
+    changed.sort(key=lambda each: each.worse is not True)
+    return tuple(changed), tuple(lacking)
+
+
+def value(kernel: KernelSnapshot, name: str) -> float | None:
+    """A counter of a kernel, also one that is worked out from others."""
+    metrics = kernel.metrics
+    if name == BANK_CONFLICTS:
+        all_of_them = metrics.get("shared_wavefronts")
+        ideal = metrics.get("shared_wavefronts_ideal")
+        return None if all_of_them is None or ideal is None else all_of_them - ideal
+    if name == RESIDENT_BLOCKS:
+        limits = [metrics.get(limit) for limit in _LIMITS]
+        known = [limit for limit in limits if limit is not None]
+        return min(known) if len(known) == len(limits) else None
+    return metrics.get(name)
+
+
+def unit_of(name: str) -> str:
+    """The unit of a counter or another metric."""
+    return DERIVED.get(name) or catalogue()[name].unit
+
+
+def _varies(name: str, before: KernelSnapshot, after: KernelSnapshot) -> float:
+    """How far a counter may be off, relatively, by what calibration saw."""
+    return max(
+        (side.noise.varying.get(name, 0.0) for side in (before, after) if side.noise is not None),
+        default=0.0,
+    )
+
+
+def _range(kernel: KernelSnapshot, name: str) -> tuple[float, float] | None:
+    if name in kernel.spread:
+        return kernel.spread[name]
+    if name == BANK_CONFLICTS:
+        all_of_them = _range(kernel, "shared_wavefronts")
+        ideal = _range(kernel, "shared_wavefronts_ideal")
+        if all_of_them is None or ideal is None:
+            return None
+        return max(all_of_them[0] - ideal[1], 0.0), max(all_of_them[1] - ideal[0], 0.0)
+    found = value(kernel, name)
+    return None if found is None else (found, found)
+
+
+def _change(counter: Counter, before: KernelSnapshot, after: KernelSnapshot) -> CounterChange:
+    old, new = value(before, counter.name), value(after, counter.name)
+    assert old is not None  # _range has seen both
+    assert new is not None
+    worse = None
+    if counter.worse is not None:
+        worse = _is_worse(counter, before, after, old, new)
+    return CounterChange(
+        metric=counter.name,
+        label=counter.label,
+        unit=unit_of(counter.name),
+        before=old,
+        after=new,
+        worse=worse,
+        before_each=_each(counter, before),
+        after_each=_each(counter, after),
+        each="request" if counter.per else None,
+    )
+
+
+def _is_worse(
+    counter: Counter, before: KernelSnapshot, after: KernelSnapshot, old: float, new: float
+) -> bool | None:
+    """Whether a change costs something. Larger blocks are fewer: their threads are what counts."""
+    if counter.name == RESIDENT_BLOCKS and before.block and after.block:
+        old, new = old * math.prod(before.block), new * math.prod(after.block)
+        if old == new:
+            return None
+    return (new > old) == (counter.worse is Direction.MORE)
+
+
+def _each(counter: Counter, kernel: KernelSnapshot) -> float | None:
+    if counter.per is None:
+        return None
+    count, per = value(kernel, counter.name), value(kernel, counter.per)
+    return count / per if count is not None and per else None

@@ -1,0 +1,120 @@
+"""What each code of the gate means, for outputs that explain their rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.model.gate import Code, Outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A code that can decide. ``outcome`` is what it means unless the policy says otherwise."""
+
+    title: str
+    meaning: str
+    advice: str
+    outcome: Outcome
+
+
+_R, _I, _P = Outcome.REGRESSION, Outcome.INCONCLUSIVE, Outcome.PASS
+
+RULES: Final[Mapping[Code, Rule]] = MappingProxyType(
+    {
+        Code.SLOWER: Rule(
+            "The kernel got slower",
+            "The candidate's times are longer than the baseline's by more than the noise floor, "
+            "and a rank test says that chance does not explain it.",
+            "Look at the counters and inputs that changed with it, or allow it with max_slowdown.",
+            _R,
+        ),
+        Code.TIME_UNDECIDED: Rule(
+            "The times do not decide",
+            "The medians are further apart than the noise floor, and the samples could still be "
+            "those of one kernel.",
+            "Measure more launches on a quiet machine, or calibrate the baseline's noise.",
+            _I,
+        ),
+        Code.TIME_UNKNOWN: Rule(
+            "The times cannot be compared",
+            "One side has no times or too few, or the sides were measured on another machine, "
+            "with other clocks or by another profiler.",
+            "Capture both sides alike: same GPU, driver, Nsight Compute and clock control.",
+            _I,
+        ),
+        Code.COUNTER_WORSE: Rule(
+            "An exact counter got worse",
+            "A counter that repeats to the last digit for the same code shows more work, and the "
+            "kernel did not get faster by it.",
+            "Find the change that makes the work, or allow it with max_increase.",
+            _R,
+        ),
+        Code.COUNTER_MISSING: Rule(
+            "Only one side has a counter",
+            "A counter was captured on one side only, so nothing is known of its change.",
+            "Capture both sides with the same preset.",
+            _I,
+        ),
+        Code.OVER_BUDGET: Rule(
+            "A metric is over its budget",
+            "The policy limits a metric, and the candidate is beyond that limit.",
+            "Bring the metric back, or change the budget in the policy.",
+            _R,
+        ),
+        Code.BUDGET_UNKNOWN: Rule(
+            "A budget cannot be checked",
+            "The policy limits a metric that the candidate's capture does not have.",
+            "Capture it: the preset 'full' has every metric.",
+            _I,
+        ),
+        Code.NEW_BOTTLENECK: Rule(
+            "Something else holds the kernel back",
+            "The candidate has another bottleneck than the baseline, or much more of the same "
+            "one, and did not get faster.",
+            "Read what 'kernelprof explain NAME' says about the new one.",
+            _R,
+        ),
+        Code.LEFT_LIMIT: Rule(
+            "The kernel is no longer at its limit",
+            "The baseline filled a unit with work that is needed; the candidate does not.",
+            "Undo what keeps the unit from being full.",
+            _R,
+        ),
+        Code.VERDICT_INCONCLUSIVE: Rule(
+            "A verdict is inconclusive",
+            "The capture lacks metrics that decide what holds the kernel back.",
+            "Capture more metrics; 'kernelprof diagnose' prints the command.",
+            _I,
+        ),
+        Code.OTHER_WORK: Rule(
+            "The sides do another amount of work",
+            "Sizes or numbers of threads differ, so neither times nor counters can be compared.",
+            "Capture both sides at the same sizes.",
+            _I,
+        ),
+        Code.WRONG_RESULT: Rule(
+            "The result is wrong",
+            "The candidate's result was checked and differs from the reference.",
+            "Make it right first: how fast a wrong kernel is says nothing.",
+            _R,
+        ),
+        Code.VANISHED: Rule(
+            "A kernel is gone",
+            "The baseline has a kernel that the candidate has not.",
+            "Update the baseline if it was removed on purpose, or set vanished in the policy.",
+            _I,
+        ),
+        Code.APPEARED: Rule(
+            "A kernel is new",
+            "The candidate has a kernel that the baseline has not, so there is nothing to compare.",
+            "Update the baseline to have it compared from now on.",
+            _P,
+        ),
+    }
+)
+"""The codes that can make an outcome other than ``pass``; the others only tell."""

@@ -1,0 +1,3 @@
+"""Kernels over time: captures and baselines of a folder, or a baseline's committed versions."""
+
+from __future__ import annotations

@@ -1,0 +1,152 @@
+"""What kernelprof says about two captures: plain values that every renderer and the gate read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kernelprof.model.snapshot import KernelSnapshot
+
+
+class TimeOutcome(StrEnum):
+    """What the times say; only the first two are a difference."""
+
+    FASTER = "faster"
+    SLOWER = "slower"
+    SAME = "same"
+    """The medians are within the noise floor of each other."""
+    UNDECIDED = "undecided"
+    """They are further apart than that, and the samples could still be those of one kernel."""
+    NOT_ENOUGH_SAMPLES = "not enough samples"
+    NOT_COMPARABLE = "not comparable"
+    """Another machine, other clocks, another profiler or other sizes."""
+    NOT_MEASURED = "not measured"
+
+
+class Match(StrEnum):
+    """How a kernel of one side was found on the other."""
+
+    SAME = "same"
+    """The same name, grid and block."""
+    LAUNCH = "another launch"
+    """The same name with another grid or block."""
+    RENAMED = "renamed"
+    VANISHED = "vanished"
+    APPEARED = "appeared"
+
+
+class Direction(StrEnum):
+    """Which way of a counter costs something."""
+
+    MORE = "more"
+    FEWER = "fewer"
+
+
+@dataclass(frozen=True, slots=True)
+class TimeChange:
+    """Times before and after, in nanoseconds of one launch.
+
+    ``ratio`` is after over before, ``low`` and ``high`` its 95 % bootstrap interval, ``p`` the
+    two-sided Mann-Whitney probability; ``None`` where samples are too few. ``floor`` is the
+    relative difference below which nothing is concluded, and ``floor_from`` where it comes from.
+    """
+
+    outcome: TimeOutcome
+    how: str | None = None
+    before_ns: float | None = None
+    after_ns: float | None = None
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    floor: float | None = None
+    floor_from: str = ""
+    samples: tuple[int, int] = (0, 0)
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class CounterChange:
+    """An exact counter that differs. ``worse`` is ``None`` where neither direction costs anything.
+
+    ``before_each`` and ``after_each`` are the same a request, where that is how it is read.
+    """
+
+    metric: str
+    label: str
+    unit: str
+    before: float
+    after: float
+    worse: bool | None
+    before_each: float | None = None
+    after_each: float | None = None
+    each: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MetricChange:
+    """Another metric that differs by more than its noise.
+
+    ``explains`` is the part of the time's change by which the unit's own time changed, 0 to 1:
+    utilization times duration, before and after. ``None`` for what is no utilization.
+    """
+
+    metric: str
+    unit: str
+    before: float
+    after: float
+    explains: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class InputChange:
+    """Something that differs in what the kernels were built, launched or measured with.
+
+    ``kind`` groups what is one change: a source and its includes are ``source``.
+    """
+
+    kind: str
+    what: str
+    before: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class KernelComparison:
+    """One kernel before and after; one side is ``None`` where it vanished or appeared."""
+
+    match: Match
+    before: KernelSnapshot | None
+    after: KernelSnapshot | None
+    time: TimeChange
+    verdict_changed: bool = False
+    counters: tuple[CounterChange, ...] = ()
+    lacking: tuple[str, ...] = ()
+    """Exact counters that only one side has."""
+    metrics: tuple[MetricChange, ...] = ()
+    inputs: tuple[InputChange, ...] = ()
+    other_work: bool = False
+    """Whether the sides do another amount of work: other sizes, FLOPs or a grid nobody explains."""
+    diff: str = ""
+    """The unified diff of the sources, where both are known."""
+    notes: tuple[str, ...] = ()
+
+    @property
+    def name(self) -> str:
+        side = self.after or self.before
+        assert side is not None  # one of them is always there
+        return side.name
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two captures side by side, the kernels that matter most first."""
+
+    before: str
+    after: str
+    kernels: tuple[KernelComparison, ...]
+    machine: tuple[InputChange, ...] = ()
+    times_comparable: bool = True
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,106 @@
+"""What comparisons look at: the kernels of a capture with times, counters, verdicts and inputs.
+
+A snapshot is made from a capture, from the JSON of an earlier diagnosis, or read from a baseline
+file, so that a comparison does not know where its sides come from. What is not known is ``None`` or
+absent, never a number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A verdict, as far as comparisons look at it; ``gain`` is a factor of run time."""
+
+    status: str
+    bottleneck: str | None
+    confidence: str
+    gain: float | None = None
+    also: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Noise:
+    """What repeated captures of the same code showed.
+
+    ``floor`` is the largest relative difference of two captures' median times, ``how`` says which
+    times, and ``varying`` are the counters that differed although nothing had changed, each with
+    its largest relative difference.
+    """
+
+    floor: float
+    captures: int
+    how: str
+    varying: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What a kernel was built and launched from."""
+
+    path: str
+    source_sha256: str
+    specification: dict[str, Any] | None = None
+    compiler: str | None = None
+    compile_flags: tuple[str, ...] = ()
+    includes: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """What a capture was measured on, and how.
+
+    ``sm_hz`` is the SM clock while kernels ran, where they ran long enough to tell; ``rough_sm_hz``
+    the same where they did not.
+    """
+
+    gpu: str | None = None
+    compute_capability: str | None = None
+    driver: str | None = None
+    cuda: str | None = None
+    ncu: str | None = None
+    clock_control: str | None = None
+    sm_hz: float | None = None
+    rough_sm_hz: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSnapshot:
+    """All launches of a kernel with one launch configuration.
+
+    ``events_ns`` are times between CUDA events, ``profiled_ns`` those that the profiler gave, each
+    a launch; ``median_ns`` is all that is known of the time where neither is there. ``metrics`` are
+    medians over the launches, by canonical name and in its unit; ``spread`` has the lowest and the
+    highest value of counters in which the launches differ.
+    """
+
+    name: str
+    grid: tuple[int, int, int] | None
+    block: tuple[int, int, int] | None
+    launches: int
+    verdict: Said
+    events_ns: tuple[float, ...] = ()
+    profiled_ns: tuple[float, ...] = ()
+    median_ns: float | None = None
+    metrics: dict[str, float] = field(default_factory=dict)
+    spread: dict[str, tuple[float, float]] = field(default_factory=dict)
+    flops: float | None = None
+    """Floating-point operations that the launch specification says the problem needs."""
+    min_bytes: float | None = None
+    passed: bool | None = None
+    """Whether its result was checked and right; ``None`` where it was not checked."""
+    inputs: Inputs | None = None
+    noise: Noise | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """One side of a comparison."""
+
+    origin: str
+    created: str | None
+    machine: Machine
+    kernels: tuple[KernelSnapshot, ...]

@@ -1,0 +1,136 @@
+"""``compare``, ``gate`` and ``baseline`` as they are typed: output, files and exit codes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+if TYPE_CHECKING:
+    from tests.conftest import RunCli
+
+CHANGES = Path(__file__).parents[1] / "captures" / "h200_changes"
+LADDER = Path(__file__).parents[2] / "cuda" / "ladder"
+TILE, TILE_AGAIN = str(CHANGES / "tile" / "1"), str(CHANGES / "tile" / "2")
+ROLLED = str(CHANGES / "tile-rolled" / "1")
+
+
+def test_two_sources_are_compared_from_their_records(run_cli: RunCli) -> None:
+    done = run_cli("compare", str(LADDER / "01_naive.cu"), str(LADDER / "02_coalesced.cu"))
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert "12.1x faster; uncoalesced-global-access is gone; now l1-throughput" in lines
+    assert max(map(len, lines)) <= 80
+    assert "as recorded on an NVIDIA H200" in done.stdout
+
+
+def test_a_comparison_as_json_has_both_sides(run_cli: RunCli) -> None:
+    done = run_cli("compare", TILE, ROLLED, "--format", "json")
+    assert done.returncode == 0
+    found = json.loads(done.stdout)
+    (kernel,) = found["kernels"]
+    assert kernel["time"]["outcome"] == "slower"
+    assert kernel["time"]["ratio"] == pytest.approx(1.442, abs=0.001)
+
+
+def test_a_baseline_s_life(run_cli: RunCli, tmp_path: Path) -> None:
+    file = str(tmp_path / "baseline.json")
+    assert run_cli("baseline", "save", TILE, "-o", file).returncode == 0
+    again = run_cli("baseline", "save", TILE, "-o", file)
+    assert again.returncode == 2
+    assert "baseline update" in again.stderr
+    calibrated = run_cli(
+        "gate", "--calibrate", file, *(str(CHANGES / "tile" / run) for run in "234")
+    )
+    assert calibrated.returncode == 0, calibrated.stderr
+    assert "medians up to 0.0719 % apart over 4 captures" in calibrated.stdout
+    assert run_cli("gate", file, str(CHANGES / "tile" / "5")).returncode == 0
+    worse = run_cli("gate", file, ROLLED)
+    assert worse.returncode == 1
+    assert "Regression: 1 worse." in worse.stdout
+    refused = run_cli("baseline", "update", file, ROLLED)
+    assert refused.returncode == 1
+    assert "The baseline stays as it is." in refused.stdout
+    assert run_cli("baseline", "accept", file, ROLLED, "--reason", " ").returncode == 2
+    accepted = run_cli("baseline", "accept", file, ROLLED, "--reason", "numerics", "--by", "Ada")
+    assert accepted.returncode == 0
+    shown = run_cli("baseline", "show", file)
+    assert "Ada: sgemm_shared_tile_rolled 1.85 ms to 2.66 ms" in shown.stdout
+    assert run_cli("gate", file, ROLLED).returncode == 0
+    better = run_cli("baseline", "update", file, TILE)
+    assert better.returncode == 0
+    assert run_cli("baseline", "migrate", file).returncode == 0
+    assert json.loads(Path(file).read_text("utf-8"))["accepted"][0]["reason"] == "numerics"
+
+
+def test_the_policy_of_a_project_is_found(
+    run_cli: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run_cli("gate", TILE, ROLLED).returncode == 1
+    text = "[tool.kernelprof.gate]\nmax_slowdown = 0.5\ncounter_worse = 'allow'\n"
+    Path("pyproject.toml").write_text(f"{text}new_bottleneck = 'allow'\n", "utf-8")
+    assert run_cli("gate", TILE, ROLLED).returncode == 0
+    Path("pyproject.toml").write_text(f"{text}bottleneck = 'allow'\n", "utf-8")
+    done = run_cli("gate", TILE, ROLLED)
+    assert done.returncode == 2
+    assert "unknown key: bottleneck" in done.stderr
+    assert "did you mean new_bottleneck" in done.stderr
+
+
+def test_mistakes_end_with_2_and_say_what_to_do(run_cli: RunCli, tmp_path: Path) -> None:
+    newer = tmp_path / "newer.json"
+    newer.write_text('{"kind": "kernelprof-baseline", "schema_version": "2"}', "utf-8")
+    empty = tmp_path / "empty.csv"
+    empty.write_text("", "utf-8")
+    text = tmp_path / "text.json"
+    text.write_text("{}", "utf-8")
+    mistakes = (
+        (("gate", str(newer), TILE), "install a newer kernelprof"),
+        (("gate", TILE, str(empty)), "empty"),
+        (("gate", TILE, str(tmp_path / "nothing")), "no such file"),
+        (("gate", str(text), TILE), "not the JSON of a diagnosis"),
+        (("gate", TILE, TILE_AGAIN, ROLLED), "one is judged at a time"),
+        (("gate", "--calibrate", str(text), TILE, ROLLED), "it is not a baseline"),
+        (("gate", TILE, ROLLED, "--policy", str(tmp_path / "no.toml")), "cannot be read"),
+        (("gate", TILE, ROLLED, "--junit", str(tmp_path / "no" / "j.xml")), "no such folder"),
+        (("compare", TILE, str(LADDER / "01_naive.cu")), "one is a source and the other is not"),
+        (("compare", TILE, ROLLED, "--html", str(tmp_path / "page.txt")), "an HTML file"),
+        (("compare", TILE, ROLLED, "--size", "M=1"), "no .cu file is named"),
+    )
+    for arguments, says in mistakes:
+        done = run_cli(*arguments)
+        assert done.returncode == 2, arguments
+        assert says in done.stderr, arguments
+        assert "Traceback" not in done.stderr
+        assert "next:" in done.stderr, arguments
+
+
+def test_sources_without_a_record_need_a_gpu(run_cli: RunCli, tmp_path: Path) -> None:
+    changed = tmp_path / "01_naive.cu"
+    text = (LADDER / "01_naive.cu").read_text("utf-8")
+    changed.write_text(text.replace("sum += ", "sum = sum + "), "utf-8")
+    done = run_cli("compare", str(LADDER / "01_naive.cu"), str(changed))
+    assert done.returncode == 4
+    assert "no NVIDIA GPU" in done.stderr
+
+
+def test_a_diagnosis_as_json_is_a_side_without_counters(run_cli: RunCli, tmp_path: Path) -> None:
+    file = tmp_path / "diagnosis.json"
+    run_cli("diagnose", TILE, "--format", "json", "-o", str(file))
+    done = run_cli("compare", str(file), TILE_AGAIN)
+    assert done.returncode == 0
+    assert "not enough samples to compare times" in done.stdout
+    assert "worse" not in done.stdout
+
+
+def test_nothing_is_left_behind_where_a_file_cannot_be_written(
+    run_cli: RunCli, tmp_path: Path
+) -> None:
+    place = shutil.copy(Path(TILE) / "manifest.json", tmp_path)
+    before = sorted(tmp_path.iterdir())
+    run_cli("gate", TILE, ROLLED, "--markdown", str(tmp_path / "no" / "m.md"))
+    assert sorted(tmp_path.iterdir()) == before == [Path(place)]

@@ -1,0 +1,328 @@
+"""The page of a comparison: before and after side by side, in a browser."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.html.support import (
+    CAPTURES,
+    charts,
+    crowded_labels,
+    has_horizontal_scroll,
+    screenshot,
+    undrawn_charts,
+)
+from tests.render.changes import comparison, slower, taken
+
+from kernelprof.capture.recorded import FOLDER
+from kernelprof.compare import compare
+from kernelprof.render.html.comparison import render_comparison_page
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+    from tests.conftest import RunCli
+    from tests.html.conftest import AxeViolations, OpenPage
+
+SERIES = CAPTURES / "gemm_series.same-code-13x.raw.csv"
+HOSTILE = "<img src=x onerror=\"document.title = 'gone'\"></script><script>alert(1)</script>"
+PAGES = ["faster", "slower", "many", "hostile", "machines"]
+
+
+@pytest.fixture(scope="session")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("comparison")
+
+
+def written(run_cli: RunCli, target: Path, before: Path, after: Path) -> Path:
+    """The page as a user writes it."""
+    run = run_cli("compare", str(before), str(after), "--html", str(target))
+    assert (run.returncode, run.stderr) == (0, "")
+    return target
+
+
+@pytest.fixture(scope="session")
+def faster(run_cli: RunCli, folder: Path) -> Path:
+    recorded = FOLDER / "h200"
+    target = folder / "faster.html"
+    return written(run_cli, target, recorded / "01_naive", recorded / "02_coalesced")
+
+
+@pytest.fixture(scope="session")
+def slower_page(run_cli: RunCli, folder: Path) -> Path:
+    changes = CAPTURES / "h200_changes"
+    target = folder / "slower.html"
+    return written(run_cli, target, changes / "tile" / "1", changes / "tile-barrier" / "1")
+
+
+@pytest.fixture(scope="session")
+def many(run_cli: RunCli, folder: Path) -> Path:
+    """Eleven kernels against themselves without those of the first name."""
+    with SERIES.open(encoding="utf-8", newline="") as file:
+        header, units, *launches = csv.reader(file)
+    name = header.index("Kernel Name")
+    less = folder / "less.csv"
+    with less.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_ALL)
+        writer.writerows([header, units])
+        writer.writerows(each for each in launches if each[name] != launches[0][name])
+    return written(run_cli, folder / "many.html", SERIES, less)
+
+
+@pytest.fixture(scope="session")
+def hostile(folder: Path) -> Path:
+    """Every text of the comparison is markup."""
+    target = folder / "hostile.html"
+    kernels = [slower(HOSTILE, HOSTILE), slower("second", diff=f"@@ -1 +1 @@\n-{HOSTILE}\n+a")]
+    page = render_comparison_page(comparison(*kernels, before=HOSTILE, notes=(HOSTILE,)))
+    target.write_text(page, encoding="utf-8")
+    return target
+
+
+@pytest.fixture(scope="session")
+def machines(folder: Path) -> Path:
+    """The same kernel on two GPUs, with other sizes and another source: nothing is comparable."""
+    (before, texts), (after, other_texts) = taken("tile", "1"), taken("tile-rolled", "1")
+    after = replace(after, machine=replace(after.machine, gpu="NVIDIA B200"))
+    kernel = after.kernels[0]
+    assert kernel.inputs is not None
+    specification = {**(kernel.inputs.specification or {}), "sizes": {"M": 8, "N": 8, "K": 8}}
+    inputs = replace(kernel.inputs, specification=specification)
+    after = replace(after, kernels=(replace(kernel, inputs=inputs),))
+    found = compare(before, after, (texts, other_texts))
+    target = folder / "machines.html"
+    target.write_text(render_comparison_page(found, (before, after)), encoding="utf-8")
+    return target
+
+
+def page_named(request: pytest.FixtureRequest, name: str) -> Path:
+    found = request.getfixturevalue("slower_page" if name == "slower" else name)
+    assert isinstance(found, Path)
+    return found
+
+
+def texts(page: Page, chart: str) -> list[str]:
+    found: list[str] = page.evaluate(
+        """(chart) => [...document.querySelectorAll(`[data-chart=${chart}] svg text`)]
+            .map((text) => text.textContent)""",
+        chart,
+    )
+    return found
+
+
+def names(page: Page) -> list[str]:
+    return page.locator("#kernels tbody tr td:first-child").all_inner_texts()
+
+
+# Charts
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_every_chart_of_a_kernel_is_drawn(faster: Path, open_page: OpenPage, dark: bool):
+    page = open_page(faster, dark=dark)
+    assert charts(page) == {"times", "roofline", "states"}
+    assert undrawn_charts(page) == []
+    assert page.locator(".fill.before").count() == page.locator(".fill.after").count() == 8
+    screenshot(page, f"comparison-{'dark' if dark else 'light'}")
+
+
+def test_each_launch_is_a_dot(faster: Path, open_page: OpenPage):
+    page = open_page(faster)
+    assert undrawn_charts(page) == []
+    labels = page.locator("[data-chart=times] svg [aria-label*='Launch:']")
+    assert labels.count() == 20 + 20
+    assert any(
+        text.startswith("Before: median 275.9 ms, 20 launches") for text in texts(page, "times")
+    )
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("name", ["faster", "slower"])
+def test_the_way_on_the_roofline_can_be_read(
+    request: pytest.FixtureRequest, open_page: OpenPage, name: str, width: int
+):
+    page = open_page(page_named(request, name), width=width)
+    assert undrawn_charts(page) == []
+    shown = set(texts(page, "roofline"))
+    assert {
+        f"{level} {side}" for level in ("L1", "L2", "DRAM") for side in ("before", "after")
+    } <= shown
+    assert crowded_labels(page, "[data-chart=roofline]") == []
+
+
+def test_the_overview_has_a_mark_a_kernel(many: Path, open_page: OpenPage):
+    page = open_page(many)
+    assert charts(page) == {"changes"}
+    assert undrawn_charts(page) == []
+    marks = page.locator("[data-chart=changes] svg .mark-symbol.role-mark path")
+    assert marks.count() == page.locator("#kernels tbody tr").count() == 9
+    screenshot(page, "comparison-many")
+
+
+# What it says
+
+
+def test_the_top_says_what_happened(slower_page: Path, open_page: OpenPage):
+    page = open_page(slower_page)
+    top = page.locator(".hero")
+    assert "1.63x slower; more shared-memory wavefronts" in top.locator(".headline").inner_text()
+    times = top.locator(".time").all_inner_texts()
+    medians = [
+        median(taken(label, "1")[0].kernels[0].events_ns) for label in ("tile", "tile-barrier")
+    ]
+    assert times == [f"{each / 1e6:.4g} ms" for each in medians]
+    verdicts = top.locator(".status").all_inner_texts()
+    assert verdicts == ["shared-memory-throughput", "instruction-issue"]
+    assert "1.626x to 1.628x slower" in top.inner_text()
+
+
+def test_worse_counters_say_so_in_words(slower_page: Path, open_page: OpenPage):
+    page = open_page(slower_page)
+    marks = page.locator("table.counters .outcome").all_inner_texts()
+    assert marks == ["✗ worse", "✗ worse", "– neither", "– neither"]
+
+
+def test_the_diff_is_read_out(slower_page: Path, open_page: OpenPage):
+    page = open_page(slower_page)
+    removed = page.locator("table.diff tr.removed .vh").all_inner_texts()
+    added = page.locator("table.diff tr.added .vh").all_inner_texts()
+    assert set(removed) == {"removed"}
+    assert set(added) == {"added"}
+    title = page.get_by_text("The source:").inner_text()
+    assert title == f"The source: {len(removed)} lines removed, {len(added)} added"
+
+
+def test_another_machine_is_told_and_times_are_not_compared(machines: Path, open_page: OpenPage):
+    page = open_page(machines)
+    warnings = page.locator(".warning").all_inner_texts()
+    assert any("Times are not compared: another GPU" in each for each in warnings)
+    assert any("kinds of change at once" in each for each in warnings)
+    assert "roofline" not in charts(page)
+    assert "different limits" in page.locator("main").inner_text()
+    assert "≠ differs" in page.locator("table.sides").inner_text()
+
+
+# Tables and cards
+
+
+def test_the_table_sorts_and_filters(many: Path, open_page: OpenPage):
+    page = open_page(many)
+    first = names(page)
+    heading = page.locator("#kernels th").nth(3)
+    heading.locator("button").click()
+    assert heading.get_attribute("aria-sort") == "descending"
+    assert names(page) == first
+    heading.locator("button").click()
+    assert names(page) == first[::-1]
+    page.fill("#filter", "tiled<32")
+    assert page.locator("#kernels tbody tr").filter(visible=True).count() == 2
+    assert page.locator("#shown").inner_text() == "2 of 9 shown"
+
+
+def test_a_row_opens_its_card_by_mouse_and_by_keyboard(many: Path, open_page: OpenPage):
+    page = open_page(many)
+    page.click("#kernels a[href='#kernel-3']")
+    card = page.locator("details#kernel-3[open]")
+    card.locator(".hero").wait_for()
+    assert "times-near" in charts(page, "#kernel-3")
+    assert undrawn_charts(page, "#kernel-3") == []
+    page.locator("#kernels a[href='#kernel-5']").focus()
+    page.keyboard.press("Enter")
+    page.locator("details#kernel-5[open] .hero").wait_for()
+    assert page.evaluate("document.activeElement.closest('details').id") == "kernel-5"
+
+
+def test_what_is_on_one_side_only_is_listed(many: Path, open_page: OpenPage):
+    page = open_page(many)
+    lone = page.locator("section:has(#vanished-title) li").all_inner_texts()
+    assert len(lone) == 2
+    assert all(each.startswith("gemm_bad grid") for each in lone)
+
+
+def test_all_changed_metrics_can_be_searched(faster: Path, open_page: OpenPage):
+    page = open_page(faster)
+    panel = page.locator("details.metrics")
+    panel.locator("summary").click()
+    rows = panel.locator("tbody tr")
+    assert rows.count() > 40
+    panel.locator("input").fill("stall_lg")
+    assert rows.filter(visible=True).count() == 1
+    assert "422.3" in rows.filter(visible=True).inner_text()
+
+
+def test_the_json_is_inside_and_can_be_saved(
+    faster: Path, open_page: OpenPage, run_cli: RunCli, tmp_path: Path
+):
+    page = open_page(faster)
+    with page.expect_download() as download:
+        page.click("a#download-json")
+    assert download.value.suggested_filename == "comparison.json"
+    download.value.save_as(tmp_path / "saved.json")
+    saved = json.loads((tmp_path / "saved.json").read_text(encoding="utf-8"))
+    recorded = FOLDER / "h200"
+    run = run_cli(
+        "compare", str(recorded / "01_naive"), str(recorded / "02_coalesced"), "--format", "json"
+    )
+    said = json.loads(run.stdout)
+    assert {**saved, "before": "", "after": ""} == {**said, "before": "", "after": ""}
+    assert (saved["before"], saved["after"]) == ("01_naive", "02_coalesced")
+
+
+def test_text_of_strangers_stays_text(hostile: Path, open_page: OpenPage):
+    page = open_page(hostile)
+    assert page.title() == "2 kernels"
+    for row in page.locator("#kernels a").all():
+        row.click()
+    page.locator("#kernel-2[open] table.diff").wait_for()
+    assert undrawn_charts(page) == []
+    assert page.locator("img").count() == 0
+    assert page.locator("table.diff tr.removed code").last.inner_text() == HOSTILE
+    assert page.title() == "2 kernels"
+
+
+# Everybody can read it
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_the_accessibility_checker_finds_nothing(
+    request: pytest.FixtureRequest,
+    open_page: OpenPage,
+    axe_violations: AxeViolations,
+    name: str,
+    dark: bool,
+):
+    page = open_page(page_named(request, name), dark=dark, fragment="#kernel-1")
+    page.locator("#kernel-1 .hero").wait_for()
+    assert undrawn_charts(page) == []
+    assert axe_violations(page) == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_is_wider_than_a_phone(
+    request: pytest.FixtureRequest, open_page: OpenPage, name: str
+):
+    page = open_page(page_named(request, name), width=390, fragment="#kernel-1")
+    page.locator("#kernel-1 .hero").wait_for()
+    assert undrawn_charts(page) == []
+    assert not has_horizontal_scroll(page)
+    screenshot(page, f"phone-comparison-{name}")
+
+
+def test_paper_has_the_whole_difference_and_no_controls(faster: Path, open_page: OpenPage):
+    page = open_page(faster, dark=True)
+    assert undrawn_charts(page) == []
+    page.emulate_media(media="print")
+    for control in ("button", "input", "a#download-json", "details.metrics"):
+        assert page.locator(control).filter(visible=True).count() == 0, control
+    assert page.locator("table.diff tr").last.is_visible()
+    box = "(() => { const {scrollHeight, clientHeight} = document.querySelector('.code'); "
+    assert page.evaluate(f"{box} return scrollHeight <= clientHeight; }})()")
+    ink = "getComputedStyle(document.querySelector('[data-chart] .role-axis-label text')).fill"
+    assert page.evaluate(ink) == "rgb(26, 29, 33)"
+    screenshot(page, "print-comparison")

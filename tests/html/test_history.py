@@ -1,0 +1,248 @@
+"""The history's page: a chart and a table for each kernel, the verdict by colour and by shape."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.history.samples import HOSTILE, eventful, history, moment, with_kernels
+from tests.html.support import charts, has_horizontal_scroll, screenshot, undrawn_charts
+
+from kernelprof.model.history import Commit, Kind, Source
+from kernelprof.render.history_json import render_history_json
+from kernelprof.render.html.history import build_history_page, render_history_page
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.sync_api import Page
+    from tests.html.conftest import AxeViolations, OpenPage
+
+    from kernelprof.model.history import History
+
+TILE = "section:has(> h2:text-is('sgemm_warp_tile'))"
+
+
+def alternating() -> History:
+    """A kernel that gets slower and faster again, and one of another size and unit."""
+    moments = [
+        moment(2 * run, label, str(run))
+        for run in (1, 2, 3)
+        for label in (("four-blocks", "three-blocks")[run == 2],)
+    ]
+    wide = [moment(3, "naive"), with_kernels(moment(9, "coalesced"), name="sgemm_naive")]
+    return history(*sorted([*moments, *wide], key=lambda each: each.date))
+
+
+def hostile() -> History:
+    """Commits whose subjects, and kernels whose names, are no markup."""
+    found = []
+    for day, run in ((1, "1"), (2, "2")):
+        each = with_kernels(moment(day, "tile", run), name=HOSTILE)
+        commit = Commit(f"{day}" * 40, f"{day}" * 7, HOSTILE)
+        found.append(replace(each, commit=commit, kind=Kind.BASELINE.value))
+    page = history(*found, origin="/home/somebody/<b>.json")
+    return replace(page, source=Source.GIT, notes=(HOSTILE,))
+
+
+PAGES = {"eventful": eventful, "alternating": alternating, "hostile": hostile}
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("history")
+    for name, made in PAGES.items():
+        (folder / f"{name}.html").write_text(render_history_page(made()), encoding="utf-8")
+    return {name: folder / f"{name}.html" for name in PAGES}
+
+
+def rows(page: Page, section: str) -> list[list[str]]:
+    found: list[list[str]] = page.locator(f"{section} table.rows tbody tr").evaluate_all(
+        "rows => rows.map((row) => [...row.cells].map((cell) => cell.innerText.trim()))"
+    )
+    return found
+
+
+def texts(page: Page, section: str) -> list[str]:
+    return page.locator(f"{section} [data-chart] svg text").all_text_contents()
+
+
+def points(page: Page, section: str) -> list[tuple[str, str]]:
+    """Colour and outline of each point of a chart."""
+    found: list[list[str]] = page.locator(
+        f"{section} [data-chart] svg .mark-symbol path[fill^='var']"
+    ).evaluate_all("all => all.map((each) => [each.getAttribute('fill'), each.getAttribute('d')])")
+    return [(colour, outline) for colour, outline in found]
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_every_kernel_has_its_chart(
+    pages: dict[str, Path], open_page: OpenPage, name: str, dark: bool
+):
+    page = open_page(pages[name], dark=dark)
+    sections = page.locator("section.panel[id^=kernel-]").count()
+    assert page.locator("[data-chart]").count() == sections > 0
+    assert undrawn_charts(page) == []
+    screenshot(page, f"history-{name}-{'dark' if dark else 'light'}")
+
+
+def test_a_verdict_has_a_colour_and_a_shape_of_its_own(pages: dict[str, Path], open_page: OpenPage):
+    page = open_page(pages["alternating"])
+    assert undrawn_charts(page) == []
+    drawn = points(page, TILE)
+    assert len(drawn) == 3
+    assert drawn[0] == drawn[2] != drawn[1]
+    assert drawn[0][0] != drawn[1][0]
+    assert drawn[0][1] != drawn[1][1]
+    legend = page.locator(f"{TILE} > p[aria-hidden] > span").all_inner_texts()
+    assert [each.strip() for each in legend] == ["fp32-throughput", "low-occupancy"]
+    fills = page.locator(f"{TILE} > p[aria-hidden] path").evaluate_all(
+        "all => all.map((each) => each.style.fill)"
+    )
+    assert fills == [drawn[0][0], drawn[1][0]]
+
+
+def test_a_change_of_the_verdict_is_marked_and_named(pages: dict[str, Path], open_page: OpenPage):
+    page = open_page(pages["alternating"])
+    assert undrawn_charts(page) == []
+    dashed = page.locator(f"{TILE} [data-chart] svg line[stroke-dasharray='3,4']")
+    assert dashed.count() == 2
+    shown = texts(page, TILE)
+    assert {"low-occupancy", "fp32-throughput", "Time (µs)", "Date (UTC)"} <= set(shown)
+
+
+def test_the_scale_fits_the_times(pages: dict[str, Path], open_page: OpenPage):
+    page = open_page(pages["alternating"])
+    assert undrawn_charts(page) == []
+    assert charts(page) == {"history-us", "history-ms-log"}
+    numbers = [text for text in texts(page, TILE) if text.isdigit()]
+    assert {"400", "450", "500"} <= set(numbers)
+    far = "section:has(> h2:text-is('sgemm_naive'))"
+    assert {"5", "10", "20"} <= set(texts(page, far))
+
+
+def test_noise_looks_like_noise():
+    """A scale is never narrower than a fifth of the time."""
+    found = history(moment(1, "tile"), moment(2, "tile", "2"))
+    page = json.loads(_views(render_history_page(found)))
+    times = [row["time"] for row in page["kernels"][0]["charts"]["history-ms"]]
+    assert max(times) - min(times) > 0.2 * 1.847
+    points = [row for row in page["kernels"][0]["charts"]["history-ms"] if row["what"] == "point"]
+    assert [row["change"] for row in points] == ["-", "~"]
+
+
+def _views(page: str) -> str:
+    start = page.index('id="views">') + len('id="views">')
+    return page[start : page.index("</script>", start)]
+
+
+def test_a_tooltip_tells_all_about_a_point(pages: dict[str, Path], open_page: OpenPage):
+    page = open_page(pages["alternating"])
+    assert undrawn_charts(page) == []
+    point = page.locator(f"{TILE} [data-chart] svg .mark-symbol path[fill^='var']").nth(1)
+    point.scroll_into_view_if_needed()
+    point.hover()
+    tip = page.locator("#vg-tooltip-element")
+    tip.wait_for()
+    told = tip.inner_text()
+    for part in ("2026-09-04", "three-blocks/2", "523.9 µs", "▲ 31 %", "low-occupancy", "H200"):
+        assert part in told, part
+
+
+def test_the_tables_have_every_row(pages: dict[str, Path], open_page: OpenPage):
+    page = open_page(pages["eventful"])
+    found = rows(page, TILE)
+    assert [row[:8] for row in found[2:4]] == [
+        [
+            "2026-09-03",
+            "three-blocks/1",
+            "511.0 µs",
+            "▲ 28 %",
+            "low-occupancy",
+            "medium",
+            "5",
+            "NVIDIA H200",
+        ],
+        [
+            "2026-09-04",
+            "four-blocks/3",
+            "400.2 µs",
+            "other GPU",
+            "fp32-throughput",
+            "medium",
+            "",
+            "NVIDIA A100",
+        ],
+    ]
+    overview = page.locator("#kernels tbody tr").all_inner_texts()
+    assert len(overview) == 3
+    page.click("#kernels a:text-is('sgemm_warp_tile')")
+    assert page.locator(f"{TILE}:target").count() == 1
+    page.click("#kernels th button:text-is('Newest time')")
+    assert (
+        page.locator("#kernels tbody tr td:first-child").all_inner_texts()[-1] == "sgemm_warp_tile"
+    )
+
+
+def test_text_of_strangers_is_text(pages: dict[str, Path], open_page: OpenPage):
+    page = open_page(pages["hostile"])
+    assert undrawn_charts(page) == []
+    assert page.locator("img, b").count() == 0
+    assert page.title() == "History of <b>.json"
+    cells = rows(page, "section.panel")
+    assert cells[0][1].startswith("1111111 =<img src=x")
+    assert page.locator(".warning").inner_text().startswith("=<img")
+    assert "somebody" not in pages["hostile"].read_text("utf-8")
+
+
+def test_the_history_can_be_saved(pages: dict[str, Path], open_page: OpenPage, tmp_path: Path):
+    page = open_page(pages["eventful"])
+    with page.expect_download() as download:
+        page.click("a#download-json")
+    assert download.value.suggested_filename == "history.json"
+    download.value.save_as(tmp_path / "saved.json")
+    saved = json.loads((tmp_path / "saved.json").read_text("utf-8"))
+    assert saved == json.loads(render_history_json(eventful()))
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("name", PAGES)
+def test_the_accessibility_checker_finds_nothing(
+    pages: dict[str, Path],
+    open_page: OpenPage,
+    axe_violations: AxeViolations,
+    name: str,
+    dark: bool,
+):
+    page = open_page(pages[name], dark=dark)
+    assert undrawn_charts(page) == []
+    assert axe_violations(page) == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_nothing_is_wider_than_a_phone(pages: dict[str, Path], open_page: OpenPage, name: str):
+    page = open_page(pages[name], width=390)
+    assert undrawn_charts(page) == []
+    assert not has_horizontal_scroll(page)
+    screenshot(page, f"phone-history-{name}")
+
+
+def test_a_kernel_without_times_has_a_table_and_no_chart(tmp_path: Path, open_page: OpenPage):
+    bare = with_kernels(moment(1, "tile"), events_ns=(), profiled_ns=(), median_ns=None)
+    target = tmp_path / "bare.html"
+    target.write_text(render_history_page(history(bare)), encoding="utf-8")
+    page = open_page(target)
+    assert page.locator("[data-chart]").count() == 0
+    assert rows(page, "section.panel")[0][2] == "-"
+
+
+def test_many_rows_leave_the_tables_and_not_the_chart():
+    found = history(moment(1, "tile"), moment(2, "tile", "2"))
+    (kernel,) = found.kernels
+    many = replace(kernel, rows=kernel.rows[:1] + kernel.rows[1:] * 6000)
+    page = build_history_page(replace(found, kernels=(many,)))
+    assert (len(page.kernels[0].rows), len(page.kernels[0].table)) == (6001, 5000)
+    assert "The newest 5000 of 6001 rows" in render_history_page(replace(found, kernels=(many,)))

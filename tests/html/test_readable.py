@@ -1,0 +1,122 @@
+"""Everybody can read a report: with a keyboard, a screen reader, on a phone and on paper."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.html.support import has_horizontal_scroll, open_card, screenshot, undrawn_charts
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.html.conftest import AxeViolations, OpenPage
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("name", ["single", "unsettled", "many"])
+def test_the_accessibility_checker_finds_nothing(
+    request: pytest.FixtureRequest,
+    open_page: OpenPage,
+    axe_violations: AxeViolations,
+    name: str,
+    dark: bool,
+):
+    page = open_page(request.getfixturevalue(name), dark=dark)
+    assert undrawn_charts(page) == []
+    assert axe_violations(page) == []
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_unfolded_parts_are_accessible_too(
+    unsettled: Path, open_page: OpenPage, axe_violations: AxeViolations, dark: bool
+):
+    page = open_page(unsettled, dark=dark)
+    card = open_card(page, 0)
+    page.evaluate(
+        """(card) => document.querySelectorAll(`${card} details`)
+            .forEach((part) => { part.open = true; })""",
+        card,
+    )
+    undrawn_charts(page, card)
+    page.fill(f"{card} input.metric-filter", "dram")
+    assert axe_violations(page, card) == []
+
+
+def test_charts_have_names_for_screen_readers(single: Path, open_page: OpenPage):
+    page = open_page(single)
+    assert undrawn_charts(page) == []
+    nameless = page.evaluate(
+        """() => [...document.querySelectorAll("[data-chart]")].filter((chart) =>
+            ![chart, ...chart.querySelectorAll("svg")].some((part) =>
+                part.getAttribute("aria-label") || part.getAttribute("aria-labelledby")
+                || part.querySelector(":scope > title")))
+            .map((chart) => chart.dataset.chart)"""
+    )
+    assert nameless == []
+
+
+def test_the_keyboard_reaches_and_shows_everything(four: Path, open_page: OpenPage):
+    page = open_page(four)
+    reached = []
+    for _ in range(40):
+        page.keyboard.press("Tab")
+        place, outlined = page.evaluate(
+            """() => {
+                const here = document.activeElement;
+                const style = getComputedStyle(here);
+                const ring = (style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0)
+                    || style.boxShadow !== "none";
+                return [here.id || here.className || here.closest("th")?.innerText
+                    || here.getAttribute("href") || here.tagName, ring];
+            }"""
+        )
+        if place == "BODY":
+            break
+        reached.append(place)
+        assert outlined, f"nothing shows that {place} has the focus"
+    assert {"theme", "download-json", "filter"} <= set(reached)
+    assert len(reached) > 10
+
+
+def test_the_keyboard_sorts_and_opens(four: Path, open_page: OpenPage):
+    page = open_page(four)
+    head = page.locator("table#kernels th").first
+    head.locator("button").focus()
+    page.keyboard.press("Enter")
+    assert head.get_attribute("aria-sort") in {"ascending", "descending"}
+    link = page.locator("#kernels tbody a").nth(2)
+    card = link.get_attribute("href")
+    link.focus()
+    page.keyboard.press("Enter")
+    page.locator(f"section.kernel{card} h2").wait_for()
+
+
+@pytest.mark.parametrize("name", ["single", "four", "unsettled", "hostile", "many"])
+def test_nothing_is_wider_than_a_phone(
+    request: pytest.FixtureRequest, open_page: OpenPage, name: str
+):
+    page = open_page(request.getfixturevalue(name), width=390)
+    if name != "single":
+        card = open_card(page, 0)
+        assert undrawn_charts(page, card) == []
+    assert not has_horizontal_scroll(page)
+    screenshot(page, f"phone-{name}")
+
+
+@pytest.mark.parametrize("name", ["single", "four", "unsettled"])
+def test_paper_has_no_controls(request: pytest.FixtureRequest, open_page: OpenPage, name: str):
+    page = open_page(request.getfixturevalue(name), dark=True)
+    assert undrawn_charts(page) == []
+    page.emulate_media(media="print")
+    for control in ("button", "input", "a#download-json"):
+        assert page.locator(control).filter(visible=True).count() == 0, control
+    assert page.locator("h2").filter(visible=True).count() > 0
+    red, green, blue = page.evaluate(
+        """() => getComputedStyle(document.body).backgroundColor.match(/[\\d.]+/g)
+            .slice(0, 3).map(Number)"""
+    )
+    transparent = page.evaluate("getComputedStyle(document.body).backgroundColor").endswith(", 0)")
+    assert transparent or min(red, green, blue) > 240
+    assert undrawn_charts(page) == []
+    screenshot(page, f"print-{name}")

@@ -1,0 +1,88 @@
+"""``--html`` of ``ladder run`` and ``ladder report``: what is written, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from kernelprof.capture.recorded import FOLDER
+from kernelprof.cli.main import main
+
+RUN = ["ladder", "run"]
+RESULTS = Path(__file__).parents[2] / "reports" / "ladder-h200.json"
+
+
+def _report(*options: str) -> int:
+    return main(["ladder", "report", str(RESULTS), *options])
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_a_run_writes_the_page_and_keeps_its_results_beside_it(machine, workshop, results, capsys):
+    del workshop
+    assert main([*RUN, "--rung", "1", "--captures", "caps", "--html", "climb.html"]) == 0
+    assert capsys.readouterr().out == "climb.html: 1 rung on NVIDIA H200\n"
+    found = results(machine / "climb.json")
+    assert found["command"].endswith("--rung 1 --captures caps --html climb.html")
+    page = (machine / "climb.html").read_text(encoding="utf-8")
+    assert "Naive takes 35.31 ms" in page
+    # The stand-in's manifest is of no real file.
+    assert "is of another version of its file" in page
+
+
+def test_the_page_alone_is_written_unless_the_other_report_is_named(here, capsys):
+    assert _report("--html", "page.html") == 0
+    assert capsys.readouterr().out == "page.html: 13 rungs on NVIDIA H200\n"
+    assert [each.name for each in here.iterdir()] == ["page.html"]
+    assert _report("--html", "page.html", "-o", "report.md") == 0
+    assert capsys.readouterr().out.splitlines()[0] == "page.html: 13 rungs on NVIDIA H200"
+    assert (here / "report.md").is_file()
+
+
+def test_captures_of_some_rungs_are_enough(here):
+    shutil.copytree(FOLDER / "h200" / "03_shared_tile", here / "caps" / "03_shared_tile")
+    assert _report("--html", "page.html", "--captures", "caps") == 0
+    page = (here / "page.html").read_text(encoding="utf-8")
+    assert page.count('<script type="text/html" data-card=') == 1
+    assert page.count("There is no capture of this rung") == 12
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"sha256": "0" * 64}, "of another version of its file"),
+        ({"specification": {"sizes": {"M": 64, "N": 64, "K": 64}}}, "of another size"),
+    ],
+)
+def test_a_capture_of_something_else_is_not_shown(here, change, said):
+    folder = here / "caps" / "03_shared_tile"
+    shutil.copytree(FOLDER / "h200" / "03_shared_tile", folder)
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    manifest["source"] |= change
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    assert _report("--html", "page.html", "--captures", "caps") == 0
+    page = (here / "page.html").read_text(encoding="utf-8")
+    assert page.count('<script type="text/html" data-card=') == 0
+    assert said in page
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--html", "page.txt"], "a report is an HTML file"),
+        (["--html", "no/page.html"], "no such folder"),
+        (["--captures", "."], "--captures is for a report"),
+        (["--captures", "no", "--html", "page.html"], "no such folder with captures"),
+    ],
+)
+def test_what_cannot_be_written_is_refused(here, capsys, options, said):
+    del here
+    assert _report(*options) == 2
+    assert said in capsys.readouterr().err

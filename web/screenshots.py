@@ -1,0 +1,163 @@
+"""Pictures of the reports that ship with the project, for README.md.
+
+    python web/screenshots.py [REPORTS [PICTURES]]
+
+Needs Chromium, Playwright and Pillow (the extra ``browser``). What a picture looks like in detail
+depends on the fonts of the machine, so no test compares them.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PIL import Image
+from playwright.sync_api import sync_playwright
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+ROOT = Path(__file__).resolve().parent.parent
+WIDTH = 1200
+PHONE = 390
+MOST_BYTES = 200_000
+COLOURS = 256
+
+
+@dataclass(frozen=True)
+class Shot:
+    """A picture from ``first`` to the end of ``last``, or of so many pixels from the top on."""
+
+    name: str
+    report: str
+    first: str | None = None
+    last: str | None = None
+    height: int | None = None
+    fragment: str = ""
+    dark: bool = False
+    width: int = WIDTH
+
+
+SHOTS = (
+    Shot("one-kernel", "one-kernel.html", first=".top", last=".panel:has(.evidence)"),
+    Shot(
+        "roofline-and-memory",
+        "one-kernel.html",
+        first=".panel:has([data-chart=roofline])",
+        last=".panel:has([data-chart=memory])",
+    ),
+    Shot(
+        "hot-lines",
+        "one-kernel.html",
+        first=".panel:has(table.source)",
+        last=".panel:has(table.source)",
+    ),
+    Shot("ladder", "ladder-h200.html", first=".top", last=".panel:has([data-chart=climb])"),
+    Shot(
+        "ladder-roofline",
+        "ladder-h200.html",
+        first=".panel:has([data-chart=roofline])",
+        last=".panel:has([data-chart=roofline])",
+    ),
+    Shot("comparison", "comparison.html", first=".top", last=".panel:has(.counters)"),
+    Shot(
+        "inconclusive",
+        "inconclusive.html",
+        first="#kernel-1 .hero",
+        last="#kernel-1 .panel",
+        fragment="#kernel-1",
+    ),
+    Shot("many-kernels-dark", "many-kernels.html", height=1150, dark=True),
+    Shot("phone-one-kernel", "one-kernel.html", height=844, width=PHONE),
+    Shot("phone-ladder", "ladder-h200.html", height=844, width=PHONE),
+)
+MARGIN = 16
+
+
+def main(arguments: list[str]) -> None:
+    """Take all pictures."""
+    reports = Path(arguments[0]) if arguments else ROOT / "reports"
+    pictures = Path(arguments[1]) if len(arguments) > 1 else reports / "screenshots"
+    pictures.mkdir(exist_ok=True)
+    program = os.environ.get("KERNELPROF_CHROMIUM") or shutil.which("chromium")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        taken = {shot.name: taken_of(browser, shot, reports) for shot in SHOTS}
+        browser.close()
+    phones = [taken.pop(name) for name in ("phone-one-kernel", "phone-ladder")]
+    taken["phone"] = side_by_side(phones)
+    for name, picture in taken.items():
+        target = pictures / f"{name}.png"
+        target.write_bytes(small(picture))
+        sys.stdout.write(f"{target}: {picture.width} x {picture.height}, ")
+        sys.stdout.write(f"{target.stat().st_size:,} bytes\n")
+
+
+def taken_of(browser: Browser, shot: Shot, reports: Path) -> Image.Image:
+    """One picture, after every chart in it has been drawn."""
+    page = browser.new_page(
+        viewport={"width": shot.width, "height": 900},
+        color_scheme="dark" if shot.dark else "light",
+        reduced_motion="reduce",
+    )
+    page.goto((reports / shot.report).resolve().as_uri() + shot.fragment)
+    page.wait_for_function(
+        """() => [...document.querySelectorAll("[data-chart]")]
+            .filter((chart) => chart.checkVisibility())
+            .every((chart) => chart.querySelector("svg .role-mark"))"""
+    )
+    page.evaluate("document.activeElement?.blur()")
+    page.wait_for_timeout(200)
+    data = page.screenshot(full_page=True, clip=clip(page, shot))
+    page.close()
+    return Image.open(io.BytesIO(data)).convert("RGB")
+
+
+def clip(page: Page, shot: Shot) -> dict[str, float]:
+    """The part of the page that a picture shows."""
+    if shot.first is None or shot.last is None:
+        return {"x": 0, "y": 0, "width": shot.width, "height": float(shot.height or 900)}
+    above, below = (
+        page.evaluate(
+            """(selector) => {
+                const {top, bottom} = document.querySelector(selector).getBoundingClientRect();
+                return [top + scrollY, bottom + scrollY];
+            }""",
+            selector,
+        )
+        for selector in (shot.first, shot.last)
+    )
+    start = max(0.0, above[0] - MARGIN)
+    return {"x": 0, "y": start, "width": shot.width, "height": below[1] + MARGIN - start}
+
+
+def side_by_side(pictures: list[Image.Image]) -> Image.Image:
+    """Pictures beside one another on a quiet ground."""
+    gap = 2 * MARGIN
+    width = sum(each.width for each in pictures) + gap * (len(pictures) + 1)
+    height = max(each.height for each in pictures) + 2 * gap
+    whole = Image.new("RGB", (width, height), "#d5d9de")
+    x = gap
+    for each in pictures:
+        whole.paste(each, (x, gap))
+        x += each.width + gap
+    return whole
+
+
+def small(picture: Image.Image) -> bytes:
+    """The picture as PNG with a palette that has the colours of small points too."""
+    packed = picture.quantize(COLOURS, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE)
+    buffer = io.BytesIO()
+    packed.save(buffer, "PNG", optimize=True)
+    if buffer.tell() > MOST_BYTES:
+        raise SystemExit(f"a picture has {buffer.tell():,} bytes; at most {MOST_BYTES:,}")
+    return buffer.getvalue()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
