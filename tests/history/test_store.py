@@ -124,7 +124,7 @@ def test_a_lock_that_stays_costs_only_what_is_kept(
     monkeypatch.setattr(module, "WAIT_S", 0.01)
     other = sqlite3.connect(place, isolation_level=None)
     other.execute("BEGIN EXCLUSIVE")
-    with Store(place) as store:
+    with Store(place) as store:  # it cannot even be read
         assert store.moment("a", "state") is None
         store.keep_moment("b", "state", "lost")
     other.execute("COMMIT")
@@ -132,6 +132,31 @@ def test_a_lock_that_stays_costs_only_what_is_kept(
     with Store(place) as store:
         assert store.moment("a", "state") == "body"
         assert store.moment("b", "state") is None
+
+
+def test_a_lock_that_comes_later_is_waited_for_once(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert kept(place) == "body"
+    monkeypatch.setattr(module, "WAIT_S", 0.01)
+    other = sqlite3.connect(place, isolation_level=None)
+    with Store(place) as reader, Store(place) as writer:
+        other.execute("BEGIN IMMEDIATE")
+        writer.keep_moment("b", "state", "lost")
+        writer.flush()
+        # What was kept can be read all the same, and nothing more is written.
+        assert writer.moment("a", "state") == "body"
+        other.execute("COMMIT")
+        writer.keep_moment("c", "state", "lost as well")
+        writer.flush()
+        assert writer.moment("c", "state") is None
+        other.execute("BEGIN EXCLUSIVE")
+        assert reader.moment("a", "state") is None
+        other.execute("COMMIT")
+        assert reader.moment("a", "state") is None
+    other.close()
+    with Store(place) as store:
+        assert store.moment("a", "state") == "body"
 
 
 def test_several_runs_write_at_once(place: Path) -> None:

@@ -80,7 +80,7 @@ def _of_json(path: Path) -> Snapshot:
 
     text = _read(path)
     try:
-        values = read_object(text)
+        values = read_object(text, finite=True)
     except RecordError as error:
         raise InputError(
             f"this cannot be compared: {error}",

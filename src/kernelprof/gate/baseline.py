@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -226,7 +227,7 @@ def from_text(text: str, where: str, *, migrate: bool = False) -> Baseline:
     Raises :class:`InputError` for a newer schema, and with the key for any mistake.
     """
     try:
-        values = read_object(text)
+        values = read_object(text, finite=True)
         if values.get("kind") != KIND:
             raise RecordError("it is not a baseline")
         values = _current(values, where, migrate=migrate)
@@ -246,6 +247,9 @@ def _check(kernel: KernelSnapshot) -> None:
     """Refuse what no command writes."""
     if kernel.verdict.status not in {Status.BOTTLENECK, Status.AT_LIMIT}:
         raise RecordError(f"{kernel.name!r} has the status {kernel.verdict.status!r}")
+    numbers = (*kernel.events_ns, *kernel.profiled_ns, *kernel.metrics.values())
+    if any(abs(each) > sys.float_info.max for each in numbers):
+        raise RecordError(f"{kernel.name!r} has a number that no measurement gives")
     if kernel.verdict.bottleneck is None or kernel.passed is False:
         raise RecordError(f"{kernel.name!r} is no kernel to hold anything against")
 

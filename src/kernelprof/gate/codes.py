@@ -103,6 +103,13 @@ RULES: Final[Mapping[Code, Rule]] = MappingProxyType(
             "Make it right first: how fast a wrong kernel is says nothing.",
             _R,
         ),
+        Code.RENAMED: Rule(
+            "The kernel has another name",
+            "It is compared with a kernel of a similar name, and nothing else says that it is the "
+            "same one.",
+            "Look whether it is, and accept it into the baseline, or allow it with renamed.",
+            _I,
+        ),
         Code.VANISHED: Rule(
             "A kernel is gone",
             "The baseline has a kernel that the candidate has not.",

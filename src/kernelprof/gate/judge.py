@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.capture.kernel_name import function_name
 from kernelprof.compare.counters import value
+from kernelprof.compare.inputs import kinds_of_change
 from kernelprof.compare.words import counter_text, time_text, verdict_text
 from kernelprof.gate.policy import PER_REQUEST, Budget, Limits, Policy
 from kernelprof.gate.words import budget_text
@@ -97,6 +98,10 @@ def _findings(kernel: KernelComparison, policy: Policy) -> Iterator[Finding]:
     if kernel.other_work:
         yield Finding(Code.OTHER_WORK, Outcome.INCONCLUSIVE, kernel.time.reason)
         return
+    kinds = kinds_of_change(kernel.inputs)
+    if len(kinds) > 1:
+        text = f"{len(kinds)} kinds of change at once ({', '.join(kinds)}): measure one at a time"
+        yield Finding(Code.SEVERAL_CHANGES, Outcome.PASS, text)
     yield from _time(kernel, limits)
     yield from _counters(kernel, limits)
     yield from _verdict(kernel, limits)

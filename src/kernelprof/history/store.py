@@ -63,6 +63,7 @@ class Store:
         self._maker = maker()
         self._moments: list[tuple[str, str, str, str]] = []
         self._changes: list[tuple[str, str]] = []
+        self._writes = True
         self._connection = self._opened()
 
     def __enter__(self) -> Store:
@@ -110,6 +111,8 @@ class Store:
     def forget(self, kept: Collection[str]) -> None:
         """Forget files that are not there any more, and changes that are too many."""
         paths = {_text(path) for path in kept}
+        if not self._writes:
+            return
         try:
             known = [path for (path,) in self._connection.execute("SELECT path FROM moment")]
             gone = [(path,) for path in known if path not in paths]
@@ -122,13 +125,13 @@ class Store:
                         (MOST_CHANGES,),
                     )
         except sqlite3.Error as error:
-            self._mend(error)
+            self._mend(error, writing=True)
 
     def flush(self) -> None:
         """Write what has come together."""
         moments, self._moments = self._moments, []
         changes, self._changes = self._changes, []
-        if not moments and not changes:
+        if not self._writes or not (moments or changes):
             return
         try:
             with _transaction(self._connection):
@@ -137,7 +140,7 @@ class Store:
                 )
                 self._connection.executemany("INSERT OR REPLACE INTO change VALUES (?, ?)", changes)
         except sqlite3.Error as error:
-            self._mend(error)
+            self._mend(error, writing=True)
 
     def _one(self, query: str, values: tuple[str, ...]) -> str | None:
         try:
@@ -158,13 +161,17 @@ class Store:
         except sqlite3.Error as error:
             return _memory() if _passes(error) else self._made_again()
 
-    def _mend(self, error: sqlite3.Error) -> None:
-        """Go on after an error: with a new file if this one is broken."""
-        if _passes(error):
+    def _mend(self, error: sqlite3.Error, *, writing: bool = False) -> None:
+        """Go on after an error: with a new file if this one is broken, else without it.
+
+        Nothing is tried twice: to wait for a lock for every capture would take hours.
+        """
+        if _passes(error) and writing:
+            self._writes = False
             return
         with contextlib.suppress(sqlite3.Error):
             self._connection.close()
-        self._connection = self._made_again()
+        self._connection = _memory() if _passes(error) else self._made_again()
 
     def _made_again(self) -> sqlite3.Connection:
         if self.place is None:

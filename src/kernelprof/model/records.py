@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 import types
 import typing
 from dataclasses import MISSING, asdict, fields, is_dataclass
@@ -27,10 +26,13 @@ def to_json(record: DataclassInstance) -> str:
     return json.dumps({**version, **values}, indent=1, ensure_ascii=False) + "\n"
 
 
-def read_object(text: str) -> dict[str, Any]:
-    """The JSON object in a text; :class:`RecordError` where there is none."""
+def read_object(text: str, *, finite: bool = False) -> dict[str, Any]:
+    """The JSON object in a text; :class:`RecordError` where there is none.
+
+    Python writes and reads NaN and infinities, which JSON has not; ``finite`` refuses them.
+    """
     try:
-        values = json.loads(text, parse_constant=_refuse_constant)
+        values = json.loads(text, parse_constant=_refuse_constant if finite else None)
     except (ValueError, RecursionError) as error:
         raise RecordError(f"it is not JSON ({error})") from error
     if not isinstance(values, dict):
@@ -77,8 +79,6 @@ def _value(kind: Any, value: object, place: str) -> Any:
         return value
     wanted: Any = (int, float) if kind is float else origin or kind
     if isinstance(value, wanted) and isinstance(value, bool) == (kind is bool):
-        if kind is float and not abs(typing.cast("float", value)) <= sys.float_info.max:
-            raise RecordError(f"{place!r} is no finite number")
         return value
     raise RecordError(f"{place!r} has a value of another kind: {value!r:.80}")
 
@@ -97,5 +97,5 @@ def _items(kind: Any, value: list[Any] | dict[str, Any], place: str) -> Any:
 
 
 def _refuse_constant(name: str) -> None:
-    """JSON has no NaN and no infinities; Python's reader would take them."""
+    """What Python's reader takes for a number and JSON does not."""
     raise ValueError(f"{name} is no number")
