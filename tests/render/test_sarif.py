@@ -67,6 +67,7 @@ def test_a_regression_stands_at_its_kernel() -> None:
         ("slower", "error"),
         ("counter-worse", "error"),
         ("new-bottleneck", "error"),
+        ("renamed", "note"),
     ]
     uri, line = _place(run)
     assert uri == "cuda/ladder/01_naive.cu"
