@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import getpass
 import os
-import subprocess
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -143,13 +142,10 @@ def _now() -> str:
 
 def _who() -> str:
     """The committer's name as git has it, else the user's."""
-    try:
-        done = subprocess.run(
-            ["git", "config", "user.name"], capture_output=True, text=True, check=False, timeout=10
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return _user()
-    return done.stdout.strip() or _user()
+    from kernelprof.capture.processes import ask
+
+    told = ask("git", "config", "user.name")
+    return (told.stdout.strip() if told else "") or _user()
 
 
 def _user() -> str:

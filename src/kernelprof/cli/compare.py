@@ -9,7 +9,7 @@ import typer
 
 from kernelprof.cli import screen
 from kernelprof.cli.diagnose import OutputFormat
-from kernelprof.cli.output import check_place, write_file, write_text
+from kernelprof.cli.output import check_place, write_file, write_result
 from kernelprof.cli.report import check_name
 from kernelprof.cli.source_options import DefineOption, SizeOption, wishes
 from kernelprof.errors import UsageError
@@ -61,10 +61,7 @@ def compare(
         options += [f"--define={each}" for each in define or ()]
         write_page(found, html, (old, new), ("compare", before, after, *options))
     text = _render(found, output_format, output, no_color=no_color)
-    if output is None:
-        write_text(text)
-    else:
-        write_file(text, output)
+    write_result(text, output)
 
 
 def _sides(

@@ -13,7 +13,7 @@ import typer
 
 from kernelprof.cli import screen
 from kernelprof.cli.command import ClockControl
-from kernelprof.cli.output import check_place, warn, write_file, write_text
+from kernelprof.cli.output import check_place, warn, write_result
 from kernelprof.cli.program import program
 from kernelprof.cli.remarks import remark
 from kernelprof.cli.report import Beside, beside, check_name, write_report
@@ -156,10 +156,7 @@ def diagnose(
         for diagnosis in diagnoses:
             for warning in diagnosis.warnings:
                 warn(f"{diagnosis.origin}: {warning}")
-    if output is None:
-        write_text(text)
-    else:
-        write_file(text, output)
+    write_result(text, output)
     if html is not None:
         target = "" if merge or not targets else targets[0]
         known = (

@@ -10,7 +10,7 @@ import typer
 from kernelprof.cli import screen
 from kernelprof.cli.compare import write_page
 from kernelprof.cli.diagnose import OutputFormat
-from kernelprof.cli.output import check_place, write_file, write_text
+from kernelprof.cli.output import check_place, write_file, write_result, write_text
 from kernelprof.cli.report import check_name
 from kernelprof.errors import UsageError
 
@@ -102,10 +102,7 @@ def gate(
     if html is not None:
         write_page(result.comparison, html, (old, new), ("gate", baseline, candidate[0]))
     text = _render(result, output_format, output, no_color=no_color)
-    if output is None:
-        write_text(text)
-    else:
-        write_file(text, output)
+    write_result(text, output)
     raise typer.Exit(exit_code(result))
 
 

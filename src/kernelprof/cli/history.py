@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernelprof.cli import screen
-from kernelprof.cli.output import check_place, warn, write_file, write_text
+from kernelprof.cli.output import check_place, warn, write_file, write_result
 from kernelprof.cli.remarks import remark
 from kernelprof.cli.report import check_name
 from kernelprof.errors import InputError, UsageError
@@ -96,10 +96,7 @@ def history(
 
         write_file(render_history_page(found), html)
     text = _render(found, output_format, output, no_color=no_color)
-    if output is None:
-        write_text(text)
-    else:
-        write_file(text, output)
+    write_result(text, output)
 
 
 def _wanted(kernel: str | None, since: str | None, limit: int) -> Wanted:

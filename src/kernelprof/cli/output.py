@@ -90,6 +90,14 @@ def reopen_standard_streams() -> None:
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
 
 
+def write_result(text: str, path: Path | None) -> None:
+    """Write into the file that ``-o`` names, else to stdout."""
+    if path is None:
+        write_text(text)
+    else:
+        write_file(text, path)
+
+
 def write_file(text: str, path: Path) -> None:
     """Write a file; one that is there already stays as it is until the new one is complete."""
     path = path.expanduser()

@@ -78,8 +78,7 @@ def _kernel(
         before=before,
         after=after,
         time=time_change(before, after, apart or work),
-        verdict_changed=(before.verdict.status, before.verdict.bottleneck)
-        != (after.verdict.status, after.verdict.bottleneck),
+        verdict_changed=before.verdict.answer != after.verdict.answer,
         counters=counters,
         lacking=lacking,
         metrics=metric_changes(before, after),

@@ -33,7 +33,7 @@ def match(before: Sequence[KernelSnapshot], after: Sequence[KernelSnapshot]) -> 
     with the nearest number of threads; then the most similar names. Each is taken once.
     """
     matching = _Matching(before, after)
-    for old, new in matching.alike(lambda kernel: (kernel.name, kernel.grid, kernel.block)):
+    for old, new in matching.alike(lambda kernel: kernel.key):
         matching.take(Match.SAME, [(0.0, i, j) for i, j in zip(old, new, strict=False)])
     for old, new in matching.alike(lambda kernel: kernel.name):
         nearest = [(_threads_apart(before[i], after[j]), i, j) for i in old for j in new]

@@ -49,7 +49,7 @@ def joined(runs: Sequence[Snapshot]) -> Snapshot:
     groups: dict[tuple[object, ...], list[KernelSnapshot]] = {}
     for run in runs:
         for kernel in run.kernels:
-            groups.setdefault((kernel.name, kernel.grid, kernel.block), []).append(kernel)
+            groups.setdefault(kernel.key, []).append(kernel)
     return replace(runs[0], kernels=tuple(_joined(*group) for group in groups.values()))
 
 
@@ -175,23 +175,23 @@ def _machine(facts: Facts, manifest: Manifest | None) -> Machine:
             for each in launches
         }
     )
+    told = Machine(
+        gpu=gpu,
+        compute_capability=capability,
+        clock_control=facts.capture.clock_control,
+        sm_hz=_clock(facts, LONG_ENOUGH_NS),
+        rough_sm_hz=_clock(facts, 0.0),
+    )
     if manifest is None:
-        return Machine(
-            gpu=gpu,
-            compute_capability=capability,
-            clock_control=facts.capture.clock_control,
-            sm_hz=_clock(facts, LONG_ENOUGH_NS),
-            rough_sm_hz=_clock(facts, 0.0),
-        )
-    return Machine(
+        return told
+    return replace(
+        told,
         gpu=manifest.gpu.name or gpu,
         compute_capability=manifest.gpu.compute_capability or capability,
         driver=manifest.driver,
         cuda=manifest.cuda,
         ncu=manifest.ncu,
         clock_control=manifest.clock_control,
-        sm_hz=_clock(facts, LONG_ENOUGH_NS),
-        rough_sm_hz=_clock(facts, 0.0),
     )
 
 

@@ -126,7 +126,7 @@ def verdict_text(before: Said, after: Said) -> str:
 
 def ratio_text(ratio: float) -> str:
     """A ratio of times, after over before: ``12.1x faster``, ``3.2 % slower``."""
-    return _changed(ratio, "slower") if ratio > 1 else _changed(1 / ratio, "faster")
+    return f"{amount(ratio)} slower" if ratio > 1 else f"{amount(1 / ratio)} faster"
 
 
 def _time_words(time: TimeChange) -> str:
@@ -145,5 +145,6 @@ def _time_words(time: TimeChange) -> str:
     )
 
 
-def _changed(by: float, word: str) -> str:
-    return f"{factor(by)} {word}" if by >= _CLEAR else f"{100 * (by - 1):.2g} % {word}"
+def amount(by: float) -> str:
+    """A factor over 1 as people say it: ``1.5x``, ``12 %``."""
+    return factor(by) if by >= _CLEAR else f"{100 * (by - 1):.2g} %"

@@ -100,8 +100,8 @@ def updated(baseline: Baseline, candidate: Snapshot, now: str) -> Baseline:
     fresh = baseline_of(candidate, now)
     if machine_changes(baseline.machine, fresh.machine)[1] is not None:
         return replace(fresh, accepted=baseline.accepted)
-    old = {_key(each): each for each in baseline.kernels}
-    kernels = tuple(_held(old.get(_key(each)), each) for each in fresh.kernels)
+    old = {each.key: each for each in baseline.kernels}
+    kernels = tuple(_held(old.get(each.key), each) for each in fresh.kernels)
     return replace(fresh, kernels=kernels, accepted=baseline.accepted)
 
 
@@ -280,10 +280,6 @@ def _current(values: dict[str, Any], where: str, *, migrate: bool) -> dict[str, 
 
 def _sorted(kernels: Sequence[KernelSnapshot]) -> tuple[KernelSnapshot, ...]:
     return tuple(sorted(kernels, key=lambda each: (each.name, each.grid or (), each.block or ())))
-
-
-def _key(kernel: KernelSnapshot) -> tuple[object, ...]:
-    return kernel.name, kernel.grid, kernel.block
 
 
 def _rounded(value: float) -> float:

@@ -66,7 +66,7 @@ def _same(kernel: KernelSnapshot, repeats: Sequence[Snapshot]) -> list[KernelSna
     found = []
     for repeat in repeats:
         for other in repeat.kernels:
-            if (other.name, other.grid, other.block) != (kernel.name, kernel.grid, kernel.block):
+            if other.key != kernel.key:
                 continue
             if (
                 kernel.inputs is not None

@@ -173,8 +173,7 @@ def _row(measured: Sequence[Measurement], at: int, store: Store) -> Row:
         against=against,
         next_to=before == at - 1,
         time=time_changed(old, kernel, apart or other_work(old, kernel), store),
-        verdict_changed=(old.verdict.status, old.verdict.bottleneck)
-        != (kernel.verdict.status, kernel.verdict.bottleneck),
+        verdict_changed=old.verdict.answer != kernel.verdict.answer,
         counters=counters,
         lacking=lacking,
     )

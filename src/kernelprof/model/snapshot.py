@@ -10,6 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+Extent = tuple[int, int, int]
+"""Blocks of a grid or threads of a block, in x, y and z."""
+
 
 @dataclass(frozen=True, slots=True)
 class Said:
@@ -20,6 +23,11 @@ class Said:
     confidence: str
     gain: float | None = None
     also: tuple[str, ...] = ()
+
+    @property
+    def answer(self) -> tuple[str, str | None]:
+        """What makes two verdicts the same: the status and the bottleneck."""
+        return self.status, self.bottleneck
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +86,8 @@ class KernelSnapshot:
     """
 
     name: str
-    grid: tuple[int, int, int] | None
-    block: tuple[int, int, int] | None
+    grid: Extent | None
+    block: Extent | None
     launches: int
     verdict: Said
     events_ns: tuple[float, ...] = ()
@@ -94,6 +102,11 @@ class KernelSnapshot:
     """Whether its result was checked and right; ``None`` where it was not checked."""
     inputs: Inputs | None = None
     noise: Noise | None = None
+
+    @property
+    def key(self) -> tuple[str, Extent | None, Extent | None]:
+        """What makes two snapshots those of one kernel in one launch configuration."""
+        return self.name, self.grid, self.block
 
 
 @dataclass(frozen=True, slots=True)

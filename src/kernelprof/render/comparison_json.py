@@ -5,13 +5,13 @@
 
 from __future__ import annotations
 
-import json
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-import kernelprof
 from kernelprof.compare.words import headline, summary
 from kernelprof.gate.answer import exit_code, reason
+from kernelprof.render import json_parts
+from kernelprof.render.json_parts import finite
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
         InputChange,
         KernelComparison,
         MetricChange,
-        TimeChange,
     )
     from kernelprof.model.gate import Finding, GateResult, KernelResult
     from kernelprof.model.snapshot import KernelSnapshot
@@ -34,12 +33,12 @@ _Json = dict[str, Any]
 
 def render_comparison_json(comparison: Comparison) -> str:
     """A comparison as one JSON document."""
-    return _written(comparison_document(comparison))
+    return json_parts.written(comparison_document(comparison))
 
 
 def render_gate_json(result: GateResult) -> str:
     """The gate's answer, with the comparison that it judges, as one JSON document."""
-    return _written(gate_document(result))
+    return json_parts.written(gate_document(result))
 
 
 def comparison_document(comparison: Comparison) -> _Json:
@@ -65,15 +64,11 @@ def gate_document(result: GateResult) -> _Json:
     }
 
 
-def _written(document: _Json) -> str:
-    return json.dumps(document, indent=2, allow_nan=False) + "\n"
-
-
 def _head(kind: str) -> _Json:
     return {
         "schema_version": SCHEMA_VERSION,
         "kind": kind,
-        "tool": {"name": "kernelprof", "version": kernelprof.__version__},
+        "tool": json_parts.tool(),
     }
 
 
@@ -110,7 +105,7 @@ def _kernel(kernel: KernelComparison) -> _Json:
         "summary": headline(kernel),
         "before": None if kernel.before is None else _side(kernel.before),
         "after": None if kernel.after is None else _side(kernel.after),
-        "time": _time(kernel.time),
+        "time": json_parts.time(kernel.time),
         "verdict_changed": kernel.verdict_changed,
         "other_work": kernel.other_work,
         "counters": [_counter(each) for each in kernel.counters],
@@ -123,20 +118,14 @@ def _kernel(kernel: KernelComparison) -> _Json:
 
 
 def _side(side: KernelSnapshot) -> _Json:
-    said, inputs = side.verdict, side.inputs
+    inputs = side.inputs
     return {
         "name": side.name,
         "grid": None if side.grid is None else list(side.grid),
         "block": None if side.block is None else list(side.block),
         "launches": side.launches,
-        "verdict": {
-            "status": said.status,
-            "bottleneck": said.bottleneck,
-            "confidence": said.confidence,
-            "also": list(said.also),
-            "estimated_gain": _finite(said.gain),
-        },
-        "median_ns": _finite(side.median_ns),
+        "verdict": json_parts.verdict(side.verdict),
+        "median_ns": finite(side.median_ns),
         "events_ns": _times(side.events_ns),
         "profiled_ns": _times(side.profiled_ns),
         "passed": side.passed,
@@ -148,35 +137,12 @@ def _times(times: Iterable[float]) -> list[float]:
     return [each for each in times if math.isfinite(each)]
 
 
-def _time(time: TimeChange) -> _Json:
-    before, after = time.samples
-    return {
-        "outcome": time.outcome.value,
-        "measured_by": time.how,
-        "before_ns": _finite(time.before_ns),
-        "after_ns": _finite(time.after_ns),
-        "ratio": _finite(time.ratio),
-        "ratio_low": _finite(time.low),
-        "ratio_high": _finite(time.high),
-        "p": _finite(time.p),
-        "noise_floor": _finite(time.floor),
-        "noise_floor_from": time.floor_from,
-        "samples": {"before": before, "after": after},
-        "reason": time.reason,
-    }
-
-
 def _counter(change: CounterChange) -> _Json:
     return {
-        "metric": change.metric,
-        "label": change.label,
-        "unit": change.unit,
-        "before": _finite(change.before),
-        "after": _finite(change.after),
-        "worse": change.worse,
+        **json_parts.counter(change),
         "each": change.each,
-        "before_each": _finite(change.before_each),
-        "after_each": _finite(change.after_each),
+        "before_each": finite(change.before_each),
+        "after_each": finite(change.after_each),
     }
 
 
@@ -184,9 +150,9 @@ def _metric(change: MetricChange) -> _Json:
     return {
         "metric": change.metric,
         "unit": change.unit,
-        "before": _finite(change.before),
-        "after": _finite(change.after),
-        "explains": _finite(change.explains),
+        "before": finite(change.before),
+        "after": finite(change.after),
+        "explains": finite(change.explains),
     }
 
 
@@ -197,8 +163,3 @@ def _input(change: InputChange) -> _Json:
         "before": change.before,
         "after": change.after,
     }
-
-
-def _finite(value: float | None) -> float | None:
-    """JSON has neither NaN nor infinity: a number that is none is ``null``."""
-    return value if value is not None and math.isfinite(value) else None

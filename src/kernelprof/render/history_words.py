@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.compare.words import amount
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.history import Source
 from kernelprof.render.names import printable, short_name
-from kernelprof.render.numbers import count, factor, quantity
+from kernelprof.render.numbers import count, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 SAME: Final = "~"
 UNDECIDED: Final = "?"
-_CLEAR: Final = 1.5
-"""From this factor on it is "1.5x", below it "12 %"."""
 
 _REASONS: Final = (
     ("another Nsight Compute", "other ncu"),
@@ -140,8 +139,8 @@ def change_cell(row: Row, *, first: bool, marks: Marks = DRAWN) -> str:
         reason = row.time.reason
         return next((short for start, short in _REASONS if reason.startswith(start)), NOT_COMPARED)
     return {
-        TimeOutcome.SLOWER: f"{marks.slower} {_by(ratio)}",
-        TimeOutcome.FASTER: f"{marks.faster} {_by(1 / ratio)}",
+        TimeOutcome.SLOWER: f"{marks.slower} {amount(ratio)}",
+        TimeOutcome.FASTER: f"{marks.faster} {amount(1 / ratio)}",
         TimeOutcome.SAME: SAME,
         TimeOutcome.NOT_MEASURED: "no time",
     }.get(outcome, UNDECIDED)
@@ -189,7 +188,3 @@ def reasons(kernel: KernelHistory) -> list[str]:
 
 def _is(row: Row, outcome: TimeOutcome) -> bool:
     return row.time is not None and row.time.outcome is outcome
-
-
-def _by(ratio: float) -> str:
-    return factor(ratio) if ratio >= _CLEAR else f"{100 * (ratio - 1):.2g} %"

@@ -5,12 +5,11 @@ The schema is :func:`schema`; ``kernelprof schema`` prints it.
 
 from __future__ import annotations
 
-import json
 import math
 from typing import TYPE_CHECKING, Any
 
-import kernelprof
-from kernelprof.render import schemas
+from kernelprof.render import json_parts, schemas
+from kernelprof.render.json_parts import finite
 from kernelprof.render.numbers import relation
 
 if TYPE_CHECKING:
@@ -32,7 +31,7 @@ _Json = dict[str, Any]
 
 def render_json(diagnoses: Sequence[Diagnosis]) -> str:
     """All diagnoses as one JSON document, kernels in the order of the captures."""
-    return json.dumps(document(diagnoses), indent=2, allow_nan=False) + "\n"
+    return json_parts.written(document(diagnoses))
 
 
 def schema() -> str:
@@ -44,7 +43,7 @@ def document(diagnoses: Sequence[Diagnosis]) -> _Json:
     """The document as plain values."""
     return {
         "schema_version": SCHEMA_VERSION,
-        "tool": {"name": "kernelprof", "version": kernelprof.__version__},
+        "tool": json_parts.tool(),
         "captures": [_capture(diagnosis) for diagnosis in diagnoses],
         "kernels": [
             _kernel(kernel, diagnosis.origin)
@@ -72,7 +71,7 @@ def _kernel(kernel: KernelDiagnosis, origin: str) -> _Json:
         "block": None if kernel.block is None else list(kernel.block),
         "launches": kernel.launches,
         "duration_ns": None if kernel.duration_ns is None else _spread(kernel.duration_ns),
-        "share": _finite(kernel.share),
+        "share": finite(kernel.share),
         "device": kernel.device,
         "compute_capability": None if capability is None else f"{capability[0]}.{capability[1]}",
         "origin": origin,
@@ -82,9 +81,9 @@ def _kernel(kernel: KernelDiagnosis, origin: str) -> _Json:
 
 def _spread(spread: Spread) -> _Json:
     return {
-        "median": _finite(spread.median),
-        "min": _finite(spread.low),
-        "max": _finite(spread.high),
+        "median": finite(spread.median),
+        "min": finite(spread.low),
+        "max": finite(spread.high),
     }
 
 
@@ -94,7 +93,7 @@ def _verdict(verdict: Verdict) -> _Json:
         "bottleneck": verdict.bottleneck,
         "confidence": verdict.confidence.value,
         "also": [candidate.bottleneck for candidate in verdict.also],
-        "estimated_gain": _finite(verdict.gain),
+        "estimated_gain": finite(verdict.gain),
         "evidence": [_evidence(each) for each in verdict.evidence if math.isfinite(each.value)],
         "missing": list(dict.fromkeys(each.ncu_name for each in verdict.missing)),
         "command": verdict.command,
@@ -117,7 +116,7 @@ def _evidence(evidence: Evidence) -> _Json:
         "value": evidence.value,
         "unit": evidence.unit,
         "op": relation(evidence),
-        "threshold": _finite(evidence.threshold),
+        "threshold": finite(evidence.threshold),
         "source": evidence.source.value,
     }
 
@@ -125,11 +124,6 @@ def _evidence(evidence: Evidence) -> _Json:
 def _candidate(candidate: Candidate) -> _Json:
     return {
         "bottleneck": candidate.bottleneck,
-        "gain_at_least": _finite(candidate.gain_at_least),
-        "gain_at_most": _finite(candidate.gain_at_most),
+        "gain_at_least": finite(candidate.gain_at_least),
+        "gain_at_most": finite(candidate.gain_at_most),
     }
-
-
-def _finite(value: float | None) -> float | None:
-    """JSON has neither NaN nor infinity: a number that is none is ``null``."""
-    return value if value is not None and math.isfinite(value) else None

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        ("/home/joe/work/app", "~/work/app"),
+        ("/home/joe/src/app", "~/src/app"),
         ("-I/home/joe/include -o x", "-I~/include -o x"),
         ("--export=/Users/jane.doe/a b", "--export=~/a b"),
         (r"C:\Users\Jane Doe\app.exe", r"~\app.exe"),

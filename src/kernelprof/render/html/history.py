@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -13,6 +12,7 @@ from kernelprof.model.history import Source
 from kernelprof.render import history_words as words
 from kernelprof.render.history_json import render_history_json
 from kernelprof.render.html import charts
+from kernelprof.render.html.build.measured import finite
 from kernelprof.render.html.build.private import shown, shown_origin, without_homes
 from kernelprof.render.html.charts import history as chart
 from kernelprof.render.html.page import fill
@@ -151,9 +151,9 @@ def _row(row: Row, when: str, *, first: bool) -> RowView:
         when=when,
         origin=shown(short if commit is None else f"{short} {commit.subject}"),
         short=shown(short),
-        time_ns=_finite(row.kernel.median_ns),
-        low_ns=_finite(row.low_ns),
-        high_ns=_finite(row.high_ns),
+        time_ns=finite(row.kernel.median_ns),
+        low_ns=finite(row.low_ns),
+        high_ns=finite(row.high_ns),
         time=words.time_cell(row),
         interval=words.launch_text(row),
         change=words.change_cell(row, first=first),
@@ -167,11 +167,6 @@ def _row(row: Row, when: str, *, first: bool) -> RowView:
         gpu=shown(words.gpu(row)),
         remarks=shown("; ".join(words.remarks(row))),
     )
-
-
-def _finite(value: float | None) -> float | None:
-    """A chart can place nothing else."""
-    return value if value is not None and math.isfinite(value) else None
 
 
 def _provenance(history: History) -> Iterable[Fact]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.capture.kernel_name import function_name
 from kernelprof.render.html.view import HotLine
 from kernelprof.render.names import middle, printable, short_name
 
@@ -29,7 +30,7 @@ def hot_of(
         return None
     if kernel in hot:
         return hot[kernel]
-    for form in (_plain, base):
+    for form in (_plain, function_name):
         alike = [name for name in hot if form(name) == form(kernel)]
         if len(alike) == 1:
             return hot[alike[0]]
@@ -53,11 +54,6 @@ def hottest(hot: Iterable[tuple[int, float]], text: Sequence[str]) -> tuple[HotL
             break
         found.append(HotLine(line, share, middle(printable(text[line - 1].strip()), _WIDEST)))
     return tuple(found)
-
-
-def base(name: str) -> str:
-    """A kernel's name without return type, namespaces, template arguments and parameters."""
-    return short_name(name).partition("<")[0].rpartition("::")[2].strip()
 
 
 def _plain(name: str) -> str:

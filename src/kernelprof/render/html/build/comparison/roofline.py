@@ -6,8 +6,6 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.errors import KernelprofError
-from kernelprof.launch.expressions import Expression
 from kernelprof.launch.timing import timing_facts
 from kernelprof.render.html.build.ceilings import MEASURED
 from kernelprof.render.html.build.comparison.medians import ROW
@@ -81,31 +79,7 @@ def _timing(kernel: KernelSnapshot) -> TimingFacts | None:
     times = [each for each in kernel.events_ns or kernel.profiled_ns if (finite(each) or 0) > 0]
     if not times:
         return None
-    flops, least = _named(kernel, "flops"), _named(kernel, "min_bytes")
-    return timing_facts(times, warm_up=0, flops=flops, min_bytes=least)
-
-
-def _named(kernel: KernelSnapshot, key: str) -> float | None:
-    """An amount that the specification gives; specifications are read from files of strangers."""
-    specification = None if kernel.inputs is None else kernel.inputs.specification
-    text = (specification or {}).get(key)
-    compile_options = (specification or {}).get("compile")
-    defines = compile_options.get("defines") if isinstance(compile_options, dict) else None
-    sizes = (specification or {}).get("sizes")
-    names = {
-        name: value
-        for table in (defines, sizes)
-        if isinstance(table, dict)
-        for name, value in table.items()
-        if isinstance(value, int | float)
-    }
-    if not isinstance(text, str):
-        return None
-    try:
-        amount = finite(float(Expression(text).value(names)))
-    except (KernelprofError, ArithmeticError, TypeError, ValueError):
-        return None
-    return amount if amount is not None and amount > 0 else None
+    return timing_facts(times, warm_up=0, flops=kernel.flops, min_bytes=kernel.min_bytes)
 
 
 def _joined(
