@@ -11,6 +11,7 @@ from kernelprof.errors import InputError
 from kernelprof.launch import spec as launch_spec
 from kernelprof.launch.arrays import case_of, compare, count_poison, decode, encode, fill, poisoned
 from kernelprof.launch.spec import ArrayArgument, ResolvedArray
+from kernelprof.launch.user_functions import BadFunctionError
 
 
 def _array(type_name="float32", shape=(3, 4), index=0, **options):
@@ -20,7 +21,7 @@ def _array(type_name="float32", shape=(3, 4), index=0, **options):
 @pytest.mark.parametrize("type_name", launch_spec.TYPES)
 @pytest.mark.parametrize("how", ["random", "zeros", "arange", None])
 def test_every_type_can_be_filled(tmp_path, type_name, how) -> None:
-    values = fill(_array(type_name, fill=how), tmp_path)
+    values = fill(_array(type_name, fill=how), tmp_path, {})
     assert values.shape == (3, 4)
     assert values.dtype == {"bfloat16": "uint16", "bool": "uint8"}.get(type_name, type_name)
     assert values.flags.c_contiguous
@@ -36,10 +37,10 @@ def test_every_type_can_be_filled(tmp_path, type_name, how) -> None:
 
 
 def test_random_values_depend_on_seed_and_place_only(tmp_path) -> None:
-    first = fill(_array(), tmp_path)
-    assert np.array_equal(first, fill(_array(), tmp_path))
-    assert not np.array_equal(first, fill(_array(index=1), tmp_path))
-    assert np.array_equal(first, fill(_array(index=1, seed=0), tmp_path))
+    first = fill(_array(), tmp_path, {})
+    assert np.array_equal(first, fill(_array(), tmp_path, {}))
+    assert not np.array_equal(first, fill(_array(index=1), tmp_path, {}))
+    assert np.array_equal(first, fill(_array(index=1, seed=0), tmp_path, {}))
     assert first.min() < 0 < first.max()
     assert np.abs(first).max() <= 1
 
@@ -47,18 +48,45 @@ def test_random_values_depend_on_seed_and_place_only(tmp_path) -> None:
 def test_values_from_a_file(tmp_path) -> None:
     values = np.arange(12.0).reshape(3, 4)
     np.save(tmp_path / "a.npy", values)
-    loaded = fill(_array("float16", fill="a.npy"), tmp_path)
+    loaded = fill(_array("float16", fill="a.npy"), tmp_path, {})
     assert loaded.dtype == np.float16
     assert np.array_equal(loaded, values)
-    with pytest.raises(InputError, match=r"shape \(2, 4\)"):
-        fill(_array(shape=(2, 4), fill="a.npy"), tmp_path)
-    with pytest.raises(InputError, match="int32, and the file holds float64"):
-        fill(_array("int32", fill="a.npy"), tmp_path)
+    with pytest.raises(InputError, match=r"has shape \(2, 4\)"):
+        fill(_array(shape=(2, 4), fill="a.npy"), tmp_path, {})
+    with pytest.raises(InputError, match="int32, and its values are float64"):
+        fill(_array("int32", fill="a.npy"), tmp_path, {})
     with pytest.raises(InputError, match="cannot be read"):
-        fill(_array(fill="b.npy"), tmp_path)
+        fill(_array(fill="b.npy"), tmp_path, {})
     np.save(tmp_path / "o.npy", np.array([{}], dtype=object), allow_pickle=True)
     with pytest.raises(InputError, match="cannot be read"):
-        fill(_array(fill="o.npy"), tmp_path)
+        fill(_array(fill="o.npy"), tmp_path, {})
+
+
+def test_values_from_a_function(tmp_path) -> None:
+    (tmp_path / "made.py").write_text(
+        "import numpy as np\n"
+        "def rows(shape, M):\n    return np.arange(shape[0]) * M\n"
+        "def few(shape):\n    return np.zeros(3)\n"
+        "def names(shape):\n    return np.array(['a'])\n"
+        "def asks(shape, K):\n    return None\n"
+        "def fails(shape):\n    return 1 // 0\n"
+    )
+
+    def filled(function, type_name="int32"):
+        return fill(_array(type_name, shape=(4,), fill=f"made:{function}"), tmp_path, {"M": 5})
+
+    assert filled("rows").tolist() == [0, 5, 10, 15]
+    assert filled("rows", "float16").dtype == np.float16
+    with pytest.raises(InputError, match=r"has shape \(4,\), and its values \(3,\)"):
+        filled("few")
+    with pytest.raises(InputError, match="no real numbers"):
+        filled("names")
+    with pytest.raises(BadFunctionError, match="parameter 'K', which no argument or size"):
+        filled("asks")
+    with pytest.raises(BadFunctionError, match="ZeroDivisionError"):
+        filled("fails")
+    with pytest.raises(BadFunctionError, match="no function 'columns'"):
+        filled("columns")
 
 
 def test_bfloat16_is_rounded_to_nearest_even() -> None:
@@ -72,7 +100,7 @@ def test_bfloat16_is_rounded_to_nearest_even() -> None:
 def test_a_case_has_inputs_outputs_and_scalars_apart(read, sgemm, tmp_path) -> None:
     launch = read(sgemm).changed(sizes={"M": 2, "N": 3, "K": 4}).resolve()
     arrays = [a for a in launch.arguments if isinstance(a, ResolvedArray)]
-    filled = {a.argument.name: fill(a, tmp_path) for a in arrays}
+    filled = {a.argument.name: fill(a, tmp_path, {}) for a in arrays}
     case = case_of(launch, filled)
     assert list(case.inputs) == ["A", "B"]
     assert list(case.outputs) == ["C"]

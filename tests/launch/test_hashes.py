@@ -58,6 +58,17 @@ def test_files_that_are_included_count(sgemm_cu) -> None:
     assert _hashes(sgemm_cu).source == before.source
 
 
+def test_the_module_that_fills_an_argument_counts(sgemm_cu) -> None:
+    module = sgemm_cu.parent / "made.py"
+    module.write_text("def rows(shape):\n    return 1\n")
+    text = sgemm_cu.read_text()
+    sgemm_cu.write_text(text.replace('// name = "B"\n', '// name = "B"\n// fill = "made:rows"\n'))
+    before = _hashes(sgemm_cu)
+    assert [name for name, _ in before.includes] == ["fill of B by made"]
+    module.write_text("def rows(shape):\n    return 2\n")
+    assert _hashes(sgemm_cu).includes != before.includes
+
+
 def test_digests_of_included_files_stand_by_name(tmp_path) -> None:
     (tmp_path / "src" / "inc").mkdir(parents=True)
     texts = {"src/inc/b.cuh": b"int b;\r\n", "src/a.cuh": b'#include "inc/b.cuh"\n', "c.cuh": b"x"}

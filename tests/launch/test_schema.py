@@ -73,6 +73,7 @@ def test_lists_and_patterns_are_the_readers() -> None:
         properties["reference"]["pattern"]: read_spec.REFERENCE_NAME,
         properties["sizes"]["propertyNames"]["pattern"]: read_spec.IDENTIFIER,
         properties["compile"]["properties"]["standard"]["pattern"]: read_spec.STANDARD,
+        definitions["array"]["properties"]["fill"]["pattern"]: f"({read_spec.FILL_NAME})",
     }
     for written, meant in patterns.items():
         assert written == f"^{meant}$"

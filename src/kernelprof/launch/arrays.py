@@ -10,6 +10,7 @@ import numpy as np
 
 from kernelprof.launch.references import Case, relative_error
 from kernelprof.launch.spec import Check, ResolvedArray, ResolvedScalar, SpecError
+from kernelprof.launch.user_functions import call
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -44,26 +45,20 @@ def is_floating(type_name: str) -> bool:
     return type_name.startswith(("float", "bfloat"))
 
 
-def fill(array: ResolvedArray, folder: Path) -> Array:
-    """The array's values before the launch, as they lie in memory."""
+def fill(array: ResolvedArray, folder: Path, sizes: Mapping[str, int]) -> Array:
+    """The array's values before the launch, as they lie in memory.
+
+    Files and modules are looked for in ``folder``; a function gets the sizes by name, and
+    ``shape``.
+    """
     argument = array.argument
     if argument.fill is None:
         return poisoned(argument.type, array.shape)
     if argument.file is not None:
         return _loaded(array, folder)
-    if argument.fill == "zeros":
-        return np.zeros(array.shape, storage_type(argument.type))
-    count = math.prod(array.shape)
-    if argument.fill == "arange":
-        return encode(np.arange(count).reshape(array.shape), argument.type)
-    seed = array.index if argument.seed is None else argument.seed
-    generator = np.random.default_rng(seed)
-    if is_floating(argument.type):
-        kind: Any = np.float64 if argument.type == "float64" else np.float32
-        uniform = generator.random(count, dtype=kind)
-        return encode((2 * uniform - 1).reshape(array.shape), argument.type)
-    most = 2 if argument.type == "bool" else _RANDOM_INTEGERS
-    return encode(generator.integers(0, most, array.shape), argument.type)
+    if argument.function is not None:
+        return _computed(array, argument.function, folder, sizes)
+    return _by_rule(array)
 
 
 def poisoned(type_name: str, shape: tuple[int, ...]) -> Array:
@@ -190,6 +185,24 @@ def compare(
     )
 
 
+def _by_rule(array: ResolvedArray) -> Array:
+    """The values of a fill that has a name."""
+    argument = array.argument
+    if argument.fill == "zeros":
+        return np.zeros(array.shape, storage_type(argument.type))
+    count = math.prod(array.shape)
+    if argument.fill == "arange":
+        return encode(np.arange(count).reshape(array.shape), argument.type)
+    seed = array.index if argument.seed is None else argument.seed
+    generator = np.random.default_rng(seed)
+    if is_floating(argument.type):
+        kind: Any = np.float64 if argument.type == "float64" else np.float32
+        uniform = generator.random(count, dtype=kind)
+        return encode((2 * uniform - 1).reshape(array.shape), argument.type)
+    most = 2 if argument.type == "bool" else _RANDOM_INTEGERS
+    return encode(generator.integers(0, most, array.shape), argument.type)
+
+
 def _loaded(array: ResolvedArray, folder: Path) -> Array:
     argument = array.argument
     file = folder / (argument.file or "")
@@ -201,20 +214,27 @@ def _loaded(array: ResolvedArray, folder: Path) -> Array:
             where=str(file),
             hint="numpy.save(file, array) writes such a file, without Python objects in it",
         ) from error
+    return _fitting(values, array, str(file))
+
+
+def _computed(array: ResolvedArray, function: str, folder: Path, sizes: Mapping[str, int]) -> Array:
+    return _fitting(call(function, {**sizes, "shape": array.shape}, folder), array, function)
+
+
+def _fitting(values: object, array: ResolvedArray, where: str) -> Array:
+    """Somebody's values as the argument stores them, if they are of its shape and kind."""
+    argument = array.argument
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "biuf":
-        raise SpecError(f"the values of {argument.name} are no real numbers", where=str(file))
+        raise SpecError(f"the values of {argument.name} are no real numbers", where=where)
     if values.shape != array.shape:
         raise SpecError(
-            f"{argument.name} has shape {array.shape}, and the file {values.shape}",
-            where=str(file),
-            hint="the file has to fit the sizes that the kernel is launched with; "
+            f"{argument.name} has shape {array.shape}, and its values {values.shape}",
+            where=where,
+            hint="they have to fit the sizes that the kernel is launched with; "
             "[check] sizes change them for the comparison",
         )
-    if is_floating(argument.type):
-        return encode(values, argument.type)
-    if values.dtype.kind == "f":
+    if not is_floating(argument.type) and values.dtype.kind == "f":
         raise SpecError(
-            f"{argument.name} is {argument.type}, and the file holds {values.dtype}",
-            where=str(file),
+            f"{argument.name} is {argument.type}, and its values are {values.dtype}", where=where
         )
     return encode(values, argument.type)

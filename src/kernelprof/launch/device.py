@@ -271,7 +271,7 @@ class Bound:
 
     def _allocated(self, array: ResolvedArray, folder: Path) -> Any:
         argument = array.argument
-        values = fill(array, folder)
+        values = fill(array, folder, self.launch.sizes)
         self._fresh[argument.name] = values
         memory = self._driver.mem_alloc(max(values.nbytes, 1))
         if self._poison or argument.fill is not None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from kernelprof.errors import InputError
 from kernelprof.launch.spec import ArrayArgument
+from kernelprof.launch.user_functions import file_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -111,16 +112,18 @@ def _folders(spec: LaunchSpec, source: Path) -> list[Path]:
 
 
 def _data_hashes(source: Path, spec: LaunchSpec) -> Iterator[tuple[str, str]]:
-    """The digests of the values that arguments are filled with, and of the reference's module."""
+    """The digests of the files that values come from: of arguments, of the reference."""
     folder = (spec.path or source).parent
+    functions = [("reference", spec.reference)]
     for argument in spec.arguments:
         file = argument.file if isinstance(argument, ArrayArgument) else None
         if file is not None and (folder / file).is_file():
             yield f"fill of {argument.name}", file_hash(folder / file)
-    module, found, _ = spec.reference.partition(":")
-    beside = folder.joinpath(*module.split(".")).with_suffix(".py")
-    if found and beside.is_file():
-        yield f"reference {module}", file_hash(beside)
+        if isinstance(argument, ArrayArgument) and argument.function is not None:
+            functions.append((f"fill of {argument.name} by", argument.function))
+    for use, name in functions:
+        if ":" in name and (beside := file_of(name, folder)).is_file():
+            yield f"{use} {name.partition(':')[0]}", file_hash(beside)
 
 
 def file_hash(path: Path) -> str:

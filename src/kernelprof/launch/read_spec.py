@@ -34,7 +34,9 @@ FILL_IN = "# kernelprof: please fill in"
 """The comment that ``kernelprof init`` leaves where it could not guess."""
 
 KERNEL_NAME = r"""[A-Za-z_][A-Za-z0-9_]*(::[A-Za-z_][A-Za-z0-9_]*)*(<[^;{}"'\\\n]*>)?"""
+FUNCTION_NAME = r"[A-Za-z_][A-Za-z0-9_.]*:[A-Za-z_][A-Za-z0-9_]*"
 REFERENCE_NAME = r"[A-Za-z_][A-Za-z0-9_.]*(:[A-Za-z_][A-Za-z0-9_]*)?"
+FILL_NAME = rf"{'|'.join(FILLS)}|.*\.npy|{FUNCTION_NAME}"
 IDENTIFIER = r"[A-Za-z_][A-Za-z0-9_]*"
 STANDARD = r"(c|gnu)\+\+[0-9]{2}"
 
@@ -264,8 +266,12 @@ def _argument(table: Table) -> Argument:
         return ScalarArgument(name=name, type=type_name, value=value)
     output = bool(table.take("output", (bool,), "true or false"))
     fill = table.text("fill") or (None if output else "random")
-    if fill is not None and fill not in FILLS and not fill.endswith(".npy"):
-        table.refuse("fill", f"there is no fill {fill!r}", f"{', '.join(FILLS)}, or a .npy file")
+    if fill is not None and not re.fullmatch(FILL_NAME, fill):
+        table.refuse(
+            "fill",
+            f"there is no fill {fill!r}",
+            f'{", ".join(FILLS)}, a .npy file, or "module:function"',
+        )
     seed = table.integer("seed", least=0, most=2**32 - 1, default=-1)
     shape = table.expressions("shape", most=8, example='["M", "K"]')
     table.finish()

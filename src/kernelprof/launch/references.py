@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import importlib.util
-import inspect
 import math
-import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kernelprof.errors import KernelprofError
 from kernelprof.launch.spec import NO_REFERENCE
+from kernelprof.launch.user_functions import call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -130,34 +128,9 @@ def _builtin_results(builtin: Builtin, case: Case) -> dict[str, Array]:
 
 
 def _user_results(reference: str, case: Case, folder: Path) -> Mapping[str, Array]:
-    function = _load(reference, folder)
     known: dict[str, Any] = {**case.sizes, **case.scalars, **case.outputs, **case.inputs}
     known = {k: v.copy() if hasattr(v, "copy") else v for k, v in known.items()}
-    try:
-        parameters = inspect.signature(function).parameters.values()
-    except (ValueError, TypeError) as error:
-        raise BadReferenceError(
-            f"what the function takes cannot be told: {error}",
-            where=reference,
-            hint="wrap it into a Python function whose parameters are called as the arguments",
-        ) from error
-    if any(p.kind is p.VAR_KEYWORD for p in parameters):
-        wanted = known
-    else:
-        unknown = [p.name for p in parameters if p.name not in known and p.default is p.empty]
-        if unknown:
-            raise BadReferenceError(
-                f"the function has a parameter {unknown[0]!r}, which no argument or size is called",
-                where=reference,
-                hint=f"known are {', '.join(known)}",
-            )
-        wanted = {p.name: known[p.name] for p in parameters if p.name in known}
-    try:
-        result = function(**wanted)
-    except Exception as error:
-        raise BadReferenceError(
-            f"the function failed: {type(error).__name__}: {error}", where=reference
-        ) from error
+    result = call(reference, known, folder)
     names = list(case.outputs)
     if isinstance(result, dict):
         missing = [name for name in names if name not in result]
@@ -172,38 +145,6 @@ def _user_results(reference: str, case: Case, folder: Path) -> Mapping[str, Arra
             hint="return an array for each output: a dict by name, or a tuple in their order",
         )
     return result
-
-
-def _load(reference: str, folder: Path) -> Callable[..., Any]:
-    """Import ``module:function``; a module of the folder goes before an installed one."""
-    module_name, _, function_name = reference.partition(":")
-    file = folder.joinpath(*module_name.split(".")).with_suffix(".py")
-    before = list(sys.path)
-    sys.path.insert(0, str(folder))
-    try:
-        if file.is_file():
-            spec = importlib.util.spec_from_file_location(f"_kernelprof_{module_name}", file)
-            assert spec is not None
-            assert spec.loader is not None
-            module = importlib.util.module_from_spec(spec)
-            spec.loader.exec_module(module)
-        else:
-            module = importlib.import_module(module_name)
-    except Exception as error:
-        raise BadReferenceError(
-            f"the module {module_name!r} cannot be imported: {type(error).__name__}: {error}",
-            where=reference,
-            hint=f"it is looked for in {folder}, then among the installed ones",
-        ) from error
-    finally:
-        sys.path[:] = before
-    function = getattr(module, function_name, None)
-    if not callable(function):
-        raise BadReferenceError(
-            f"the module {module_name!r} has no function {function_name!r}", where=reference
-        )
-    loaded: Callable[..., Any] = function
-    return loaded
 
 
 def _builtin(name: str, summary: str, inputs: int) -> Callable[[Any], Any]:

@@ -53,6 +53,11 @@ class ArrayArgument:
         """The ``.npy`` file with its values, relative to the specification, if there is one."""
         return self.fill if self.fill is not None and self.fill.endswith(".npy") else None
 
+    @property
+    def function(self) -> str | None:
+        """The ``module:function`` that gives its values, if one does."""
+        return self.fill if self.fill is not None and ":" in self.fill else None
+
 
 @dataclass(frozen=True, slots=True)
 class ScalarArgument:
