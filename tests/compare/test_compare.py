@@ -6,12 +6,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.conftest import CAPTURES
 from tests.gate.planted import PLANTED, SAME_CODE, of, taken
 
 from kernelprof.compare import compare
-from kernelprof.compare.words import headline, summary
+from kernelprof.compare.take import joined, snapshot_of
+from kernelprof.compare.words import headline, remarks, several_text, summary
 from kernelprof.model.comparison import Match, TimeOutcome
-from kernelprof.model.snapshot import Machine
+from kernelprof.model.snapshot import Machine, OtherVerdict, Said
+from kernelprof.tables import read_capture
+from kernelprof.verdict import diagnose
 
 if TYPE_CHECKING:
     from kernelprof.model.comparison import KernelComparison
@@ -99,10 +103,48 @@ def test_several_kinds_of_change_are_pointed_out() -> None:
     more = changed(after, inputs=replace(kernel.inputs, source_sha256="0" * 64))
     found = only(before, more)
     assert [each.kind for each in found.inputs] == ["source", "defines"]
-    assert found.notes == (
+    assert found.kinds == ("source", "defines")
+    assert several_text(found) == (
         "2 kinds of change at once (source, defines): which of them made the difference cannot be "
-        "told; measure one at a time",
+        "told; measure one at a time"
     )
+    assert remarks(found) == (several_text(found),)
+    assert not several_text(only(before, after))
+
+
+def test_a_kernel_that_is_launched_more_often_is_told() -> None:
+    before = taken("tile", "1")
+    often = changed(before, launches=3)
+    assert only(before, often).notes == ("launched 3 times, 1 before: 1.85 ms to 5.54 ms in all",)
+    assert only(before, before).notes == ()
+
+
+def test_runs_of_one_side_are_not_more_launches() -> None:
+    runs = [taken("tile", each) for each in ("1", "2", "3")]
+    assert joined(runs).kernels[0].launches == 1
+    assert only(joined(runs), runs[0]).notes == ()
+
+
+def test_launches_with_another_verdict_than_most_are_told() -> None:
+    before = taken("tile", "1")
+    other = OtherVerdict(Said("bottleneck", "barrier-stalls", "high", 1.5), 2)
+    after = changed(before, launches=8, others=(other,))
+    assert only(changed(before, launches=8), after).notes == (
+        "after, 2 of 8 launches: barrier-stalls",
+    )
+
+
+def test_launches_of_one_configuration_keep_all_their_verdicts() -> None:
+    capture = read_capture(CAPTURES / "gemm_series.full.raw.csv")
+    launches = tuple(
+        replace(each, kernel="gemm", grid=(1, 1, 1), block=(32, 1, 1)) for each in capture.launches
+    )
+    found = snapshot_of(same := replace(capture, launches=launches), diagnose(same))
+    (kernel,) = found.kernels
+    others = {each.verdict.bottleneck: each.launches for each in kernel.others}
+    assert kernel.verdict.bottleneck not in others
+    assert sum(others.values()) < kernel.launches == len(launches)
+    assert {"l1-throughput", "shared-bank-conflicts"} <= {*others, kernel.verdict.bottleneck}
 
 
 def sized(snapshot: Snapshot, size: int) -> Snapshot:

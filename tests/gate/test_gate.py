@@ -23,7 +23,7 @@ from kernelprof.errors import UsageError
 from kernelprof.gate.answer import exit_code
 from kernelprof.gate.policy import Policy, load_policy
 from kernelprof.model.gate import Code, GateResult, Outcome
-from kernelprof.model.snapshot import KernelSnapshot, Said, Snapshot
+from kernelprof.model.snapshot import KernelSnapshot, OtherVerdict, Said, Snapshot
 
 
 def codes(result: GateResult, outcome: Outcome = Outcome.REGRESSION) -> set[Code]:
@@ -221,6 +221,44 @@ def test_a_vanished_kernel_is_inconclusive_and_a_new_one_passes(tmp_path: Path) 
     assert exit_code(come) == 0
     assert Code.APPEARED in codes(come, Outcome.PASS)
     assert exit_code(gated(tile, both, strict)) == 1
+
+
+def test_more_launches_are_inconclusive_if_they_take_longer(tmp_path: Path) -> None:
+    tile = taken("tile", "1")
+    before = changed(tile, launches=10)
+    often = changed(tile, launches=11)
+    assert exit_code(gated(before, often)) == 3
+    assert codes(gated(before, often), Outcome.INCONCLUSIVE) == {Code.LAUNCHED_MORE}
+    fewer = gated(often, before)
+    assert exit_code(fewer) == 0
+    assert Code.LAUNCHED_MORE in codes(fewer, Outcome.PASS)
+    (kernel,) = tile.kernels
+    fast = changed(
+        tile,
+        launches=11,
+        events_ns=tuple(each / 2 for each in kernel.events_ns),
+        median_ns=(kernel.median_ns or 0.0) / 2,
+    )
+    assert exit_code(gated(before, fast)) == 0
+    strict = policy(tmp_path, 'launched_more = "fail"')
+    assert exit_code(gated(before, often, strict)) == 1
+    assert exit_code(gated(before, often, policy(tmp_path, 'launched_more = "allow"'))) == 0
+
+
+def test_a_bottleneck_of_some_launches_is_inconclusive_unless_nothing_else_got_worse() -> None:
+    before = changed(taken("tile", "1"), launches=8)
+    (kernel,) = before.kernels
+    other = OtherVerdict(Said("bottleneck", "barrier-stalls", "high", 1.5), 2)
+    same = gated(before, changed(before, others=(other,)))
+    assert exit_code(same) == 0
+    assert Code.VERDICT_CHANGED in codes(same, Outcome.PASS)
+    slow = tuple(1.2 * each for each in kernel.events_ns)
+    slower = gated(before, changed(before, others=(other,), events_ns=slow))
+    assert codes(slower, Outcome.INCONCLUSIVE) == {Code.NEW_BOTTLENECK}
+    known = gated(
+        changed(before, others=(other,)), changed(before, others=(other,), events_ns=slow)
+    )
+    assert Code.NEW_BOTTLENECK not in codes(known, Outcome.INCONCLUSIVE)
 
 
 def test_a_renamed_kernel_is_compared_with_a_note() -> None:

@@ -53,7 +53,8 @@ def compare(
 
     if html is not None:
         check_name(html)
-        check_place(html)
+    for place in filter(None, (output, html)):
+        check_place(place)
     (old, old_texts), (new, new_texts) = _sides(before, after, size, define)
     found = compared(old, new, (old_texts, new_texts))
     if html is not None:

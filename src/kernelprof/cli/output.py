@@ -47,6 +47,11 @@ def check_place(path: Path) -> None:
     """Refuse a file that cannot be written, before anything is measured for it."""
     place = path.expanduser()
     reason = None
+    if str(path) == "-":
+        raise InputError(
+            "cannot write the result: - is no file",
+            hint="leave the option out: what --format names goes to standard output",
+        )
     if place.is_dir():
         reason = "it is a folder"
     elif place.exists() and not place.is_file():

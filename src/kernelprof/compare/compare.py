@@ -10,6 +10,7 @@ from kernelprof.compare.machines import machine_changes
 from kernelprof.compare.match import match
 from kernelprof.compare.metrics import metric_changes
 from kernelprof.compare.times import time_change
+from kernelprof.compare.words import launches_text, other_verdicts_text
 from kernelprof.model.comparison import (
     Comparison,
     KernelComparison,
@@ -64,15 +65,9 @@ def _kernel(
     work = other_work(before, after)
     counters, lacking = counter_changes(before, after)
     inputs = input_changes(before, after)
-    kinds = kinds_of_change(inputs)
-    notes = []
+    notes = [launches_text(before, after), other_verdicts_text(before, after)]
     if kind is Match.RENAMED:
-        notes.append(f"taken for the same kernel by its name; before it was {before.name}")
-    if len(kinds) > 1:
-        notes.append(
-            f"{len(kinds)} kinds of change at once ({', '.join(kinds)}): which of them made the "
-            "difference cannot be told; measure one at a time"
-        )
+        notes.insert(0, f"taken for the same kernel by its name; before it was {before.name}")
     return KernelComparison(
         match=kind,
         before=before,
@@ -87,7 +82,8 @@ def _kernel(
         diff=source_diff(
             *(_text(side, texts) for side, texts in zip((before, after), sources, strict=True))
         ),
-        notes=tuple(notes),
+        kinds=kinds_of_change(inputs),
+        notes=tuple(filter(None, notes)),
     )
 
 
@@ -97,8 +93,4 @@ def _text(kernel: KernelSnapshot, texts: Mapping[str, str]) -> str | None:
 
 def _weight(kernel: KernelComparison) -> float:
     """How much time the kernel takes, on whichever side it takes more."""
-    return max(
-        (side.median_ns or 0.0) * side.launches
-        for side in (kernel.before, kernel.after)
-        if side is not None
-    )
+    return max(side.total_ns or 0.0 for side in (kernel.before, kernel.after) if side is not None)

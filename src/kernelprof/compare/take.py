@@ -13,7 +13,14 @@ from kernelprof.errors import InputError
 from kernelprof.metrics.catalogue import catalogue
 from kernelprof.metrics.facts import Facts
 from kernelprof.model.diagnosis import Confidence, Status
-from kernelprof.model.snapshot import Inputs, KernelSnapshot, Machine, Said, Snapshot
+from kernelprof.model.snapshot import (
+    Inputs,
+    KernelSnapshot,
+    Machine,
+    OtherVerdict,
+    Said,
+    Snapshot,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -70,7 +77,7 @@ def _joined(kernel: KernelSnapshot, *same: KernelSnapshot) -> KernelSnapshot:
     times = events or profiled
     return replace(
         kernel,
-        launches=sum(run.launches for run in runs),
+        launches=max(run.launches for run in runs),
         events_ns=events,
         profiled_ns=profiled,
         median_ns=float(np.median(times)) if times else kernel.median_ns,
@@ -153,6 +160,11 @@ def _kernel(
         min_bytes=own.timing.min_bytes if own is not None and own.timing else None,
         passed=own.correctness.passed if own is not None and own.correctness else None,
         inputs=inputs_of(own) if own is not None else None,
+        others=tuple(
+            OtherVerdict(_said(each.verdict), len(each.rows))
+            for each in entries
+            if _said(each.verdict).answer != _said(first.verdict).answer
+        ),
     )
 
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
         KernelComparison,
         TimeChange,
     )
-    from kernelprof.model.snapshot import Said
+    from kernelprof.model.snapshot import KernelSnapshot, Said
 
 _CLEAR = 1.5
 """From this factor on people say "1.5x slower", below it "12 % slower"."""
@@ -122,6 +122,46 @@ def verdict_text(before: Said, after: Said) -> str:
     if before.status == Status.AT_LIMIT:
         return f"no longer {old} at its limit; now {new}{' at its limit' if at_limit else ''}"
     return f"{old} is gone; now {new}{' at its limit' if at_limit else ''}"
+
+
+def launches_text(before: KernelSnapshot, after: KernelSnapshot) -> str:
+    """How much more or less often a kernel is launched; empty where it is not."""
+    if before.launches == after.launches:
+        return ""
+    text = f"launched {after.launches:,} times, {before.launches:,} before"
+    if before.total_ns and after.total_ns:
+        old, new = (quantity(each, "ns") for each in (before.total_ns, after.total_ns))
+        text += f": {old} to {new} in all"
+    return text
+
+
+def other_verdicts_text(before: KernelSnapshot, after: KernelSnapshot) -> str:
+    """What some launches of a kernel got and most did not; empty where all got the same."""
+    told = []
+    for when, side in (("before", before), ("after", after)):
+        for other in side.others:
+            said = other.verdict
+            told.append(
+                f"{when}, {other.launches:,} of {side.launches:,} launches: "
+                f"{said.bottleneck or said.status}"
+            )
+    return "; ".join(told)
+
+
+def several_text(kernel: KernelComparison) -> str:
+    """That more than one kind of change was made at once; empty where it was not."""
+    kinds = kernel.kinds
+    if len(kinds) < 2:
+        return ""
+    return (
+        f"{len(kinds)} kinds of change at once ({', '.join(kinds)}): which of them made the "
+        "difference cannot be told; measure one at a time"
+    )
+
+
+def remarks(kernel: KernelComparison) -> tuple[str, ...]:
+    """Everything about a kernel that is to be said beside the figures."""
+    return tuple(filter(None, (*kernel.notes, several_text(kernel))))
 
 
 def ratio_text(ratio: float) -> str:

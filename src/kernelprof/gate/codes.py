@@ -110,6 +110,13 @@ RULES: Final[Mapping[Code, Rule]] = MappingProxyType(
             "Look whether it is, and accept it into the baseline, or allow it with renamed.",
             _I,
         ),
+        Code.LAUNCHED_MORE: Rule(
+            "The kernel is launched more often",
+            "The candidate launches the kernel more often than the baseline, and all launches "
+            "together take longer.",
+            "Capture the same part of the program on both sides, or allow it with launched_more.",
+            _I,
+        ),
         Code.VANISHED: Rule(
             "A kernel is gone",
             "The baseline has a kernel that the candidate has not.",

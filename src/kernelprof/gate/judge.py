@@ -12,8 +12,13 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.capture.kernel_name import function_name
 from kernelprof.compare.counters import value
-from kernelprof.compare.inputs import kinds_of_change
-from kernelprof.compare.words import counter_text, time_text, verdict_text
+from kernelprof.compare.words import (
+    counter_text,
+    launches_text,
+    several_text,
+    time_text,
+    verdict_text,
+)
 from kernelprof.gate.policy import PER_REQUEST, Budget, Limits, Policy
 from kernelprof.gate.words import budget_text
 from kernelprof.model.comparison import CounterChange, KernelComparison, Match, TimeOutcome
@@ -98,13 +103,29 @@ def _findings(kernel: KernelComparison, policy: Policy) -> Iterator[Finding]:
     if kernel.other_work:
         yield Finding(Code.OTHER_WORK, Outcome.INCONCLUSIVE, kernel.time.reason)
         return
-    kinds = kinds_of_change(kernel.inputs)
-    if len(kinds) > 1:
-        text = f"{len(kinds)} kinds of change at once ({', '.join(kinds)}): measure one at a time"
+    if text := several_text(kernel):
         yield Finding(Code.SEVERAL_CHANGES, Outcome.PASS, text)
+    yield from _launches(before, after, policy, limits)
     yield from _time(kernel, limits)
     yield from _counters(kernel, limits)
     yield from _verdict(kernel, limits)
+
+
+def _launches(
+    before: KernelSnapshot, after: KernelSnapshot, policy: Policy, limits: Limits
+) -> Iterator[Finding]:
+    """More launches of a kernel cost something, unless all of them take no more time."""
+    text = launches_text(before, after)
+    if not text:
+        return
+    no_more = (
+        before.total_ns is not None
+        and after.total_ns is not None
+        and after.total_ns <= before.total_ns * (1 + limits.max_slowdown)
+    )
+    fewer = after.launches < before.launches
+    outcome = Outcome.PASS if fewer or no_more else policy.launched_more
+    yield Finding(Code.LAUNCHED_MORE, outcome, text)
 
 
 def _time(kernel: KernelComparison, limits: Limits) -> Iterator[Finding]:
@@ -156,6 +177,7 @@ def _verdict(kernel: KernelComparison, limits: Limits) -> Iterator[Finding]:
     unchanged = kernel.time.outcome is TimeOutcome.SAME and no_counter_worse
     unknown = no_counter_worse and kernel.time.outcome is not TimeOutcome.SLOWER
     paid_off = kernel.time.outcome is TimeOutcome.FASTER
+    yield from _other_launches(kernel, limits, told=unchanged or paid_off)
     if after.status == Status.AT_LIMIT:
         if kernel.verdict_changed:
             yield Finding(Code.VERDICT_CHANGED, Outcome.PASS, text)
@@ -177,6 +199,26 @@ def _verdict(kernel: KernelComparison, limits: Limits) -> Iterator[Finding]:
             # The same code can stand on an edge, and no time tells that it does not.
             outcome = Outcome.INCONCLUSIVE
         yield Finding(code, outcome, text)
+
+
+def _other_launches(kernel: KernelComparison, limits: Limits, *, told: bool) -> Iterator[Finding]:
+    """A bottleneck that some launches have now and none had before."""
+    assert kernel.before is not None  # the caller has looked
+    assert kernel.after is not None
+    before, after = kernel.before, kernel.after
+    known = {each.verdict.bottleneck for each in before.others}
+    known |= {before.verdict.bottleneck, after.verdict.bottleneck}
+    for other in after.others:
+        if other.verdict.status != Status.BOTTLENECK or other.verdict.bottleneck in known:
+            continue
+        text = (
+            f"{other.launches:,} of {after.launches:,} launches: now {other.verdict.bottleneck}, "
+            "which none had before"
+        )
+        if told or limits.new_bottleneck is Outcome.PASS:
+            yield Finding(Code.VERDICT_CHANGED, Outcome.PASS, text)
+        else:
+            yield Finding(Code.NEW_BOTTLENECK, Outcome.INCONCLUSIVE, text)
 
 
 def _confirmed(kernel: KernelComparison) -> bool:

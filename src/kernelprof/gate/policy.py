@@ -71,6 +71,7 @@ class Policy:
     vanished: Outcome = Outcome.INCONCLUSIVE
     appeared: Outcome = Outcome.PASS
     renamed: Outcome = Outcome.INCONCLUSIVE
+    launched_more: Outcome = Outcome.INCONCLUSIVE
     ignore: tuple[str, ...] = ()
     overrides: tuple[tuple[str, dict[str, Any]], ...] = ()
 
@@ -256,7 +257,7 @@ class _Reader:
         return UsageError(f"{place} has to be {wanted}, and is {value!r:.60}", where=self.file)
 
 
-_ACTION_KEYS: Final = ("inconclusive", "vanished", "appeared", "renamed")
+_ACTION_KEYS: Final = ("inconclusive", "vanished", "appeared", "renamed", "launched_more")
 _LIMIT_KEYS: Final = tuple(
     "budget" if each.name == "budgets" else each.name for each in fields(Limits)
 )

@@ -131,6 +131,8 @@ class KernelComparison:
     """Whether the sides do another amount of work: other sizes, FLOPs or a grid nobody explains."""
     diff: str = ""
     """The unified diff of the sources, where both are known."""
+    kinds: tuple[str, ...] = ()
+    """The kinds of change among the inputs, each once."""
     notes: tuple[str, ...] = ()
 
     @property

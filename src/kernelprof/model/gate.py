@@ -39,6 +39,7 @@ class Code(StrEnum):
     VANISHED = "vanished"
     APPEARED = "appeared"
     RENAMED = "renamed"
+    LAUNCHED_MORE = "launched-more"
     SEVERAL_CHANGES = "several-changes"
     IGNORED = "ignored"
 

@@ -31,6 +31,14 @@ class Said:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherVerdict:
+    """What some launches of a kernel got, where most got another verdict."""
+
+    verdict: Said
+    launches: int
+
+
+@dataclass(frozen=True, slots=True)
 class Noise:
     """What repeated captures of the same code showed.
 
@@ -82,7 +90,8 @@ class KernelSnapshot:
     ``events_ns`` are times between CUDA events, ``profiled_ns`` those that the profiler gave, each
     a launch; ``median_ns`` is all that is known of the time where neither is there. ``metrics`` are
     medians over the launches, by canonical name and in its unit; ``spread`` has the lowest and the
-    highest value of counters in which the launches differ.
+    highest value of counters in which the launches differ. ``launches`` are those of one run, and
+    ``verdict`` is that of most of them.
     """
 
     name: str
@@ -102,6 +111,12 @@ class KernelSnapshot:
     """Whether its result was checked and right; ``None`` where it was not checked."""
     inputs: Inputs | None = None
     noise: Noise | None = None
+    others: tuple[OtherVerdict, ...] = ()
+
+    @property
+    def total_ns(self) -> float | None:
+        """The time of all launches of one run."""
+        return None if self.median_ns is None else self.median_ns * self.launches
 
     @property
     def key(self) -> tuple[str, Extent | None, Extent | None]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from kernelprof.compare.words import headline, summary
+from kernelprof.compare.words import headline, remarks, summary
 from kernelprof.gate.answer import exit_code, reason
 from kernelprof.render import json_parts
 from kernelprof.render.json_parts import finite
@@ -112,7 +112,7 @@ def _kernel(kernel: KernelComparison) -> _Json:
         "lacking": list(kernel.lacking),
         "metrics": [_metric(each) for each in kernel.metrics],
         "inputs": [_input(each) for each in kernel.inputs],
-        "notes": list(kernel.notes),
+        "notes": list(remarks(kernel)),
         "diff": kernel.diff,
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from kernelprof.compare.words import counter_text, headline, summary, time_text
+from kernelprof.compare.words import counter_text, headline, remarks, summary, time_text
 from kernelprof.gate.answer import deciding, passed_words, remark, why
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.diagnosis import Status
@@ -201,7 +201,7 @@ def _tells(kernel: KernelComparison, result: KernelResult | None) -> bool:
         kernel.counters
         or kernel.lacking
         or kernel.inputs
-        or kernel.notes
+        or remarks(kernel)
         or kernel.diff
         or kernel.verdict_changed
         or kernel.time.outcome not in {TimeOutcome.SAME, TimeOutcome.NOT_MEASURED}
@@ -269,7 +269,7 @@ def _card(kernel: KernelComparison, result: KernelResult | None, name: str) -> d
         "counters": [_counter(each) for each in kernel.counters[:_MOST_ENTRIES]],
         "metrics": [_metric(each) for each in kernel.metrics[:_MOST_METRICS]],
         "inputs": [_change(each) for each in kernel.inputs[:_MOST_ENTRIES]],
-        "notes": [_clip(each) for each in kernel.notes[:_MOST_ENTRIES]],
+        "notes": [_clip(each) for each in remarks(kernel)[:_MOST_ENTRIES]],
         "lacking": _clip(", ".join(kernel.lacking)),
         "diff": kernel.diff,
         "long_diff": False,
@@ -284,7 +284,7 @@ def _left_out(kernel: KernelComparison, findings: Iterable[Finding]) -> str:
         "counter": len(kernel.counters) - _MOST_ENTRIES,
         "metric": len(kernel.metrics) - _MOST_METRICS,
         "changed input": len(kernel.inputs) - _MOST_ENTRIES,
-        "note": len(kernel.notes) - _MOST_ENTRIES,
+        "note": len(remarks(kernel)) - _MOST_ENTRIES,
     }
     return ", ".join(count(more, f"more {noun}") for noun, more in beyond.items() if more > 0)
 

@@ -11,7 +11,7 @@ from rich.rule import Rule as Line
 from rich.table import Table
 from rich.text import Text
 
-from kernelprof.compare.words import counter_text, headline, summary, time_text
+from kernelprof.compare.words import counter_text, headline, remarks, summary, time_text
 from kernelprof.metrics.catalogue import catalogue
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.gate import Outcome
@@ -202,8 +202,8 @@ def _parts(kernel: KernelComparison, *, judged: bool) -> Iterable[tuple[str, lis
         ]
         more = len(inputs) - MOST_INPUTS
         yield "Changed", inputs[:MOST_INPUTS] + ([f"and {more} more"] if more > 0 else [])
-    if kernel.notes:
-        yield "Note", list(kernel.notes)
+    if not judged and (notes := remarks(kernel)):
+        yield "Note", list(notes)
 
 
 def metric_lines(kernel: KernelComparison, most: int = MOST_METRICS) -> Iterable[str]:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernelprof.compare.inputs import kinds_of_change
-from kernelprof.compare.words import headline, verdict_text
+from kernelprof.compare.words import headline, several_text, verdict_text
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.diagnosis import Status
 from kernelprof.render.html.build.comparison import diff, tables
@@ -61,7 +60,7 @@ def changed(
     lines = diff.diff_lines(kernel.diff)
     time = kernel.time
     # The note that says so begins with their number.
-    several = f"{len(kinds_of_change(kernel.inputs))} kinds of change"
+    several = several_text(kernel)
     return ChangedKernel(
         anchor=anchor,
         name=shown(label),
@@ -82,8 +81,8 @@ def changed(
         better=sum(each.worse is False for each in kernel.counters),
         facts=tuple(figures(time)),
         why_no_times=_why_no_times(kernel),
-        warnings=tuple(sentence(shown(each)) for each in kernel.notes if each.startswith(several)),
-        notes=tuple(sentence(shown(each)) for each in kernel.notes if not each.startswith(several)),
+        warnings=(sentence(shown(several)),) if several else (),
+        notes=tuple(sentence(shown(each)) for each in kernel.notes),
         times=times(kernel),
         time_note=why(time),
         counters=tuple(tables.counter_row(each) for each in kernel.counters),
