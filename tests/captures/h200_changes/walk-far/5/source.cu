@@ -17,7 +17,7 @@
 // sizes = { n = 64, rounds = 512, length = 4194304 }
 //
 // [compile.defines]
-// PERIOD = 384
+// PERIOD = 256
 // FAR = 2048
 //
 // [[arguments]]
