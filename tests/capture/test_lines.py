@@ -13,9 +13,9 @@ import pytest
 from kernelprof.capture import lines
 from kernelprof.capture.interrupts import Interrupts
 from kernelprof.capture.manifest import GpuFacts, Manifest, RunFacts
+from kernelprof.capture.portable import file_names
 from kernelprof.capture.store import draft
 from kernelprof.errors import InputError
-from kernelprof.ladder.portable import file_names
 from kernelprof.ladder.registry import ladder
 from kernelprof.model.lines import SourceLine
 
@@ -227,7 +227,7 @@ def test_the_own_source_is_called_as_in_the_manifest(
 
 def test_the_samples_of_a_rung_name_no_folder_of_the_machine() -> None:
     rung = ladder()[2]
-    name = file_names(rung)
+    name = file_names(rung.path, rung.target)
     assert name(str(rung.path.resolve())) == "cuda/ladder/03_shared_tile.cu"
     assert name("/usr/local/cuda/include/mma.h") == "mma.h"
     assert name("kernel of the launch specification") == "kernel of the launch specification"

@@ -51,13 +51,18 @@ def profile_command(
     clock_control: str = DEFAULT_CLOCKS,
     compute_capability: tuple[int, int] | None = None,
     samples: bool = False,
+    sets: Sequence[str] = (),
 ) -> list[str]:
     """The command that collects ``metrics`` into a report, with ``samples`` by source line.
+
+    ``sets`` are sets of ``ncu``'s own sections that are collected as well.
 
     ``narrowed`` are kernels, by the names that a capture shows, to which the run is limited;
     ``filters`` that count launches are kept as they are then, because the count would be of others.
     """
     command = [ncu, *collection(metrics, compute_capability, samples=samples)]
+    for each in sets:
+        command += ["--set", each]
     if narrowed is not None and not filters.by_number:
         command += _only(narrowed)
     elif filters.kernel is not None:

@@ -68,18 +68,21 @@ class Session:
         why: str = "",
         *,
         samples: bool = False,
+        sets: Sequence[str] = (),
     ) -> Capture:
         """Run the program once and collect ``metrics``, of all kernels or of these alone.
 
-        ``samples`` asks for those by source line as well. Raises the :class:`KernelprofError` that
+        ``samples`` asks for those by source line as well, and ``sets`` for what sections of
+        ``ncu``'s own hold, with their rules. Raises the :class:`KernelprofError` that
         the failure is; of a run that fails nothing stays.
         """
         number = len(self.runs)
         report = self.draft.folder / numbered("capture", number, ".ncu-rep")
         log = self.draft.folder / "ncu.log"
-        command = self._command(metrics, kernels, report, log, samples)
+        wanted = _Wanted(metrics, kernels, samples, tuple(sets))
+        command = self._command(wanted, report, log)
         kept_report, kept_log = (Path(self.draft.place(each.name)) for each in (report, log))
-        shown = self._command(metrics, kernels, kept_report, kept_log, samples)
+        shown = self._command(wanted, kept_report, kept_log)
         tail = _Tail(log, self.listen)
         try:
             outcome = processes.run(
@@ -154,23 +157,22 @@ class Session:
 
     def _command(
         self,
-        metrics: Sequence[Metric],
-        kernels: Sequence[str] | None,
+        wanted: _Wanted,
         report: Path,
         log: Path,
-        samples: bool,
     ) -> list[str]:
         return profile_command(
             self.ncu,
             self.application,
-            metrics,
+            wanted.metrics,
             report=str(report),
             log=str(log),
             filters=self.filters,
-            narrowed=kernels,
+            narrowed=wanted.kernels,
             clock_control=self.clock_control,
             compute_capability=self._capability(),
-            samples=samples,
+            samples=wanted.samples,
+            sets=wanted.sets,
         )
 
     def _with_lines(self, facts: RunFacts, number: int, report: Path) -> RunFacts:
@@ -254,6 +256,16 @@ class Session:
             max_sm_mhz=seen.max_sm_mhz if seen else None,
             max_memory_mhz=seen.max_memory_mhz if seen else None,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What one run is to collect."""
+
+    metrics: Sequence[Metric]
+    kernels: Sequence[str] | None
+    samples: bool
+    sets: tuple[str, ...]
 
 
 class _Tail:

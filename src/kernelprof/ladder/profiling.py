@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelprof.capture.drill import drill
+from kernelprof.capture.portable import file_names, portable
 from kernelprof.capture.request import DEFAULT_CLOCKS, Filters
 from kernelprof.capture.run import PASSES, Session
 from kernelprof.capture.store import draft
 from kernelprof.ladder.full_set import collect_full_set
-from kernelprof.ladder.portable import file_names, portable
 from kernelprof.ladder.results import Said, Way
 from kernelprof.ladder.traffic import traffic_of
 from kernelprof.metrics.catalogue import preset
@@ -73,7 +73,7 @@ class Profiler:
         self._begin(why)
         with draft(keep, force=True) as stage, _clock() as seconds:
             session = self._session(stage)
-            session.name_file = file_names(rung)
+            session.name_file = file_names(rung.path, rung.target)
             capture = session.collect(wanted.metrics, None, why, samples=wanted.samples)
             diagnosis = diagnose(capture, preset=PRESET)
             cost = seconds()
@@ -82,7 +82,7 @@ class Profiler:
                 for run in session.runs:
                     (stage.folder / str(run.report)).unlink(missing_ok=True)
                 session.interrupts.check()
-                stage.commit(portable(manifest, rung))
+                stage.commit(portable(manifest, rung.path, rung.target))
         row = diagnosis.kernels[0].rows[0]
         return (
             Way(said(diagnosis), 1, _passes(capture), cost),

@@ -50,6 +50,11 @@ class Rung:
         return self.path.relative_to(here) if self.path.is_relative_to(here) else self.path
 
     @property
+    def target(self) -> str:
+        """Its path from the root of the repository, which captures that are kept name."""
+        return f"cuda/ladder/{self.file}"
+
+    @property
     def stem(self) -> str:
         """The file's name without its suffix: what its capture directory is called."""
         return self.file.removesuffix(".cu")

@@ -12,23 +12,24 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kernelprof.capture.manifest import Manifest, RunFacts, SourceFacts
-    from kernelprof.ladder.registry import Rung
 
 
-def portable(manifest: Manifest, rung: Rung) -> Manifest:
-    """The manifest with names in the place of absolute paths, and without a report of ``ncu``."""
-    target = _target(rung)
+def portable(manifest: Manifest, source: Path, target: str) -> Manifest:
+    """The manifest with names in the place of absolute paths, and without a report of ``ncu``.
+
+    ``source`` is what was measured, and ``target`` what it is called in the repository.
+    """
     return replace(
         manifest,
         target=(target,),
-        runs=tuple(_run(run, rung, target) for run in manifest.runs),
+        runs=tuple(_run(run, str(source), target) for run in manifest.runs),
         source=None if manifest.source is None else _source(manifest.source, target),
     )
 
 
-def file_names(rung: Rung) -> Callable[[str], str]:
-    """How the source files of a rung are called in its samples by source line."""
-    return names_for(rung.path, _target(rung), name_only)
+def file_names(source: Path, target: str) -> Callable[[str], str]:
+    """How the source files of such a kernel are called in its samples by source line."""
+    return names_for(source, target, name_only)
 
 
 def name_only(word: str) -> str:
@@ -39,12 +40,7 @@ def name_only(word: str) -> str:
     return Path(word).name if Path(word).is_absolute() else word
 
 
-def _target(rung: Rung) -> str:
-    return f"cuda/ladder/{rung.file}"
-
-
-def _run(run: RunFacts, rung: Rung, target: str) -> RunFacts:
-    source = str(rung.path)
+def _run(run: RunFacts, source: str, target: str) -> RunFacts:
     return replace(
         run,
         command=tuple(target if word == source else name_only(word) for word in run.command),
