@@ -9,7 +9,7 @@ CAPTURES ?= build/captures
 CAPTURE := tests/captures/four_gemms.full.raw.csv
 
 .PHONY: demo test gpu-test captures browser-test lint types rules reports screenshots vendor wheel \
-	clean help
+	clean help gate-report corpus-report
 
 help:
 	@echo "make demo    diagnose a capture that ships with the project"
@@ -23,6 +23,7 @@ help:
 	@echo "make reports  write the HTML reports in reports/ from captures and results that are here"
 	@echo "make screenshots  take the pictures in reports/screenshots (needs chromium)"
 	@echo "make gate-report  write reports/gate-h200.md from the captures of known changes"
+	@echo "make corpus-report  score the corpus again, into reports/corpus-h200.md and .html"
 	@echo "make vendor  copy the pinned chart library of web/ into the package (needs npm)"
 	@echo "make wheel   build dist/*.whl (by way of the source archive)"
 	@echo "make clean   remove the environment and everything built"
@@ -63,6 +64,7 @@ reports: $(VENV)/.runtime
 	$(BIN)/python -m kernelprof report tests/captures/gemm_series.eight-metrics.raw.csv -o reports/inconclusive.html
 	$(BIN)/python -m kernelprof ladder report reports/ladder-h200.json --captures src/kernelprof/recorded/h200 --html reports/ladder-h200.html
 	$(BIN)/python -m kernelprof compare src/kernelprof/recorded/h200/01_naive src/kernelprof/recorded/h200/02_coalesced --html reports/comparison.html
+	$(BIN)/python -m kernelprof corpus score --peers reports/corpus-peers.json --html reports/corpus-h200.html
 
 screenshots: $(VENV)/.browser
 	$(BIN)/python web/screenshots.py
@@ -70,6 +72,9 @@ screenshots: $(VENV)/.browser
 gate-report: $(VENV)/.dev
 	$(BIN)/python -m tests.gate.report > reports/gate-h200.md.new
 	mv reports/gate-h200.md.new reports/gate-h200.md
+
+corpus-report: $(VENV)/.runtime
+	$(BIN)/python -m kernelprof corpus score --peers reports/corpus-peers.json --format markdown -o reports/corpus-h200.md --html reports/corpus-h200.html
 
 vendor: web/node_modules/.package-lock.json
 	node web/vendor.mjs

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from kernelprof.metrics.catalogue import Metric
     from kernelprof.model.capture import Capture
-    from kernelprof.model.diagnosis import KernelDiagnosis
+    from kernelprof.model.diagnosis import KernelDiagnosis, Verdict
 
 MOST_ROUNDS = 4
 """Follow-up runs. From ``triage``, no recorded launch needs a second; the last takes all."""
@@ -156,6 +156,11 @@ class _Way:
         return capture
 
 
+def is_open(verdict: Verdict) -> bool:
+    """Whether a verdict asks for more: it is inconclusive, or a runner-up is near."""
+    return verdict.status is Status.INCONCLUSIVE or bool(verdict.also)
+
+
 def _merged(first: Capture, more: Capture) -> Capture:
     """The first capture with what more says; its origin stays, and a warning stands once."""
     both = merge(first, more)
@@ -177,9 +182,9 @@ def _wish(
     facts: Facts | None = None
     for kernel in diagnosis.kernels:
         verdict = kernel.verdict
-        undecided = verdict.status is Status.INCONCLUSIVE
-        if not (undecided or verdict.also):
+        if not is_open(verdict):
             continue
+        undecided = verdict.status is Status.INCONCLUSIVE
         wanted = _new(asked, (metric.metric for metric in verdict.missing), kernel.rows)
         if undecided and (last or not wanted):
             facts = facts or Facts(capture)

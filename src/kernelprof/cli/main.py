@@ -12,6 +12,7 @@ from kernelprof.capture.interrupts import Terminated
 from kernelprof.cli.baseline import baseline
 from kernelprof.cli.command import command
 from kernelprof.cli.compare import compare
+from kernelprof.cli.corpus import corpus
 from kernelprof.cli.diagnose import diagnose
 from kernelprof.cli.doctor import doctor
 from kernelprof.cli.explain import explain
@@ -52,6 +53,7 @@ app.command(cls=ProgramCommand)(command)
 app.command()(explain)
 app.command()(init)
 app.add_typer(ladder, name="ladder")
+app.add_typer(corpus, name="corpus")
 app.command()(schema)
 app.command()(doctor)
 

@@ -15,6 +15,7 @@ class Document(StrEnum):
     COMPARISON = "comparison"
     GATE = "gate"
     HISTORY = "history"
+    CORPUS = "corpus"
 
 
 def schema(
@@ -23,7 +24,7 @@ def schema(
         typer.Argument(
             metavar="[DOCUMENT]",
             help="diagnosis: what `diagnose` writes. comparison: `compare`. gate: `gate`. "
-            "history: `history`.",
+            "history: `history`. corpus: `corpus score`.",
         ),
     ] = Document.DIAGNOSIS,
 ) -> None:

@@ -46,13 +46,19 @@ SPEED_OF_LIGHT = (
     *SM_PIPES,
     "tcgen05_pipe",
     "adu_pipe",
+    "warp_cycles_per_instruction",
+    "stall_math_pipe_throttle",
+    "stall_barrier",
 )
-"""Utilization of every unit: each rule compares its unit with the others."""
+"""Utilization of every unit, and the queues that show one to be full: each rule compares its unit
+with the others."""
 
 WARP_STATES = (
     "warp_cycles_per_instruction",
     "active_warps",
     "issue_slots_active",
+    "sm_cycles_active",
+    "sm_cycles_elapsed",
     "duration",
     *(f"stall_{name}" for name in STALLS),
 )
@@ -115,6 +121,13 @@ L1_SHARES = (
 """Whether shared or global memory fills the L1 data stage."""
 
 LOCAL = ("local_sectors", "global_sectors", "local_load_sectors", "local_store_sectors")
+
+ATOMIC_UNITS = (
+    "l2_atomic_unit_hottest",
+    "l2_atomic_unit",
+    "l2_atomic_sectors",
+    "l2_reduction_sectors",
+)
 
 ATOMICS = (
     "global_atomic_requests",

@@ -41,6 +41,17 @@ NEAR_LIMIT = 0.70
 (2025.3) calls under 60 % of peak latency-bound and above 80 % bound by the unit; in between a
 change to the unit's work and a change to latency both move the time."""
 
+EVENLY_BUSY = 0.9
+"""Share of the launch in which the average SM has work, from which the SMs count as evenly busy."""
+
+LONG_QUEUE = 0.30
+"""Share of a warp's time in the queue for an arithmetic pipe from which the busiest pipe is at its
+limit although its counter is not: a stall of note to Nsight Compute's rule CPIStall (2025.3). TF32
+products of ``jacobi-many-right-sides-tf32`` in ``cuda/pairs`` leave the tensor pipe at 65 % while
+warps queue for it 37 % of their time; FP16 in the place of TF32 makes it 2.4x faster. The same for
+barriers: ``tile-sort-scan-by-doubling`` keeps the unit that counts arrivals busy 94 % of the time,
+waits at barriers 54 % of it, and is 2.5x faster with fewer of them."""
+
 UNEXPLAINED_FROM = 0.6
 """Nsight Compute's SOLBottleneck rule (2025.3): from 60 % of peak on, a unit is no longer idle."""
 
@@ -56,6 +67,16 @@ Guide, table of arithmetic throughput)."""
 FP64_AT_HALF_RATE = frozenset({(9, 0), (10, 0)})
 """CUDA C++ Programming Guide, table of arithmetic throughput: 64 FP64 results a cycle against 128
 issue lanes."""
+
+MOST_L2_SLICES = 128.0
+"""More than any chip has: an H200's atomics are spread over 94 (sum over mean of
+``lts__t_sectors_op_red``)."""
+
+SLOWEST_L2_TURN_NS = 1.5
+"""Longest that an atomic on one address takes in its L2 slice, in ns: ``start-codon-each-match`` of
+``cuda/pairs`` does 523,555 in 402 us on an H200 with 76 % of the slice's cycles, 0.58 ns each."""
+
+WARP_SIZE = 32.0
 
 SCHEDULERS = 4.0
 """Warp schedulers of an SM, each issuing one instruction a cycle (compute capability 7.0 on)."""
@@ -160,6 +181,25 @@ class Machine:
         return _set_where(own, whole, alone)
 
     @cached_property
+    def hottest_atomic_unit(self) -> Interval:
+        """Utilization of the atomic unit of the busiest L2 slice; atomics on one address share it.
+
+        Without the counter of the busiest slice the mean over all slices bounds it, and the turns
+        that the launch has time for: one a sector, or a thread of each request.
+        """
+        facts = self.facts
+        own = facts.fraction("l2_atomic_unit_hottest")
+        requests = facts.metric("global_atomic_requests") + facts.metric(
+            "global_reduction_requests"
+        )
+        sectors = facts.metric("l2_atomic_sectors") + facts.metric("l2_reduction_sectors")
+        mean = facts.fraction("l2_atomic_unit")
+        turns = (requests * WARP_SIZE).at_most(sectors.high_only()) * SLOWEST_L2_TURN_NS
+        by_turns = turns / facts.metric("duration").at_least(1.0)
+        bounded = own.at_most((mean * MOST_L2_SLICES).high_only()).at_most(by_turns.high_only())
+        return own.or_else(bounded.at_most(1.0))
+
+    @cached_property
     def dram(self) -> Interval:
         own = self.facts.fraction("dram_throughput")
         return own.or_else(own.at_most(self.facts.fraction("memory_throughput")))
@@ -211,9 +251,35 @@ class Machine:
             name: (value * (1 / PRACTICAL_CEILING[name])).at_most(1.0)
             for name, value in units.items()
         }
+        queues = self._queues("math_pipe_throttle")
         for name in SM_PIPES:
-            result[name] = (self.pipe(name) * (1 / PRACTICAL_CEILING["pipe"])).at_most(1.0)
+            pipe = self.pipe(name)
+            beside = largest(*(self.pipe(other) for other in SM_PIPES if other != name))
+            full = queues & (pipe >= UNEXPLAINED_FROM) & (pipe > beside)
+            saturation = (pipe * (1 / PRACTICAL_CEILING["pipe"])).at_most(1.0)
+            result[name] = saturation.where(~full, 1.0)
+        result["adu_pipe"] = (self.barrier_unit * (1 / PRACTICAL_CEILING["pipe"])).at_most(1.0)
         return result
+
+    @cached_property
+    def barrier_unit(self) -> Interval:
+        """Utilization of the address-divergence unit where warps queue at it for barriers.
+
+        It counts their arrivals. Its other work (constants, indirect branches) has no rule.
+        """
+        own = self.facts.fraction("adu_pipe")
+        own = own.or_else(own.at_most(self.facts.fraction("sm_throughput")))
+        return own.where(self._queues("barrier"), 0.0)
+
+    def _queues(self, stall: str) -> Truth:
+        """Whether warps queue at a unit although issue slots are left."""
+        return (self.warps.queue_share(stall) > LONG_QUEUE) & (self.issue < NEAR_LIMIT)
+
+    @cached_property
+    def active_share(self) -> Interval:
+        """Share of the launch in which an average SM had work, 0 to 1."""
+        elapsed = self.facts.metric("sm_cycles_elapsed")
+        return (self.facts.metric("sm_cycles_active") / elapsed.at_least(1.0)).at_most(1.0)
 
     @cached_property
     def top(self) -> Interval:
@@ -293,6 +359,11 @@ class Machine:
         """The largest of several saturations."""
         return largest(*saturations)
 
+    @cached_property
+    def _while_active(self) -> Interval:
+        """The active share of the SMs where it is notably less than the launch, else 1."""
+        return self.active_share.where(self.active_share < EVENLY_BUSY, 1.0)
+
     def is_near_limit(self, unit: str) -> Truth:
         return self.saturations[unit] >= NEAR_LIMIT
 
@@ -300,11 +371,13 @@ class Machine:
         """Factor of run time won at most if this share of warps' waiting went away.
 
         A warp's cycles between two instructions shrink by the share; the busiest unit then ends the
-        gain: ``min(1 / (1 - share), 1 / saturation of the busiest unit)``. Near a unit's limit
+        gain, as busy as it is while SMs have work: ``min(1 / (1 - share), active share of the SMs /
+        saturation of the busiest unit)``. Near a unit's limit
         warps wait for that unit in many ways, so there only a ``notable`` share counts.
         """
         by_waiting = 1.0 / (1.0 - share).at_least(1e-3)
-        gain = by_waiting.at_most(1.0 / self.top.at_least(1e-3)).at_least(1.0)
+        full = self._while_active / self.top.at_least(1e-3)
+        gain = by_waiting.at_most(full).at_least(1.0)
         return gain.where(~self.saturated | (share >= notable), 1.0)
 
     def gain_by_relief(self, remaining: Interval) -> Interval:

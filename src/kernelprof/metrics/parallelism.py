@@ -39,9 +39,7 @@ class Parallelism:
     @cached_property
     def active_share(self) -> Interval:
         """Share of the launch in which an average SM had work, 0 to 1."""
-        facts = self.facts
-        elapsed = facts.metric("sm_cycles_elapsed")
-        return (facts.metric("sm_cycles_active") / elapsed.at_least(1.0)).at_most(1.0)
+        return self.machine.active_share
 
     @cached_property
     def full_waves_share(self) -> Interval:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelprof.metrics.interval import Interval, Truth
+from kernelprof.metrics.machine import EVENLY_BUSY
 
 if TYPE_CHECKING:
     from kernelprof.metrics.facts import Facts
@@ -22,6 +23,9 @@ dependent load that misses every cache and the address translation (``walk-one-w
 
 FAST_ACCESS_CYCLES = 200.0
 """An access that hits in L2 takes longer than this, in SM cycles (H200: about 270)."""
+
+NO_ATOMICS = 0.05
+"""Part of the waiting below which a details page leaves none for atomics."""
 
 IDLE_MEMORY = 0.5
 """Saturation of the busiest unit up to which plain accesses do not queue for bandwidth."""
@@ -81,7 +85,19 @@ class Waiting:
         plain = details & (waited < FAST_ACCESS_CYCLES).sure
         busy = details & (self.machine.top > IDLE_MEMORY).sure
         return Interval(
-            np.where(contended, 0.9, 0.0), np.where(plain | busy | (details & other), 0.05, 1.0)
+            np.where(contended, 0.9, 0.0),
+            np.where(plain | busy | (details & other), NO_ATOMICS, 1.0),
+        )
+
+    @cached_property
+    def that_atomics_can_cause(self) -> Interval:
+        """Share of a warp's time that it waits for memory, none of it where nothing is an atomic.
+
+        A details page has no count of atomics, but what waiting times leave open for them.
+        """
+        some = self.waste.atomic_part > 0.0
+        return self.for_memory.where(some, 0.0) * Interval.exactly(
+            np.where(self.atomic_part.high > NO_ATOMICS, 1.0, 0.0)
         )
 
     @cached_property
@@ -114,10 +130,22 @@ class Waiting:
         return allowed.at_most(achieved.where(parallel, 1.0)).at_most(1.0)
 
     @cached_property
+    def _hidden_by_warps(self) -> Interval:
+        """Share of a warp's time in waits that are for more warps to hide.
+
+        Where a warp waits for hardly anything but its own arithmetic or shared memory, independent
+        work a thread does the same without room for more warps, and the wait is the name.
+        """
+        warps = self.machine.warps
+        waits = warps.latency_share
+        own = warps.stall_share("wait", "short_scoreboard", "branch_resolving", "misc")
+        return waits.where(~(own > waits * NEARLY_ALL), waits - own)
+
+    @cached_property
     def gain_by_occupancy(self) -> Interval:
         """Factor won at most if warps filled every slot: the slots, until a unit is full."""
         slots = (1.0 / self.occupancy.at_least(1 / 64)).at_least(1.0)
-        gain = self.machine.gain_by_latency(self.machine.warps.latency_share).at_most(slots)
+        gain = self.machine.gain_by_latency(self._hidden_by_warps).at_most(slots)
         low = (self.occupancy <= LOW_OCCUPANCY) & (self.facts.metric("waves_per_sm") >= 1.0)
         return gain.where(low, 1.0)
 
@@ -136,8 +164,11 @@ LOW_OCCUPANCY = 0.50
 """Occupancy up to which more warps count as a way out. ``low_occ`` and ``walk_holding<200>`` run at
 6 % and 12.5 % and gain 6x and more; kernels at 75 % gain nothing."""
 
+NEARLY_ALL = 0.85
+"""Part of the waiting that is for a warp's own results from which it is no matter of occupancy. In
+``cuda/pairs`` it is 98 and 99 % where a second chain a thread brought as much as was promised
+(``light-curves-one-horner-chain``, ``continued-fractions-point-by-point``), and 4 to 17 % where
+more warps did; at 80 % (``heat-rods-barriers-and-film``) more warps still helped."""
+
 MANY_WAVES = 8.0
 """Waves from which start and end of the launch do not lower the achieved occupancy notably."""
-
-EVENLY_BUSY = 0.9
-"""Share of the launch in which the average SM has work, from which the SMs count as evenly busy."""

@@ -71,6 +71,11 @@ class Warps:
         most = self.cycles_per_instruction * Interval.exactly(self.reported.stall_at_most(name))
         return stall.or_else(stall.at_most(most.high_only()))
 
+    def queue_share(self, name: str) -> Interval:
+        """Share of a warp's time in one queue, from its counter and that of the cycles alone."""
+        total = self.facts.metric("warp_cycles_per_instruction")
+        return (self._stall(name) / total.at_least(1e-6)).at_most(1.0)
+
     def stall_share(self, *names: str) -> Interval:
         """Share of a warp's time that it waits for the named reasons, 0 to 1."""
         found = self._shares.get(names)

@@ -79,18 +79,40 @@ class Waste:
         return np.where(no_atomics, np.clip(1.0 - least / SECTOR_BYTES, 0.0, 1.0), 1.0)
 
     @cached_property
+    def global_part_of_dram(self) -> Interval:
+        """Share of the device-memory traffic that the fewest global sectors have to be, at most 1.
+
+        Bytes that these need are no bytes of local memory or of excess sectors.
+        """
+        facts = self.facts
+        moved = facts.metric("dram_bytes_read") + facts.metric("dram_bytes_written")
+        moved = moved.or_else(facts.metric("dram_bandwidth") * (facts.metric("duration") * 1e-9))
+        fewest = self._fewest_sectors * SECTOR_BYTES
+        return (fewest / moved.at_least(1.0)).at_most(1.0)
+
+    @cached_property
+    def global_part_of_l2(self) -> Interval:
+        """Share of the sectors that L1 passes on that the fewest global ones are, at most 1."""
+        facts = self.facts
+        sectors = facts.metric("l2_sectors_from_l1")
+        part = (self._fewest_sectors / sectors.at_least(1.0)).at_most(1.0)
+        # What device memory moved came by way of L2.
+        return part.or_else(part.at_most(self.global_part_of_dram.high_only()))
+
+    @cached_property
+    def _fewest_sectors(self) -> Interval:
+        """Global sectors that the same bytes take at best; no more than there were."""
+        fewest = self.facts.metric("global_sectors_ideal")
+        return fewest.or_else(fewest.at_most(self.facts.metric("global_sectors").high_only()))
+
+    @cached_property
     def needed_dram_share(self) -> Interval:
         """Share of the device-memory traffic that would stay without excess sectors.
 
         Sectors that a cache serves never reach device memory: where the fewest sectors already hold
         as many bytes as went there, none of that traffic is excess.
         """
-        facts = self.facts
-        moved = facts.metric("dram_bytes_read") + facts.metric("dram_bytes_written")
-        moved = moved.or_else(facts.metric("dram_bandwidth") * (facts.metric("duration") * 1e-9))
-        fewest = facts.metric("global_sectors_ideal") * SECTOR_BYTES
-        kept = 1.0 - self.excess_sectors
-        return (fewest / moved.at_least(1.0)).at_most(1.0).at_least(kept)
+        return self.global_part_of_dram.at_least(1.0 - self.excess_sectors)
 
     @cached_property
     def needed_l2_share(self) -> Interval:
@@ -101,8 +123,7 @@ class Waste:
         """
         facts = self.facts
         kept = 1.0 - self.excess_sectors
-        fewest = facts.metric("global_sectors_ideal")
-        by_count = (fewest / facts.metric("l2_sectors_from_l1").at_least(1.0)).at_most(1.0)
+        by_count = self.global_part_of_l2
         misses = (1.0 - facts.fraction("l1_hit_rate")).at_least(1e-3)
         by_hits = (kept / misses).at_most(1.0)
         # Stores pass L1 whatever its hit rate is, so the rate bounds only what stays at most.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from kernelprof.metrics.groups import (
+    ATOMIC_UNITS,
     ATOMICS,
     CONFLICTS,
     L1_SHARES,
@@ -21,6 +22,23 @@ NOTABLE_ATOMICS = Threshold(
 )
 
 
+HOT_SLICE = Threshold(
+    "busy atomic unit of one L2 slice",
+    0.50,
+    "share of cycles",
+    "pairs of cuda/pairs, captured by 'kernelprof corpus run' on an H200: 76 % where all atomics "
+    "hit two words (start-codon-each-match, 10x faster without), 1 to 14 % where other things are "
+    "the limit (ewald-pairs, pulse-spectrum, symbol-counts)",
+)
+
+FULL_SLICE = Threshold(
+    "full atomic unit of one L2 slice",
+    0.80,
+    "share of cycles",
+    "the highest of the same captures is 76 %",
+)
+
+
 def evaluate(scene: Scene) -> Finding:
     machine, waste, waiting = scene.machine, scene.waste, scene.waiting
     part = waste.bank_conflicts * waste.shared_atomic_part
@@ -32,8 +50,17 @@ def evaluate(scene: Scene) -> Finding:
         ),
         machine.warps.stall_share("short_scoreboard", "mio_throttle") * part,
     )
+    hottest = machine.hottest_atomic_unit
+    saturation = (hottest * (1 / FULL_SLICE.value)).at_most(1.0)
+    # Whoever waits for a slice waits for memory: without that there is nothing to win.
+    one_slice = (
+        (saturation / machine.top.at_least(1e-3))
+        .at_most(1.0 / (1.0 - waiting.that_atomics_can_cause).at_least(1e-3))
+        .at_least(1.0)
+        .where(hottest >= HOT_SLICE.value, 1.0)
+    )
     return Finding(
-        gain=machine.gain_by_latency(waiting.for_atomics).at_least(in_shared),
+        gain=machine.gain_by_latency(waiting.for_atomics).at_least(in_shared).at_least(one_slice),
         gain_reason="the time that warps wait for atomics, were it gone",
         evidence=(
             Shown(
@@ -43,6 +70,14 @@ def evaluate(scene: Scene) -> Finding:
                 "%",
                 ">",
                 NOTABLE_ATOMICS.value * 100,
+            ),
+            Shown(
+                "l2_atomic_unit_hottest",
+                "atomic unit of the busiest L2 slice",
+                hottest * 100.0,
+                "%",
+                ">=",
+                HOT_SLICE.value * 100,
             ),
             Shown(
                 "shared_atomic_wavefronts_share",
@@ -89,11 +124,12 @@ RULE = Rule(
         "instructions",
         *SHARED_ATOMICS,
         *ATOMICS,
+        *ATOMIC_UNITS,
         *CONFLICTS,
         *L1_SHARES,
         *SPEED_OF_LIGHT,
         *WARP_STATES,
     ),
-    thresholds=(NOTABLE_ATOMICS,),
+    thresholds=(NOTABLE_ATOMICS, HOT_SLICE, FULL_SLICE),
     evaluate=evaluate,
 )

@@ -17,8 +17,13 @@ NOTABLE = Threshold(
 def evaluate(scene: Scene) -> Finding:
     machine = scene.machine
     waiting = machine.warps.stall_share("barrier")
+    # Where the unit that counts arrivals is the busiest of all, fewer barriers relieve it.
+    unit = machine.saturations["adu_pipe"]
+    beside = machine.others("adu_pipe", "sm")
+    relief = (unit / beside.at_least(1e-3)).at_least(1.0).at_most(1.0 / (1.0 - waiting))
+    relief = relief.where(machine.is_near_limit("adu_pipe") & (unit > beside), 1.0)
     return Finding(
-        gain=machine.gain_by_latency(waiting, NOTABLE.value),
+        gain=machine.gain_by_latency(waiting, NOTABLE.value).at_least(relief),
         gain_reason="the time that warps wait so, were it gone, until the busiest unit is full",
         evidence=(
             Shown(

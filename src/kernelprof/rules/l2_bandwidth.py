@@ -23,6 +23,7 @@ def evaluate(scene: Scene) -> Finding:
     )
     return Finding(
         gain=machine.gain_by_relief(machine.others("l2")).where(full, 1.0),
+        saturation=machine.saturations["l2"],
         gain_reason="the busiest unit beside L2",
         evidence=(
             Shown(

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
-from kernelprof.metrics.groups import L1_SHARES, LOCAL, SPEED_OF_LIGHT, WARP_STATES
+from kernelprof.metrics.groups import (
+    COALESCING,
+    L1_SHARES,
+    LOCAL,
+    SPEED_OF_LIGHT,
+    TRAFFIC,
+    WARP_STATES,
+)
 from kernelprof.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
 
 NOTABLE_LOCAL = Threshold(
@@ -22,8 +29,8 @@ def evaluate(scene: Scene) -> Finding:
     remaining = machine.busiest(
         machine.others("l1", "l2", "dram"),
         unit["l1"] * (1.0 - local * (1.0 - waste.shared_part_of_l1)),
-        unit["l2"] * kept,
-        unit["dram"] * kept,
+        unit["l2"] * kept.at_least(waste.global_part_of_l2),
+        unit["dram"] * kept.at_least(waste.global_part_of_dram),
     )
     waiting = machine.warps.stall_share("long_scoreboard", "lg_throttle") * local
     return Finding(
@@ -75,7 +82,7 @@ RULE = Rule(
         ),
     ),
     requires=("local_sectors", "global_sectors"),
-    uses=(*LOCAL, *L1_SHARES, *SPEED_OF_LIGHT, *WARP_STATES),
+    uses=(*LOCAL, *COALESCING, *TRAFFIC, *L1_SHARES, *SPEED_OF_LIGHT, *WARP_STATES),
     thresholds=(NOTABLE_LOCAL,),
     evaluate=evaluate,
 )

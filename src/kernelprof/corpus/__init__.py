@@ -1,0 +1,1 @@
+"""Kernels whose bottleneck is known from what its fix brought: how often is the verdict right?"""

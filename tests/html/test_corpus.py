@@ -1,0 +1,113 @@
+"""The corpus' page: totals, promised against measured gains, and the pairs as a table to sort."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.corpus.samples import card
+from tests.html.support import charts, has_horizontal_scroll, screenshot, undrawn_charts
+
+from kernelprof.corpus.scorecard import Halves
+from kernelprof.render.corpus_json import render_corpus_json
+from kernelprof.render.html.corpus import render_corpus_page
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.sync_api import Page
+    from tests.html.conftest import AxeViolations, OpenPage
+
+HALVES = Halves(draws=200, chosen_on=(950, 1000), scored_on=(920, 1000), least=0.8, most=1.0)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("corpus") / "corpus.html"
+    path.write_text(render_corpus_page(card(halves=HALVES)), encoding="utf-8")
+    return path
+
+
+def column(page: Page, number: int) -> list[str]:
+    return page.locator(f"#pairs tbody tr:visible td:nth-child({number})").all_inner_texts()
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_each_right_gain_is_a_point(corpus: Path, open_page: OpenPage, dark: bool) -> None:
+    page = open_page(corpus, dark=dark)
+    assert undrawn_charts(page) == []
+    assert charts(page) == {"gains"}
+    points = page.locator("[data-chart] svg .mark-symbol path[fill^='var']")
+    assert points.count() == 3
+    assert page.locator("[data-chart] svg .mark-area path").count() == 1
+    screenshot(page, f"corpus-{'dark' if dark else 'light'}")
+
+
+def test_a_tooltip_tells_all_about_a_point(corpus: Path, open_page: OpenPage) -> None:
+    page = open_page(corpus)
+    assert undrawn_charts(page) == []
+    point = page.locator("[data-chart] svg .mark-symbol path[fill^='var']").first
+    point.scroll_into_view_if_needed()
+    point.hover()
+    tip = page.locator("#vg-tooltip-element")
+    tip.wait_for()
+    told = tip.inner_text()
+    for part in ("banks", "shared-bank-conflicts", "high", "6.0x", "2.0x", "3.0x"):
+        assert part in told, part
+
+
+def test_the_totals_stand_beside_the_others(corpus: Path, open_page: OpenPage) -> None:
+    page = open_page(corpus)
+    cells = page.locator("#totals tr").first.locator("th").all_inner_texts()
+    assert cells[4:] == ["Nsight Compute's rules 2025.3.1", "Fournex 1.0"]
+    first = page.locator("#totals tbody tr").first.locator("td").all_inner_texts()
+    assert first == [*["4 of 6 (67 %)"] * 3, "2 of 3 (67 %)", "0 of 1 (0 %)"]
+    assert page.get_by_text("200 times: 920 of 1000 (92 %) named first").count() == 1
+
+
+def test_the_table_is_sorted_and_filtered(corpus: Path, open_page: OpenPage) -> None:
+    page = open_page(corpus)
+    assert len(column(page, 1)) == 9
+    page.click("#pairs th button:text-is('Right')")
+    assert column(page, 6)[0] == "1st"
+    page.click("#pairs th button:text-is('Right')")
+    assert column(page, 6)[:3] == ["no", "no", "2nd"]
+    page.click("#pairs th button:text-is('Off by')")
+    assert column(page, 1)[0] == "banks"
+    page.fill("#filter", "low-occupancy")
+    assert column(page, 1) == ["sure"]
+    assert page.locator("#shown").inner_text() == "1 of 9 shown"
+
+
+def test_text_of_strangers_is_text(corpus: Path, open_page: OpenPage) -> None:
+    page = open_page(corpus)
+    assert undrawn_charts(page) == []
+    assert page.locator("img").count() == 0
+    assert any(name.startswith("<img src=x") for name in column(page, 1))
+
+
+def test_the_score_can_be_saved(corpus: Path, open_page: OpenPage, tmp_path: Path) -> None:
+    page = open_page(corpus)
+    with page.expect_download() as download:
+        page.click("a#download-json")
+    assert download.value.suggested_filename == "corpus.json"
+    download.value.save_as(tmp_path / "saved.json")
+    saved = json.loads((tmp_path / "saved.json").read_text("utf-8"))
+    assert saved == json.loads(render_corpus_json(card(halves=HALVES)))
+
+
+@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+def test_the_accessibility_checker_finds_nothing(
+    corpus: Path, open_page: OpenPage, axe_violations: AxeViolations, dark: bool
+) -> None:
+    page = open_page(corpus, dark=dark)
+    assert undrawn_charts(page) == []
+    assert axe_violations(page) == []
+
+
+def test_nothing_is_wider_than_a_phone(corpus: Path, open_page: OpenPage) -> None:
+    page = open_page(corpus, width=390)
+    assert undrawn_charts(page) == []
+    assert not has_horizontal_scroll(page)
+    screenshot(page, "phone-corpus")
