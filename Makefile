@@ -64,7 +64,7 @@ reports: $(VENV)/.runtime
 	$(BIN)/python -m kernelprof report tests/captures/gemm_series.eight-metrics.raw.csv -o reports/inconclusive.html
 	$(BIN)/python -m kernelprof ladder report reports/ladder-h200.json --captures src/kernelprof/recorded/h200 --html reports/ladder-h200.html
 	$(BIN)/python -m kernelprof compare src/kernelprof/recorded/h200/01_naive src/kernelprof/recorded/h200/02_coalesced --html reports/comparison.html
-	$(BIN)/python -m kernelprof corpus score --peers reports/corpus-peers.json --html reports/corpus-h200.html
+	$(BIN)/python -m kernelprof corpus score --halves --peers reports/corpus-peers.json --html reports/corpus-h200.html
 
 screenshots: $(VENV)/.browser
 	$(BIN)/python web/screenshots.py
@@ -74,7 +74,7 @@ gate-report: $(VENV)/.dev
 	mv reports/gate-h200.md.new reports/gate-h200.md
 
 corpus-report: $(VENV)/.runtime
-	$(BIN)/python -m kernelprof corpus score --peers reports/corpus-peers.json --format markdown -o reports/corpus-h200.md --html reports/corpus-h200.html
+	$(BIN)/python -m kernelprof corpus score --halves --peers reports/corpus-peers.json --format markdown -o reports/corpus-h200.md --html reports/corpus-h200.html
 
 vendor: web/node_modules/.package-lock.json
 	node web/vendor.mjs

@@ -15,9 +15,10 @@ import pytest
 from markdown_it import MarkdownIt
 from tests.corpus.samples import ATOMICS, BANKS, HOSTILE, card, pair, row, verdict
 
+from kernelprof.corpus.halves import Halves
 from kernelprof.corpus.pairs import Kind
 from kernelprof.corpus.peers import TITLES
-from kernelprof.corpus.scorecard import Halves, Mode, Scorecard, Surroundings
+from kernelprof.corpus.scorecard import Mode, Scorecard, Surroundings
 from kernelprof.model.diagnosis import Confidence, Status
 from kernelprof.render.corpus_json import corpus_document, render_corpus_json
 from kernelprof.render.corpus_markdown import render_corpus_markdown

@@ -9,7 +9,7 @@ import pytest
 from tests.corpus.samples import card
 from tests.html.support import charts, has_horizontal_scroll, screenshot, undrawn_charts
 
-from kernelprof.corpus.scorecard import Halves
+from kernelprof.corpus.halves import Halves
 from kernelprof.render.corpus_json import render_corpus_json
 from kernelprof.render.html.corpus import render_corpus_page
 

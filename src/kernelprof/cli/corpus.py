@@ -104,6 +104,12 @@ def score(
         Path | None,
         typer.Option("--html", metavar="FILE.html", help="Also write a page with charts."),
     ] = None,
+    halves: Annotated[
+        bool,
+        typer.Option(
+            "--halves", help="Also choose thresholds on random halves and score the others."
+        ),
+    ] = False,
 ) -> None:
     """Score the verdicts on captures of the corpus; this needs no GPU.
 
@@ -114,7 +120,7 @@ def score(
         check_place(html)
     if output is not None:
         check_place(output)
-    found = _scored(names, captures, peers)
+    found = _scored(names, captures, peers, with_halves=halves)
     if found.left_out:
         lacking = f"{len(found.left_out)} of {len(found.left_out) + len(found.rows)} pairs"
         warn(f"{lacking} are left out: not all of their kernels were measured as they are now")
@@ -125,7 +131,9 @@ def score(
     write_result(_render(found, output_format), output)
 
 
-def _scored(names: list[str] | None, captures: Path | None, peers: Path | None) -> Scorecard:
+def _scored(
+    names: list[str] | None, captures: Path | None, peers: Path | None, *, with_halves: bool
+) -> Scorecard:
     from kernelprof.capture.progress import Progress
     from kernelprof.corpus.peers import read_peers
     from kernelprof.corpus.scorecard import scorecard
@@ -134,7 +142,7 @@ def _scored(names: list[str] | None, captures: Path | None, peers: Path | None) 
     others = () if peers is None else read_peers(peers.expanduser())
     with Progress() as progress:
         folder = FOLDER if captures is None else captures.expanduser()
-        return scorecard(_pairs(names), folder, others, progress.say)
+        return scorecard(_pairs(names), folder, others, progress.say, with_halves=with_halves)
 
 
 def _render(found: Scorecard, output_format: ScoreFormat) -> str:

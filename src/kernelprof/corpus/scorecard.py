@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.corpus.halves import Halves, halves
 from kernelprof.corpus.measure import is_measured
 from kernelprof.corpus.pairs import Side
 from kernelprof.corpus.peers import peer_totals
@@ -82,21 +83,6 @@ class Surroundings:
 
 
 @dataclass(frozen=True, slots=True)
-class Halves:
-    """Thresholds chosen on one random half of the pairs and scored on the other, many times over.
-
-    Counts of planted bottlenecks that are named first, and of all, over all draws; ``least`` and
-    ``most`` are the shares of the draws with the worst and the best other half.
-    """
-
-    draws: int
-    chosen_on: tuple[int, int]
-    scored_on: tuple[int, int]
-    least: float
-    most: float
-
-
-@dataclass(frozen=True, slots=True)
 class Scorecard:
     """The corpus scored: a row a pair, by name."""
 
@@ -124,8 +110,13 @@ def scorecard(
     captures: Path,
     peers: Sequence[Peer] = (),
     say: Callable[[str], None] | None = None,
+    *,
+    with_halves: bool = False,
 ) -> Scorecard:
-    """Score all pairs whose kernels were measured as they are now."""
+    """Score all pairs whose kernels were measured as they are now.
+
+    With ``with_halves`` thresholds are also chosen on halves of them, which takes a while.
+    """
     check_folder(captures)
     loaded: dict[str, dict[Side, Kernel]] = {}
     left_out: list[LeftOut] = []
@@ -158,7 +149,15 @@ def scorecard(
         if pair.name in loaded
     ]
     manifests = [kernel.manifest for kernels in loaded.values() for kernel in kernels.values()]
-    return Scorecard(tuple(rows), tuple(left_out), _surroundings(manifests), tuple(peers))
+    if say is not None and with_halves:
+        say("choosing thresholds on halves of the pairs")
+    return Scorecard(
+        tuple(rows),
+        tuple(left_out),
+        _surroundings(manifests),
+        tuple(peers),
+        halves(pairs, loaded) if with_halves else None,
+    )
 
 
 def _kernels(pair: Pair, captures: Path) -> tuple[dict[Side, Kernel], str]:

@@ -15,9 +15,10 @@ from kernelprof.render import json_parts
 from kernelprof.render.json_parts import finite
 
 if TYPE_CHECKING:
+    from kernelprof.corpus.halves import Halves
     from kernelprof.corpus.peers import Peer, PeerTotals
     from kernelprof.corpus.score import Scored, Totals
-    from kernelprof.corpus.scorecard import Halves, Row, Scorecard, Surroundings
+    from kernelprof.corpus.scorecard import Row, Scorecard, Surroundings
 
 SCHEMA_VERSION: Final = "1"
 

@@ -16,10 +16,11 @@ from kernelprof.render.numbers import count, factor, share
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kernelprof.corpus.halves import Halves
     from kernelprof.corpus.pairs import Pair
     from kernelprof.corpus.peers import Peer, PeerTotals
     from kernelprof.corpus.score import Scored, Totals
-    from kernelprof.corpus.scorecard import Halves, Row, Scorecard, Surroundings
+    from kernelprof.corpus.scorecard import Row, Scorecard, Surroundings
 
 DASH: Final = "-"
 
