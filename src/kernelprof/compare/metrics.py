@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.compare.counters import COUNTERS
 from kernelprof.metrics.catalogue import catalogue
-from kernelprof.metrics.groups import SPEED_OF_LIGHT
+from kernelprof.metrics.groups import UTILIZATIONS
 from kernelprof.model.comparison import MetricChange
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ LEAST_POINTS: Final = 1.0
 
 _OVERALL: Final = frozenset({"sm_throughput", "memory_throughput", "instruction_throughput"})
 """The largest of others, which explain more by themselves."""
-_UNITS: Final = tuple(name for name in SPEED_OF_LIGHT if name not in _OVERALL)
+_UNITS: Final = tuple(name for name in UTILIZATIONS if name not in _OVERALL)
 _LEFT_OUT: Final = frozenset({"duration", "sm_clock", "sm_count", "grid_size", "block_size"})
 
 

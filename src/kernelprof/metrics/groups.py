@@ -27,7 +27,7 @@ STALLS = (
 
 SM_PIPES = ("alu_pipe", "fma_pipe", "fma_heavy_pipe", "fp64_pipe", "xu_pipe", "tensor_pipe")
 
-SPEED_OF_LIGHT = (
+UTILIZATIONS = (
     "sm_throughput",
     "instruction_throughput",
     "sm_memory_throughput",
@@ -46,12 +46,17 @@ SPEED_OF_LIGHT = (
     *SM_PIPES,
     "tcgen05_pipe",
     "adu_pipe",
+)
+"""Utilization of every unit."""
+
+SPEED_OF_LIGHT = (
+    *UTILIZATIONS,
     "warp_cycles_per_instruction",
     "stall_math_pipe_throttle",
     "stall_barrier",
 )
-"""Utilization of every unit, and the queues that show one to be full: each rule compares its unit
-with the others."""
+"""Utilizations, and the queues that show a unit to be full: each rule compares its unit with the
+others."""
 
 WARP_STATES = (
     "warp_cycles_per_instruction",
