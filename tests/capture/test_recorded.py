@@ -34,6 +34,7 @@ from kernelprof.render.json import schema
 
 LADDER = Path(__file__).parents[2] / "cuda" / "ladder"
 OLD, NEW = "2026-11-20T09:00:00Z", "2026-11-21T09:00:00Z"
+SHIPPED = recorded.FOLDER
 FIRST_LINE = "as recorded on an NVIDIA H200 on 2026-11-21 with Nsight Compute 2025.3.1.0 (no GPU"
 
 Recording = Callable[..., Path]
@@ -382,8 +383,24 @@ def test_a_kernel_filter_applies_to_a_record(
 def test_the_shipped_records_can_all_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     assert recorded.FOLDER.is_dir()
-    for path in recorded.FOLDER.rglob(store.MANIFEST):
+    for path in (recorded.FOLDER / "h200").rglob(store.MANIFEST):
         manifest = store.read_manifest(path.parent)
         assert manifest.source is not None
         assert not Path(manifest.source.path).is_absolute()
         assert len(store.read_stored(path.parent))
+
+
+def test_a_changed_kernel_is_not_compared_with_one_of_another_folder(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every pair of the corpus has files of the same names."""
+    monkeypatch.setattr(recorded, "FOLDER", SHIPPED)
+    known = Path(__file__).parents[2] / "cuda/pairs/transpose-column-reads"
+    for folder, said in ((known.name, "but the source differs"), ("mine", "no recorded capture")):
+        place = tmp_path / folder
+        place.mkdir()
+        text = (known / "before.cu").read_text("utf-8")
+        monkeypatch.chdir(place)
+        (place / "before.cu").write_text(text + "// changed\n", "utf-8")
+        assert main(["diagnose", str(place / "before.cu")]) == 4
+        assert said in capsys.readouterr().err

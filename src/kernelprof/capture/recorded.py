@@ -108,6 +108,11 @@ def _newest_first() -> Iterator[tuple[Path, Manifest, SourceFacts]]:
 def _why(source: Path, near: list[tuple[Manifest, list[str]]], damaged: list[Path]) -> str:
     if damaged:
         return f"its recorded capture is damaged ({damaged[0]})"
+    paths = [PurePath(each.source.path) for each, _ in near if each.source is not None]
+    if len(set(paths)) > 1:
+        # Every pair of the corpus has a before.cu: one of another folder is another kernel.
+        folder = source.absolute().parent.name
+        near = [each for each, path in zip(near, paths, strict=True) if path.parent.name == folder]
     if not near:
         return "there is no recorded capture of it"
     manifest, found = min(near, key=lambda each: len(each[1]))
