@@ -33,8 +33,8 @@ CONFIDENCE: Final = 0.95
 LEAST_FLOOR: Final = 0.005
 """Nothing smaller is concluded from two captures without calibration: where memory lies is drawn
 anew in each process. Medians of five runs of ``coalesced`` of ``tests/captures/h200_changes`` lay
-0.65 % apart, and in an earlier session those of ``walk``, whose launches scatter by 0.02 %, 0.3 %
-(in the one that is kept, 0.01 %)."""
+0.65 % apart, and in earlier captures those of ``walk``, whose launches scatter by 0.02 %, 0.3 %
+(in those that are kept, 0.01 %)."""
 
 LEAST_CALIBRATED: Final = 0.001
 """Nothing smaller is concluded with calibration, which itself is of a few captures."""
