@@ -55,12 +55,14 @@ def profile_command(
 ) -> list[str]:
     """The command that collects ``metrics`` into a report, with ``samples`` by source line.
 
-    ``sets`` are sets of ``ncu``'s own sections that are collected as well.
+    ``sets`` are sets of ``ncu``'s own sections that are collected as well, or instead of metrics.
 
     ``narrowed`` are kernels, by the names that a capture shows, to which the run is limited;
     ``filters`` that count launches are kept as they are then, because the count would be of others.
     """
-    command = [ncu, *collection(metrics, compute_capability, samples=samples)]
+    command = [ncu]
+    if metrics or not sets:
+        command += collection(metrics, compute_capability, samples=samples)
     for each in sets:
         command += ["--set", each]
     if narrowed is not None and not filters.by_number:
@@ -80,9 +82,9 @@ def profile_command(
     return [*command, *application]
 
 
-def import_command(ncu: str, report: str) -> list[str]:
-    """The command that prints a report's raw page in base units."""
-    return [ncu, "--import", report, "--csv", "--page", "raw", "--print-units", "base"]
+def import_command(ncu: str, report: str, page: str = "raw") -> list[str]:
+    """The command that prints a page of a report in base units."""
+    return [ncu, "--import", report, "--csv", "--page", page, "--print-units", "base"]
 
 
 def source_page_command(ncu: str, report: str) -> list[str]:

@@ -105,7 +105,7 @@ class Session:
         if error is not None:
             report.unlink(missing_ok=True)
             raise error
-        page = self._import(report)
+        page = self.page(report)
         name, digest = self.draft.store_raw(number, page)
         facts = RunFacts(
             command=tuple(shown),
@@ -187,8 +187,10 @@ class Session:
         name, digest = self.draft.store_lines(number, source_lines.to_csv(found))
         return replace(facts, lines=name, lines_sha256=digest)
 
-    def _import(self, report: Path) -> bytes:
-        done = processes.run(import_command(self.ncu, str(report)), self.interrupts, keep_all=True)
+    def page(self, report: Path, name: str = "raw") -> bytes:
+        """A page of a report that a run wrote, as ``ncu`` prints it."""
+        command = import_command(self.ncu, str(report), name)
+        done = processes.run(command, self.interrupts, keep_all=True)
         if done.code != 0:
             words = " ".join(_lines(done.printed)[-3:])
             raise ProfilerError(

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path  # noqa: TC003 (Typer reads the annotations)
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kernelprof.cli import screen
+from kernelprof.cli.diagnose import OutputFormat
 from kernelprof.cli.output import check_place, warn, write_file, write_result, write_text
 from kernelprof.cli.report import check_name
 
@@ -21,12 +21,6 @@ corpus = typer.Typer(
     no_args_is_help=True,
     help="Kernels whose bottleneck is known from their fix: how often the verdict is right.",
 )
-
-
-class ScoreFormat(StrEnum):
-    TEXT = "text"
-    JSON = "json"
-    MARKDOWN = "markdown"
 
 
 NamesArgument = Annotated[
@@ -95,8 +89,8 @@ def score(
         ),
     ] = None,
     output_format: Annotated[
-        ScoreFormat, typer.Option("--format", help="How to write the score.")
-    ] = ScoreFormat.TEXT,
+        OutputFormat, typer.Option("--format", help="How to write the score.")
+    ] = OutputFormat.TEXT,
     output: Annotated[
         Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write into this file.")
     ] = None,
@@ -145,12 +139,12 @@ def _scored(
         return scorecard(_pairs(names), folder, others, progress.say, with_halves=with_halves)
 
 
-def _render(found: Scorecard, output_format: ScoreFormat) -> str:
-    if output_format is ScoreFormat.JSON:
+def _render(found: Scorecard, output_format: OutputFormat) -> str:
+    if output_format is OutputFormat.JSON:
         from kernelprof.render.corpus_json import render_corpus_json
 
         return render_corpus_json(found)
-    if output_format is ScoreFormat.MARKDOWN:
+    if output_format is OutputFormat.MARKDOWN:
         from kernelprof.render.corpus_markdown import render_corpus_markdown
 
         return render_corpus_markdown(found)

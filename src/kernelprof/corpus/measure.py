@@ -7,9 +7,8 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.capture import processes
 from kernelprof.capture.portable import portable
-from kernelprof.capture.request import import_command
+from kernelprof.capture.request import Filters
 from kernelprof.capture.run import Session
 from kernelprof.capture.source import Wishes, preparer
 from kernelprof.capture.store import draft, is_capture, read_manifest
@@ -145,7 +144,7 @@ class _Measurer:
             whole = side is Side.BEFORE
             capture = session.collect(wanted.metrics, None, why, sets=[NCU_SET] if whole else [])
             if whole and plan.everything is not None:
-                self._keep_everything(session, stage, pair, plan.everything)
+                _keep_everything(session, pair, plan.everything)
             manifest = session.manifest(preset=PRESET, prepared=prepared)
             manifest = _compacted(manifest, stage)
             self.interrupts.check()
@@ -153,8 +152,6 @@ class _Measurer:
         return _told(capture, manifest)
 
     def _session(self, prepared: Prepared, stage: Draft) -> Session:
-        from kernelprof.capture.request import Filters
-
         return Session(
             ncu=self.ncu,
             application=prepared.command,
@@ -166,15 +163,14 @@ class _Measurer:
             listen=self.progress.listen,
         )
 
-    def _keep_everything(self, session: Session, stage: Draft, pair: Pair, folder: Path) -> None:
-        """The whole raw page and the details page, for other analyzers."""
-        folder.mkdir(parents=True, exist_ok=True)
-        run = session.runs[0]
-        (folder / f"{pair.name}.raw.csv.gz").write_bytes((stage.folder / run.raw).read_bytes())
-        command = import_command(self.ncu, str(stage.folder / str(run.report)))
-        command[command.index("raw")] = "details"
-        page = processes.run(command, self.interrupts, keep_all=True).printed
-        (folder / f"{pair.name}.details.csv.gz").write_bytes(gzip.compress(page, 6, mtime=0))
+
+def _keep_everything(session: Session, pair: Pair, folder: Path) -> None:
+    """The whole raw page and the details page, for other analyzers."""
+    folder.mkdir(parents=True, exist_ok=True)
+    run, made = session.runs[0], session.draft.folder
+    (folder / f"{pair.name}.raw.csv.gz").write_bytes((made / run.raw).read_bytes())
+    page = session.page(made / str(run.report), "details")
+    (folder / f"{pair.name}.details.csv.gz").write_bytes(gzip.compress(page, 6, mtime=0))
 
 
 def _compacted(manifest: Manifest, stage: Draft) -> Manifest:

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernelprof.capture import processes
-from kernelprof.capture.failures import Ended, ProfilerError, failure
-from kernelprof.capture.request import import_command, profile_command
+from kernelprof.capture.failures import Ended, failure
+from kernelprof.capture.request import profile_command
 
 if TYPE_CHECKING:
     from kernelprof.capture.run import Session
@@ -40,32 +40,20 @@ def collect_full_set(session: Session) -> Capture:
     )
     if error is not None:
         raise error
-    page = processes.run(
-        import_command(session.ncu, str(report)), session.interrupts, keep_all=True
-    )
-    if page.code != 0:
-        raise ProfilerError(
-            f"ncu cannot read the report that it wrote (exit code {page.code})",
-            where=_REPORT,
-            hint="see whether the disk is full (free some space), and try it again",
-        )
-    found = read_bytes(page.printed, _REPORT)
+    found = read_bytes(session.page(report), _REPORT)
     return replace(found, clock_control=session.clock_control)
 
 
 def full_set_command(session: Session) -> list[str]:
     """The command of a session's run, with NVIDIA's set in the place of metrics."""
-    from kernelprof.metrics.catalogue import preset
-
     folder = session.draft.folder
-    command = profile_command(
+    return profile_command(
         session.ncu,
         session.application,
-        preset("speed-of-light").metrics[:1],
+        (),
         report=str(folder / _REPORT),
         log=str(folder / _LOG),
         filters=session.filters,
         clock_control=session.clock_control,
+        sets=["full"],
     )
-    at = command.index("--metrics")
-    return [*command[:at], "--set", "full", *command[at + 2 :]]

@@ -17,6 +17,7 @@ from kernelprof.metrics.catalogue import catalogue, chip_of
 from kernelprof.metrics.groups import FLOATING_POINT_RATES, SM_PIPES
 from kernelprof.metrics.interval import Interval, Truth, largest
 from kernelprof.metrics.warps import Warps
+from kernelprof.metrics.waste import WARP_SIZE
 
 if TYPE_CHECKING:
     from kernelprof.metrics.facts import Facts
@@ -75,8 +76,6 @@ MOST_L2_SLICES = 128.0
 SLOWEST_L2_TURN_NS = 1.5
 """Longest that an atomic on one address takes in its L2 slice, in ns: ``start-codon-each-match`` of
 ``cuda/pairs`` does 523,555 in 402 us on an H200 with 76 % of the slice's cycles, 0.58 ns each."""
-
-WARP_SIZE = 32.0
 
 SCHEDULERS = 4.0
 """Warp schedulers of an SM, each issuing one instruction a cycle (compute capability 7.0 on)."""

@@ -37,11 +37,6 @@ class Parallelism:
         return (grid / self.facts.metric("sm_count").at_least(1.0)).at_most(1.0)
 
     @cached_property
-    def active_share(self) -> Interval:
-        """Share of the launch in which an average SM had work, 0 to 1."""
-        return self.machine.active_share
-
-    @cached_property
     def full_waves_share(self) -> Interval:
         """Share of the block slots that equal blocks fill over all waves: ``waves / ceil``."""
         return _filled(self.waves)
@@ -80,7 +75,7 @@ class Parallelism:
     @cached_property
     def gain_by_full_waves(self) -> Interval:
         """Factor won at most if the last wave were full, as far as SMs were seen idle."""
-        idle = 1.0 / self.active_share.at_least(1e-3)
+        idle = 1.0 / self.machine.active_share.at_least(1e-3)
         tail = 1.0 / self.full_waves_share.at_least(1e-3)
         return self._bounded(tail.at_most(idle)).where(self.at_least_one_wave, 1.0)
 
@@ -88,7 +83,7 @@ class Parallelism:
     def gain_by_balance(self) -> Interval:
         """Factor won at most if all SMs ended together, for launches with a block for each."""
         expected = self.even_share * self.machine.warps.working_share
-        idle = (expected / self.active_share.at_least(1e-3)).at_least(1.0)
+        idle = (expected / self.machine.active_share.at_least(1e-3)).at_least(1.0)
         return self._bounded(idle).where(self.sms_with_blocks >= 1.0, 1.0)
 
     def _bounded(self, gain: Interval) -> Interval:

@@ -42,9 +42,7 @@ def evaluate(scene: Scene) -> Finding:
             Shown("grid_size", "blocks", facts.metric("grid_size"), "block"),
             Shown("sm_count", "SMs", facts.metric("sm_count"), "SM"),
             Shown("duration", "duration", facts.metric("duration"), "ns"),
-            Shown(
-                "sm_cycles_active", "SM time with work", scene.parallelism.active_share * 100.0, "%"
-            ),
+            Shown("sm_cycles_active", "SM time with work", scene.machine.active_share * 100.0, "%"),
         ),
     )
 

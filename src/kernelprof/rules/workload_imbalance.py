@@ -22,7 +22,7 @@ def evaluate(scene: Scene) -> Finding:
             Shown(
                 "sm_cycles_active",
                 "SM time with work (mean)",
-                scene.parallelism.active_share * 100.0,
+                scene.machine.active_share * 100.0,
                 "%",
                 "<",
                 EVEN_SHARE.value * 100,
