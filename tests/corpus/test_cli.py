@@ -47,7 +47,7 @@ def test_formats_and_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert main(["corpus", "score", *NAMES, *words, "--html", str(page)]) == 0
     assert capsys.readouterr().out == ""
     assert report.read_text("utf-8").startswith("# How often the verdict is right\n")
-    assert "Promised and measured gains" in page.read_text("utf-8")
+    assert "Predicted and measured gains" in page.read_text("utf-8")
 
 
 def test_other_analyzers_stand_beside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -49,8 +49,13 @@ def test_an_inconclusive_verdict_names_nothing() -> None:
 
 def test_the_unit_at_its_limit_is_named_too() -> None:
     found = scored(pair(bottleneck=DRAM), full(DRAM), 2.0)
-    assert (found.right, found.place, found.predicted, found.error) == (True, 1, None, None)
+    assert (found.right, found.place, found.predicted, found.error) == (True, 1, 2.0, 1.0)
     assert found.named == "dram-bandwidth (at-limit)"
+
+
+def test_half_of_the_work_brings_no_more_than_the_next_limit() -> None:
+    found = scored(pair(bottleneck=DRAM), full(DRAM, next_limit=1.4), 2.1)
+    assert (found.predicted, found.error) == (1.4, pytest.approx(1.5))
 
 
 @pytest.mark.parametrize(("gain", "right"), [(1.01, None), (0.5, None), (LEAST_EFFECT, True)])
@@ -170,8 +175,8 @@ def test_totals_count_every_kind_where_it_belongs() -> None:
     )
     assert (found.known, found.pairs, found.first, found.first_two) == (11, 7, 5, 6)
     assert (found.anywhere, found.at_limit) == (7, 1)
-    assert (found.predicted, found.near) == (4, 2)
-    assert found.median_error == pytest.approx((1.5 + 1.55) / 2)
+    assert (found.predicted, found.near, found.near_halved) == (4, 2, 1)
+    assert found.median_error == pytest.approx(1.5)
     assert (found.fixed, found.gone) == (3, 2)
     assert (found.healthy, found.healthy_right) == (2, 1)
     assert (found.decoys, found.decoys_right, found.decoys_inconclusive) == (2, 1, 1)

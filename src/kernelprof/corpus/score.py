@@ -58,7 +58,8 @@ class Scored:
     :data:`LEAST_EFFECT`. ``proven`` are the bottlenecks whose fix brought that. ``place`` is 1
     where what was removed is named first, 2 where it is the next that is named, ``None`` otherwise.
     ``measured`` is what the fix of the named bottleneck brought, of the planted one if another was
-    named; ``predicted`` what the verdict promised. ``gone`` says whether the fixed kernel is
+    named; ``predicted`` what the verdict promised, and at a unit's limit what it says that half of
+    the unit's work would bring. ``gone`` says whether the fixed kernel is
     without the bottleneck, ``None`` where no verdict on it tells.
     """
 
@@ -109,7 +110,9 @@ class Totals:
     ``at_limit`` are those named first whose unit is said to be full of needed work: the place is
     right, and that there is a way out is missed. ``anywhere`` are those in which it is named at
     all, if only as one of many candidates.
-    ``predicted`` are the right ones that promise a gain; a unit at its limit promises none.
+    ``predicted`` are the right ones that promise a gain, ``near`` those within :data:`NEAR`. A unit
+    at its limit promises none: ``near_halved`` are those of ``at_limit`` where half of its work was
+    said to bring what the fix brought, within the same factor. ``median_error`` is of both.
     ``fixed`` are the right ones with a verdict on the fixed kernel, ``gone`` those of them in which
     that no longer has the bottleneck. ``known`` are the verdicts of every kind that count at all.
     """
@@ -122,6 +125,7 @@ class Totals:
     anywhere: int
     predicted: int
     near: int
+    near_halved: int
     median_error: float | None
     fixed: int
     gone: int
@@ -149,7 +153,9 @@ def totals(scored: Iterable[Scored]) -> Totals:
     planted = [each for each in known if each.pair.kind in {Kind.PAIR, Kind.TWO}]
     healthy = [each for each in known if each.pair.kind is Kind.HEALTHY]
     decoys = [each for each in known if each.pair.kind is Kind.DECOY]
-    errors = [each.error for each in planted if each.error is not None]
+    promised = _errors(each for each in planted if each.verdict.status is not Status.AT_LIMIT)
+    halved = _errors(each for each in planted if each.verdict.status is Status.AT_LIMIT)
+    errors = [*promised, *halved]
     fixed = [each for each in planted if each.right and each.gone is not None]
     every, right = Counter[Confidence](), Counter[Confidence]()
     for each in known:
@@ -166,8 +172,9 @@ def totals(scored: Iterable[Scored]) -> Totals:
         ),
         first_two=sum(each.place is not None for each in planted),
         anywhere=sum(each.anywhere for each in planted),
-        predicted=len(errors),
-        near=sum(error <= NEAR for error in errors),
+        predicted=len(promised),
+        near=sum(error <= NEAR for error in promised),
+        near_halved=sum(error <= NEAR for error in halved),
         median_error=median(errors) if errors else None,
         fixed=len(fixed),
         gone=sum(bool(each.gone) for each in fixed),
@@ -188,6 +195,10 @@ def interval(right: int, of: int) -> tuple[float, float]:
     middle = (share + z2 / (2 * of)) / (1 + z2 / of)
     half = _Z / (1 + z2 / of) * sqrt(share * (1 - share) / of + z2 / (4 * of**2))
     return max(0.0, middle - half), min(1.0, middle + half)
+
+
+def _errors(scored: Iterable[Scored]) -> list[float]:
+    return [each.error for each in scored if each.error is not None]
 
 
 def _right(scored: Sequence[Scored]) -> int:
@@ -221,7 +232,7 @@ def _planted(pair: Pair, known: Measured, verdict: Verdict) -> Scored:
         right=place == 1 if proven else None,
         proven=proven,
         place=place,
-        predicted=verdict.gain,
+        predicted=verdict.gain if verdict.gain is not None else verdict.gain_if_halved,
         measured=gains[about],
         gone=_is_gone(about, after),
     )

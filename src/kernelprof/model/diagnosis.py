@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from kernelprof.model.capture import Source
+
+HALF: Final = 2.0
+"""By how much less work a unit at its limit would have, where that is asked: half of it."""
 
 
 class Status(StrEnum):
@@ -66,6 +70,8 @@ class Verdict:
 
     ``gain`` is a factor of run time (2.0: half the time), an estimate of the most that removing the
     bottleneck can bring; ``None`` where nothing is to be removed or the evidence does not say.
+    ``next_limit`` is that estimate for a unit at its limit, of which no counter says how much
+    of its work could go: the factor at which the next unit is full. ``gain_reason`` is of either.
     ``also`` names the runners-up that the evidence does not tell apart from the first (for an
     inconclusive verdict: the candidates). ``notes`` are sentences that qualify the verdict.
     ``missing`` is what would decide (inconclusive) or raise the confidence (otherwise), and
@@ -77,6 +83,7 @@ class Verdict:
     confidence: Confidence
     gain: float | None = None
     gain_reason: str = ""
+    next_limit: float | None = None
     also: tuple[Candidate, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     why: str = ""
@@ -84,6 +91,11 @@ class Verdict:
     notes: tuple[str, ...] = ()
     missing: tuple[MissingMetric, ...] = ()
     command: str | None = None
+
+    @property
+    def gain_if_halved(self) -> float | None:
+        """The gain if a unit at its limit had half the work, until the next one is full."""
+        return None if self.next_limit is None else min(HALF, self.next_limit)
 
 
 @dataclass(frozen=True, slots=True)

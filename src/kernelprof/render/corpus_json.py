@@ -82,6 +82,7 @@ def _totals(found: Totals) -> _Json:
         },
         "predicted": found.predicted,
         "near": found.near,
+        "near_halved": found.near_halved,
         "median_error": finite(found.median_error),
         "fixed": found.fixed,
         "gone": found.gone,

@@ -97,7 +97,7 @@ def _short(card: Scorecard) -> list[str]:
         ("Not right", _wrong(card)),
         ("Another analyzer is right and kernelprof is not", _beaten(card)),
         (f"The gain is off by more than {NEAR:g}x", _far(card)),
-        ("Right, and no gain is promised: the unit is said to be at its limit", _no_gain(card)),
+        ("Right, and only said to be at its limit: a way out is not promised", _no_gain(card)),
         ("The fixed kernel is still said to have what was fixed", _stays(card)),
         ("Proves nothing", _void(card)),
         ("Not scored", _left_out(card)),
@@ -132,7 +132,7 @@ def _far(card: Scorecard) -> Iterator[str]:
     for row, error in far:
         scored = row.scored[Mode.FULL]
         yield (
-            f"{code(row.pair.name)} ({scored.verdict.bottleneck}): {factor(error)}; promised "
+            f"{code(row.pair.name)} ({scored.verdict.bottleneck}): {factor(error)}; predicted "
             f"{words.factor_cell(scored.predicted)}, the fix brings "
             f"{words.factor_cell(scored.measured)}"
         )
@@ -144,7 +144,8 @@ def _no_gain(card: Scorecard) -> Iterator[str]:
         planted = row.pair.kind in {Kind.PAIR, Kind.TWO}
         if planted and scored.right and scored.verdict.status is Status.AT_LIMIT:
             yield (
-                f"{code(row.pair.name)} ({scored.verdict.bottleneck}): the fix brings "
+                f"{code(row.pair.name)} ({scored.verdict.bottleneck}): half of its work is said to "
+                f"bring {words.factor_cell(scored.predicted)}, the fix brings "
                 f"{words.factor_cell(scored.measured)}"
             )
 

@@ -41,8 +41,9 @@ def render_corpus_text(card: Scorecard, width: int = NARROWEST) -> str:
 
 _LEGEND: Final = (
     "is: the place of the planted bottleneck; yes and no for healthy kernels and decoys; open for "
-    "inconclusive; void for what proves nothing. said: the gain that the verdict promises. fix: "
-    "what the fix brought. after: whether the fixed kernel is without it."
+    "inconclusive; void for what proves nothing. said: the gain that the verdict promises, at a "
+    "limit that of half the work. fix: what the fix brought. after: whether the fixed kernel is "
+    "without it."
 )
 
 

@@ -44,6 +44,8 @@ LINES: Final = {
     "medium": ("right at medium", "right where the confidence is medium"),
     "low": ("right at low", "right where the confidence is low"),
     "near": (f"gain within {NEAR:g}x", f"predicted gain within {NEAR:g}x of the measured one"),
+    "near_promised": ("  where one is promised", "of those where a gain is promised"),
+    "near_halved": ("  at a limit, if halved", "at a limit, with half of the unit's work"),
     "error": ("gain off by (median)", "median factor between predicted and measured gain"),
     "gone": ("gone after its fix", "gone after its fix"),
 }
@@ -248,7 +250,9 @@ def _cells(found: Totals) -> dict[str, Cell]:
         "healthy": Counted(found.healthy_right, found.healthy),
         "decoys": Counted(found.decoys_right, found.decoys),
         "inconclusive": Counted(found.inconclusive, found.known),
-        "near": Counted(found.near, found.predicted),
+        "near": Counted(found.near + found.near_halved, found.pairs),
+        "near_promised": Counted(found.near, found.predicted),
+        "near_halved": Counted(found.near_halved, found.at_limit),
         "gone": Counted(found.gone, found.fixed),
     }
     for level, (right, of) in found.by_confidence.items():

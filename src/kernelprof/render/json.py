@@ -100,6 +100,8 @@ def _verdict(verdict: Verdict) -> _Json:
         "why": verdict.why,
         "advice": list(verdict.advice),
         "gain_reason": verdict.gain_reason,
+        "next_limit": finite(verdict.next_limit),
+        "gain_if_halved": finite(verdict.gain_if_halved),
         "candidates": [_candidate(candidate) for candidate in verdict.also],
         "notes": list(verdict.notes),
         "missing_metrics": [

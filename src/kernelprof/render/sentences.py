@@ -71,9 +71,26 @@ def identifiers(ids: tuple[str, ...]) -> str:
 def gain(verdict: Verdict) -> str:
     """What removing the bottleneck can bring, and how that was worked out; empty where unknown."""
     reason = verdict.gain_reason
+    if verdict.status is Status.AT_LIMIT:
+        text = less_work(verdict, "half of it would bring up to {}", ", and no cut more than {}")
+        return f"{text}: {reason}" if text and reason else text
     if verdict.gain is None or verdict.gain < _NO_GAIN_BELOW:
         return reason
     return f"up to {factor(verdict.gain)}" + (f": {reason}" if reason else "")
+
+
+def less_work(verdict: Verdict, halved: str, no_more: str) -> str:
+    """What a unit at its limit would gain from less work; empty where the next is as busy.
+
+    ``halved`` and ``no_more`` are templates: what half of the work would bring, and what follows
+    where the next limit is further away.
+    """
+    half, most = verdict.gain_if_halved, verdict.next_limit
+    if half is None or most is None or half < _NO_GAIN_BELOW:
+        return ""
+    text = halved.format(factor(half))
+    further = factor(most) != factor(half) and most < _NO_BOUND_FROM
+    return text + no_more.format(factor(most)) if further else text
 
 
 def gain_cell(verdict: Verdict, at_limit: str = "at limit") -> str:
@@ -106,7 +123,7 @@ def origin(evidence: Evidence) -> str:
 def parts(verdict: Verdict) -> list[tuple[str, list[str]]]:
     """What a card says below the evidence: titles with their lines."""
     undecided = verdict.status is Status.INCONCLUSIVE
-    at_limit = verdict.status is Status.AT_LIMIT and verdict.gain is None
+    at_limit = verdict.status is Status.AT_LIMIT
     named = [runner_up(candidate) for candidate in verdict.also]
     # The headline of an open verdict already names the candidates, and that something is missing.
     listed = undecided and bool(verdict.missing)
@@ -114,7 +131,7 @@ def parts(verdict: Verdict) -> list[tuple[str, list[str]]]:
     found = [
         ("Why", [verdict.why] if verdict.why and not listed else []),
         ("What to do", list(verdict.advice)),
-        ("Ceiling" if at_limit else "Gain", [gain(verdict)] if gain(verdict) else []),
+        ("Less work" if at_limit else "Gain", [gain(verdict)] if gain(verdict) else []),
         ("Candidates" if undecided else "Runner-up", [", ".join(named)] if told else []),
         ("Note", list(verdict.notes)),
         ("Missing" if undecided else "Would help", _missing(verdict)),

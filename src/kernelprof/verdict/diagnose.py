@@ -76,7 +76,7 @@ def _decided(judged: Judgement, settler: Settler, group: Group) -> Verdict:
     scene, choice, row = judged.scene, judged.choice, group.representative
     rule = judged.rule(row)
     finding = judged.findings[rule.slug]
-    gain = float(np.median(finding.gain.low[list(group.rows)]))
+    gain = min(float(np.median(finding.gain.low[list(group.rows)])), LARGEST_GAIN)
     full = judged.status(row) is Status.AT_LIMIT
     graded = grade(scene, choice, rule, row)
     high = graded.confidence is Confidence.HIGH
@@ -89,8 +89,9 @@ def _decided(judged: Judgement, settler: Settler, group: Group) -> Verdict:
         status=Status.AT_LIMIT if full else Status.BOTTLENECK,
         bottleneck=rule.slug,
         confidence=graded.confidence,
-        gain=None if full else min(gain, LARGEST_GAIN),
-        gain_reason="" if full else finding.gain_reason,
+        gain=None if full else gain,
+        gain_reason=finding.gain_reason,
+        next_limit=gain if full else None,
         also=_candidates(choice, [] if full else choice.runners_up(row), row),
         evidence=_evidence(scene, finding, row),
         why=" ".join(part for part in (rule.docs.detects, detail) if part),

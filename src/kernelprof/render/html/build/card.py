@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from kernelprof.model.diagnosis import Status
 from kernelprof.render.html.build.evidence import evidence
 from kernelprof.render.html.build.flops import count as count_operations
 from kernelprof.render.html.build.headlines import headline
@@ -20,7 +21,7 @@ from kernelprof.render.html.build.warps import warp_states
 from kernelprof.render.html.view import Fact, KernelView, MissingRow
 from kernelprof.render.names import printable
 from kernelprof.render.numbers import count, factor, number, quantity, share
-from kernelprof.render.sentences import gain_cell, launch_parts
+from kernelprof.render.sentences import gain_cell, launch_parts, less_work
 from kernelprof.rules import registry
 
 if TYPE_CHECKING:
@@ -121,10 +122,16 @@ def _source(kernel: KernelDiagnosis, own: Manifest | None, sources: Sources) -> 
 
 def _gain(verdict: Verdict) -> str:
     """What removing the bottleneck can bring, as a sentence."""
-    if verdict.gain is None or verdict.gain < NO_GAIN_BELOW:
+    if verdict.status is Status.AT_LIMIT:
+        half = "With half of this unit's work, the kernel could run up to {} as fast"
+        text = less_work(verdict, half, ", and without any up to {}")
+        if not text:
+            return ""
+    elif verdict.gain is None or verdict.gain < NO_GAIN_BELOW:
         return ""
-    most = "100x or more" if verdict.gain >= NO_BOUND_FROM else factor(verdict.gain)
-    text = f"Without it, the kernel could run up to {most} as fast"
+    else:
+        most = "100x or more" if verdict.gain >= NO_BOUND_FROM else factor(verdict.gain)
+        text = f"Without it, the kernel could run up to {most} as fast"
     return f"{text} (estimated from {verdict.gain_reason})." if verdict.gain_reason else f"{text}."
 
 

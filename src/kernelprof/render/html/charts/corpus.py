@@ -33,14 +33,14 @@ _TOOLTIP: Final = [
     {"field": "name", "title": "Pair"},
     {"field": "verdict", "title": "Verdict"},
     {"field": "confidence", "title": "Confidence"},
-    {"field": "promised", "title": "Promised"},
+    {"field": "promised", "title": "Predicted"},
     {"field": "brought", "title": "Fix brought"},
     {"field": "off", "title": "Off by"},
 ]
 
 
 def rows(pairs: Sequence[PairView]) -> list[Row]:
-    """A row a right verdict that promises a gain, and the corners of the band."""
+    """A row a right verdict with a predicted gain, and the corners of the band."""
     points = [each for each in pairs if each.error is not None]
     gains = [gain for each in points for gain in (each.predicted, each.measured) if gain]
     if not gains:
@@ -83,7 +83,7 @@ def chart() -> Spec:
     x: Spec = {
         "field": "predicted",
         "type": "quantitative",
-        "title": "Promised gain, as a factor",
+        "title": "Predicted gain, as a factor",
         "scale": scale,
         "axis": axis,
     }
