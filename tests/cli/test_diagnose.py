@@ -18,6 +18,7 @@ import pytest
 from kernelprof.capture.command import ncu_command
 from kernelprof.cli.main import main
 from kernelprof.metrics.catalogue import SAMPLES
+from kernelprof.model.capture import Capture
 from kernelprof.render.json import schema
 
 
@@ -36,12 +37,17 @@ def full(captures) -> str:
 def judged(monkeypatch, samples):
     """Replace reading and judging, so that only what the command does with the result counts."""
 
-    def judge(capture, *, preset=None):
-        assert preset is None
-        return capture
+    def judge(capture, *, preset=None, heard=None):
+        assert preset is heard is None
+        return stored[capture.origin]
+
+    def read(target, *, only=None, heard=None):
+        assert only is not None
+        assert heard is None
+        return Capture((), {}, origin=target)
 
     stored = {"x": samples.diagnosis(), "y": samples.diagnosis()}
-    monkeypatch.setattr("kernelprof.tables.read_capture", stored.__getitem__)
+    monkeypatch.setattr("kernelprof.tables.read_capture", read)
     monkeypatch.setattr("kernelprof.verdict.diagnose", judge)
 
 

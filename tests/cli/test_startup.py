@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+from kernelprof.tables import raw_page, source
+
 HEAVY = {"pandas", "numpy", "pycuda", "jinja2", "pyarrow", "scipy"}
 
 LOADED = "import json, sys; sys.stderr.write('\\n' + json.dumps(sorted(sys.modules)))"
@@ -74,6 +76,29 @@ def test_importing_the_package_imports_nothing_else(cli_environment) -> None:
 def test_json_needs_neither_rich_nor_jinja2(cli_environment) -> None:
     loaded = _modules(cli_environment, f"import kernelprof.render.json; {LOADED}")
     assert not loaded & (HEAVY | {"rich"})
+
+
+@pytest.mark.parametrize(
+    ("name", "loaded"),
+    [
+        ("gemm_series.full.raw.csv", set()),
+        ("gemm_series.full.details.csv", set()),
+        ("long", {"pyarrow"}),
+    ],
+)
+def test_a_diagnosis_loads_no_pandas(
+    cli_environment, captures, tmp_path, name: str, loaded: set[str]
+) -> None:
+    """It is installed here: what reads tables may not load it by the way."""
+    path = captures / name
+    if name == "long":
+        text = (captures / "gemm_series.eight-metrics.raw.csv").read_text()
+        head, units, *rows = text[text.index('"ID"') :].splitlines(keepends=True)
+        path = tmp_path / "long.csv"
+        path.write_text("".join([head, units, *(rows * 50)]))
+        assert path.stat().st_size > raw_page.WORTH_A_BLOCK + source.FIRST
+    found = _modules(cli_environment, RUN, "diagnose", str(path), "--format", "json")
+    assert found & {"pandas", "pyarrow", "scipy", "jinja2", "rich.console"} == loaded
 
 
 def test_help_imports_little_more_than_an_empty_app(cli_environment) -> None:

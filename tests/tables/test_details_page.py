@@ -13,6 +13,8 @@ import pytest
 from kernelprof.model.capture import Capture, Source
 from kernelprof.tables import read_bytes, read_capture
 from kernelprof.tables.details_labels import BY_UNIT, METRICS, UNMAPPED, raw_name
+from kernelprof.tables.details_page import read_details
+from kernelprof.tables.stream import Header, Table
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 VALIDATION = CAPTURES / "validation"
@@ -137,6 +139,45 @@ def test_appended_exports_stay_apart() -> None:
         assert len(capture) == 52
         for column in capture.columns.values():
             np.testing.assert_array_equal(column.values[:26], column.values[26:])
+
+
+def test_parts_of_one_table_belong_together() -> None:
+    first, *rows = PAIRS[0][0].read_bytes().removesuffix(b"\n").split(b"\n")
+    header = Header(tuple(next(csv.reader([first.decode()]))), ",")
+    whole = read_details([Table(header, None, rows)])
+    parts = read_details([Table(header, None, rows[:1000]), Table(header, None, rows[1000:])])
+    assert len(parts.launches) == 26
+    assert parts.launches == whole.launches
+    assert parts.text == whole.text
+    assert list(parts.columns) == list(whole.columns)
+    for name, column in whole.columns.items():
+        np.testing.assert_array_equal(parts.columns[name].values, column.values, name)
+
+
+def test_tables_may_have_different_columns() -> None:
+    text = (
+        f'{HEAD}\n"0","k","Occupancy","Duration","us","2",\n'
+        '"ID","Grid Size","Kernel Name","Metric Name","Metric Value","Kernel Name"\n'
+        '"0","(2, 3, 4)","k","Elapsed Cycles","1,234","other"\n'
+    )
+    capture = read_bytes(text.encode(), "different")
+    assert [(launch.kernel, launch.grid) for launch in capture.launches] == [
+        ("k", None),
+        ("k", (2, 3, 4)),
+    ]
+    assert capture.columns["gpc__cycles_elapsed.max"].values[1] == 1234
+    assert capture.text["kernelprof__sections"] == ("Occupancy", None)
+
+
+def test_cells_may_be_longer_than_the_csv_module_takes() -> None:
+    kernel = "k" * 200_000
+    text = (
+        f'{HEAD}\n"0","{kernel}","Occupancy","Duration","us","1",\n'
+        '"1","short","Occupancy","Duration","us","2",\n'
+    )
+    capture = read_bytes(text.encode(), "long")
+    assert [launch.kernel for launch in capture.launches] == [kernel, "short"]
+    assert capture.columns["gpu__time_duration.sum"].values.tolist() == [1000, 2000]
 
 
 def test_rows_may_come_in_any_order(details: Capture) -> None:

@@ -4,20 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from kernelprof.model.capture import Capture, Source
 from kernelprof.tables import read_bytes, read_capture
 from kernelprof.tables.units import scale_of
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
@@ -312,22 +307,3 @@ def test_a_count_may_have_a_unit_in_one_version_only() -> None:
     assert (column.unit, column.values.tolist()) == ("request", [5, 7])
     assert np.isnan(capture.columns["b__n.sum"].values).tolist() == [False, True]
     assert "b__n.sum is in inst in one table and in byte in another" in capture.warnings[0]
-
-
-def test_a_long_export_reads_about_as_fast_as_pandas_reads_its_text(eight_bytes: bytes) -> None:
-    """4,000 launches and 299 columns; the limit is wide because machines are shared."""
-    start = eight_bytes.index(b'"ID"')
-    head, units, *rows = eight_bytes[start:].splitlines(keepends=True)
-    data = b"".join([head, units, *(rows[at % len(rows)] for at in range(4000))])
-
-    def fastest(read: Callable[[], object]) -> float:
-        times = []
-        for _ in range(3):
-            begin = time.perf_counter()
-            read()
-            times.append(time.perf_counter() - begin)
-        return min(times)
-
-    plain = fastest(lambda: pd.read_csv(io.BytesIO(data), dtype=str))
-    assert len(read_bytes(data, "long")) == 4000
-    assert fastest(lambda: read_bytes(data, "long")) < 3 * plain + 0.2

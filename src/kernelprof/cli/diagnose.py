@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from enum import StrEnum
-from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kernelprof.capture.session import Measured, Order
-    from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Diagnosis
 
 _NAMES_SHOWN = 5
@@ -147,7 +145,9 @@ def diagnose(
         measured = _measured(order, preset)
         found = [(measured.capture, _judged(measured, preset))]
     else:
-        found = _diagnose(_captures(targets or []), preset, merged=merge)
+        from kernelprof.cli.reading import diagnosed
+
+        found = diagnosed(_captures(targets or []), preset, merged=merge, whole=html is not None)
     diagnoses = _matching([diagnosis for _, diagnosis in found], pattern)
     text = _render(diagnoses, output_format, top, screen.of(output, no_color=no_color))
     if output is not None or output_format is not OutputFormat.TEXT:
@@ -237,25 +237,6 @@ def _judged(measured: Measured, preset: str | None) -> Diagnosis:
     from kernelprof.verdict import diagnose as judge
 
     return judge(measured.capture, preset=preset)
-
-
-def _diagnose(
-    targets: Sequence[str], preset: str | None, *, merged: bool
-) -> list[tuple[Capture, Diagnosis]]:
-    """One diagnosis a capture, or one of all of them; all are read before any is judged."""
-    from kernelprof.tables import read_capture
-    from kernelprof.verdict import diagnose as judge
-
-    if preset is not None:
-        from kernelprof.metrics.catalogue import preset as known_preset
-
-        known_preset(preset)
-    captures = [read_capture(target) for target in targets]
-    if merged:
-        from kernelprof.model.merge import merge
-
-        captures = [reduce(merge, captures)]
-    return [(capture, judge(capture, preset=preset)) for capture in captures]
 
 
 def _pattern(kernel: str | None) -> re.Pattern[str] | None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 from functools import cache
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kernelprof.errors import UsageError
 from kernelprof.metrics.presets import CHIPS, SAMPLES, Metric, Preset, chip_of, load_presets
@@ -25,9 +25,13 @@ __all__ = [
     "catalogue",
     "chip_of",
     "metrics_for",
+    "names_read",
     "preset",
     "presets",
 ]
+
+SPILLING_REQUESTS: Final = "derived__local_spilling_requests"
+"""What rules of Nsight Compute count spills by; it is in no preset, and read where it is there."""
 
 
 @cache
@@ -41,6 +45,12 @@ def catalogue() -> Mapping[str, Metric]:
     """All metrics by canonical name."""
     metrics = {metric.name: metric for each in presets().values() for metric in each.metrics}
     return MappingProxyType(dict(sorted(metrics.items())))
+
+
+def names_read() -> frozenset[str]:
+    """Every ``ncu`` name under which a diagnosis may look at a raw page."""
+    known = {name for metric in catalogue().values() for name in metric.all_ncu_names()}
+    return frozenset(known | {SPILLING_REQUESTS})
 
 
 def preset(name: str) -> Preset:

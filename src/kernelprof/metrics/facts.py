@@ -16,8 +16,11 @@ from kernelprof.metrics.catalogue import Metric, catalogue
 from kernelprof.metrics.interval import Interval
 from kernelprof.metrics.invariants import BOUNDS, IMPLICATIONS, upper_bound
 from kernelprof.model.capture import Capture, Source
+from kernelprof.model.launches import Launches
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     import numpy.typing as npt
 
     FloatArray = npt.NDArray[np.float64]
@@ -50,7 +53,7 @@ class Facts:
         self._catalogue = catalogue()
         self._columns: dict[str, _Column] = {}
         self._intervals: dict[str, Interval] = {}
-        self._capabilities = [each.compute_capability for each in capture.launches]
+        self._launches = Launches.of(capture.launches)
         self._cleared: dict[str, BoolArray] = {}
         self.substituted = np.zeros(self.count, dtype=np.bool_)
         """Launches in which a metric was read under another name than its first. The names mean the
@@ -103,6 +106,15 @@ class Facts:
                 return column.source
         return Source.MEASURED
 
+    def by_capability(self, holds: Callable[[tuple[int, int] | None], bool]) -> BoolArray:
+        """What holds for each launch, by the compute capability of its device."""
+        kinds = self._launches.kinds
+        found = {each: holds(each) for each in {kind.compute_capability for kind in kinds}}
+        if len(found) == 1:
+            return np.full(self.count, next(iter(found.values())))
+        known = np.array([found[kind.compute_capability] for kind in kinds], dtype=np.bool_)
+        return known[self._launches.codes]
+
     def exact(self, value: float) -> Interval:
         """A constant for all launches."""
         return Interval.exactly(np.full(self.count, value))
@@ -114,13 +126,7 @@ class Facts:
 
     def _absent_by_design(self, name: str) -> BoolArray:
         """Launches on chips that have no such unit or warp state: there it is truly zero."""
-        metric = self._catalogue[name]
-        zero_on = {
-            capability: metric.is_zero_on(capability) for capability in set(self._capabilities)
-        }
-        if len(zero_on) == 1:
-            return np.full(self.count, next(iter(zero_on.values())))
-        return np.array([zero_on[each] for each in self._capabilities], dtype=np.bool_)
+        return self.by_capability(self._catalogue[name].is_zero_on)
 
     def _column(self, name: str) -> _Column:
         found = self._columns.get(name)
@@ -129,26 +135,41 @@ class Facts:
         return found
 
     def _coalesce(self, metric: Metric) -> _Column:
-        values = np.full(self.count, np.nan)
+        """The first value that a launch has under one of the metric's names, if it can be."""
+        values: FloatArray | None = None
         reported = np.zeros(self.count, dtype=np.bool_)
         for ncu_name in metric.all_ncu_names():
             column = self.capture.columns.get(ncu_name)
             if column is None:
                 continue
-            fill = np.isnan(values) & ~np.isnan(column.values)
+            fill = ~np.isnan(column.values)
+            if values is not None:
+                fill &= np.isnan(values)
             if ncu_name != metric.ncu[0]:
                 self.substituted |= fill
-            values = np.where(fill, column.values, values)
+            values = column.values if values is None else np.where(fill, column.values, values)
             if column.source is Source.REPORTED:
                 reported = reported | fill
-        impossible = self._cleared.get(metric.name, np.zeros(self.count, dtype=np.bool_))
+        if values is None:
+            return _Column(np.full(self.count, np.nan), reported)
+        impossible = self._impossible(metric, values)
+        if impossible is not None:
+            values = np.where(impossible, np.nan, values)
+        return _Column(values, reported)
+
+    def _impossible(self, metric: Metric, values: FloatArray) -> BoolArray | None:
+        """In which launches the value cannot be, if in any."""
+        found = self._cleared.get(metric.name)
         for bound in BOUNDS:
-            if bound.applies_to(metric):
-                outside = bound.violated(values) & ~impossible
-                if outside.any():
-                    self.doubts.append(Doubt(metric.name, bound.reason, outside))
-                    impossible = impossible | outside
-        return _Column(np.where(impossible, np.nan, values), reported)
+            if not bound.applies_to(metric):
+                continue
+            outside = bound.violated(values)
+            if found is not None:
+                outside &= ~found
+            if outside.any():
+                self.doubts.append(Doubt(metric.name, bound.reason, outside))
+                found = outside if found is None else found | outside
+        return found
 
     def _check_implications(self) -> None:
         for implication in IMPLICATIONS:

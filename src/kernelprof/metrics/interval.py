@@ -7,7 +7,9 @@ range is the verdict that the complete capture gives: evidence taken away can on
 it can turn a verdict into ``inconclusive`` but never into another bottleneck.
 
 All operations are elementwise over launches. Quantities are non-negative, which keeps the products
-and quotients of bounds simple; ``inf`` is a legal upper bound.
+and quotients of bounds simple; ``inf`` is a legal upper bound. A number that is known in all
+launches is one array for both bounds, and what is computed from such numbers alone is, too: a
+complete capture costs half.
 """
 
 from __future__ import annotations
@@ -66,7 +68,8 @@ class Interval:
 
     def __add__(self, other: Operand) -> Interval:
         o = _as_interval(other)
-        return Interval(self.low + o.low, self.high + o.high)
+        low = self.low + o.low
+        return Interval(low, low if _same(self, o) else self.high + o.high)
 
     __radd__ = __add__
 
@@ -75,7 +78,7 @@ class Interval:
         o = _as_interval(other)
         with np.errstate(invalid="ignore"):
             low = np.maximum(self.low - o.high, 0.0)
-            high = np.maximum(self.high - o.low, 0.0)
+            high = low if _same(self, o) else np.maximum(self.high - o.low, 0.0)
         return _open_where_undefined(low, high)
 
     def __rsub__(self, other: float) -> Interval:
@@ -83,11 +86,12 @@ class Interval:
 
     def __mul__(self, other: Operand) -> Interval:
         if not isinstance(other, Interval) and other > 0:
-            return Interval(self.low * other, self.high * other)
+            scaled = self.low * other
+            return Interval(scaled, scaled if self.low is self.high else self.high * other)
         o = _as_interval(other)
         with np.errstate(invalid="ignore"):
             low = self.low * o.low
-            high = self.high * o.high
+            high = low if _same(self, o) else self.high * o.high
         # 0 * inf: a zero bound times an unbounded one says nothing at the top, zero at the bottom.
         return _open_where_undefined(low, high)
 
@@ -98,7 +102,7 @@ class Interval:
         o = _as_interval(other)
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             low = self.low / o.high
-            high = self.high / o.low
+            high = low if _same(self, o) else self.high / o.low
         return _open_where_undefined(low, high)
 
     def __rtruediv__(self, other: float) -> Interval:
@@ -107,12 +111,14 @@ class Interval:
     def at_most(self, other: Operand) -> Interval:
         """The smaller of the two."""
         o = _as_interval(other)
-        return Interval(np.minimum(self.low, o.low), np.minimum(self.high, o.high))
+        low = np.minimum(self.low, o.low)
+        return Interval(low, low if _same(self, o) else np.minimum(self.high, o.high))
 
     def at_least(self, other: Operand) -> Interval:
         """The larger of the two."""
         o = _as_interval(other)
-        return Interval(np.maximum(self.low, o.low), np.maximum(self.high, o.high))
+        low = np.maximum(self.low, o.low)
+        return Interval(low, low if _same(self, o) else np.maximum(self.high, o.high))
 
     def low_only(self) -> Interval:
         """The lower bound as a number."""
@@ -135,8 +141,11 @@ class Interval:
 
     def or_else(self, other: Interval) -> Interval:
         """This where it is known, ``other`` where it is not."""
+        known = self.known
+        if known.all():
+            return self
         return Interval(
-            np.where(self.known, self.low, other.low), np.where(self.known, self.high, other.high)
+            np.where(known, self.low, other.low), np.where(known, self.high, other.high)
         )
 
     def __gt__(self, other: Operand) -> Truth:
@@ -173,6 +182,11 @@ def largest(*intervals: Interval) -> Interval:
     return result
 
 
+def _same(one: Interval, other: Interval) -> bool:
+    """Whether both are plain numbers in all launches, so that the bounds of a result are one."""
+    return one.low is one.high and other.low is other.high
+
+
 def _as_interval(value: Operand) -> Interval:
     """A number as an interval that stands for every launch."""
     if isinstance(value, Interval):
@@ -183,4 +197,6 @@ def _as_interval(value: Operand) -> Interval:
 
 def _open_where_undefined(low: FloatArray, high: FloatArray) -> Interval:
     """Bounds whose undefined parts are the widest possible."""
+    if not np.isnan(low).any() and (low is high or not np.isnan(high).any()):
+        return Interval(low, high)
     return Interval(np.where(np.isnan(low), 0.0, low), np.where(np.isnan(high), np.inf, high))

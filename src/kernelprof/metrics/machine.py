@@ -88,6 +88,7 @@ class Machine:
         self.facts = facts
         self.reported = reported
         self.warps = Warps(facts, self.reported)
+        self._pipes: dict[str, Interval] = {}
 
     # --- units ---------------------------------------------------------------------------------
 
@@ -107,6 +108,12 @@ class Machine:
 
     def pipe(self, name: str) -> Interval:
         """Utilization of an arithmetic pipe, by its metric's canonical name."""
+        found = self._pipes.get(name)
+        if found is None:
+            found = self._pipes[name] = self._pipe(name)
+        return found
+
+    def _pipe(self, name: str) -> Interval:
         own = self._inside_sm(name)
         own = own.or_else(own.at_most(Interval.exactly(self.reported.pipe_at_most(name))))
         if name in PIPES_A_SLOT:
@@ -131,16 +138,11 @@ class Machine:
         """Tensor cores driven by tcgen05 instructions; none on a chip not known to have them."""
         own = self._inside_sm("tcgen05_pipe")
         metric = catalogue()["tcgen05_pipe"]
-        possible = np.array(
-            [
-                launch.compute_capability is None
-                or (
-                    chip_of(launch.compute_capability) is not None
-                    and not metric.is_zero_on(launch.compute_capability)
-                )
-                for launch in self.facts.capture.launches
-            ],
-            dtype=np.bool_,
+        possible = self.facts.by_capability(
+            lambda capability: (
+                capability is None
+                or (chip_of(capability) is not None and not metric.is_zero_on(capability))
+            )
         )
         return Interval(own.low, np.where(possible | own.known, own.high, 0.0))
 
@@ -150,12 +152,7 @@ class Machine:
 
         Where FP64 runs at half the FP32 rate, its full pipe takes half of the slots.
         """
-        half_rate = np.array(
-            [
-                launch.compute_capability in FP64_AT_HALF_RATE
-                for launch in self.facts.capture.launches
-            ]
-        )
+        half_rate = self.facts.by_capability(lambda each: each in FP64_AT_HALF_RATE)
         taken = self.pipe("fp64_pipe").low_only() * Interval.exactly(np.where(half_rate, 0.5, 0.0))
         return self.issue - taken
 

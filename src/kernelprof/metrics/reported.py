@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernelprof.metrics.catalogue import SPILLING_REQUESTS
 from kernelprof.metrics.interval import Interval
+from kernelprof.model.capture import SECTIONS_COLUMN, SPOKEN_COLUMN
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -58,8 +60,8 @@ class Reported:
     def __init__(self, facts: Facts) -> None:
         self.facts = facts
         capture = facts.capture
-        sections = capture.text.get("kernelprof__sections", ())
-        spoken = capture.text.get("kernelprof__spoken", (None,) * len(sections))
+        sections = capture.text.get(SECTIONS_COLUMN, ())
+        spoken = capture.text.get(SPOKEN_COLUMN, (None,) * len(sections))
         self._seen = [frozenset((cell or "").split(";")) for cell in sections]
         self._spoken = [frozenset((cell or "").split(";")) for cell in spoken]
 
@@ -93,7 +95,7 @@ class Reported:
         return np.array([rule not in seen for seen in self._seen], dtype=np.bool_)
 
     def _spoke_somewhere(self, rule: str) -> bool:
-        return any(rule in seen for seen in self._seen)
+        return rule in self.facts.capture.seen
 
     @cached_property
     def excess_at_most(self) -> FloatArray:
@@ -112,7 +114,7 @@ class Reported:
     @cached_property
     def local_at_most(self) -> FloatArray:
         ran = self._ran("MemoryWorkloadAnalysis", "SourceCounters")
-        spills = self.facts.raw("derived__local_spilling_requests")
+        spills = self.facts.raw(SPILLING_REQUESTS)
         silent = self._silent(*LOCAL_PATTERN) & self._spoke_somewhere("MemoryCacheAccessPattern")
         return np.where(ran & silent & (spills == 0), SILENT_SHARE, 1.0)
 

@@ -1,24 +1,29 @@
 """A capture in memory: one row a launch, one column a metric, numbers in canonical units.
 
 This is the one form behind every reader. It is kept as columns, so that a rule is evaluated for all
-launches at once; :meth:`Capture.tidy` gives the long form (launch, metric, value, unit, original
-unit, source) for people and for export.
+launches at once.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping, Sequence
 
     import numpy as np
     import numpy.typing as npt
-    import pandas as pd
 
     FloatArray = npt.NDArray[np.float64]
+
+SECTIONS_COLUMN: Final = "kernelprof__sections"
+"""Text column: identifiers of the sections and rules that have rows for a launch, ``;`` between."""
+
+SPOKEN_COLUMN: Final = "kernelprof__spoken"
+"""Text column: names of the metrics that sentences about a launch give, ``;`` between."""
 
 
 class Source(StrEnum):
@@ -80,10 +85,11 @@ class Capture:
     page, whose labels the reader translates. ``text`` holds the non-numeric columns (device name,
     cache configuration), ``None`` where empty. ``warnings`` are sentences for the user (a truncated
     row was left out, a metric was ``(!) n/a``). ``unavailable`` names metrics that were asked for
-    and that ncu could not give.
+    and that ncu could not give. ``whole_seen`` is, for a part of a larger capture, :attr:`seen` of
+    that one.
     """
 
-    launches: tuple[Launch, ...]
+    launches: Sequence[Launch]
     columns: Mapping[str, MetricColumn]
     text: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
     origin: str = "<memory>"
@@ -92,31 +98,38 @@ class Capture:
     clock_control: str | None = None
     warnings: tuple[str, ...] = ()
     unavailable: frozenset[str] = frozenset()
+    whole_seen: frozenset[str] | None = None
+
+    @cached_property
+    def seen(self) -> frozenset[str]:
+        """Sections and rules that have rows on the details page for some launch of the export."""
+        if self.whole_seen is not None:
+            return self.whole_seen
+        cells = set(self.text.get(SECTIONS_COLUMN, ()))
+        return frozenset(name for cell in cells for name in (cell or "").split(";"))
 
     def __len__(self) -> int:
         return len(self.launches)
 
-    def tidy(self) -> pd.DataFrame:
-        """The long form: one row a launch and metric that has a value."""
-        import numpy as np
-        import pandas as pd
+    def part(self, start: int, stop: int) -> Capture:
+        """A capture of the launches from ``start`` up to ``stop``; it shares their values."""
+        from kernelprof.model.launches import Launches
 
-        return pd.DataFrame(self._tidy_rows(np), columns=_TIDY_COLUMNS)
+        some = slice(start, stop)
+        columns = {n: replace(each, values=each.values[some]) for n, each in self.columns.items()}
+        text = {name: cells[some] for name, cells in self.text.items()}
+        launches = Launches.of(self.launches)[some]
+        return replace(self, launches=launches, columns=columns, text=text, whole_seen=self.seen)
 
-    def _tidy_rows(self, np: Any) -> Iterator[tuple[object, ...]]:
-        for column in self.columns.values():
-            for row in np.flatnonzero(~np.isnan(column.values)):
-                launch = self.launches[row]
-                yield (
-                    int(row),
-                    launch.id,
-                    launch.kernel,
-                    column.name,
-                    float(column.values[row]),
-                    column.unit,
-                    column.original_unit,
-                    column.source.value,
-                )
+    def rows(self, rows: Sequence[int]) -> Capture:
+        """A capture of some of the launches, in the given order."""
+        from kernelprof.model.launches import Launches
 
-
-_TIDY_COLUMNS = ["row", "id", "kernel", "metric", "value", "unit", "original_unit", "source"]
+        at = list(rows)
+        return replace(
+            self,
+            launches=Launches.of(self.launches).take(at),
+            columns={n: replace(each, values=each.values[at]) for n, each in self.columns.items()},
+            text={name: tuple(cells[row] for row in at) for name, cells in self.text.items()},
+            whole_seen=self.seen,
+        )

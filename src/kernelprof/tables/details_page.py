@@ -3,29 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
-import pandas as pd
 
-from kernelprof.model.capture import MetricColumn, Source
+from kernelprof.model.capture import SECTIONS_COLUMN, SPOKEN_COLUMN, MetricColumn, Source
 from kernelprof.tables import identity
 from kernelprof.tables.details_labels import SECTIONS, is_left_out, raw_name
 from kernelprof.tables.numbers import parse_numbers
-from kernelprof.tables.page import Page, read_frame, source_of, table_decimal
-from kernelprof.tables.rule_sentences import Number, read_sentence
+from kernelprof.tables.page import Page, source_of, table_decimal
+from kernelprof.tables.rule_sentences import Number, Sentence, read_sentence
+from kernelprof.tables.stream import split_cells
 from kernelprof.tables.units import scale_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from kernelprof.tables.stream import Table
+    from kernelprof.tables.stream import Header, Table
 
-SECTIONS_COLUMN: Final = "kernelprof__sections"
-"""Text column: identifiers of the sections and rules that have rows for a launch, ``;`` between."""
-
-SPOKEN_COLUMN: Final = "kernelprof__spoken"
-"""Text column: names of the metrics that sentences about a launch give, ``;`` between."""
+    Cells = tuple[str, ...]
 
 _BODY: Final = (
     "Section Name", "Metric Name", "Metric Unit", "Metric Value", "Rule Name", "Rule Description",
@@ -44,57 +41,135 @@ def read_details(tables: Sequence[Table], *, cut: bool = False, broken: bool = F
     rows were lost. Such launches get no :data:`SECTIONS_COLUMN`: whether a rule kept silent or its
     row is gone cannot be told.
     """
-    rows = pd.concat([_frame(table, scope) for scope, table in enumerate(tables)])
-    rows = rows.reset_index(drop=True).fillna("")
-    who = [name for name in rows.columns if identity.is_identity(name)]
-    launch_of, first_rows = _launch_numbers(rows, ["scope", *who])
-    firsts = rows.loc[first_rows, who]
-    launches = identity.launches({name: firsts[name].tolist() for name in who}, len(first_rows))
-    page = Page(launches)
-    filler = _Filler(page, len(launches))
-    filler.metrics(rows, launch_of)
-    filler.rules(rows, launch_of)
-    filler.sections(rows, launch_of)
+    rows = _Rows()
+    for table in tables:
+        rows.add(table)
+    page = Page(identity.launches(rows.identities(), rows.count))
+    filler = _Filler(page, rows.count)
+    filler.metrics(rows.metrics)
+    filler.sentences(rows.sentences)
+    filler.sections(rows.sections)
     if broken:
-        filler.doubt(range(len(launches)))
-    elif cut or filler.ends_early(rows, launch_of):
-        filler.doubt([int(launch_of[-1])])
+        filler.doubt(range(rows.count))
+    elif cut:
+        filler.doubt([rows.last])
+    elif rows.end_early():
+        page.warn("The last launch has fewer metrics than others: is the input cut off?")
+        filler.doubt([rows.last])
     filler.finish()
     return page
 
 
-def _frame(table: Table, scope: int) -> pd.DataFrame:
-    frame = read_frame(table.header, table.rows, text=None, decimal=".")
-    frame.columns = pd.Index(table.header.names)
-    frame = frame.loc[:, ~frame.columns.duplicated()]
-    for name in _BODY:
-        if name not in frame.columns:
-            frame[name] = ""
-    frame["decimal"] = table_decimal(table.header, table.rows)
-    frame["scope"] = scope
-    return frame
+def _split(row: bytes, delimiter: str) -> list[str]:
+    """The cells of a row.
 
-
-def _launch_numbers(rows: pd.DataFrame, key: list[str]) -> tuple[Any, Any]:
-    """The launch of each row, numbered by first appearance, and the first row of each launch.
-
-    Where one key's first metric comes again, another export without a header of its own was
-    appended, and another launch of the same identity begins.
+    Nearly all are as ``ncu`` writes them, each cell in quotes and no other quote anywhere, and
+    need no parser; nor do cells that are longer than :mod:`csv` takes.
     """
-    code, _ = pd.factorize(pd.MultiIndex.from_frame(rows[key]))
-    label = rows["Section Name"] + "\0" + rows["Metric Name"] + "\0" + rows["Metric Unit"]
-    is_metric = (rows["Metric Name"] != "").to_numpy()
-    keyed = pd.DataFrame({"code": code, "label": label.where(is_metric, "")})
-    lead = keyed[is_metric].groupby("code")["label"].first()
-    leads = is_metric & (keyed["label"] == keyed["code"].map(lead)).to_numpy()
-    turn = pd.Series(leads).groupby(code).cumsum().clip(lower=1)
-    numbers, _ = pd.factorize(pd.MultiIndex.from_arrays([code, turn]))
-    _, first_rows = np.unique(numbers, return_index=True)
-    return numbers, first_rows
+    text = row.decode("utf-8", "replace").removesuffix(delimiter)
+    cells = text[1:-1].split(f'"{delimiter}"')
+    if text.count('"') == 2 * len(cells) and text[0] == text[-1] == '"':
+        return cells
+    return split_cells(row, delimiter) or cells
+
+
+class _Rows:
+    """What the rows of all tables say, and about which launch, gathered in one pass."""
+
+    def __init__(self) -> None:
+        self.metrics: dict[Cells, tuple[list[int], list[str]]] = {}
+        """Launches and values by label, unit and decimal mark."""
+        self.sentences: list[tuple[int, Sentence]] = []
+        self.sections: list[dict[str, None]] = []
+        """Identifiers of the sections and rules that have rows, launch by launch."""
+        self.last = 0
+        """The launch of the last row."""
+        self._metric_rows: list[int] = []
+        self._identities: list[dict[str, str]] = []
+        self._header: Header | None = None
+        self._decimal = "."
+        self._who: Cells = ()
+        self._pick: itemgetter[Any] = itemgetter(0)
+        self._launch_of: dict[Cells, int] = {}
+        self._lead_of: dict[Cells, Cells] = {}
+
+    @property
+    def count(self) -> int:
+        """How many launches there are."""
+        return len(self._identities)
+
+    def add(self, table: Table) -> None:
+        """Read the rows of a table, or of one more part of it: those share the header object."""
+        header = table.header
+        if header is not self._header:
+            self._begin(header, table_decimal(header, table.rows))
+        width, who = len(header.names), len(self._who)
+        # Rows of metrics end after the value; the last of these stands for columns that are absent.
+        blank = [""] * (width + 1)
+        for row in table.rows:
+            picked = self._pick(_split(row, header.delimiter)[:width] + blank)
+            self._add_row(picked[:who], picked[who:])
+
+    def _begin(self, header: Header, decimal: str) -> None:
+        """Begin another table, whose launches are others even if they are called the same."""
+        names = header.names
+        self._header = header
+        self._decimal = decimal
+        self._who = tuple(name for name in dict.fromkeys(names) if identity.is_identity(name))
+        self._pick = itemgetter(
+            *(names.index(name) if name in names else len(names) for name in (*self._who, *_BODY))
+        )
+        self._launch_of = {}
+        self._lead_of = {}
+
+    def _add_row(self, who: Cells, body: Cells) -> None:
+        section, label, unit, value, rule, text = body
+        launch = self._launch(who, (section, label, unit) if label else None)
+        self.last = launch
+        if label:
+            self._metric_rows[launch] += 1
+            group = self.metrics.get((label, unit, self._decimal))
+            if group is None:
+                group = self.metrics[label, unit, self._decimal] = ([], [])
+            group[0].append(launch)
+            group[1].append(value)
+        if section:
+            self.sections[launch][SECTIONS.get(section, section)] = None
+        if rule:
+            self.sections[launch][rule] = None
+            self.sentences.append((launch, read_sentence(rule, text)))
+
+    def _launch(self, who: Cells, metric: Cells | None) -> int:
+        """The launch of a row, numbered by first appearance.
+
+        Where the first metric of an identity comes again, another export without a header of its
+        own was appended, and another launch of the same identity begins.
+        """
+        launch = self._launch_of.get(who)
+        lead = self._lead_of.get(who)
+        if metric is not None and lead is None:
+            self._lead_of[who] = metric
+        if launch is None or (metric is not None and metric == lead):
+            launch = self._launch_of[who] = self.count
+            self._identities.append(dict(zip(self._who, who, strict=True)))
+            self._metric_rows.append(0)
+            self.sections.append({})
+        return launch
+
+    def identities(self) -> dict[str, list[str]]:
+        """Who was launched: the identity columns of all tables, with one cell a launch."""
+        names = dict.fromkeys(name for each in self._identities for name in each)
+        return {name: [each.get(name, "") for each in self._identities] for name in names}
+
+    def end_early(self) -> bool:
+        """Whether the last launch has fewer metrics than the others: cut between two rows?"""
+        counts = self._metric_rows
+        # Rows of rules alone, with no metric behind them, are no sign of a cut.
+        return any(counts[self.last :]) and counts[self.last] < max(counts)
 
 
 class _Filler:
-    """Puts rows into columns of one value a launch."""
+    """Puts what rows say into columns of one value a launch."""
 
     def __init__(self, page: Page, count: int) -> None:
         self._page = page
@@ -102,20 +177,15 @@ class _Filler:
         self._values: dict[str, MetricColumn] = {}
         self._text: dict[str, list[str | None]] = {}
 
-    def metrics(self, rows: pd.DataFrame, launch_of: Any) -> None:
-        mask = (rows["Metric Name"] != "").to_numpy()
+    def metrics(self, groups: Mapping[Cells, tuple[list[int], list[str]]]) -> None:
+        """Add what was measured, from launches and values by label, unit and decimal mark."""
         unknown: dict[str, None] = {}
-        part = rows.loc[mask, ["Metric Name", "Metric Unit", "Metric Value", "decimal"]]
-        part = part.assign(launch=launch_of[mask])
-        for (label, unit, decimal), group in part.groupby(
-            ["Metric Name", "Metric Unit", "decimal"], sort=False
-        ):
-            name = raw_name(str(label).strip(), scale_of(str(unit)).unit)
-            if name is None:
-                if not is_left_out(str(label).strip()):
-                    unknown[str(label)] = None
-                continue
-            self._metric(name, str(unit), str(decimal), group)
+        for (label, unit, decimal), (launches, cells) in groups.items():
+            name = raw_name(label.strip(), scale_of(unit).unit)
+            if name is not None:
+                self._metric(name, unit, decimal, launches, cells)
+            elif not is_left_out(label.strip()):
+                unknown[label] = None
         if unknown:
             names = ", ".join(f'"{label}"' for label in list(unknown)[:8])
             more = f" and {len(unknown) - 8} more" if len(unknown) > 8 else ""
@@ -123,16 +193,16 @@ class _Filler:
                 f"Labels of the details page that are not known were left out: {names}{more}."
             )
 
-    def _metric(self, name: str, unit: str, decimal: str, group: pd.DataFrame) -> None:
-        cells = group["Metric Value"].tolist()
+    def _metric(
+        self, name: str, unit: str, decimal: str, launches: list[int], cells: list[str]
+    ) -> None:
         values, texts = parse_numbers(cells, decimal=decimal)
-        at = group["launch"].to_numpy()
         if texts and not unit:
-            for launch, cell in zip(at.tolist(), cells, strict=True):
+            for launch, cell in zip(launches, cells, strict=True):
                 self._say(name, launch, cell)
             return
         self._page.note_unavailable(name, cells)
-        self._put(name, unit, source_of(name), at, values)
+        self._put(name, unit, source_of(name), np.array(launches, dtype=np.intp), values)
 
     def _put(self, name: str, unit: str, source: Source, at: Any, values: Any) -> None:
         """Values in ``unit`` for the launches ``at``; what is already there stays."""
@@ -153,18 +223,11 @@ class _Filler:
         if words and column[launch] is None:
             column[launch] = words
 
-    def rules(self, rows: pd.DataFrame, launch_of: Any) -> None:
+    def sentences(self, sentences: Iterable[tuple[int, Sentence]]) -> None:
         """Add what the rules say in sentences; measured columns stay as they are."""
         measured = set(self._values)
         spoken: list[dict[str, None]] = [{} for _ in range(self._count)]
-        mask = (rows["Rule Name"] != "").to_numpy()
-        for rule, text, launch in zip(
-            rows.loc[mask, "Rule Name"].tolist(),
-            rows.loc[mask, "Rule Description"].tolist(),
-            launch_of[mask].tolist(),
-            strict=True,
-        ):
-            sentence = read_sentence(rule, text)
+        for launch, sentence in sentences:
             for name, words in sentence.words:
                 self._say(name, launch, words)
             for number in sentence.numbers:
@@ -184,31 +247,9 @@ class _Filler:
             number.metric, number.unit, Source.REPORTED, np.array([launch]), np.array([value])
         )
 
-    def sections(self, rows: pd.DataFrame, launch_of: Any) -> None:
+    def sections(self, seen: Iterable[Iterable[str]]) -> None:
         """Note which sections and rules have rows, launch by launch."""
-        seen: list[dict[str, None]] = [{} for _ in range(self._count)]
-        marks = pd.DataFrame(
-            {
-                "launch": launch_of,
-                "section": rows["Section Name"],
-                "rule": rows["Rule Name"],
-            }
-        ).drop_duplicates()
-        for launch, section, rule in marks.itertuples(index=False):
-            if section:
-                seen[launch][SECTIONS.get(section, section)] = None
-            if rule:
-                seen[launch][rule] = None
         self._text[SECTIONS_COLUMN] = [";".join(names) or None for names in seen]
-
-    def ends_early(self, rows: pd.DataFrame, launch_of: Any) -> bool:
-        """Whether the last launch has fewer metrics than the others: cut between two rows?"""
-        metrics = np.bincount(launch_of[(rows["Metric Name"] != "").to_numpy()])
-        last = int(launch_of[-1])
-        early = len(metrics) > last and metrics[last] < metrics.max()
-        if early:
-            self._page.warn("The last launch has fewer metrics than others: is the input cut off?")
-        return bool(early)
 
     def doubt(self, launches: Iterable[int]) -> None:
         """Say nothing about which sections these launches have."""

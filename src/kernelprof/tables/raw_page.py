@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelprof.model.capture import Launch, MetricColumn
+from kernelprof.model.capture import MetricColumn
+from kernelprof.model.launches import Launches
 from kernelprof.tables import identity
-from kernelprof.tables.numbers import NO_WORDS, parse_numbers
-from kernelprof.tables.page import Page, read_frame, source_of, table_decimal
+from kernelprof.tables.blocks import BlockParser
+from kernelprof.tables.columns import Wanted, columns_of_rows
+from kernelprof.tables.numbers import NO_WORDS
+from kernelprof.tables.page import UNAVAILABLE, Page, source_of, table_decimal
 from kernelprof.tables.units import depends_on_unit, scale_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable
 
-    import pandas as pd
-
-    from kernelprof.tables.numbers import FloatArray
+    from kernelprof.model.capture import Launch
+    from kernelprof.tables.columns import Columns, FloatArray, IntArray, Numbers, Words
     from kernelprof.tables.stream import Header, Table
 
 _TEXT_COLUMNS: Final = frozenset(
@@ -28,134 +31,210 @@ _TEXT_COLUMNS: Final = frozenset(
     }
 )  # fmt: skip
 """Names that hold text even where every cell looks like a number or is empty."""
+_WORKERS: Final = 2
+"""Blocks that are parsed at a time; reading what they hold leaves more processors little to do."""
+
+WORTH_A_BLOCK: Final = 1 << 20
+"""Bytes from which loading the parser of whole blocks costs less than it saves."""
+
+_MOST_CODES: Final = 1 << 62
+"""Combinations that an integer of 64 bits can number."""
 
 
-def read_raw(tables: Sequence[Table]) -> Page:
-    """All launches of all tables, in the order of the stream; columns are united."""
-    groups: dict[tuple[Header, tuple[str, ...] | None], list[Table]] = {}
-    for table in tables:
-        groups.setdefault((table.header, table.units), []).append(table)
-    builder = _Builder(tables)
-    for (header, units), members in groups.items():
-        builder.add(header, units, members)
-    return builder.page()
+class _Column:
+    """A metric that grows with the rows of the stream."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.unit = ""
+        self.original_unit = ""
+        self.texts: list[tuple[int, Words]] = []
+        """Parts with words that are no numbers, and the row each begins in."""
+        self.unavailable: set[str] | None = set()
+        """Words where no number was so far; ``None`` once there was one."""
+        self._values = np.empty(0)
+        self._length = 0
+        self._speaks_numbers = False
+
+    def add(self, start: int, unit: str, numbers: Numbers) -> bool:
+        """Take values for the rows from ``start`` on; whether their unit agrees."""
+        scale = scale_of(unit)
+        if not self.unit and (scale.unit or not self._length):
+            # Versions of ncu differ in whether they give a count its unit.
+            self.unit, self.original_unit = scale.unit, unit
+        if scale.unit not in {self.unit, ""}:
+            return False
+        if numbers.texts and numbers.words is not None:
+            self.texts.append((start, numbers.words))
+        if numbers.words is None:
+            self.unavailable = None
+            self._speaks_numbers = True
+        elif self.unavailable is not None and not numbers.texts:
+            self.unavailable.update(word.strip() for word in numbers.words.distinct)
+        self._put(start, scale.apply(numbers.values))
+        return True
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it holds texts: no part that says something says only numbers."""
+        return bool(self.texts) and not self.unit and not self._speaks_numbers
+
+    def _put(self, start: int, values: FloatArray) -> None:
+        end = start + len(values)
+        if end > len(self._values):
+            # In place: a copy of all columns of a long export would not fit beside it.
+            self._values.resize(end + end // 8, refcheck=False)
+        if start >= self._length:
+            self._values[self._length : start] = np.nan
+            self._values[start:end] = values
+            self._length = end
+            return
+        # A second column of the same name in a table fills the gaps of the first.
+        there = self._values[start:end]
+        np.copyto(there, values, where=np.isnan(there))
+
+    def finished(self, count: int) -> MetricColumn:
+        """All values, NaN in the rows of tables without the column."""
+        self._values.resize(count, refcheck=False)
+        self._values[self._length :] = np.nan
+        source = source_of(self.name)
+        return MetricColumn(self.name, self._values, self.unit, self.original_unit, source)
 
 
-class _Builder:
-    """Unites the columns of several tables; what a table lacks is missing in its rows."""
+class RawPage:
+    """Unites the columns of several tables; what a table lacks is missing in its rows.
 
-    def __init__(self, tables: Sequence[Table]) -> None:
-        self._starts: dict[int, int] = {}
+    ``only`` names the metrics to read: of a wide export most are nobody's concern.
+    """
+
+    def __init__(self, only: frozenset[str] | None = None) -> None:
+        self._only = only
         self._count = 0
-        for table in tables:
-            self._starts[id(table)] = self._count
-            self._count += len(table.rows)
-        self._launches: dict[int, Launch] = {}
-        self._columns: dict[str, MetricColumn] = {}
-        self._text: dict[str, list[str | None]] = {}
+        self._ids: list[str] = []
+        self._codes: list[IntArray] = []
+        self._kinds: dict[Launch, int] = {}
+        self._columns: dict[str, _Column] = {}
+        self._texts: dict[str, list[tuple[int, Words]]] = {}
+        self._decimals: dict[tuple[Header, tuple[str, ...] | None], str] = {}
+        self._parsers: dict[tuple[Header, tuple[str, ...] | None], BlockParser] = {}
+        self._workers: ThreadPoolExecutor | None = None
         self._page = Page([])
 
-    def add(self, header: Header, units: tuple[str, ...] | None, tables: list[Table]) -> None:
-        """Read the rows of tables that share header and units."""
-        rows = [row for table in tables for row in table.rows]
-        starts = [self._starts[id(table)] for table in tables]
-        at = np.concatenate(
-            [
-                np.arange(start, start + len(table.rows))
-                for start, table in zip(starts, tables, strict=True)
-            ]
-        )
-        decimal = table_decimal(header, rows)
-        keep = frozenset(
-            index
-            for index, name in enumerate(header.names)
-            if identity.is_identity(name) or name in _TEXT_COLUMNS
-        )
-        frame = read_frame(header, rows, text=keep, decimal=decimal)
-        self._add_launches(header, frame, at)
-        if units is None:
+    def __len__(self) -> int:
+        return self._count
+
+    def parse(self, table: Table, block: bytes) -> Callable[[], Columns | None] | None:
+        """Begin to parse a block of rows of this table, if nothing else is in it."""
+        key = table.header, table.units
+        if len(block) < WORTH_A_BLOCK or table.units is None:
+            return None
+        if self._decimals.get(key, ".") != ".":
+            return None
+        if key not in self._parsers:
+            self._parsers[key] = BlockParser(table.header, self._wanted(table))
+        if self._workers is None:
+            self._workers = ThreadPoolExecutor(_WORKERS)
+        return self._workers.submit(self._parsers[key].parse, block).result
+
+    def add(self, table: Table) -> None:
+        """Take the next rows of the stream."""
+        key = table.header, table.units
+        columns = table.columns
+        if columns is None:
+            decimal = self._decimals.setdefault(key, table_decimal(table.header, table.rows))
+            columns = columns_of_rows(table.header, table.rows, self._wanted(table), decimal)
+        if table.units is None:
             self._page.warn(
                 "A table has no row of units: metrics whose scale depends on it were left out."
             )
-        for index, name in enumerate(header.names):
-            if not name or identity.is_identity(name):
-                continue
-            if units is None and depends_on_unit(name):
-                continue
-            self._add_column(name, units[index] if units else "", frame[index], at, decimal)
-        self._find_unavailable(header, rows)
+        self._add_launches(table.header, columns)
+        for at, words in columns.words.items():
+            name = table.header.names[at]
+            if not identity.is_identity(name):
+                self._texts.setdefault(name, []).append((self._count, words))
+        for at, numbers in columns.numbers.items():
+            unit = table.units[at] if table.units else ""
+            self._add_numbers(table.header.names[at], unit, numbers)
+        self._count += columns.count
 
-    def _add_launches(self, header: Header, frame: pd.DataFrame, at: Any) -> None:
+    def _wanted(self, table: Table) -> Wanted:
+        """The columns to read: the first of each name that says who, and the metrics."""
+        names = table.header.names
+        words: dict[str, int] = {}
+        numbers = []
+        for at, name in enumerate(names):
+            if identity.is_identity(name):
+                if name not in words and name != "ID":
+                    words[name] = at
+            elif name in _TEXT_COLUMNS:
+                words.setdefault(name, at)
+            elif self._is_wanted(name) and (table.units is not None or not depends_on_unit(name)):
+                numbers.append(at)
+        return Wanted(names.index("ID"), tuple(words.values()), tuple(numbers))
+
+    def _is_wanted(self, name: str) -> bool:
+        return bool(name) and (self._only is None or name in self._only)
+
+    def _add_launches(self, header: Header, columns: Columns) -> None:
+        self._ids += columns.ids
         who = {
-            name: frame[index].tolist()
-            for index, name in reversed([*enumerate(header.names)])
-            if identity.is_identity(name)
+            header.names[at]: words
+            for at, words in columns.words.items()
+            if identity.is_identity(header.names[at])
         }
-        launches = identity.launches(who, len(frame))
-        self._launches.update(zip(at.tolist(), launches, strict=True))
+        codes = np.zeros(columns.count, dtype=np.intp)
+        most = 1
+        for words in who.values():
+            if most * len(words.distinct) > _MOST_CODES:
+                _, codes = np.unique(codes, return_inverse=True)
+                most = columns.count
+            codes = codes * len(words.distinct) + words.codes
+            most *= len(words.distinct)
+        _, rows, codes = np.unique(codes, return_index=True, return_inverse=True)
+        chosen = {
+            name: [words.distinct[code] for code in words.codes[rows].tolist()]
+            for name, words in who.items()
+        }
+        kinds = identity.launches(chosen, len(rows))
+        numbers = np.empty(len(rows), dtype=np.intp)
+        for at, kind in enumerate(kinds):
+            numbers[at] = self._number(kind)
+        self._codes.append(numbers[codes])
 
-    def _add_column(
-        self, name: str, unit: str, cells: pd.Series[Any], at: Any, decimal: str
-    ) -> None:
-        if name in _TEXT_COLUMNS:
-            self._add_text(name, cells.tolist(), at)
-            return
-        if cells.dtype.kind in "iuf":
-            values = cells.to_numpy(dtype=np.float64, na_value=np.nan)
-            self._add_numbers(name, unit, np.where(np.isinf(values), np.nan, values), at)
-            return
-        words = cells.astype(object).where(cells.notna(), "").map(str).tolist()
-        values, texts = parse_numbers(words, decimal=decimal)
-        if texts and not unit:
-            self._add_text(name, words, at)
-        else:
-            self._add_numbers(name, unit, values, at)
+    def _number(self, kind: Launch) -> int:
+        return self._kinds.setdefault(kind, len(self._kinds))
 
-    def _add_text(self, name: str, cells: Sequence[str], at: Any) -> None:
-        column = self._text.setdefault(name, [None] * self._count)
-        for position, cell in zip(at.tolist(), cells, strict=True):
-            if cell not in NO_WORDS:
-                column[position] = cell
-
-    def _add_numbers(self, name: str, unit: str, values: FloatArray, at: Any) -> None:
-        scale = scale_of(unit)
-        known = self._columns.get(name)
-        if known is None or (not known.unit and scale.unit):
-            # Versions of ncu differ in whether they give a count its unit.
-            column = np.full(self._count, np.nan) if known is None else known.values
-            known = MetricColumn(name, column, scale.unit, unit, source_of(name))
-            self._columns[name] = known
-        if scale.unit not in {known.unit, ""}:
+    def _add_numbers(self, name: str, unit: str, numbers: Numbers) -> None:
+        column = self._columns.setdefault(name, _Column(name))
+        if not column.add(self._count, unit, numbers):
             self._page.warn(
-                f"{name} is in {known.unit} in one table and in {scale.unit} in another: "
+                f"{name} is in {column.unit} in one table and in {scale_of(unit).unit} in another: "
                 "the second was left out."
             )
-            return
-        column = known.values
-        column[at] = np.where(np.isnan(column[at]), scale.apply(values), column[at])
-
-    def _find_unavailable(self, header: Header, rows: Sequence[bytes]) -> None:
-        empty = [
-            index
-            for index, name in enumerate(header.names)
-            if name in self._columns and np.isnan(self._columns[name].values).all()
-        ]
-        if empty and any(b"n/a" in row or b"N/A" in row for row in rows):
-            frame = read_frame(header, rows, text=None, decimal=".")
-            for index in empty:
-                self._page.note_unavailable(header.names[index], frame[index].tolist())
 
     def page(self) -> Page:
         """Everything that was added."""
+        if self._workers is not None:
+            self._workers.shutdown()
         page = self._page
-        page.launches = [self._launches[row] for row in range(self._count)]
-        page.columns = self._columns
-        page.text = {
-            name: tuple(cells) for name, cells in self._text.items() if name not in self._columns
-        }
-        page.unavailable = {
-            name
-            for name in page.unavailable
-            if name not in self._columns or np.isnan(self._columns[name].values).all()
-        }
+        codes = np.concatenate(self._codes) if self._codes else np.zeros(0, dtype=np.intp)
+        page.launches = Launches(self._ids, codes, list(self._kinds))
+        for name, column in self._columns.items():
+            if column.is_text:
+                self._texts.setdefault(name, []).extend(column.texts)
+                continue
+            page.columns[name] = column.finished(self._count)
+            if column.unavailable and column.unavailable <= UNAVAILABLE:
+                page.unavailable.add(name)
+        for name, texts in self._texts.items():
+            if name not in page.columns:
+                self._finish_text(name, texts)
         return page
+
+    def _finish_text(self, name: str, texts: Iterable[tuple[int, Words]]) -> None:
+        column: list[str | None] = [None] * self._count
+        for start, words in texts:
+            for row, cell in enumerate(words.cells(), start):
+                if cell not in NO_WORDS:
+                    column[row] = cell
+        self._page.text[name] = tuple(column)

@@ -2,36 +2,46 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
-import zlib
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
 
-from kernelprof.tables import complaints, foreign, notes, stream
+from kernelprof.tables import complaints, foreign, notes
+from kernelprof.tables.source import Source
+from kernelprof.tables.stream import Scanner
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
     from kernelprof.model.capture import Capture
     from kernelprof.tables.page import Page
-    from kernelprof.tables.stream import Scan
+    from kernelprof.tables.raw_page import RawPage
+    from kernelprof.tables.stream import Scan, Table
 
-_GZIP: Final = b"\x1f\x8b"
 _REPORT: Final = b"NVR\0"
-_MOST_BYTES: Final = 16 << 30
-_CHUNK: Final = 1 << 24
 
 
-def read_capture(target: str | os.PathLike[str], *, stdin: IO[bytes] | None = None) -> Capture:
+def read_capture(
+    target: str | os.PathLike[str],
+    *,
+    stdin: IO[bytes] | None = None,
+    only: frozenset[str] | None = None,
+    heard: Callable[[int], object] | None = None,
+) -> Capture:
     """The capture in a file, or on standard input if ``target`` is ``-``.
 
     Takes the raw and the details page as CSV, plain or gzip, .ncu-rep reports, and directories that
-    ``kernelprof profile`` wrote. ``stdin`` stands in for the process's own. Raises InputError for
-    anything that is no export of Nsight Compute, MissingToolError for a report where neither
-    ``ncu`` nor the package ncu-report is installed.
+    ``kernelprof profile`` wrote. ``stdin`` stands in for the process's own. ``only`` names the
+    metrics to read of a raw page, for whoever needs no others; ``heard`` is told the bytes of each
+    piece that was read of a file. Raises InputError for anything that is no export of Nsight
+    Compute, MissingToolError for a report where neither ``ncu`` nor the package ncu-report is
+    installed.
     """
     name = os.fspath(target)
     if name == "-":
-        return read_bytes((stdin or sys.stdin.buffer).read(), "<stdin>")
+        return read_source(Source((stdin or sys.stdin.buffer).read, "<stdin>"), only)
     path = Path(name)
     try:
         if path.is_dir():
@@ -42,12 +52,27 @@ def read_capture(target: str | os.PathLike[str], *, stdin: IO[bytes] | None = No
                 from kernelprof.tables import ncu_rep
 
                 return ncu_rep.read_report(path)
-            return read_bytes(start + file.read(), name)
+            file.seek(0)
+            return read_source(Source(_telling(file.read, heard), name), only)
     except FileNotFoundError as error:
         raise complaints.not_a_capture("there is no such file", name) from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
         raise complaints.not_a_capture(f"the file cannot be read ({reason})", name) from error
+
+
+def _telling(
+    read: Callable[[int], bytes], heard: Callable[[int], object] | None
+) -> Callable[[int], bytes]:
+    if heard is None:
+        return read
+
+    def tell(size: int) -> bytes:
+        piece = read(size)
+        heard(len(piece))
+        return piece
+
+    return tell
 
 
 def _read_directory(path: Path) -> Capture:
@@ -59,61 +84,85 @@ def _read_directory(path: Path) -> Capture:
     return read_stored(path)
 
 
-def read_bytes(data: bytes, origin: str) -> Capture:
+def read_bytes(data: bytes, origin: str, *, only: frozenset[str] | None = None) -> Capture:
     """The capture in the bytes of a CSV export, plain or gzip; a pure function.
 
     ``origin`` names the bytes in messages. Raises InputError, and nothing else, for bytes that hold
     no launch; a report (.ncu-rep) is one of those, because only other programs can read it.
     """
-    warnings = []
-    if data.startswith(_GZIP):
-        data, complete = _gunzip(data, origin)
-        if not complete:
-            warnings.append("The gzip file is cut off: what it held up to there was read.")
-    if data.startswith(_REPORT):
+    return read_source(Source(io.BytesIO(data).read, origin), only)
+
+
+def read_source(source: Source, only: frozenset[str] | None = None) -> Capture:
+    """The capture in a stream of bytes, which is never held as a whole."""
+    from kernelprof.tables.raw_page import RawPage
+
+    raw = RawPage(only)
+    details: list[Table] = []
+    scanner = Scanner(source.blocks(), raw.parse)
+    for table in scanner.tables():
+        if table.header.is_details:
+            details.append(table)
+        else:
+            raw.add(table)
+    if source.head.startswith(_REPORT):
+        what = "this is a report of Nsight Compute"
         hint = "Give the .ncu-rep file itself by its name, uncompressed."
-        raise complaints.not_a_capture("this is a report of Nsight Compute", origin, hint=hint)
-    data = stream.to_utf8(data)
-    found = stream.scan(data)
-    if not found.tables:
-        raise foreign.complain(found, data, origin)
-    del data
-    return _understand(found, origin, warnings)
+        raise complaints.not_a_capture(what, source.origin, hint=hint)
+    found = scanner.found
+    if not len(raw) and not details:
+        raise foreign.complain(found, source.head, source.origin)
+    page = _page(found, raw, details)
+    if not page.columns:
+        where = "no column is a metric" if len(raw) else "the details page has no row with a metric"
+        raise complaints.not_a_capture(where, source.origin)
+    return _capture(source, found, page, raw=len(raw) > 0)
 
 
-def _understand(found: Scan, origin: str, warnings: list[str]) -> Capture:
+def _page(found: Scan, raw: RawPage, details: Sequence[Table]) -> Page:
+    if not len(raw):
+        from kernelprof.tables.details_page import read_details
+
+        tables = _joined(details)
+        return read_details(tables, cut=found.cut, broken=found.broken > found.cut)
+    page = raw.page()
+    if details:
+        page.warn("The input holds raw and details pages; only the raw page was read.")
+    return page
+
+
+def _joined(parts: Iterable[Table]) -> list[Table]:
+    """Tables as a whole, each from the parts in which it came."""
+    tables: dict[int, Table] = {}
+    for part in parts:
+        if part.number in tables:
+            tables[part.number].rows += part.rows
+        else:
+            tables[part.number] = part
+    return list(tables.values())
+
+
+def _capture(source: Source, found: Scan, page: Page, *, raw: bool) -> Capture:
     from kernelprof.model.capture import Capture
 
-    raw = [table for table in found.tables if not table.header.is_details]
-    page = _read_page(found, raw)
-    if not page.columns:
-        where = "the details page has no row with a metric" if not raw else "no column is a metric"
-        raise complaints.not_a_capture(where, origin)
     said = notes.read_notes(found.profiler)
+    cut = "The gzip file is cut off: what it held up to there was read."
     return Capture(
-        launches=tuple(page.launches),
+        launches=page.launches,
         columns=page.columns,
         text=page.text,
-        origin=origin,
+        origin=source.origin,
         page="raw" if raw else "details",
         application=said.application(page.launches),
         clock_control=said.clock_control,
-        warnings=(*warnings, *_about_rows(found, raw=bool(raw)), *page.warnings, *said.said),
+        warnings=(
+            *([] if source.complete else [cut]),
+            *_about_rows(found, raw=raw),
+            *page.warnings,
+            *said.said,
+        ),
         unavailable=frozenset(page.unavailable | (said.unavailable - set(page.columns))),
     )
-
-
-def _read_page(found: Scan, raw: list[stream.Table]) -> Page:
-    if not raw:
-        from kernelprof.tables.details_page import read_details
-
-        return read_details(found.tables, cut=found.cut, broken=found.broken > found.cut)
-    from kernelprof.tables.raw_page import read_raw
-
-    page = read_raw(raw)
-    if len(raw) < len(found.tables):
-        page.warn("The input holds raw and details pages; only the raw page was read.")
-    return page
 
 
 def _about_rows(found: Scan, *, raw: bool) -> list[str]:
@@ -131,28 +180,3 @@ def _about_rows(found: Scan, *, raw: bool) -> list[str]:
             "The last line has no line end, so that its last value may be cut off: it was left out."
         )
     return sentences
-
-
-def _gunzip(data: bytes, origin: str) -> tuple[bytes, bool]:
-    """Everything that can be unpacked, and whether that is all there was."""
-    parts: list[bytes] = []
-    size = 0
-    while data.startswith(_GZIP):
-        unpacker = zlib.decompressobj(wbits=31)
-        try:
-            while data and not unpacker.eof:
-                part = unpacker.decompress(data, _CHUNK)
-                data = unpacker.unconsumed_tail
-                parts.append(part)
-                size += len(part)
-                if size > _MOST_BYTES:
-                    raise complaints.not_a_capture("the gzip file unpacks to over 16 GiB", origin)
-        except zlib.error as error:
-            if not size:
-                what = f"the gzip file is damaged ({error})"
-                raise complaints.not_a_capture(what, origin) from error
-            return b"".join(parts), False
-        if not unpacker.eof:
-            return b"".join(parts), False
-        data = unpacker.unused_data
-    return b"".join(parts), True

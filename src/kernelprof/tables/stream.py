@@ -4,6 +4,9 @@ Program output and ``==PROF==`` lines stand before, between and after the rows; 
 several exports, each with its own header and units; cells may hold newlines (NVTX), and
 spreadsheets re-save with other separators and without quotes. What is a row is decided line by
 line: it has as many cells as the header and its ID is a number. All else is passed on as notes.
+
+Most of a long export needs no such care. A block of it whose every line is a row as ``ncu`` writes
+them is parsed as a whole, by whoever reads the tables.
 """
 
 from __future__ import annotations
@@ -11,15 +14,28 @@ from __future__ import annotations
 import csv
 import io
 import re
-from dataclasses import dataclass, field
-from typing import Final
+from collections import deque
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from kernelprof.tables.columns import Columns
+
+    ParseBlock = Callable[["Table", bytes], Callable[[], Columns | None] | None]
+    """Begins to parse a block of a table's rows; what it returns waits for the columns. ``None`` at
+    once or in the end: the block has to be taken apart."""
 
 _DELIMITERS: Final = (",", ";", "\t", "|")
 _MOST_LINES_A_ROW: Final = 400
 """NVTX ranges put one line a range into a cell; deeper nesting than this is not a row."""
 _KEPT_NOISE: Final = 200
 _PROFILER: Final = re.compile(r"==[A-Z]+==")
-_SAMPLE: Final = 256
+_AHEAD: Final = 2
+"""Blocks that are begun while one is waited for."""
+_GATHERED: Final = 1 << 23
+"""Bytes of single rows that are passed on together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +44,8 @@ class Header:
 
     names: tuple[str, ...]
     delimiter: str
+    quoted: bool = True
+    """Whether its own cells are quoted, as ``ncu`` writes them."""
 
     @property
     def is_details(self) -> bool:
@@ -39,45 +57,28 @@ class Header:
 class Table:
     """Rows under one header and one row of units, as the bytes that were there.
 
-    ``units`` has one unit a column, ``None`` where the table has no such row.
+    ``units`` has one unit a column, ``None`` where the table has no such row. ``number`` tells the
+    parts of one table from those of another with the same header. ``columns`` has what a whole
+    block was parsed to, which then has no ``rows``.
     """
 
     header: Header
     units: tuple[str, ...] | None
     rows: list[bytes]
+    number: int = 0
+    columns: Columns | None = None
 
 
 @dataclass(slots=True)
 class Scan:
-    """Everything that was found. ``profiler`` are the ``==...==`` lines, ``noise`` other lines."""
+    """What stood around the tables: ``profiler`` are the ``==...==`` lines, ``noise`` others."""
 
-    tables: list[Table] = field(default_factory=list)
     profiler: list[str] = field(default_factory=list)
     noise: list[str] = field(default_factory=list)
     header_seen: bool = False
     broken: int = 0
     cut: bool = False
     last_cell_lost: bool = False
-
-
-def to_utf8(data: bytes) -> bytes:
-    """The same text without byte-order mark, with ``\\n`` line ends, in UTF-8."""
-    if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        data = data.decode("utf-16", "replace").encode("utf-8", "replace")
-    elif _looks_utf16(data[:_SAMPLE]):
-        data = data.decode("utf-16-le", "replace").encode("utf-8", "replace")
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    if b"\r" in data:
-        data = data.replace(b"\r\r\n", b"\n").replace(b"\r\n", b"\n")
-        if b"\n" not in data:
-            data = data.replace(b"\r", b"\n")
-    return data
-
-
-def _looks_utf16(start: bytes) -> bool:
-    """Whether ASCII is written in two bytes a character, without a byte-order mark."""
-    high = start[1::2]
-    return len(high) >= 8 and high.count(0) * 10 >= 9 * len(high) and 0 not in start[::2]
 
 
 def split_cells(row: bytes, delimiter: str) -> list[str] | None:
@@ -90,76 +91,186 @@ def split_cells(row: bytes, delimiter: str) -> list[str] | None:
     return parsed[0] if len(parsed) == 1 else None
 
 
-def scan(data: bytes) -> Scan:
-    """Split UTF-8 text with ``\\n`` line ends into tables and the rest."""
-    return _Scanner(data).run()
+@dataclass(slots=True)
+class _Block:
+    """Lines of the stream, and their columns if they are being parsed as rows of one table."""
+
+    text: bytes
+    number: int = -1
+    columns: Callable[[], Columns | None] | None = None
 
 
-class _Scanner:
-    def __init__(self, data: bytes) -> None:
-        self._lines = data.split(b"\n")
-        self._open_end = bool(data) and not data.endswith(b"\n")
-        self._found = Scan()
+class _Lines:
+    """Lines of a stream of blocks, as far ahead as somebody looks.
+
+    Every block but the last ends at the end of a line.
+    """
+
+    def __init__(self, blocks: Iterable[bytes]) -> None:
+        self._blocks = iter(blocks)
+        self._ahead: deque[_Block] = deque()
+        self._lines: list[bytes] = []
+        self._start = 0
+        self._open_end = False
+
+    def next_block(self, begin: Callable[[_Block], object] | None = None) -> _Block | None:
+        """The block behind all lines so far; ``None`` at the end.
+
+        ``begin`` gets the blocks after it too, as many as are read ahead.
+        """
+        while len(self._ahead) <= (_AHEAD if begin is not None else 0):
+            text = next(self._blocks, None)
+            if text is None:
+                break
+            self._ahead.append(_Block(text))
+            if begin is not None:
+                begin(self._ahead[-1])
+        return self._ahead.popleft() if self._ahead else None
+
+    def add(self, block: bytes) -> None:
+        """Take a block apart into lines."""
+        del self._lines[: self._start]
+        self._start = 0
+        self._open_end = not block.endswith(b"\n")
+        self._lines += block.removesuffix(b"\n").split(b"\n")
+
+    def get(self, ahead: int = 0) -> bytes | None:
+        """A line, counted from the one that is next; ``None`` behind the last."""
+        while self._start + ahead >= len(self._lines):
+            block = self.next_block()
+            if block is None:
+                return None
+            self.add(block.text)
+        return self._lines[self._start + ahead]
+
+    @property
+    def empty(self) -> bool:
+        """Whether every line that was added is consumed."""
+        return self._start >= len(self._lines)
+
+    def drop(self, count: int) -> None:
+        """Be done with so many lines."""
+        self._start += count
+
+    def is_open_end(self, ahead: int) -> bool:
+        """Whether the input ends in this line, so that it may be cut."""
+        return self._open_end and self._start + ahead == len(self._lines) - 1
+
+
+class Scanner:
+    """Splits UTF-8 text with ``\\n`` line ends into tables and the rest.
+
+    ``blocks`` are pieces of the text that end at the end of a line. ``parse`` gets those in which a
+    table goes on, the next while the last is still being parsed. ``found`` is complete once
+    :meth:`tables` has come to its end.
+    """
+
+    def __init__(self, blocks: Iterable[bytes], parse: ParseBlock | None = None) -> None:
+        self.found = Scan()
+        self._lines = _Lines(blocks)
+        self._parse = parse
         self._header: Header | None = None
         self._units: tuple[str, ...] | None = None
+        self._number = 0
         self._rows: list[bytes] = []
+        self._size = 0
         self._id = 0
 
-    def run(self) -> Scan:
-        at = 0
-        while at < len(self._lines):
-            at = self._step(at)
-        self._close_table()
-        return self._found
+    def tables(self) -> Iterator[Table]:
+        """Parts of tables in the order of the stream."""
+        while True:
+            if self._lines.empty:
+                block = self._lines.next_block(self._begin)
+                if block is None:
+                    break
+                parsed = self._parsed(block)
+                if parsed is not None:
+                    yield from self._gathered()
+                    yield parsed
+                    continue
+                self._lines.add(block.text)
+            open_table = self._table()
+            self._lines.drop(self._step())
+            if open_table is not None and open_table.number != self._number:
+                if open_table.rows:
+                    yield open_table
+            elif self._size >= _GATHERED:
+                yield from self._gathered()
+        yield from self._gathered()
 
-    def _step(self, at: int) -> int:
-        """Consume what starts at line ``at``; returns the line after it."""
-        line = self._lines[at]
+    def _table(self) -> Table | None:
+        if self._header is None:
+            return None
+        return Table(self._header, self._units, self._rows, self._number)
+
+    def _gathered(self) -> Iterator[Table]:
+        """The rows that were not passed on yet."""
+        table = self._table()
+        self._rows, self._size = [], 0
+        if table is not None and table.rows:
+            yield table
+
+    def _begin(self, block: _Block) -> None:
+        """Begin to parse a block as rows of the table that is open now."""
+        table = self._table()
+        if self._parse is not None and table is not None:
+            block.number = table.number
+            block.columns = self._parse(table, block.text)
+
+    def _parsed(self, block: _Block) -> Table | None:
+        """A block in which nothing but rows of the open table stands, parsed."""
+        if block.number != self._number:
+            # Begun before the table was, or not at all.
+            self._begin(block)
+        columns = block.columns() if block.columns is not None else None
+        table = self._table()
+        if columns is None or table is None:
+            return None
+        return replace(table, rows=[], columns=columns)
+
+    def _step(self) -> int:
+        """Understand what starts at the next line; returns how many lines that are."""
+        line = self._lines.get()
         if not line:
-            return at + 1
+            return 1
         header = self._as_header(line)
         if header is not None:
             self._open_table(header)
         elif self._header is None:
             self._note(line)
-        elif self._is_whole(line) and not self._is_open_end(at):
+        elif self._is_whole(line) and not self._lines.is_open_end(0):
             self._take(line)
         else:
-            return self._step_carefully(at)
-        return at + 1
+            return self._step_carefully(line)
+        return 1
 
-    def _is_open_end(self, at: int) -> bool:
-        """Whether the input ends in this line, so that it may be cut."""
-        return self._open_end and at == len(self._lines) - 1
-
-    def _step_carefully(self, at: int) -> int:
-        after, row = self._collect(at)
+    def _step_carefully(self, line: bytes) -> int:
+        after, row = self._collect()
         if row is not None:
             self._take(row)
             return after
-        line = self._lines[at]
-        if self._begins_row(line) or (self._is_open_end(at) and line.startswith(b'"')):
-            self._found.broken += 1
-            self._found.cut |= after >= len(self._lines)
+        if self._begins_row(line) or (self._lines.is_open_end(0) and line.startswith(b'"')):
+            self.found.broken += 1
+            self.found.cut |= self._lines.get(after) is None
         else:
             self._note(line)
-        return at + 1
+        return 1
 
-    def _collect(self, at: int) -> tuple[int, bytes | None]:
-        """The row that starts at line ``at`` and may go on over the next lines."""
-        assert self._header is not None
+    def _collect(self) -> tuple[int, bytes | None]:
+        """The row that starts at the next line and may go on over those after it."""
         row = b""
-        end = min(len(self._lines), at + _MOST_LINES_A_ROW)
-        for index in range(at, end):
-            line = self._lines[index]
-            if index > at:
+        for index in range(_MOST_LINES_A_ROW):
+            line = self._lines.get(index)
+            if line is None:
+                return index, None
+            if index:
                 if self._is_whole(line) or line.startswith(b"==PROF=="):
                     return index, None
                 row += b"\n"
             row += line
             if row.count(b'"') % 2 == 0:
-                return index + 1, self._checked(row, last=self._is_open_end(index))
-        return end, None
+                return index + 1, self._checked(row, last=self._lines.is_open_end(index))
+        return _MOST_LINES_A_ROW, None
 
     def _checked(self, row: bytes, *, last: bool) -> bytes | None:
         header = self._header
@@ -169,13 +280,15 @@ class _Scanner:
         cells = split_cells(row, header.delimiter)
         if cells is None or not self._fewest <= len(cells) <= self._most:
             return None
+        if self._id >= len(cells):
+            return None
         if last and (len(cells) not in {self._fewest, self._most} or self._lacks_last_cell(row)):
             return None
         identity = cells[self._id].strip()
         if identity and not identity.replace(",", "").isdigit():
             return None
         if last and not row.endswith(b'"'):
-            self._found.last_cell_lost = bool(cells[-1])
+            self.found.last_cell_lost = bool(cells[-1])
             row = row[: row.rfind(header.delimiter.encode()) + 1]
         return row
 
@@ -205,7 +318,7 @@ class _Scanner:
                 cells = split_cells(text, delimiter) if start >= 0 else None
                 names = tuple(cell.strip() for cell in cells or ())
                 if "ID" in names and "Kernel Name" in names:
-                    return Header(names, delimiter)
+                    return Header(names, delimiter, text.startswith(b'"'))
         return None
 
     def _open_table(self, header: Header) -> None:
@@ -223,18 +336,19 @@ class _Scanner:
             # ncu ends the row of a metric after its value, with one delimiter more.
             self._fewest = header.names.index("Metric Value") + 1
             self._ends = (b'"', b'"' + delimiter)
-        self._found.header_seen = True
+        self.found.header_seen = True
 
     def _close_table(self) -> None:
-        if self._header is not None and self._rows:
-            self._found.tables.append(Table(self._header, self._units, self._rows))
-        self._rows = []
+        """Begin another table: its rows are not those of the one before."""
+        self._rows, self._size = [], 0
+        self._number += 1
 
     def _take(self, row: bytes) -> None:
         if self._has_no_id(row):
             self._take_units(row)
             return
         self._rows.append(row)
+        self._size += len(row)
 
     def _has_no_id(self, row: bytes) -> bool:
         assert self._header is not None
@@ -248,7 +362,7 @@ class _Scanner:
         assert header is not None
         units = tuple(cell.strip() for cell in split_cells(row, header.delimiter) or ())
         if len(units) != len(header.names) or header.is_details:
-            self._found.broken += 1
+            self.found.broken += 1
             return
         if self._units is not None and units != self._units:
             self._close_table()
@@ -257,6 +371,6 @@ class _Scanner:
     def _note(self, line: bytes) -> None:
         text = line.decode("utf-8", "replace").strip()
         if _PROFILER.match(text):
-            self._found.profiler.append(text)
-        elif text and len(self._found.noise) < _KEPT_NOISE:
-            self._found.noise.append(text)
+            self.found.profiler.append(text)
+        elif text and len(self.found.noise) < _KEPT_NOISE:
+            self.found.noise.append(text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -17,13 +18,16 @@ from kernelprof.model.diagnosis import (
     Status,
     Verdict,
 )
+from kernelprof.model.launches import Launches
 from kernelprof.rules import Finding, Scene, registry
 from kernelprof.verdict.confidence import grade
 from kernelprof.verdict.group import Group, group_launches
-from kernelprof.verdict.judge import Judgement, judge
+from kernelprof.verdict.judge import Answers, Judgement, answer, judge
 from kernelprof.verdict.settle import Settler
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kernelprof.metrics.facts import Facts
     from kernelprof.model.capture import Capture
     from kernelprof.verdict.choose import Choice
@@ -35,32 +39,55 @@ LARGEST_GAIN = 100.0
 COMPARE = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
 
 
-def diagnose(capture: Capture, *, preset: str | None = None) -> Diagnosis:
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A group of launches, and the row of the one that stands for them among those that do."""
+
+    group: Group
+    row: int
+    ids: tuple[str, ...]
+    gain: float
+
+
+def diagnose(
+    capture: Capture, *, preset: str | None = None, heard: Callable[[int], object] | None = None
+) -> Diagnosis:
     """Judge every launch of a capture.
 
     ``preset`` names the metric set that the commands for what is missing collect; without one they
-    collect just what is missing.
+    collect just what is missing. ``heard`` is told how many launches were judged since last time.
     """
-    judged = judge(capture)
-    facts = judged.scene.facts
-    groups = group_launches(capture, judged.choice, facts.values("duration"))
-    settler = Settler(facts, preset)
+    launches = Launches.of(capture.launches)
+    answers = answer(capture, heard=heard)
+    groups = group_launches(launches, answers)
+    # Evidence is for the few launches that stand for the others.
+    shown = judge(capture.rows([group.representative for group in groups]))
+    settler = Settler(shown.scene.facts, preset, launches)
+    entries = (
+        _Entry(
+            group=group,
+            row=row,
+            ids=tuple(launches.ids[each] for each in group.rows),
+            gain=float(np.median(answers.gain[list(group.rows)])),
+        )
+        for row, group in enumerate(groups)
+    )
     return Diagnosis(
-        kernels=tuple(_entry(judged, settler, group) for group in groups),
+        kernels=tuple(_kernel(shown, settler, entry) for entry in entries),
         origin=capture.origin,
         preset=preset,
-        warnings=(*capture.warnings, *_doubts(facts)),
+        warnings=(*capture.warnings, *_doubts(answers, len(capture))),
     )
 
 
-def _entry(judged: Judgement, settler: Settler, group: Group) -> KernelDiagnosis:
+def _kernel(judged: Judgement, settler: Settler, entry: _Entry) -> KernelDiagnosis:
     capture = judged.scene.facts.capture
-    row = group.representative
+    group, row = entry.group, entry.row
     launch = capture.launches[row]
-    answer = _inconclusive if judged.status(row) is Status.INCONCLUSIVE else _decided
+    said = _inconclusive if judged.status(row) is Status.INCONCLUSIVE else _decided
     return KernelDiagnosis(
         rows=group.rows,
-        ids=tuple(capture.launches[r].id for r in group.rows),
+        ids=entry.ids,
         name=launch.kernel,
         grid=launch.grid,
         block=launch.block,
@@ -68,15 +95,15 @@ def _entry(judged: Judgement, settler: Settler, group: Group) -> KernelDiagnosis
         compute_capability=launch.compute_capability,
         duration_ns=group.duration,
         share=group.share,
-        verdict=answer(judged, settler, group),
+        verdict=said(judged, settler, entry),
     )
 
 
-def _decided(judged: Judgement, settler: Settler, group: Group) -> Verdict:
-    scene, choice, row = judged.scene, judged.choice, group.representative
+def _decided(judged: Judgement, settler: Settler, entry: _Entry) -> Verdict:
+    scene, choice, row, group = judged.scene, judged.choice, entry.row, entry.group
     rule = judged.rule(row)
     finding = judged.findings[rule.slug]
-    gain = min(float(np.median(finding.gain.low[list(group.rows)])), LARGEST_GAIN)
+    gain = min(entry.gain, LARGEST_GAIN)
     full = judged.status(row) is Status.AT_LIMIT
     graded = grade(scene, choice, rule, row)
     high = graded.confidence is Confidence.HIGH
@@ -98,12 +125,12 @@ def _decided(judged: Judgement, settler: Settler, group: Group) -> Verdict:
         advice=rule.docs.fixes,
         notes=tuple(notes),
         missing=missing,
-        command=settler.command(group.rows, missing),
+        command=settler.command(row, group.rows, missing),
     )
 
 
-def _inconclusive(judged: Judgement, settler: Settler, group: Group) -> Verdict:
-    scene, choice, row = judged.scene, judged.choice, group.representative
+def _inconclusive(judged: Judgement, settler: Settler, entry: _Entry) -> Verdict:
+    scene, choice, row, group = judged.scene, judged.choice, entry.row, entry.group
     candidates = choice.candidates(row)
     slugs = [choice.rules[r] for r in candidates]
     missing = settler.deciding(row, slugs)
@@ -116,7 +143,7 @@ def _inconclusive(judged: Judgement, settler: Settler, group: Group) -> Verdict:
         evidence=tuple(dict.fromkeys(known)),
         why=_why_open(slugs, bool(missing), bool(choice.unexplained[row])),
         missing=missing,
-        command=settler.command(group.rows, missing) or settler.full_command(group.rows),
+        command=settler.command(row, group.rows, missing) or settler.full_command(row, group.rows),
     )
 
 
@@ -181,12 +208,11 @@ def _device(capture: Capture, row: int) -> str | None:
     return names[row] if names is not None else None
 
 
-def _doubts(facts: Facts) -> list[str]:
+def _doubts(answers: Answers, count: int) -> list[str]:
     """Impossible values of metrics that a verdict can hang on; others are nobody's concern."""
     decisive = {name for rule in registry().values() for name in rule.requires}
     return [
-        f"{doubt.metric}: {doubt.reason}; the value is treated as missing in "
-        f"{int(doubt.rows.sum())} of {facts.count} launches"
-        for doubt in facts.doubts
-        if doubt.metric in decisive
+        f"{metric}: {reason}; the value is treated as missing in {rows} of {count} launches"
+        for (metric, reason), rows in answers.doubts.items()
+        if metric in decisive
     ]

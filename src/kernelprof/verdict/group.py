@@ -12,14 +12,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelprof.model.diagnosis import Spread
+from kernelprof.model.launches import Launches
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
-    from kernelprof.model.capture import Capture, Launch
-    from kernelprof.verdict.choose import Choice
+    from kernelprof.model.capture import Launch
+    from kernelprof.verdict.judge import Answers
 
     FloatArray = npt.NDArray[np.float64]
+    IntArray = npt.NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,45 +38,41 @@ class Group:
     """Whether other launches of the same configuration have another verdict."""
 
 
-def group_launches(capture: Capture, choice: Choice, durations: FloatArray) -> list[Group]:
+def group_launches(launches: Sequence[Launch], answers: Answers) -> list[Group]:
     """Entries, the ones that took most time first (capture order where durations are missing)."""
-    by_key: dict[tuple[tuple[object, ...], tuple[object, ...]], list[int]] = {}
-    verdicts: dict[tuple[object, ...], set[object]] = {}
-    for row, launch in enumerate(capture.launches):
-        decided = bool(choice.decided[row])
-        answer = (decided, int(choice.winner[row]) if decided else -1, bool(choice.at_limit[row]))
-        configuration = _configuration(launch)
-        by_key.setdefault((configuration, answer), []).append(row)
-        verdicts.setdefault(configuration, set()).add(answer)
-    total = float(durations.sum())
-    groups = []
-    for (configuration, _), rows in by_key.items():
-        times = durations[rows]
-        known = not np.isnan(times).any()
-        spread = (
-            Spread(float(np.median(times)), float(times.min()), float(times.max()))
-            if known
-            else None
-        )
-        share = float(times.sum()) / total if known and total > 0 else None
-        groups.append(
-            Group(
-                rows=tuple(rows),
-                representative=_middle(rows, times),
-                duration=spread,
-                share=share,
-                mixed=len(verdicts[configuration]) > 1,
-            )
-        )
+    configuration = Launches.of(launches).codes_by(_configuration)
+    verdict = 2 * np.where(answers.decided, answers.winner + 1, 0) + answers.at_limit
+    both = configuration * (int(verdict.max()) + 1) + verdict
+    _, entry = np.unique(both, return_inverse=True)
+    entries = np.split(np.argsort(entry, kind="stable"), np.cumsum(np.bincount(entry))[:-1])
+    verdicts = np.bincount([configuration[rows[0]] for rows in entries])
+    total = float(answers.duration.sum())
+    groups = [
+        _group(rows, answers.duration[rows], total, mixed=verdicts[configuration[rows[0]]] > 1)
+        for rows in entries
+    ]
     return sorted(groups, key=lambda g: (-(g.share or 0.0), g.rows[0]))
+
+
+def _group(rows: IntArray, times: FloatArray, total: float, *, mixed: bool) -> Group:
+    known = not np.isnan(times).any()
+    return Group(
+        rows=tuple(rows.tolist()),
+        representative=_middle(rows, times),
+        duration=Spread(float(np.median(times)), float(times.min()), float(times.max()))
+        if known
+        else None,
+        share=float(times.sum()) / total if known and total > 0 else None,
+        mixed=mixed,
+    )
 
 
 def _configuration(launch: Launch) -> tuple[object, ...]:
     return (launch.kernel, launch.grid, launch.block, launch.device, launch.compute_capability)
 
 
-def _middle(rows: list[int], times: FloatArray) -> int:
+def _middle(rows: IntArray, times: FloatArray) -> int:
     """The launch with the median duration: a real one, so that its evidence belongs together."""
     if np.isnan(times).any():
-        return rows[0]
-    return rows[int(np.argsort(times, kind="stable")[(len(rows) - 1) // 2])]
+        return int(rows[0])
+    return int(rows[np.argsort(times, kind="stable")[(len(rows) - 1) // 2]])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -19,21 +18,21 @@ if TYPE_CHECKING:
 
     from kernelprof.metrics.catalogue import Metric
     from kernelprof.metrics.facts import Facts
-    from kernelprof.model.capture import Capture
+    from kernelprof.model.launches import Launches
 
 
 class Settler:
-    """Says, launch by launch, what to measure next.
+    """Says of the launches that stand for others what to measure next.
 
-    ``preset`` names the metric set that its commands collect; without one they collect just what is
-    missing.
+    ``facts`` are of those, ``launches`` all of the capture. ``preset_name`` is the metric set that
+    the commands collect; without one they collect just what is missing.
     """
 
-    def __init__(self, facts: Facts, preset_name: str | None) -> None:
+    def __init__(self, facts: Facts, preset_name: str | None, launches: Launches) -> None:
         self._facts = facts
         self._preset = preset_name
         self._needs = Needs(facts)
-        self._places = _places(facts.capture)
+        self._launched = launches.codes_by(lambda each: (each.kernel, each.grid, each.block))
 
     def deciding(self, row: int, slugs: Sequence[str]) -> tuple[MissingMetric, ...]:
         """Missing metrics that would decide between these rules in this launch."""
@@ -44,28 +43,36 @@ class Settler:
         """Metrics of one rule that the launch lacks: what would raise the confidence in it."""
         return self._described(row, self._missing(row, [slug]))
 
-    def command(self, rows: Sequence[int], missing: Sequence[MissingMetric]) -> str | None:
-        """The ``ncu`` command that collects what is missing; none where nothing is."""
+    def command(
+        self, row: int, rows: Sequence[int], missing: Sequence[MissingMetric]
+    ) -> str | None:
+        """The ``ncu`` command that collects what is missing; none where nothing is.
+
+        ``row`` is the launch among those that stand for others, ``rows`` are the capture's that it
+        stands for.
+        """
         if not missing:
             return None
         if self._preset is not None:
-            return self._command(rows, preset(self._preset).metrics)
-        capability = self._facts.capture.launches[rows[0]].compute_capability
-        return self._command(rows, metrics_for([m.metric for m in missing], capability))
+            return self._command(row, rows, preset(self._preset).metrics)
+        capability = self._facts.capture.launches[row].compute_capability
+        return self._command(row, rows, metrics_for([m.metric for m in missing], capability))
 
-    def full_command(self, rows: Sequence[int]) -> str:
+    def full_command(self, row: int, rows: Sequence[int]) -> str:
         """The ``ncu`` command that collects all that any rule could want."""
-        return self._command(rows, preset("full").metrics)
+        return self._command(row, rows, preset("full").metrics)
 
-    def _command(self, rows: Sequence[int], metrics: Iterable[Metric]) -> str:
+    def _command(self, row: int, rows: Sequence[int], metrics: Iterable[Metric]) -> str:
         capture = self._facts.capture
-        first = capture.launches[rows[0]]
+        launch = capture.launches[row]
+        last = max(rows)
+        like_it = self._launched[: last + 1] == self._launched[last]
         return quote(
             ncu_command(
                 metrics,
-                compute_capability=first.compute_capability,
-                kernel=first.kernel,
-                launch_count=1 + max(self._places[row] for row in rows),
+                compute_capability=launch.compute_capability,
+                kernel=launch.kernel,
+                launch_count=int(like_it.sum()),
                 clock_control=capture.clock_control,
                 application=_program(capture.application),
                 output="followup.csv",
@@ -106,14 +113,3 @@ def _program(application: str | None) -> list[str] | None:
     if re.fullmatch(r"python[\d.]*|bash|sh|node|julia|perl|ruby", PurePath(application).name):
         return [application, "script", "args..."]
     return [application]
-
-
-def _places(capture: Capture) -> list[int]:
-    """For each launch, how many of the same kernel, grid and block come before it."""
-    seen: Counter[tuple[object, ...]] = Counter()
-    places = []
-    for launch in capture.launches:
-        key = (launch.kernel, launch.grid, launch.block)
-        places.append(seen[key])
-        seen[key] += 1
-    return places

@@ -1,0 +1,98 @@
+"""Reads captures and judges them, and says on a terminal how far it is."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from kernelprof.model.capture import Capture
+    from kernelprof.model.diagnosis import Diagnosis
+
+LONG: Final = 16 << 20
+"""Bytes from which reading takes long enough to be watched."""
+
+
+def diagnosed(
+    targets: Sequence[str], preset: str | None, *, merged: bool, whole: bool
+) -> list[tuple[Capture, Diagnosis]]:
+    """One diagnosis a capture, or one of all of them; all are read before any is judged.
+
+    ``whole`` captures keep every metric and not just what the rules look at.
+    """
+    from kernelprof.metrics.catalogue import names_read
+    from kernelprof.tables import read_capture
+    from kernelprof.verdict import diagnose
+
+    if preset is not None:
+        from kernelprof.metrics.catalogue import preset as known_preset
+
+        known_preset(preset)
+    only = None if whole else names_read()
+    with _meter(sum(map(_size, targets)) >= LONG) as meter:
+        captures = []
+        for target in targets:
+            heard = meter.steps(f"reading {target}", _size(target), "bytes")
+            captures.append(read_capture(target, only=only, heard=heard))
+        if merged:
+            from kernelprof.model.merge import merge
+
+            captures = [reduce(merge, captures)]
+        found = []
+        for capture in captures:
+            heard = meter.steps(f"judging {capture.origin}", len(capture), "launches")
+            found.append((capture, diagnose(capture, preset=preset, heard=heard)))
+    return found
+
+
+def _size(target: str) -> int:
+    try:
+        return Path(target).stat().st_size if target != "-" else 0
+    except OSError:
+        return 0
+
+
+class _Meter:
+    """One bar on stderr; none where nobody watches."""
+
+    def __init__(self, display: Any) -> None:
+        self._display = display
+
+    def steps(self, what: str, total: int, unit: str) -> Callable[[int], object] | None:
+        """What to call with each step of so many in total."""
+        if self._display is None:
+            return None
+        from kernelprof.render.names import printable
+
+        display = self._display
+        for task in display.task_ids:
+            display.remove_task(task)
+        task = display.add_task(printable(what), total=total or None, unit=unit)
+
+        def advance(count: int) -> None:
+            display.update(task, advance=count)
+
+        return advance
+
+
+@contextmanager
+def _meter(long: bool) -> Iterator[_Meter]:
+    if not long or not sys.stderr.isatty():
+        yield _Meter(None)
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.completed:,} of {task.total:,} {task.fields[unit]}", markup=False),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as display:
+        yield _Meter(display)

@@ -1,0 +1,186 @@
+"""Blocks of regular rows, parsed as a whole by Arrow.
+
+Regular is what ``ncu`` writes: each cell in quotes, as many in each row as in the header, an ID
+that is a number. A block with anything else is left to the careful reader, so that both give the
+same columns of the same bytes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from kernelprof.tables.columns import Columns, Numbers, Wanted, Words, numbers_of
+from kernelprof.tables.numbers import MISSING_WORDS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kernelprof.tables.columns import FloatArray
+    from kernelprof.tables.stream import Header
+
+_QUOTE: Final = b'"'[0]
+_NEWLINE: Final = b"\n"[0]
+
+
+class BlockParser:
+    """Parses the blocks of one table; what it learns of a column serves the next block."""
+
+    def __init__(self, header: Header, wanted: Wanted) -> None:
+        self._header = header
+        self._wanted = wanted
+        self._plain: set[int] = set()
+        """Columns that were plain numbers so far: no thousands separators, no words."""
+        self._first = True
+
+    def parse(self, block: bytes) -> Columns | None:
+        """The wanted columns; ``None`` where the block is not regular."""
+        header = self._header
+        if header.delimiter != "," or not header.quoted or header.is_details:
+            return None
+        rows = _regular_rows(block, len(header.names))
+        if rows is None:
+            return None
+        import pyarrow as pa
+
+        table = None
+        if not self._first:
+            table = _read(block, len(header.names), self._wanted, self._plain)
+        if table is None:
+            self._plain = set()
+            table = _read(block, len(header.names), self._wanted, self._plain)
+        if table is None or len(table) != rows:
+            return None
+        ids = table.column(str(self._wanted.ids))
+        if not _are_numbers(ids):
+            return None
+        columns = Columns(rows, ids.to_pylist())
+        for at in self._wanted.words:
+            columns.words[at] = _words(table.column(str(at)))
+        for at in self._wanted.numbers:
+            column = table.column(str(at))
+            columns.numbers[at] = self._numbers(at, column, pa)
+        self._first = False
+        return columns
+
+    def _numbers(self, at: int, column: Any, pa: Any) -> Numbers:
+        if column.type == pa.float64():
+            values = _floats(column)
+            if not np.isfinite(values).all():
+                values = np.where(np.isinf(values), np.nan, values)
+            if not np.isnan(values).all():
+                return Numbers(values)
+            # Which word stands there instead of a number matters where no number does.
+            self._plain.discard(at)
+            return Numbers(values, words=Words(np.zeros(len(values), dtype=np.intp), [""]))
+        return self._numbers_of_texts(at, column, pa)
+
+    def _numbers_of_texts(self, at: int, column: Any, pa: Any) -> Numbers:
+        import pyarrow.compute as pc
+
+        known = column
+        if not pc.all(pc.match_substring_regex(column, _NUMBER)).as_py():
+            missing = pc.is_in(column, _texts(_MISSING))
+            known = pc.if_else(missing, pa.nulls(len(column), pa.string()), column)
+            numbers = pc.match_substring_regex(known, _NUMBER)
+            if known.null_count == len(known) or not pc.all(numbers).as_py():
+                return numbers_of(_words(column))
+        bare = pc.replace_substring(known, ",", "")
+        if bare.equals(known):
+            self._plain.add(at)
+        return Numbers(_floats(pc.cast(bare, pa.float64())))
+
+
+_NUMBER: Final = r"^-?(\d+|\d{1,3}(,\d{3})+)(\.\d+)?$"
+"""How ``ncu`` writes a number; another way of writing one is read more slowly."""
+
+_MISSING: Final = sorted(set(MISSING_WORDS))
+
+
+def _regular_rows(block: bytes, width: int) -> int | None:
+    """How many rows a block has, if each line is one; that each has all cells is not looked at.
+
+    Counting quotes and looking at the ends of lines is fast, and says enough: the parser refuses a
+    row of another length.
+    """
+    if b"\0" in block:
+        return None
+    text = np.frombuffer(block, dtype=np.uint8)
+    ends = np.flatnonzero(text == _NEWLINE)
+    if not len(ends) or ends[-1] != len(text) - 1 or text[0] != _QUOTE or ends[0] == 0:
+        return None
+    if (text[ends - 1] != _QUOTE).any() or (text[ends[:-1] + 1] != _QUOTE).any():
+        return None
+    quotes = int(np.count_nonzero(text == _QUOTE))
+    return len(ends) if quotes == 2 * width * len(ends) else None
+
+
+def _read(block: bytes, width: int, wanted: Wanted, plain: Iterable[int]) -> Any:
+    """The wanted columns as an Arrow table; ``None`` where a row or a cell does not fit."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    texts: dict[str, Any] = {str(at): pa.string() for at in (wanted.ids, *wanted.numbers)}
+    coded = {str(at): pa.dictionary(pa.int32(), pa.string()) for at in wanted.words}
+    numbers = {str(at): pa.float64() for at in plain}
+    types = {**texts, **coded, **numbers}
+    try:
+        return csv.read_csv(
+            pa.BufferReader(block),
+            read_options=csv.ReadOptions(
+                use_threads=False,
+                column_names=[str(at) for at in range(width)],
+                block_size=len(block) + 1,
+            ),
+            parse_options=csv.ParseOptions(ignore_empty_lines=False),
+            convert_options=csv.ConvertOptions(
+                include_columns=list(types), column_types=types, null_values=_MISSING
+            ),
+        )
+    except pa.ArrowInvalid:
+        return None
+
+
+def _are_numbers(ids: Any) -> bool:
+    import pyarrow.compute as pc
+
+    return bool(pc.all(pc.utf8_is_digit(ids)).as_py())
+
+
+# Where pandas is installed, pa.array, pa.scalar and to_numpy load it, which takes longer than most
+# captures take to read.
+
+
+def _floats(column: Any) -> FloatArray:
+    """The numbers of a column of one chunk, NaN where it has none."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    numbers = column.chunk(0)
+    if numbers.null_count:
+        none = pa.py_buffer(np.full(len(numbers), np.nan))
+        missing = pa.Array.from_buffers(pa.float64(), len(numbers), [None, none])
+        numbers = pc.coalesce(numbers, missing)
+    return np.from_dlpack(numbers).astype(np.float64, copy=False)
+
+
+def _texts(words: Sequence[str]) -> Any:
+    """An Arrow array of words."""
+    import pyarrow as pa
+
+    encoded = [word.encode() for word in words]
+    offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
+    buffers = pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))
+    return pa.StringArray.from_buffers(len(words), *buffers)
+
+
+def _words(column: Any) -> Words:
+    import pyarrow as pa
+
+    if not pa.types.is_dictionary(column.type):
+        column = column.dictionary_encode()
+    # One piece of a block is one chunk: nothing has to be united.
+    whole = column.chunk(0)
+    codes = np.from_dlpack(whole.indices).astype(np.intp)
+    return Words(codes, whole.dictionary.to_pylist())

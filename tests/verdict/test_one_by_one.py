@@ -1,0 +1,44 @@
+"""Judging many launches at once says of each what judging it alone says."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from kernelprof.metrics.catalogue import names_read
+from kernelprof.render.json import render_json
+from kernelprof.tables import raw_page, read_capture, source
+from kernelprof.verdict import diagnose
+from kernelprof.verdict import judge as judging
+from kernelprof.verdict.needed import Needs
+
+CAPTURES = Path(__file__).parents[1] / "captures"
+EXPORTS = sorted(
+    path
+    for path in CAPTURES.rglob("*.csv*")
+    if "source_page" not in path.parts
+    and not path.name.endswith(("times.csv", "lines.csv.gz"))
+    and ("h200_changes" not in path.parts or path.parent.name == "1")
+)
+
+
+@pytest.fixture
+def short(monkeypatch) -> None:
+    """What to measure next is searched for in the same way on both paths; that takes long."""
+    monkeypatch.setattr(Needs, "needed", lambda *asked: tuple(asked[-1]))
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("path", EXPORTS, ids=lambda path: str(path.relative_to(CAPTURES)))
+def test_the_fast_path_writes_what_the_plain_one_writes(path: Path, monkeypatch) -> None:
+    """Plain: every metric is read, row by row, and each launch is judged by itself."""
+    monkeypatch.setattr(source, "FIRST", 1 << 15)
+    monkeypatch.setattr(source, "LARGEST", 1 << 17)
+    monkeypatch.setattr(raw_page, "WORTH_A_BLOCK", 0)
+    fast = diagnose(read_capture(path, only=names_read()))
+    monkeypatch.setattr(raw_page, "WORTH_A_BLOCK", math.inf)
+    monkeypatch.setattr(judging, "BLOCK", 1)
+    plain = diagnose(read_capture(path))
+    assert render_json([fast]) == render_json([plain])
