@@ -6,7 +6,7 @@ import sys
 from contextlib import contextmanager
 from functools import reduce
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -19,7 +19,12 @@ LONG: Final = 16 << 20
 
 
 def diagnosed(
-    targets: Sequence[str], preset: str | None, *, merged: bool, whole: bool
+    targets: Sequence[str],
+    preset: str | None,
+    *,
+    merged: bool,
+    whole: bool,
+    meter: Meter | None = None,
 ) -> list[tuple[Capture, Diagnosis]]:
     """One diagnosis a capture, or one of all of them; all are read before any is judged.
 
@@ -34,10 +39,10 @@ def diagnosed(
 
         known_preset(preset)
     only = None if whole else names_read()
-    with _meter(sum(map(_size, targets)) >= LONG) as meter:
+    with _shown(meter, sum(map(_size, targets))) as watched:
         captures = []
         for target in targets:
-            heard = meter.steps(f"reading {target}", _size(target), "bytes")
+            heard = watched.steps(f"reading {target}", _size(target), "bytes")
             captures.append(read_capture(target, only=only, heard=heard))
         if merged:
             from kernelprof.model.merge import merge
@@ -45,7 +50,7 @@ def diagnosed(
             captures = [reduce(merge, captures)]
         found = []
         for capture in captures:
-            heard = meter.steps(f"judging {capture.origin}", len(capture), "launches")
+            heard = watched.steps(f"judging {capture.origin}", len(capture), "launches")
             found.append((capture, diagnose(capture, preset=preset, heard=heard)))
     return found
 
@@ -57,16 +62,25 @@ def _size(target: str) -> int:
         return 0
 
 
-class _Meter:
-    """One bar on stderr; none where nobody watches."""
+class Meter(Protocol):
+    """Shows how far something is."""
+
+    def steps(self, what: str, total: int, unit: str) -> Callable[[int], object] | None:
+        """What to call with each step of so many in total; ``None`` where nobody watches."""
+
+
+class _Silent:
+    def steps(self, *_: object) -> None:
+        return None
+
+
+class _Bar:
+    """One bar on stderr."""
 
     def __init__(self, display: Any) -> None:
         self._display = display
 
-    def steps(self, what: str, total: int, unit: str) -> Callable[[int], object] | None:
-        """What to call with each step of so many in total."""
-        if self._display is None:
-            return None
+    def steps(self, what: str, total: int, unit: str) -> Callable[[int], object]:
         from kernelprof.render.names import printable
 
         display = self._display
@@ -81,9 +95,10 @@ class _Meter:
 
 
 @contextmanager
-def _meter(long: bool) -> Iterator[_Meter]:
-    if not long or not sys.stderr.isatty():
-        yield _Meter(None)
+def _shown(meter: Meter | None, size: int) -> Iterator[Meter]:
+    """The meter for so many bytes: a bar on a terminal, if that is worth it."""
+    if meter is not None or size < LONG or not sys.stderr.isatty():
+        yield meter or _Silent()
         return
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
@@ -95,4 +110,4 @@ def _meter(long: bool) -> Iterator[_Meter]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as display:
-        yield _Meter(display)
+        yield _Bar(display)

@@ -10,7 +10,7 @@ import numpy as np
 from kernelprof.model.capture import MetricColumn
 from kernelprof.model.launches import Launches
 from kernelprof.tables import identity
-from kernelprof.tables.blocks import BlockParser
+from kernelprof.tables.blocks import BlockParser, give_back_memory
 from kernelprof.tables.columns import Wanted, columns_of_rows
 from kernelprof.tables.numbers import NO_WORDS
 from kernelprof.tables.page import UNAVAILABLE, Page, source_of, table_decimal
@@ -216,6 +216,7 @@ class RawPage:
         """Everything that was added."""
         if self._workers is not None:
             self._workers.shutdown()
+            give_back_memory()
         page = self._page
         codes = np.concatenate(self._codes) if self._codes else np.zeros(0, dtype=np.intp)
         page.launches = Launches(self._ids, codes, list(self._kinds))

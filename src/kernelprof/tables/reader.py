@@ -52,8 +52,7 @@ def read_capture(
                 from kernelprof.tables import ncu_rep
 
                 return ncu_rep.read_report(path)
-            file.seek(0)
-            return read_source(Source(_telling(file.read, heard), name), only)
+            return read_source(Source(_continued(start, file.read, heard), name), only)
     except FileNotFoundError as error:
         raise complaints.not_a_capture("there is no such file", name) from error
     except (OSError, ValueError) as error:
@@ -61,18 +60,20 @@ def read_capture(
         raise complaints.not_a_capture(f"the file cannot be read ({reason})", name) from error
 
 
-def _telling(
-    read: Callable[[int], bytes], heard: Callable[[int], object] | None
+def _continued(
+    start: bytes, read: Callable[[int], bytes], heard: Callable[[int], object] | None
 ) -> Callable[[int], bytes]:
-    if heard is None:
-        return read
+    """Reads on after ``start``, which a pipe does not give twice, and tells how much that was."""
+    kept = [start]
 
-    def tell(size: int) -> bytes:
-        piece = read(size)
-        heard(len(piece))
-        return piece
+    def piece(size: int) -> bytes:
+        begun = kept.pop() if kept else b""
+        found = begun + read(size - len(begun))
+        if heard is not None:
+            heard(len(found))
+        return found
 
-    return tell
+    return piece
 
 
 def _read_directory(path: Path) -> Capture:

@@ -16,7 +16,7 @@ _BOMS_16: Final = (b"\xff\xfe", b"\xfe\xff")
 _SAMPLE: Final = 256
 _MOST_BYTES: Final = 16 << 30
 FIRST: Final = 1 << 18
-LARGEST: Final = 1 << 22
+LARGEST: Final = 3 << 21
 _HEAD: Final = 1 << 16
 """Bytes from the start that messages are made from."""
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     BoolArray = npt.NDArray[np.bool_]
     IntArray = npt.NDArray[np.intp]
 
-BLOCK: Final = 4096
+BLOCK: Final = 8192
 """Launches that are judged together: their intermediate values stay in a processor's cache."""
 
 

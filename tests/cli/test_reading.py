@@ -1,0 +1,89 @@
+"""Long captures say how far they are, on a terminal only, and can be broken off."""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kernelprof.cli import reading
+from kernelprof.cli.main import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture
+def long(monkeypatch) -> None:
+    """Every capture is a long one."""
+    monkeypatch.setattr(reading, "LONG", 0)
+
+
+@pytest.mark.usefixtures("long")
+def test_a_terminal_shows_bytes_and_launches(captures: Path, monkeypatch, capsys) -> None:
+    """The bars are taken away again; what was drawn meanwhile is told by their steps."""
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setenv("TERM", "xterm")
+    path = captures / "gemm_series.full.raw.csv"
+    assert main(["diagnose", str(path), "--format", "json"]) == 0
+    text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.getvalue())
+    assert "judging" in text
+    assert "26 launches" in text
+    assert capsys.readouterr().out.startswith("{")
+
+
+def test_steps_add_up(captures: Path) -> None:
+    steps: dict[str, list[int]] = {}
+
+    class Meter:
+        def steps(self, _what: str, total: int, unit: str):
+            steps[unit] = [total]
+            return steps[unit].append
+
+    path = captures / "gemm_series.eight-metrics.raw.csv"
+    reading.diagnosed([str(path)], None, merged=False, whole=False, meter=Meter())
+    assert steps["bytes"][0] == sum(steps["bytes"][1:]) == path.stat().st_size
+    assert steps["launches"] == [26, 26]
+
+
+@pytest.mark.usefixtures("long")
+def test_nothing_is_shown_where_nobody_watches(captures: Path, capfd) -> None:
+    assert main(["diagnose", str(captures / "gemm_series.full.raw.csv"), "--top", "0"]) == 0
+    assert capfd.readouterr().err == ""
+
+
+def test_ctrl_c_ends_it_and_writes_nothing(tmp_path: Path, cli_environment) -> None:
+    """The pipe stays open: the program is in the middle of reading when it is interrupted."""
+    pipe, out = tmp_path / "capture.csv", tmp_path / "out.json"
+    os.mkfifo(pipe)
+    code = (
+        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
+        "from kernelprof.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    )
+    words = [sys.executable, "-c", code, "diagnose", str(pipe), "--format", "json", "-o", str(out)]
+    with (
+        subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env=cli_environment) as child,
+        pipe.open("wb") as writer,
+    ):
+        writer.write(b'"ID","Kernel Name","a"\n"","","%"\n"0","k","1"\n')
+        writer.flush()
+        time.sleep(0.3)
+        child.send_signal(signal.SIGINT)
+        _, said = child.communicate(timeout=30)
+    assert child.returncode == 130
+    assert "Traceback" not in said
+    assert not out.exists()
+    assert list(tmp_path.iterdir()) == [pipe]
