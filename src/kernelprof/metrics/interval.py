@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Union
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     import numpy.typing as npt
 
     FloatArray = npt.NDArray[np.float64]
@@ -176,9 +178,18 @@ class Interval:
 
 def largest(*intervals: Interval) -> Interval:
     """The elementwise maximum."""
-    result = intervals[0]
-    for other in intervals[1:]:
-        result = result.at_least(other)
+    low = _maximum([each.low for each in intervals])
+    if all(each.low is each.high for each in intervals):
+        return Interval(low, low)
+    return Interval(low, _maximum([each.high for each in intervals]))
+
+
+def _maximum(arrays: Sequence[FloatArray]) -> FloatArray:
+    """The elementwise maximum; one array takes the results, as far as all are of one length."""
+    result = arrays[0]
+    for at, array in enumerate(arrays[1:]):
+        out = result if at and result.shape == array.shape else None
+        result = np.maximum(result, array, out=out)
     return result
 
 

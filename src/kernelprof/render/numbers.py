@@ -32,9 +32,9 @@ def number(value: float) -> str:
     """Four digits at least; whole numbers in full, with thousands separated."""
     if not math.isfinite(value):
         return "unknown"
-    if value == int(value) and abs(value) < _EXACT_BELOW:
-        return f"{int(value):,}"
     size = abs(value)
+    if size < _EXACT_BELOW and value == (whole := int(value)):
+        return f"{whole:,}"
     if size >= 1000:
         return f"{value:,.0f}" if size < _EXACT_BELOW else f"{value:.4g}"
     if size >= 100:

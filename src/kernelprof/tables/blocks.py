@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _QUOTE: Final = b'"'[0]
 _NEWLINE: Final = b"\n"[0]
-_PIECE: Final = 1 << 18
+_PIECE: Final = 1 << 20
 
 
 class BlockParser:
@@ -33,6 +33,10 @@ class BlockParser:
         self._wanted = wanted
         self._plain: set[int] = set()
         """Columns that were plain numbers so far: no thousands separators, no words."""
+        self._coded: set[int] = set()
+        """Columns of few different cells, as those of the launch and the device are."""
+        self._grouped: set[int] = set()
+        """Columns that were numbers with thousands separators so far."""
         self._first = True
 
     def parse(self, block: bytes) -> Columns | None:
@@ -47,10 +51,10 @@ class BlockParser:
 
         table = None
         if not self._first:
-            table = _read(block, len(header.names), self._wanted, self._plain)
+            table = _read(block, len(header.names), self._wanted, self._plain, self._coded)
         if table is None:
             self._plain = set()
-            table = _read(block, len(header.names), self._wanted, self._plain)
+            table = _read(block, len(header.names), self._wanted, (), self._coded)
         if table is None or len(table) != rows:
             return None
         ids = table.column(str(self._wanted.ids))
@@ -77,28 +81,53 @@ class BlockParser:
             # Which word stands there instead of a number matters where no number does.
             self._plain.discard(at)
             return Numbers(values, words=Words(np.zeros(len(values), dtype=np.intp), [""]))
+        if at in self._coded and pa.types.is_dictionary(column.type):
+            words = _words(column)
+            if len(words.distinct) > _FEW:
+                self._coded.discard(at)
+            return numbers_of(words)
         return self._numbers_of_texts(at, column, pa)
 
     def _numbers_of_texts(self, at: int, column: Any, pa: Any) -> Numbers:
         import pyarrow.compute as pc
 
+        if at in self._grouped:
+            try:
+                bare = pc.replace_substring(column, ",", "")
+                values = _floats(pc.cast(bare, pa.float64()))
+                return Numbers(np.where(np.isfinite(values), values, np.nan))
+            except pa.ArrowInvalid:
+                self._grouped.discard(at)
         known = column
         if not pc.all(pc.match_substring_regex(column, _NUMBER)).as_py():
             missing = pc.is_in(column, _texts(_MISSING))
             known = pc.if_else(missing, pa.nulls(len(column), pa.string()), column)
             numbers = pc.match_substring_regex(known, _NUMBER)
             if known.null_count == len(known) or not pc.all(numbers).as_py():
+                self._note_few(at, column)
                 return numbers_of(_words(column))
         bare = pc.replace_substring(known, ",", "")
         if bare.equals(known):
             self._plain.add(at)
+        else:
+            self._note_few(at, column)
+            self._grouped.add(at)
         return Numbers(_floats(pc.cast(bare, pa.float64())))
 
+    def _note_few(self, at: int, column: Any) -> None:
+        if self._first and len(column.unique()) <= _FEW:
+            self._coded.add(at)
+
+
+_FEW: Final = 64
+"""Different cells a block that Python reads faster one by one than Arrow reads all of them."""
 
 _NUMBER: Final = r"^-?(\d+|\d{1,3}(,\d{3})+)(\.\d+)?$"
 """How ``ncu`` writes a number; another way of writing one is read more slowly."""
 
 _MISSING: Final = sorted(set(MISSING_WORDS))
+_NO_NUMBER: Final = ["", "n/a", "(!) n/a", "no data"]
+"""What ncu writes for a missing number. ``nan`` and ``inf`` are read as numbers, and not kept."""
 
 
 def give_back_memory() -> None:
@@ -130,15 +159,17 @@ def _regular_rows(block: bytes, width: int) -> int | None:
     return rows if quotes == 2 * width * rows else None
 
 
-def _read(block: bytes, width: int, wanted: Wanted, plain: Iterable[int]) -> Any:
+def _read(
+    block: bytes, width: int, wanted: Wanted, plain: Iterable[int], coded: Iterable[int]
+) -> Any:
     """The wanted columns as an Arrow table; ``None`` where a row or a cell does not fit."""
     import pyarrow as pa
     from pyarrow import csv
 
     texts: dict[str, Any] = {str(at): pa.string() for at in (wanted.ids, *wanted.numbers)}
-    coded = {str(at): pa.dictionary(pa.int32(), pa.string()) for at in wanted.words}
+    words = {str(at): pa.dictionary(pa.int32(), pa.string()) for at in (*wanted.words, *coded)}
     numbers = {str(at): pa.float64() for at in plain}
-    types = {**texts, **coded, **numbers}
+    types = {**texts, **words, **numbers}
     try:
         return csv.read_csv(
             pa.BufferReader(block),
@@ -149,7 +180,7 @@ def _read(block: bytes, width: int, wanted: Wanted, plain: Iterable[int]) -> Any
             ),
             parse_options=csv.ParseOptions(ignore_empty_lines=False),
             convert_options=csv.ConvertOptions(
-                include_columns=list(types), column_types=types, null_values=_MISSING
+                include_columns=list(types), column_types=types, null_values=_NO_NUMBER
             ),
         )
     except pa.ArrowInvalid:

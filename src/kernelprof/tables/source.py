@@ -16,7 +16,7 @@ _BOMS_16: Final = (b"\xff\xfe", b"\xfe\xff")
 _SAMPLE: Final = 256
 _MOST_BYTES: Final = 16 << 30
 FIRST: Final = 1 << 18
-LARGEST: Final = 3 << 21
+LARGEST: Final = 1 << 22
 _HEAD: Final = 1 << 16
 """Bytes from the start that messages are made from."""
 
@@ -42,7 +42,7 @@ class Source:
             if not cut:
                 rest.append(piece)
                 continue
-            yield _with_line_ends(b"".join([*rest, piece[:cut]]))
+            yield _with_line_ends(b"".join([*rest, memoryview(piece)[:cut]]))
             rest = [piece[cut:]]
         last = b"".join(rest)
         if last:

@@ -7,6 +7,7 @@ Texts are plain (the templates escape them), shares run from 0 to 1, and what is
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +132,20 @@ class Occupancy:
     note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """A row of the table of all metrics."""
+class Metric(NamedTuple):
+    """What a row of the table of all metrics is about."""
 
     name: str
-    value: str
     unit: str
     meaning: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class MetricRows:
+    """The table of all metrics of a launch: what each row is about, and the value in it."""
+
+    about: tuple[Metric, ...] = ()
+    values: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,7 +221,7 @@ class KernelView:
     occupancy: Occupancy | None = None
     pipes: tuple[Share, ...] = ()
     instructions: tuple[Share, ...] = ()
-    metrics: tuple[Metric, ...] = ()
+    metrics: MetricRows = MetricRows()
     source: SourceText | None = None
 
 

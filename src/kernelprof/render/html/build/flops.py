@@ -15,7 +15,7 @@ from kernelprof.render.html.view import RooflineCeiling
 from kernelprof.render.numbers import share
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping
 
     from kernelprof.capture.manifest import Manifest
     from kernelprof.render.html.build.measured import Numbers
@@ -129,19 +129,24 @@ def _only_moves(measured: Numbers, row: int) -> bool:
     """Whether the FP16 instructions of a launch are so few and uniform that they move constants."""
     if any(measured.value(name, row) != 0 for name in ("hadd_rate", "hmul_rate")):
         return False
-    part = thread_share(measured, row, "hfma_rate")
-    return part is not None and part < MOVES
+    return thread_shares(measured, row, ("hfma_rate",)).get("hfma_rate", MOVES) < MOVES
 
 
-def thread_share(measured: Numbers, row: int, rate: str) -> float | None:
-    """Part of the instructions that threads execute; ``None`` where a count is missing."""
+def thread_shares(measured: Numbers, row: int, rates: Iterable[str]) -> Mapping[str, float]:
+    """Parts of the instructions that threads execute, for those rates whose counts are known."""
     executed = measured.value("instructions", row)
     threads = measured.value("threads_per_instruction_predicated", row)
-    value, cycles = measured.value(rate, row), _cycles(measured, row)
-    if executed is None or threads is None or value is None or cycles is None:
-        return None
+    cycles = _cycles(measured, row)
+    if executed is None or threads is None or cycles is None:
+        return {}
     whole = executed * threads
-    return value * cycles / whole if whole > 0 and value >= 0 and cycles >= 0 else None
+    if whole <= 0 or cycles < 0:
+        return {}
+    return {
+        rate: value * cycles / whole
+        for rate in rates
+        if (value := measured.value(rate, row)) is not None and value >= 0
+    }
 
 
 def _cycles(measured: Numbers, row: int) -> float | None:

@@ -6,6 +6,7 @@ launch. What is not known is ``None``, and no number here is ever NaN or infinit
 
 from __future__ import annotations
 
+import math
 import re
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Protocol
@@ -92,15 +93,22 @@ class Measured:
         self.capture = capture
         self.facts = Facts(capture)
         self.scene = Scene(self.facts)
+        self._values: dict[str, FloatArray] = {}
+        self._traffic: dict[int, Traffic] = {}
 
     def value(self, name: str, row: int) -> float | None:
         """A metric by its canonical name, as the capture has it."""
-        return finite(self.facts.values(name)[row])
+        values = self._values.get(name)
+        if values is None:
+            given = self.facts.values(name)
+            values = self._values[name] = np.where(np.abs(given) < ABSURD, given, np.nan)
+        number = values.item(row)
+        return None if math.isnan(number) else number
 
     def raw(self, ncu_name: str, row: int) -> float | None:
         """A column by its ``ncu`` name."""
         column = self.capture.columns.get(ncu_name)
-        return None if column is None else finite(column.values[row])
+        return None if column is None else finite(column.values.item(row))
 
     def share(self, name: str, row: int) -> float | None:
         """A percentage as a share; counters of several passes can be slightly above the whole."""
@@ -109,7 +117,7 @@ class Measured:
 
     def known(self, interval: Interval, row: int) -> float | None:
         """A quantity that several metrics give, where they give one number."""
-        low, high = float(interval.low[row]), float(interval.high[row])
+        low, high = interval.low.item(row), interval.high.item(row)
         return finite(low) if low == high else None
 
     def compute_capability(self, row: int) -> tuple[int, int] | None:
@@ -118,7 +126,10 @@ class Measured:
 
     def traffic(self, row: int) -> Traffic:
         """Bytes at every level of the memory."""
-        return traffic_at(self.facts, row)
+        found = self._traffic.get(row)
+        if found is None:
+            found = self._traffic[row] = traffic_at(self.facts, row)
+        return found
 
     @cached_property
     def units(self) -> Mapping[str, Interval]:
@@ -137,7 +148,7 @@ class Measured:
         if not known:
             return None
         name = max(known, key=known.__getitem__)
-        others = (float(each.high[row]) for unit, each in self.units.items() if unit not in known)
+        others = (each.high.item(row) for unit, each in self.units.items() if unit not in known)
         return None if any(high > known[name] for high in others) else (name, known[name])
 
     @cached_property
@@ -157,6 +168,8 @@ class Measured:
         It is the launch that the evidence of the verdict is from.
         """
         rows = kernel.rows
+        if len(rows) == 1:
+            return rows[0]
         times = self.facts.values("duration")[list(rows)]
         if np.isnan(times).any():
             return rows[0]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.metrics.traffic import traffic_at
 from kernelprof.render.html.build.measured import finite
 from kernelprof.render.html.view import Memory, MemoryLevel
 from kernelprof.render.numbers import quantity, share
@@ -43,7 +42,7 @@ def memory(
 
     ``timing`` and ``manifest`` are given where the launch is of the kernel that they describe.
     """
-    traffic = traffic_at(measured.facts, row)
+    traffic = measured.traffic(row)
     fewest = timing.min_bytes if timing is not None and timing.min_bytes else None
     of_floats = traffic.asked is not None and _only_floats(manifest)
     asked = traffic.asked if of_floats else traffic.distinct

@@ -6,12 +6,12 @@ import math
 from typing import TYPE_CHECKING
 
 from kernelprof.render.html.build.private import shown
-from kernelprof.render.html.view import Metric
+from kernelprof.render.html.view import Metric, MetricRows
 from kernelprof.render.names import printable
 from kernelprof.render.numbers import number
 
 if TYPE_CHECKING:
-    from kernelprof.model.capture import MetricColumn
+    from kernelprof.metrics.catalogue import Metric as Known
     from kernelprof.render.html.build.measured import Measured
 
 
@@ -21,26 +21,27 @@ class MetricTable:
     def __init__(self, measured: Measured, *, everything: bool) -> None:
         known = measured.by_ncu_name
         columns = measured.capture.columns
-        self._columns: list[tuple[str, MetricColumn, str]] = [
-            (printable(name), column, known[name].why if name in known else "")
+        self._numbers = [
+            (_metric(name, column.unit, known.get(name)), column.values)
             for name, column in sorted(columns.items())
             if everything or name in known
         ]
-        self._texts = sorted(measured.capture.text.items()) if everything else []
+        texts = sorted(measured.capture.text.items()) if everything else []
+        self._texts = [(Metric(printable(name), ""), cells) for name, cells in texts]
 
-    def of(self, row: int) -> tuple[Metric, ...]:
+    def of(self, row: int) -> MetricRows:
         """The metrics that one launch has, by name."""
-        numbers = [
-            Metric(name, _text(value), printable(column.unit), meaning)
-            for name, column, meaning in self._columns
-            if math.isfinite(value := float(column.values[row]))
+        found = [
+            (metric, _text(value))
+            for metric, values in self._numbers
+            if math.isfinite(value := values.item(row))
         ]
-        texts = [
-            Metric(printable(name), shown(cell), "")
-            for name, cells in self._texts
-            if (cell := cells[row])
-        ]
-        return (*numbers, *texts)
+        found += [(metric, shown(cell)) for metric, cells in self._texts if (cell := cells[row])]
+        return MetricRows(tuple(each for each, _ in found), tuple(text for _, text in found))
+
+
+def _metric(name: str, unit: str, known: Known | None) -> Metric:
+    return Metric(printable(name), printable(unit), "" if known is None else known.why)
 
 
 def _text(value: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.metrics.catalogue import catalogue
-from kernelprof.render.html.build.flops import thread_share
+from kernelprof.render.html.build.flops import thread_shares
 from kernelprof.render.html.build.measured import clip
 from kernelprof.render.html.view import Share
 from kernelprof.render.numbers import share
@@ -90,10 +90,11 @@ def instructions(measured: Measured, row: int) -> tuple[Share, ...]:
 
 
 def _by_thread(measured: Measured, row: int) -> list[Share]:
+    parts = thread_shares(measured, row, (metric for _, metric in ARITHMETIC))
     return [
-        _share(name, part, _FP16_MOVES if metric == "hfma_rate" else _OF_THREADS)
+        _share(name, parts[metric], _FP16_MOVES if metric == "hfma_rate" else _OF_THREADS)
         for name, metric in ARITHMETIC
-        if (part := thread_share(measured, row, metric)) is not None
+        if metric in parts
     ]
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.render.html.charts.parts import CHARACTER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     Box = tuple[float, float, float, float]
 
@@ -39,6 +39,9 @@ class Place:
 
     right: bool
     rise: float
+
+
+_CANDIDATES: Final = tuple(Place(right, rise) for rise in _RISES for right in (True, False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,22 +77,19 @@ def _best(
     point: tuple[float, float], name: str, taken: Sequence[Box], plot: Plot
 ) -> tuple[float, Place, Box]:
     best: tuple[float, Place, Box] | None = None
-    for place in _candidates():
+    for place in _CANDIDATES:
         away = _AWAY * abs(place.rise)
         if best is not None and best[0] <= away:
             break
         box = _box(point, name, place)
-        cost = away + _cost(box, taken, plot)
+        covered = _covered(box, taken, plot)
+        if best is not None and best[0] <= away + covered:
+            continue
+        cost = away + (covered + _on_lines(box, plot))
         if best is None or cost < best[0]:
             best = cost, place, box
     assert best is not None
     return best
-
-
-def _candidates() -> Iterator[Place]:
-    for rise in _RISES:
-        yield Place(True, rise)
-        yield Place(False, rise)
 
 
 def _box(point: tuple[float, float], name: str, place: Place) -> Box:
@@ -99,14 +99,21 @@ def _box(point: tuple[float, float], name: str, place: Place) -> Box:
     return (start, y + place.rise - HALF_LINE, start + length, y + place.rise + HALF_LINE)
 
 
-def _cost(box: Box, taken: Sequence[Box], plot: Plot) -> float:
-    """How much a name there would cover; nothing for a free place."""
-    cost = float(sum(_overlap(box, other) for other in taken))
+def _covered(box: Box, taken: Sequence[Box], plot: Plot) -> float:
+    """How much a name there would cover, and how far it would leave the plot."""
     left, top, right, bottom = box
+    near = [
+        other
+        for other in taken
+        if other[0] < right and left < other[2] and other[1] < bottom and top < other[3]
+    ]
     outside = max(0.0, -left) + max(0.0, right - plot.width)
     outside += max(0.0, -top) + max(0.0, bottom - plot.height)
-    cost += _OUTSIDE * outside
-    return cost + sum(_ON_A_LINE for line in plot.lines if _crosses(line, box))
+    return float(sum(_overlap(box, other) for other in near)) + _OUTSIDE * outside
+
+
+def _on_lines(box: Box, plot: Plot) -> float:
+    return sum(_ON_A_LINE for line in plot.lines if _crosses(line, box))
 
 
 def _overlap(one: Box, other: Box) -> float:
@@ -120,11 +127,16 @@ def _crosses(line: Box, box: Box) -> bool:
     """Whether a line, from its first to its second point, runs through a box."""
     x1, y1, x2, y2 = line
     first, last = 0.0, 1.0
-    for start, change, low, high in ((x1, x2 - x1, box[0], box[2]), (y1, y2 - y1, box[1], box[3])):
+    # Most lines are horizontal: upright first, they are told apart without a division.
+    for start, change, low, high in ((y1, y2 - y1, box[1], box[3]), (x1, x2 - x1, box[0], box[2])):
         if change == 0:
             if not low <= start <= high:
                 return False
             continue
-        enter, leave = sorted(((low - start) / change, (high - start) / change))
+        enter, leave = (low - start) / change, (high - start) / change
+        if enter > leave:
+            enter, leave = leave, enter
         first, last = max(first, enter), min(last, leave)
-    return first <= last
+        if first > last:
+            return False
+    return True

@@ -133,10 +133,11 @@ def _points(points: Sequence[RooflinePoint], limits: Sequence[Row], frame: _Fram
         "_narrow": (NARROW, [each.short or each.name or each.level for each in points]),
     }
     placed: list[dict[str, object]] = [{} for _ in points]
+    ends = [tuple(float(str(row[name])) for name in ("x", "y", "x2", "y2")) for row in limits]
     for suffix, (width, names) in named.items():
         pixels = [frame.pixels(each.flop_per_byte, each.flop_per_second, width) for each in points]
         written = tuple(_written(limits, f"text{suffix}", frame, width))
-        lines = (*_lines(limits, frame, width), *_path(points, pixels))
+        lines = (*_lines(ends, frame, width), *_path(points, pixels))
         plot = Plot(width, HEIGHT, written, lines)
         found = places(pixels, names, plot)
         for position, place in enumerate(found):
@@ -164,9 +165,8 @@ def _points(points: Sequence[RooflinePoint], limits: Sequence[Row], frame: _Fram
 
 
 def _lines(
-    limits: Sequence[Row], frame: _Frame, width: float
+    ends: Iterable[tuple[float, ...]], frame: _Frame, width: float
 ) -> tuple[tuple[float, float, float, float], ...]:
-    ends = ([float(str(row[name])) for name in ("x", "y", "x2", "y2")] for row in limits)
     return tuple(
         (*frame.pixels(x, y, width), *frame.pixels(x2, y2, width)) for x, y, x2, y2 in ends
     )
