@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -158,3 +159,25 @@ def test_what_stands_between_blocks_is_found() -> None:
     assert len(whole.launches) == 59_999
     assert whole.columns["b"].values[-1] == 19_998.5
     assert (blocks > 0, none) == (True, 0)
+
+
+def test_blocks_of_one_table_may_be_parsed_by_several_threads() -> None:
+    """Columns change their form all the time, so that each block teaches the others something."""
+    forms = ("{}", "{:,}", "n/a", "{}.5", "text")
+
+    def block(number: int) -> bytes:
+        form = forms[number % len(forms)]
+        rows = (f'"{at}","k","{form.format(at * 7)}","{at}"\n' for at in range(2_000))
+        return "".join(rows).encode()
+
+    parser = BlockParser(HEADER, WANTED)
+    with ThreadPoolExecutor(8) as pool:
+        found = list(pool.map(parser.parse, map(block, range(60))))
+    for number, columns in enumerate(found):
+        alone = BlockParser(HEADER, WANTED).parse(block(number))
+        assert columns is not None
+        assert alone is not None
+        for at in (2, 3):
+            numbers, expected = columns.numbers[at], alone.numbers[at]
+            np.testing.assert_array_equal(numbers.values, expected.values)
+            assert numbers.texts == expected.texts

@@ -7,6 +7,7 @@ same columns of the same bytes.
 
 from __future__ import annotations
 
+from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -26,11 +27,16 @@ _PIECE: Final = 1 << 20
 
 
 class BlockParser:
-    """Parses the blocks of one table; what it learns of a column serves the next block."""
+    """Parses the blocks of one table; what it learns of a column serves the next block.
+
+    Several threads may parse at a time. What one learns while another reads comes too late for
+    that one, and changes no result: a column is understood by the type that it was read as.
+    """
 
     def __init__(self, header: Header, wanted: Wanted) -> None:
         self._header = header
         self._wanted = wanted
+        self._learning = Lock()
         self._plain: set[int] = set()
         """Columns that were plain numbers so far: no thousands separators, no words."""
         self._coded: set[int] = set()
@@ -49,12 +55,13 @@ class BlockParser:
             return None
         import pyarrow as pa
 
-        table = None
-        if not self._first:
-            table = _read(block, len(header.names), self._wanted, self._plain, self._coded)
-        if table is None:
-            self._plain = set()
-            table = _read(block, len(header.names), self._wanted, (), self._coded)
+        with self._learning:
+            plain, coded = tuple(self._plain), tuple(self._coded)
+        table = _read(block, len(header.names), self._wanted, plain, coded)
+        if table is None and plain:
+            with self._learning:
+                self._plain.clear()
+            table = _read(block, len(header.names), self._wanted, (), coded)
         if table is None or len(table) != rows:
             return None
         ids = table.column(str(self._wanted.ids))
@@ -79,12 +86,14 @@ class BlockParser:
                 return Numbers(np.where(finite, values, np.nan))
             values = np.full(len(values), np.nan)
             # Which word stands there instead of a number matters where no number does.
-            self._plain.discard(at)
+            with self._learning:
+                self._plain.discard(at)
             return Numbers(values, words=Words(np.zeros(len(values), dtype=np.intp), [""]))
-        if at in self._coded and pa.types.is_dictionary(column.type):
+        if pa.types.is_dictionary(column.type):
             words = _words(column)
             if len(words.distinct) > _FEW:
-                self._coded.discard(at)
+                with self._learning:
+                    self._coded.discard(at)
             return numbers_of(words)
         return self._numbers_of_texts(at, column, pa)
 
@@ -107,16 +116,18 @@ class BlockParser:
                 self._note_few(at, column)
                 return numbers_of(_words(column))
         bare = pc.replace_substring(known, ",", "")
-        if bare.equals(known):
-            self._plain.add(at)
-        else:
+        if not bare.equals(known):
             self._note_few(at, column)
             self._grouped.add(at)
+        elif at not in self._coded:
+            with self._learning:
+                self._plain.add(at)
         return Numbers(_floats(pc.cast(bare, pa.float64())))
 
     def _note_few(self, at: int, column: Any) -> None:
         if self._first and len(column.unique()) <= _FEW:
-            self._coded.add(at)
+            with self._learning:
+                self._coded.add(at)
 
 
 _FEW: Final = 64
