@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from kernelprof.model.diagnosis import Diagnosis
     from kernelprof.model.lines import SourceLine
     from kernelprof.render.html.view import Page
+
+LONG: Final = 4 << 20
+"""Bytes from which a capture is read for a page of many kernels first."""
 
 
 def report(
@@ -33,13 +36,30 @@ def report(
     ],
 ) -> None:
     """Write a report that opens in a browser, from disk and without a network."""
+    check_name(output)
+    found, diagnosis = _read(capture)
+    write_report(found, diagnosis, output, beside(capture))
+    write_text(f"{output}: {len(found)} launch{'es' if len(found) != 1 else ''} of {capture}\n")
+
+
+def _read(target: str) -> tuple[Capture, Diagnosis]:
+    """A capture and what is said of it, with the metrics that a page shows.
+
+    A long one most often has many kernels, whose tables leave most metrics out.
+    """
+    from kernelprof.render.html.build.columns import OfManyKernels
+    from kernelprof.render.html.build.page import MOST_WITH_ALL_METRICS
     from kernelprof.tables import read_capture
     from kernelprof.verdict import diagnose
 
-    check_name(output)
-    found = read_capture(capture)
-    write_report(found, diagnose(found), output, beside(capture))
-    write_text(f"{output}: {len(found)} launch{'es' if len(found) != 1 else ''} of {capture}\n")
+    path = Path(target)
+    if path.is_file() and path.stat().st_size >= LONG:
+        brief = read_capture(target, only=OfManyKernels())
+        said = diagnose(brief)
+        if len(said.kernels) > MOST_WITH_ALL_METRICS:
+            return brief, said
+    found = read_capture(target)
+    return found, diagnose(found)
 
 
 def check_name(output: Path) -> None:

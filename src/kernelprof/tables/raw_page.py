@@ -17,7 +17,7 @@ from kernelprof.tables.page import UNAVAILABLE, Page, source_of, table_decimal
 from kernelprof.tables.units import depends_on_unit, scale_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Container, Iterable
 
     from kernelprof.model.capture import Launch
     from kernelprof.tables.columns import Columns, FloatArray, IntArray, Numbers, Words
@@ -107,7 +107,7 @@ class RawPage:
     ``only`` names the metrics to read: of a wide export most are nobody's concern.
     """
 
-    def __init__(self, only: frozenset[str] | None = None) -> None:
+    def __init__(self, only: Container[str] | None = None) -> None:
         self._only = only
         self._count = 0
         self._ids: list[str] = []

@@ -13,7 +13,7 @@ from kernelprof.tables.source import Source
 from kernelprof.tables.stream import Scanner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Container, Iterable, Sequence
 
     from kernelprof.model.capture import Capture
     from kernelprof.tables.page import Page
@@ -27,7 +27,7 @@ def read_capture(
     target: str | os.PathLike[str],
     *,
     stdin: IO[bytes] | None = None,
-    only: frozenset[str] | None = None,
+    only: Container[str] | None = None,
     heard: Callable[[int], object] | None = None,
 ) -> Capture:
     """The capture in a file, or on standard input if ``target`` is ``-``.
@@ -85,7 +85,7 @@ def _read_directory(path: Path) -> Capture:
     return read_stored(path)
 
 
-def read_bytes(data: bytes, origin: str, *, only: frozenset[str] | None = None) -> Capture:
+def read_bytes(data: bytes, origin: str, *, only: Container[str] | None = None) -> Capture:
     """The capture in the bytes of a CSV export, plain or gzip; a pure function.
 
     ``origin`` names the bytes in messages. Raises InputError, and nothing else, for bytes that hold
@@ -94,7 +94,7 @@ def read_bytes(data: bytes, origin: str, *, only: frozenset[str] | None = None) 
     return read_source(Source(io.BytesIO(data).read, origin), only)
 
 
-def read_source(source: Source, only: frozenset[str] | None = None) -> Capture:
+def read_source(source: Source, only: Container[str] | None = None) -> Capture:
     """The capture in a stream of bytes, which is never held as a whole."""
     from kernelprof.tables.raw_page import RawPage
 

@@ -37,6 +37,23 @@ _PEAK_COLUMNS: Final = {
 }
 """Operations of the chip in a cycle, as Nsight Compute's own roofline takes them."""
 
+COLUMNS: Final = frozenset(
+    {
+        *_PEAK_COLUMNS.values(),
+        "device__attribute_single_to_double_precision_perf_ratio",
+        "derived__l1tex__lsu_writeback_bytes_mem_lgds.sum.peak_sustained",
+        "derived__lts__lts2xbar_bytes.sum.peak_sustained",
+        "device__attribute_clock_rate",
+        "device__attribute_global_memory_bus_width",
+        "device__attribute_memory_clock_rate",
+        "dram__bytes.sum.peak_sustained",
+        "dram__cycles_elapsed.avg.per_second",
+        "l1tex__cycles_elapsed.avg.per_second",
+        "lts__cycles_elapsed.avg.per_second",
+    }
+)
+"""Columns of no preset that ceilings are worked out from."""
+
 
 def flops_a_cycle(measured: Numbers, row: int, precision: str) -> tuple[float, str] | None:
     """Operations of all SMs in a cycle, and where that comes from."""

@@ -52,6 +52,7 @@ LEAST_UTILIZATION: Final = 0.05
 """Below this the rounding of the utilization makes what follows from it worthless: Nsight Compute
 prints two decimals of a percentage."""
 
+TENSOR_COLUMN: Final = re.compile(r"sm__ops_path_tensor_op_")
 _TENSOR_RATE: Final = re.compile(r"(sm__ops_path_tensor_op_[a-z0-9_]+\.sum)\.per_second")
 
 
