@@ -45,6 +45,18 @@ def test_a_terminal_shows_bytes_and_launches(captures: Path, monkeypatch, capsys
     assert capsys.readouterr().out.startswith("{")
 
 
+@pytest.mark.usefixtures("long")
+def test_what_comes_through_a_pipe_has_no_length(captures: Path, monkeypatch) -> None:
+    """The bar is drawn without one: a second capture may be long enough to be watched."""
+    data = (captures / "gemm_series.full.raw.csv").read_bytes()
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+    shown = Terminal()
+    monkeypatch.setattr(sys, "stderr", shown)
+    monkeypatch.setenv("TERM", "xterm")
+    assert main(["diagnose", "-", "--format", "json"]) == 0
+    assert "reading" in shown.getvalue()
+
+
 def test_steps_add_up(captures: Path) -> None:
     steps: dict[str, list[int]] = {}
 

@@ -99,3 +99,13 @@ def test_zero_over_zero_is_anything_and_not_a_number_that_passes_for_one() -> No
     ratio = zero / zero
     assert ratio.low[0] == 0.0
     assert ratio.high[0] == np.inf
+
+
+def test_the_largest_of_constants_changes_none_of_them() -> None:
+    values = np.array([1.0, 5.0])
+    first = Interval.exactly(values)
+    constants = [Interval.exactly(np.asarray(each)) for each in (2.0, 3.0, 4.0)]
+    assert float(largest(*constants).low) == 4.0
+    assert largest(first, *constants).low.tolist() == [4.0, 5.0]
+    assert largest(*constants, first).high.tolist() == [4.0, 5.0]
+    assert values.tolist() == [1.0, 5.0]

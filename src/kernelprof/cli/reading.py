@@ -30,15 +30,13 @@ def diagnosed(
 
     ``whole`` captures keep every metric and not just what the rules look at.
     """
-    from kernelprof.metrics.catalogue import names_read
+    from kernelprof.metrics import catalogue
     from kernelprof.tables import read_capture
     from kernelprof.verdict import diagnose
 
     if preset is not None:
-        from kernelprof.metrics.catalogue import preset as known_preset
-
-        known_preset(preset)
-    only = None if whole else names_read()
+        catalogue.preset(preset)
+    only = None if whole else catalogue.names_read()
     with _shown(meter, sum(map(_size, targets))) as watched:
         captures = []
         for target in targets:
@@ -86,7 +84,7 @@ class _Bar:
         display = self._display
         for task in display.task_ids:
             display.remove_task(task)
-        task = display.add_task(printable(what), total=total or None, unit=unit)
+        task = display.add_task(printable(what), total=total, unit=unit)
 
         def advance(count: int) -> None:
             display.update(task, advance=count)

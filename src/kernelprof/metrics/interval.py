@@ -188,7 +188,8 @@ def _maximum(arrays: Sequence[FloatArray]) -> FloatArray:
     """The elementwise maximum; one array takes the results, as far as all are of one length."""
     result = arrays[0]
     for at, array in enumerate(arrays[1:]):
-        out = result if at and result.shape == array.shape else None
+        # The first array belongs to somebody else, and a result without a shape is no array.
+        out = result if at and result.shape == array.shape != () else None
         result = np.maximum(result, array, out=out)
     return result
 
