@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -32,16 +33,25 @@ def long(monkeypatch) -> None:
 
 
 @pytest.mark.usefixtures("long")
-def test_a_terminal_shows_bytes_and_launches(captures: Path, monkeypatch, capsys) -> None:
+def test_a_terminal_shows_bytes_and_launches(
+    captures: Path, tmp_path: Path, monkeypatch, capsys
+) -> None:
     """The bars are taken away again; what was drawn meanwhile is told by their steps."""
     shown = Terminal()
     monkeypatch.setattr(sys, "stderr", shown)
     monkeypatch.setenv("TERM", "xterm")
-    path = captures / "gemm_series.full.raw.csv"
+    monkeypatch.setenv("COLUMNS", "80")
+    folder = tmp_path / "a_folder_whose_name_alone_is_longer_than_half_a_line_of_a_terminal"
+    folder.mkdir()
+    path = folder / f"{'long_' * 8}.full.raw.csv"
+    shutil.copy(captures / "gemm_series.full.raw.csv", path)
     assert main(["diagnose", str(path), "--format", "json"]) == 0
     text = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", shown.getvalue())
-    assert "judging" in text
-    assert "26 launches" in text
+    assert "reading long_long" in text
+    assert "of 635.8 kB" in text
+    assert "judging long_long" in text
+    assert "26 of 26 launches" in text
+    assert max(map(len, re.split(r"[\r\n]+", text))) <= 80
     assert capsys.readouterr().out.startswith("{")
 
 

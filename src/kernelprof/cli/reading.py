@@ -40,7 +40,7 @@ def diagnosed(
     with _shown(meter, sum(map(_size, targets))) as watched:
         captures = []
         for target in targets:
-            heard = watched.steps(f"reading {target}", _size(target), "bytes")
+            heard = watched.steps(f"reading {Path(target).name}", _size(target), "bytes")
             captures.append(read_capture(target, only=only, heard=heard))
         if merged:
             from kernelprof.model.merge import merge
@@ -48,7 +48,7 @@ def diagnosed(
             captures = [reduce(merge, captures)]
         found = []
         for capture in captures:
-            heard = watched.steps(f"judging {capture.origin}", len(capture), "launches")
+            heard = watched.steps(f"judging {Path(capture.origin).name}", len(capture), "launches")
             found.append((capture, diagnose(capture, preset=preset, heard=heard)))
     return found
 
@@ -84,12 +84,25 @@ class _Bar:
         display = self._display
         for task in display.task_ids:
             display.remove_task(task)
-        task = display.add_task(printable(what), total=total, unit=unit)
+        task = display.add_task(printable(what), total=total, so_far=_counted(unit))
 
         def advance(count: int) -> None:
             display.update(task, advance=count)
 
         return advance
+
+
+def _counted(unit: str) -> Callable[[Any], str]:
+    """How to write the steps of a task: ``12.5 MB of 230 MB`` or ``8,192 of 26,000 launches``."""
+    if unit != "bytes":
+        return lambda task: f"{task.completed:,} of {task.total:,} {unit}"
+    from rich.filesize import decimal
+
+    def of_bytes(task: Any) -> str:
+        read = decimal(int(task.completed))
+        return f"{read} of {decimal(task.total)}" if task.total else read
+
+    return of_bytes
 
 
 @contextmanager
@@ -99,12 +112,20 @@ def _shown(meter: Meter | None, size: int) -> Iterator[Meter]:
         yield meter or _Silent()
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.table import Column
+    from rich.text import Text
 
+    class SoFar(ProgressColumn):
+        def render(self, task: Any) -> Text:
+            return Text(task.fields["so_far"](task))
+
+    # So narrow that 80 columns hold a million launches; a long name is what gives way.
+    name = Column(no_wrap=True, overflow="ellipsis", max_width=28)
     columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.completed:,} of {task.total:,} {task.fields[unit]}", markup=False),
+        TextColumn("{task.description}", markup=False, table_column=name),
+        BarColumn(bar_width=8),
+        SoFar(table_column=Column(no_wrap=True)),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as display:
