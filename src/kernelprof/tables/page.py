@@ -1,4 +1,4 @@
-"""What both pages share: the frame of strings and numbers, and what a page holds in the end."""
+"""What both pages share: where values come from, and what a page holds in the end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _LAUNCH_PREFIXES: Final = ("launch__", "device__", "numa__", "c2clink__", "nvlink__")
 _SAMPLE_BYTES: Final = 1 << 18
-UNAVAILABLE: Final = frozenset({"(!) n/a", "n/a", "N/A"})
+_UNAVAILABLE: Final = frozenset({"(!) n/a", "n/a", "N/A"})
 
 
 def source_of(metric: str) -> Source:
@@ -44,7 +44,7 @@ class Page:
 
     def note_unavailable(self, metric: str, cells: Iterable[str]) -> None:
         """Remember a metric that was asked for and that ncu gave for no launch."""
-        if {cell.strip() for cell in cells} <= UNAVAILABLE:
+        if {cell.strip() for cell in cells} <= _UNAVAILABLE:
             self.unavailable.add(metric)
 
 

@@ -13,7 +13,7 @@ from kernelprof.tables import identity
 from kernelprof.tables.blocks import BlockParser, give_back_memory
 from kernelprof.tables.columns import Wanted, columns_of_rows
 from kernelprof.tables.numbers import NO_WORDS
-from kernelprof.tables.page import UNAVAILABLE, Page, source_of, table_decimal
+from kernelprof.tables.page import Page, source_of, table_decimal
 from kernelprof.tables.units import depends_on_unit, scale_of
 
 if TYPE_CHECKING:
@@ -51,10 +51,9 @@ class _Column:
         self.texts: list[tuple[int, Words]] = []
         """Parts with words that are no numbers, and the row each begins in."""
         self.unavailable: set[str] | None = set()
-        """Words where no number was so far; ``None`` once there was one."""
+        """Words where no number was so far; ``None`` once a part had numbers and no texts."""
         self._values = np.empty(0)
         self._length = 0
-        self._speaks_numbers = False
 
     def add(self, start: int, unit: str, numbers: Numbers) -> bool:
         """Take values for the rows from ``start`` on; whether their unit agrees."""
@@ -68,16 +67,15 @@ class _Column:
             self.texts.append((start, numbers.words))
         if numbers.words is None:
             self.unavailable = None
-            self._speaks_numbers = True
         elif self.unavailable is not None and not numbers.texts:
-            self.unavailable.update(word.strip() for word in numbers.words.distinct)
+            self.unavailable.update(numbers.words.distinct)
         self._put(start, scale.apply(numbers.values))
         return True
 
     @property
     def is_text(self) -> bool:
         """Whether it holds texts: no part that says something says only numbers."""
-        return bool(self.texts) and not self.unit and not self._speaks_numbers
+        return bool(self.texts) and not self.unit and self.unavailable is not None
 
     def _put(self, start: int, values: FloatArray) -> None:
         end = start + len(values)
@@ -196,13 +194,8 @@ class RawPage:
             for name, words in who.items()
         }
         kinds = identity.launches(chosen, len(rows))
-        numbers = np.empty(len(rows), dtype=np.intp)
-        for at, kind in enumerate(kinds):
-            numbers[at] = self._number(kind)
-        self._codes.append(numbers[codes])
-
-    def _number(self, kind: Launch) -> int:
-        return self._kinds.setdefault(kind, len(self._kinds))
+        numbers = [self._kinds.setdefault(kind, len(self._kinds)) for kind in kinds]
+        self._codes.append(np.array(numbers, dtype=np.intp)[codes])
 
     def _add_numbers(self, name: str, unit: str, numbers: Numbers) -> None:
         column = self._columns.setdefault(name, _Column(name))
@@ -225,8 +218,8 @@ class RawPage:
                 self._texts.setdefault(name, []).extend(column.texts)
                 continue
             page.columns[name] = column.finished(self._count)
-            if column.unavailable and column.unavailable <= UNAVAILABLE:
-                page.unavailable.add(name)
+            if column.unavailable:
+                page.note_unavailable(name, column.unavailable)
         for name, texts in self._texts.items():
             if name not in page.columns:
                 self._finish_text(name, texts)

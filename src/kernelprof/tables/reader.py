@@ -13,7 +13,7 @@ from kernelprof.tables.source import Source
 from kernelprof.tables.stream import Scanner
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Sequence
+    from collections.abc import Callable, Container, Sequence
 
     from kernelprof.model.capture import Capture
     from kernelprof.tables.page import Page
@@ -85,13 +85,13 @@ def _read_directory(path: Path) -> Capture:
     return read_stored(path)
 
 
-def read_bytes(data: bytes, origin: str, *, only: Container[str] | None = None) -> Capture:
+def read_bytes(data: bytes, origin: str) -> Capture:
     """The capture in the bytes of a CSV export, plain or gzip; a pure function.
 
     ``origin`` names the bytes in messages. Raises InputError, and nothing else, for bytes that hold
     no launch; a report (.ncu-rep) is one of those, because only other programs can read it.
     """
-    return read_source(Source(io.BytesIO(data).read, origin), only)
+    return read_source(Source(io.BytesIO(data).read, origin))
 
 
 def read_source(source: Source, only: Container[str] | None = None) -> Capture:
@@ -124,23 +124,11 @@ def _page(found: Scan, raw: RawPage, details: Sequence[Table]) -> Page:
     if not len(raw):
         from kernelprof.tables.details_page import read_details
 
-        tables = _joined(details)
-        return read_details(tables, cut=found.cut, broken=found.broken > found.cut)
+        return read_details(details, cut=found.cut, broken=found.broken > found.cut)
     page = raw.page()
     if details:
         page.warn("The input holds raw and details pages; only the raw page was read.")
     return page
-
-
-def _joined(parts: Iterable[Table]) -> list[Table]:
-    """Tables as a whole, each from the parts in which it came."""
-    tables: dict[int, Table] = {}
-    for part in parts:
-        if part.number in tables:
-            tables[part.number].rows += part.rows
-        else:
-            tables[part.number] = part
-    return list(tables.values())
 
 
 def _capture(source: Source, found: Scan, page: Page, *, raw: bool) -> Capture:

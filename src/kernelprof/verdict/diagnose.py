@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import operator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,16 +38,6 @@ LARGEST_GAIN = 100.0
 COMPARE = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A group of launches, and the row of the one that stands for them among those that do."""
-
-    group: Group
-    row: int
-    ids: tuple[str, ...]
-    gain: float
-
-
 def diagnose(
     capture: Capture, *, preset: str | None = None, heard: Callable[[int], object] | None = None
 ) -> Diagnosis:
@@ -63,31 +52,27 @@ def diagnose(
     # Evidence is for the few launches that stand for the others.
     shown = judge(capture.rows([group.representative for group in groups]))
     settler = Settler(shown.scene.facts, preset, launches)
-    entries = (
-        _Entry(
-            group=group,
-            row=row,
-            ids=tuple(launches.ids[each] for each in group.rows),
-            gain=float(np.median(answers.gain[list(group.rows)])),
-        )
-        for row, group in enumerate(groups)
-    )
     return Diagnosis(
-        kernels=tuple(_kernel(shown, settler, entry) for entry in entries),
+        kernels=tuple(
+            _kernel(shown, settler, group, row, tuple(launches.ids[each] for each in group.rows))
+            for row, group in enumerate(groups)
+        ),
         origin=capture.origin,
         preset=preset,
         warnings=(*capture.warnings, *_doubts(answers, len(capture))),
     )
 
 
-def _kernel(judged: Judgement, settler: Settler, entry: _Entry) -> KernelDiagnosis:
+def _kernel(
+    judged: Judgement, settler: Settler, group: Group, row: int, ids: tuple[str, ...]
+) -> KernelDiagnosis:
+    """``row`` is that of the group's representative among the launches that were ``judged``."""
     capture = judged.scene.facts.capture
-    group, row = entry.group, entry.row
     launch = capture.launches[row]
     said = _inconclusive if judged.status(row) is Status.INCONCLUSIVE else _decided
     return KernelDiagnosis(
         rows=group.rows,
-        ids=entry.ids,
+        ids=ids,
         name=launch.kernel,
         grid=launch.grid,
         block=launch.block,
@@ -95,15 +80,15 @@ def _kernel(judged: Judgement, settler: Settler, entry: _Entry) -> KernelDiagnos
         compute_capability=launch.compute_capability,
         duration_ns=group.duration,
         share=group.share,
-        verdict=said(judged, settler, entry),
+        verdict=said(judged, settler, group, row),
     )
 
 
-def _decided(judged: Judgement, settler: Settler, entry: _Entry) -> Verdict:
-    scene, choice, row, group = judged.scene, judged.choice, entry.row, entry.group
+def _decided(judged: Judgement, settler: Settler, group: Group, row: int) -> Verdict:
+    scene, choice = judged.scene, judged.choice
     rule = judged.rule(row)
     finding = judged.findings[rule.slug]
-    gain = min(entry.gain, LARGEST_GAIN)
+    gain = min(group.gain, LARGEST_GAIN)
     full = judged.status(row) is Status.AT_LIMIT
     graded = grade(scene, choice, rule, row)
     high = graded.confidence is Confidence.HIGH
@@ -129,8 +114,8 @@ def _decided(judged: Judgement, settler: Settler, entry: _Entry) -> Verdict:
     )
 
 
-def _inconclusive(judged: Judgement, settler: Settler, entry: _Entry) -> Verdict:
-    scene, choice, row, group = judged.scene, judged.choice, entry.row, entry.group
+def _inconclusive(judged: Judgement, settler: Settler, group: Group, row: int) -> Verdict:
+    scene, choice = judged.scene, judged.choice
     candidates = choice.candidates(row)
     slugs = [choice.rules[r] for r in candidates]
     missing = settler.deciding(row, slugs)

@@ -32,6 +32,8 @@ class Group:
 
     rows: tuple[int, ...]
     representative: int
+    gain: float
+    """The median of what the first rule promises for certain."""
     duration: Spread | None
     share: float | None
     mixed: bool
@@ -48,17 +50,18 @@ def group_launches(launches: Sequence[Launch], answers: Answers) -> list[Group]:
     verdicts = np.bincount([configuration[rows[0]] for rows in entries])
     total = float(answers.duration.sum())
     groups = [
-        _group(rows, answers.duration[rows], total, mixed=verdicts[configuration[rows[0]]] > 1)
-        for rows in entries
+        _group(rows, answers, total, mixed=verdicts[configuration[rows[0]]] > 1) for rows in entries
     ]
     return sorted(groups, key=lambda g: (-(g.share or 0.0), g.rows[0]))
 
 
-def _group(rows: IntArray, times: FloatArray, total: float, *, mixed: bool) -> Group:
+def _group(rows: IntArray, answers: Answers, total: float, *, mixed: bool) -> Group:
+    times = answers.duration[rows]
     known = not np.isnan(times).any()
     return Group(
         rows=tuple(rows.tolist()),
         representative=_middle(rows, times),
+        gain=float(np.median(answers.gain[rows])),
         duration=Spread(float(np.median(times)), float(times.min()), float(times.max()))
         if known
         else None,

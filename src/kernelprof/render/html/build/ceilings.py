@@ -37,20 +37,24 @@ _PEAK_COLUMNS: Final = {
 }
 """Operations of the chip in a cycle, as Nsight Compute's own roofline takes them."""
 
+_DRAM: Final = ("dram__bytes.sum.peak_sustained", "dram__cycles_elapsed.avg.per_second")
+_L2: Final = (
+    "derived__lts__lts2xbar_bytes.sum.peak_sustained",
+    "lts__cycles_elapsed.avg.per_second",
+)
+_L1: Final = (
+    "derived__l1tex__lsu_writeback_bytes_mem_lgds.sum.peak_sustained",
+    "l1tex__cycles_elapsed.avg.per_second",
+)
+"""The most bytes in a cycle of a unit, and its clock."""
+
+_MEMORY_CLOCK: Final = "device__attribute_memory_clock_rate"
+_BUS_WIDTH: Final = "device__attribute_global_memory_bus_width"
+_SM_CLOCK: Final = "device__attribute_clock_rate"
+_FP64_RATIO: Final = "device__attribute_single_to_double_precision_perf_ratio"
+
 COLUMNS: Final = frozenset(
-    {
-        *_PEAK_COLUMNS.values(),
-        "device__attribute_single_to_double_precision_perf_ratio",
-        "derived__l1tex__lsu_writeback_bytes_mem_lgds.sum.peak_sustained",
-        "derived__lts__lts2xbar_bytes.sum.peak_sustained",
-        "device__attribute_clock_rate",
-        "device__attribute_global_memory_bus_width",
-        "device__attribute_memory_clock_rate",
-        "dram__bytes.sum.peak_sustained",
-        "dram__cycles_elapsed.avg.per_second",
-        "l1tex__cycles_elapsed.avg.per_second",
-        "lts__cycles_elapsed.avg.per_second",
-    }
+    {*_PEAK_COLUMNS.values(), *_DRAM, *_L2, *_L1, _MEMORY_CLOCK, _BUS_WIDTH, _SM_CLOCK, _FP64_RATIO}
 )
 """Columns of no preset that ceilings are worked out from."""
 
@@ -67,8 +71,7 @@ def flops_a_cycle(measured: Numbers, row: int, precision: str) -> tuple[float, s
     fp32 = sms * lanes * FLOPS_OF_FMA
     if precision == "FP32":
         return fp32, COMPUTED
-    name = "device__attribute_single_to_double_precision_perf_ratio"
-    ratio = _positive(measured.raw(name, row))
+    ratio = _positive(measured.raw(_FP64_RATIO, row))
     return None if ratio is None else (fp32 / ratio, COMPUTED)
 
 
@@ -95,43 +98,27 @@ def bandwidths(measured: Numbers, row: int) -> tuple[RooflineCeiling, ...]:
 
 
 def _dram(measured: Numbers, row: int) -> RooflineCeiling | None:
-    value, origin = _dram_read(measured, row), MEASURED
+    value, origin = _peak(measured, row, _DRAM), MEASURED
     if value is None:
         rate = _positive(measured.value("dram_bandwidth", row))
         busy = measured.share("dram_throughput", row)
         if rate is not None and busy is not None and busy >= measured.least_utilization:
             value = rate / busy
     if value is None:
-        kilohertz = _positive(measured.raw("device__attribute_memory_clock_rate", row))
-        bits = _positive(measured.raw("device__attribute_global_memory_bus_width", row))
+        kilohertz = _positive(measured.raw(_MEMORY_CLOCK, row))
+        bits = _positive(measured.raw(_BUS_WIDTH, row))
         if kilohertz is not None and bits is not None:
             value, origin = kilohertz * 1e3 * TRANSFERS_A_CLOCK * bits / 8, DATASHEET
     return None if value is None else RooflineCeiling("DRAM", "bandwidth", value, origin)
 
 
-def _dram_read(measured: Numbers, row: int) -> float | None:
-    return _product(
-        measured.raw("dram__bytes.sum.peak_sustained", row),
-        measured.raw("dram__cycles_elapsed.avg.per_second", row),
-    )
-
-
 def _l2(measured: Numbers, row: int) -> RooflineCeiling | None:
-    value = _product(
-        measured.raw("derived__lts__lts2xbar_bytes.sum.peak_sustained", row),
-        measured.raw("lts__cycles_elapsed.avg.per_second", row),
-    )
+    value = _peak(measured, row, _L2)
     return None if value is None else RooflineCeiling("L2", "bandwidth", value, MEASURED)
 
 
 def _l1(measured: Numbers, row: int) -> RooflineCeiling | None:
-    value, origin = (
-        _product(
-            measured.raw("derived__l1tex__lsu_writeback_bytes_mem_lgds.sum.peak_sustained", row),
-            measured.raw("l1tex__cycles_elapsed.avg.per_second", row),
-        ),
-        MEASURED,
-    )
+    value, origin = _peak(measured, row, _L1), MEASURED
     if value is None:
         bytes_a_cycle = L1_BYTES_A_CYCLE.get(capability(measured, row) or "")
         everywhere = _product(bytes_a_cycle, measured.value("sm_count", row))
@@ -151,8 +138,14 @@ def _sm_clock(measured: Numbers, row: int, manifest: Manifest | None) -> tuple[f
     highest = None if manifest is None else _positive(manifest.gpu.max_sm_mhz)
     if highest is not None:
         return highest * 1e6, False
-    kilohertz = _positive(measured.raw("device__attribute_clock_rate", row))
+    kilohertz = _positive(measured.raw(_SM_CLOCK, row))
     return None if kilohertz is None else (kilohertz * 1e3, False)
+
+
+def _peak(measured: Numbers, row: int, columns: tuple[str, str]) -> float | None:
+    """Bytes a second, from the most in a cycle and the clock."""
+    a_cycle, clock = columns
+    return _product(measured.raw(a_cycle, row), measured.raw(clock, row))
 
 
 def _product(first: float | None, second: float | None) -> float | None:
