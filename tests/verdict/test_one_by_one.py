@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from kernelprof.metrics.catalogue import names_read
+from kernelprof.metrics.catalogue import SHOWN_ONLY, names_read
+from kernelprof.metrics.facts import Facts
 from kernelprof.render.json import render_json
 from kernelprof.tables import raw_page, read_capture, source
 from kernelprof.verdict import diagnose
@@ -42,3 +43,18 @@ def test_the_fast_path_writes_what_the_plain_one_writes(path: Path, monkeypatch)
     monkeypatch.setattr(judging, "BLOCK", 1)
     plain = diagnose(read_capture(path))
     assert render_json([fast]) == render_json([plain])
+
+
+def test_no_rule_looks_at_what_only_reports_show(monkeypatch) -> None:
+    asked: set[str] = set()
+    column = Facts._column
+
+    def noted(facts: Facts, name: str):
+        asked.add(name)
+        return column(facts, name)
+
+    monkeypatch.setattr(Facts, "_column", noted)
+    for name in ("gemm_series.full.raw.csv", "gemm_series.eight-metrics.raw.csv"):
+        diagnose(read_capture(CAPTURES / name))
+    assert len(asked) > 90
+    assert not asked.intersection(SHOWN_ONLY)

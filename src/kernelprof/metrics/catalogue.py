@@ -20,11 +20,13 @@ if TYPE_CHECKING:
 __all__ = [
     "CHIPS",
     "SAMPLES",
+    "SHOWN_ONLY",
     "Metric",
     "Preset",
     "catalogue",
     "chip_of",
     "metrics_for",
+    "names_known",
     "names_read",
     "preset",
     "presets",
@@ -32,6 +34,15 @@ __all__ = [
 
 SPILLING_REQUESTS: Final = "derived__local_spilling_requests"
 """What rules of Nsight Compute count spills by; it is in no preset, and read where it is there."""
+
+
+SHOWN_ONLY: Final = (
+    "block_size", "branch_uniformity", "constant_cache", "l1_requests", "l1_writeback", "lsu_pipe",
+    "memory_access_throughput", "memory_request_throughput", "registers_per_thread",
+    "shared_memory_per_block", "sm_clock", "sm_cycles_active_max", "sm_cycles_active_min",
+    "threads_per_instruction_predicated", "uniform_pipe",
+)  # fmt: skip
+"""Metrics that reports show and comparisons list, and no rule looks at."""
 
 
 @cache
@@ -47,10 +58,15 @@ def catalogue() -> Mapping[str, Metric]:
     return MappingProxyType(dict(sorted(metrics.items())))
 
 
+def names_known() -> frozenset[str]:
+    """Every ``ncu`` name of a metric of a preset."""
+    return frozenset(name for each in catalogue().values() for name in each.all_ncu_names())
+
+
 def names_read() -> frozenset[str]:
     """Every ``ncu`` name under which a diagnosis may look at a raw page."""
-    known = {name for metric in catalogue().values() for name in metric.all_ncu_names()}
-    return frozenset(known | {SPILLING_REQUESTS})
+    read = (each for each in catalogue().values() if each.name not in SHOWN_ONLY)
+    return frozenset(name for each in read for name in each.all_ncu_names()) | {SPILLING_REQUESTS}
 
 
 def preset(name: str) -> Preset:

@@ -72,7 +72,7 @@ class Facts:
         values = self._column(name).values
         missing = np.isnan(values)
         highest = upper_bound(self._catalogue[name].unit)
-        clipped = np.minimum(values, highest)
+        clipped = np.minimum(values, highest) if (values > highest).any() else values
         if not missing.any():
             return Interval.exactly(clipped)
         at_most = np.where(self._absent_by_design(name), 0.0, highest)

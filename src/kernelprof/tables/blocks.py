@@ -7,6 +7,7 @@ same columns of the same bytes.
 
 from __future__ import annotations
 
+import re
 from threading import Lock
 from typing import TYPE_CHECKING, Any, Final
 
@@ -16,7 +17,7 @@ from kernelprof.tables.columns import Columns, Numbers, Wanted, Words, numbers_o
 from kernelprof.tables.numbers import MISSING_WORDS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from kernelprof.tables.columns import FloatArray
     from kernelprof.tables.stream import Header
@@ -64,109 +65,110 @@ class BlockParser:
             table = _read(block, len(header.names), self._wanted, (), coded)
         if table is None or len(table) != rows:
             return None
-        ids = table.column(str(self._wanted.ids))
-        if not _are_numbers(ids):
+        ids = table.column(str(self._wanted.ids)).to_pylist()
+        digits = "".join(ids)
+        if not (digits.isascii() and digits.isdecimal() and all(ids)):
             return None
-        columns = Columns(rows, ids.to_pylist())
+        columns = Columns(rows, ids, size=len(block))
         for at in self._wanted.words:
             columns.words[at] = _words(table.column(str(at)))
+        numbers = self._plain_numbers(table)
+        cells = {}
         for at in self._wanted.numbers:
             column = table.column(str(at))
-            columns.numbers[at] = self._numbers(at, column, pa)
+            if pa.types.is_dictionary(column.type):
+                numbers[at] = self._coded_numbers(at, column)
+            elif at not in numbers:
+                cells[at] = column.to_pylist()
+        numbers |= self._numbers_of_texts(cells)
+        columns.numbers = {at: numbers[at] for at in self._wanted.numbers}
         self._first = False
         return columns
 
-    def _numbers(self, at: int, column: Any, pa: Any) -> Numbers:
-        if column.type == pa.float64():
-            values = _floats(column)
-            finite = np.isfinite(values)
-            if finite.all():
-                return Numbers(values)
-            if finite.any():
-                return Numbers(np.where(finite, values, np.nan))
-            values = np.full(len(values), np.nan)
-            # Which word stands there instead of a number matters where no number does.
-            with self._learning:
-                self._plain.discard(at)
-            return Numbers(values, words=Words(np.zeros(len(values), dtype=np.intp), [""]))
-        if pa.types.is_dictionary(column.type):
-            words = _words(column)
-            if len(words.distinct) > _FEW:
-                with self._learning:
-                    self._coded.discard(at)
-            return numbers_of(words)
-        return self._numbers_of_texts(at, column, pa)
+    def _plain_numbers(self, table: Any) -> dict[int, Numbers]:
+        """The columns that were read as numbers, all in one step: there are a hundred of them."""
+        import pyarrow as pa
 
-    def _numbers_of_texts(self, at: int, column: Any, pa: Any) -> Numbers:
-        import pyarrow.compute as pc
+        names = [field.name for field in table.schema if field.type == pa.float64()]
+        if not names:
+            return {}
+        values = _matrix(table.select(names))
+        finite = np.isfinite(values)
+        if not finite.all():
+            values[~finite] = np.nan
+        counts = np.count_nonzero(finite, axis=0).tolist()
+        found = {}
+        for name, column, known in zip(names, values.T, counts, strict=True):
+            at = int(name)
+            found[at] = Numbers(column) if known else self._no_numbers(at, column)
+        return found
 
-        if at in self._grouped:
-            try:
-                bare = pc.replace_substring(column, ",", "")
-                values = _floats(pc.cast(bare, pa.float64()))
-                return Numbers(np.where(np.isfinite(values), values, np.nan))
-            except pa.ArrowInvalid:
-                self._grouped.discard(at)
-        known = column
-        if not pc.all(pc.match_substring_regex(column, _NUMBER)).as_py():
-            missing = pc.is_in(column, _texts(_MISSING))
-            known = pc.if_else(missing, pa.nulls(len(column), pa.string()), column)
-            numbers = pc.match_substring_regex(known, _NUMBER)
-            if known.null_count == len(known) or not pc.all(numbers).as_py():
-                self._note_few(at, column)
-                return numbers_of(_words(column))
-        bare = pc.replace_substring(known, ",", "")
-        if not bare.equals(known):
-            self._note_few(at, column)
-            self._grouped.add(at)
-        elif at not in self._coded:
-            with self._learning:
-                self._plain.add(at)
-        return Numbers(_floats(pc.cast(bare, pa.float64())))
+    def _no_numbers(self, at: int, values: FloatArray) -> Numbers:
+        """Which word stands there instead of a number matters where no number does."""
+        with self._learning:
+            self._plain.discard(at)
+        return Numbers(values, words=Words(np.zeros(len(values), dtype=np.intp), [""]))
 
-    def _note_few(self, at: int, column: Any) -> None:
-        if self._first and len(column.unique()) <= _FEW:
+    def _coded_numbers(self, at: int, column: Any) -> Numbers:
+        words = _words(column)
+        if len(words.distinct) > _FEW:
             with self._learning:
-                self._coded.add(at)
+                self._coded.discard(at)
+        return numbers_of(words)
+
+    def _numbers_of_texts(self, cells: Mapping[int, Sequence[str]]) -> dict[int, Numbers]:
+        """What columns of texts say in numbers; learns how to read them in the next block."""
+        lines = {at: "\n".join(column) for at, column in cells.items()}
+        with self._learning:
+            grouped = frozenset(self._grouped)
+        values = _numbers_of_lines(lines, grouped)
+        found = {at: Numbers(column) for at, column in values.items() if not np.isnan(column).all()}
+        with self._learning:
+            for at, text in lines.items():
+                if at in found and at not in grouped and "," not in text:
+                    self._plain.add(at)
+                elif self._first and len(set(cells[at])) <= _FEW:
+                    self._coded.add(at)
+                elif at in found:
+                    self._grouped.add(at)
+                else:
+                    self._grouped.discard(at)
+        others = {at: numbers_of(Words.of(cells[at])) for at in lines if at not in found}
+        return found | others
 
 
 _FEW: Final = 64
 """Different cells a block that Python reads faster one by one than Arrow reads all of them."""
 
-_NUMBER: Final = r"^-?(\d+|\d{1,3}(,\d{3})+)(\.\d+)?$"
-"""How ``ncu`` writes a number; another way of writing one is read more slowly."""
-
-_MISSING: Final = sorted(set(MISSING_WORDS))
-_NO_NUMBER: Final = ["", "n/a", "(!) n/a", "no data"]
-"""What ncu writes for a missing number. ``nan`` and ``inf`` are read as numbers, and not kept."""
+_MISSING: Final = sorted(MISSING_WORDS)
+_CELL: Final = r"-?(?:\d{1,3}(?:,\d{3})++|\d++)(?:\.\d++)?"
+_WORD: Final = "|".join(map(re.escape, _MISSING[::-1]))
+_NUMBERS: Final = re.compile(rf"(?:(?:{_CELL}|{_WORD})(?:\n|$))*+", re.ASCII)
+"""Lines of numbers as ``ncu`` groups their digits, and of words that say that there is none."""
 
 
 def give_back_memory() -> None:
-    """Let go of what Arrow keeps for further blocks; there are none."""
+    """Let go of what is kept for further blocks; there are none."""
     import pyarrow as pa
 
-    pa.default_memory_pool().release_unused()
+    pa.system_memory_pool().release_unused()
 
 
 def _regular_rows(block: bytes, width: int) -> int | None:
-    """How many rows a block has, if each line is one; that each has all cells is not looked at.
+    """How many rows a block has if each line is one and each cell is quoted.
 
-    Counting quotes and looking at the ends of lines is fast, and says enough: the parser refuses a
-    row of another length.
+    Counting is fast, and says enough: the parser refuses a row of another length, an ID that is no
+    number belongs to no row, and cells with lines in them make fewer rows than lines.
     """
     if b"\0" in block or not block.startswith(b'"') or not block.endswith(b'"\n'):
         return None
     text = np.frombuffer(block, dtype=np.uint8)
     rows = quotes = 0
-    # In pieces that a processor's cache holds; each looks at one byte beyond both of its ends.
+    # In pieces that a processor's cache holds.
     for start in range(0, len(text), _PIECE):
         piece = text[start : start + _PIECE]
         quotes += int(np.count_nonzero(piece == _QUOTE))
-        ends = np.flatnonzero(piece == _NEWLINE) + start
-        rows += len(ends)
-        inner = ends[ends < len(text) - 1]
-        if (text[ends - 1] != _QUOTE).any() or (text[inner + 1] != _QUOTE).any():
-            return None
+        rows += int(np.count_nonzero(piece == _NEWLINE))
     return rows if quotes == 2 * width * rows else None
 
 
@@ -191,51 +193,66 @@ def _read(
             ),
             parse_options=csv.ParseOptions(ignore_empty_lines=False),
             convert_options=csv.ConvertOptions(
-                include_columns=list(types), column_types=types, null_values=_NO_NUMBER
+                include_columns=list(types), column_types=types, null_values=_MISSING
             ),
+            memory_pool=pa.system_memory_pool(),
         )
     except pa.ArrowInvalid:
         return None
 
 
-def _are_numbers(ids: Any) -> bool:
-    import pyarrow.compute as pc
+def _numbers_of_lines(
+    columns: Mapping[int, str], grouped: Collection[int]
+) -> dict[int, FloatArray]:
+    """The numbers of those columns that hold nothing else, a line a number.
 
-    return bool(pc.all(pc.ascii_is_decimal(ids)).as_py())
+    Those that are known to be ``grouped`` are not looked at if all of them can be read.
+    """
+    for known in (grouped, ()):
+        chosen = [at for at, text in columns.items() if at in known or _NUMBERS.fullmatch(text)]
+        if not chosen:
+            return {}
+        values = _floats("\n".join(columns[at] for at in chosen).replace(",", ""))
+        if values is not None and len(values) % len(chosen) == 0:
+            return dict(zip(chosen, values.reshape(len(chosen), -1), strict=True))
+    return {}
 
 
-# Where pandas is installed, pa.array, pa.scalar and to_numpy load it, which takes longer than most
-# captures take to read.
-
-
-def _floats(column: Any) -> FloatArray:
-    """The numbers of a column of one chunk, NaN where it has none."""
+def _floats(lines: str) -> FloatArray | None:
+    """A number a line, NaN where a word says that there is none; ``None`` if a line is neither."""
     import pyarrow as pa
-    import pyarrow.compute as pc
+    from pyarrow import csv
 
-    numbers = column.chunk(0)
-    if numbers.null_count:
-        none = pa.py_buffer(np.full(len(numbers), np.nan))
-        missing = pa.Array.from_buffers(pa.float64(), len(numbers), [None, none])
-        numbers = pc.coalesce(numbers, missing)
-    return np.from_dlpack(numbers).astype(np.float64, copy=False)
+    text = lines.encode() + b"\n"
+    try:
+        table = csv.read_csv(
+            pa.BufferReader(text),
+            read_options=csv.ReadOptions(
+                use_threads=False, column_names=["0"], block_size=len(text) + 1
+            ),
+            parse_options=csv.ParseOptions(ignore_empty_lines=False, quote_char=False),
+            convert_options=csv.ConvertOptions(
+                column_types={"0": pa.float64()}, null_values=_MISSING
+            ),
+            memory_pool=pa.system_memory_pool(),
+        )
+    except pa.ArrowInvalid:
+        return None
+    values = _matrix(table)[:, 0]
+    values[np.isinf(values)] = np.nan
+    return values
 
 
-def _texts(words: Sequence[str]) -> Any:
-    """An Arrow array of words."""
-    import pyarrow as pa
-
-    encoded = [word.encode() for word in words]
-    offsets = np.cumsum([0, *map(len, encoded)], dtype=np.int32)
-    buffers = pa.py_buffer(offsets), pa.py_buffer(b"".join(encoded))
-    return pa.StringArray.from_buffers(len(words), *buffers)
+def _matrix(table: Any) -> FloatArray:
+    """The numbers of a table, a column of it a column, NaN where there is none."""
+    # What was read in one piece is one batch.
+    (batch,) = table.to_batches()
+    matrix: FloatArray = batch.to_tensor(null_to_nan=True, row_major=False).to_numpy()
+    return matrix
 
 
 def _words(column: Any) -> Words:
-    import pyarrow as pa
 
-    if not pa.types.is_dictionary(column.type):
-        column = column.dictionary_encode()
     # One piece of a block is one chunk: nothing has to be united.
     whole = column.chunk(0)
     codes = np.from_dlpack(whole.indices).astype(np.intp)

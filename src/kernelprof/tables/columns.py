@@ -59,12 +59,16 @@ class Numbers:
 
 @dataclass(slots=True)
 class Columns:
-    """Some columns of ``count`` rows of a table, by their position in it."""
+    """Some columns of ``count`` rows of a table, by their position in it.
+
+    ``size`` is in bytes, as they were written.
+    """
 
     count: int
     ids: Sequence[str] = ()
     words: dict[int, Words] = field(default_factory=dict)
     numbers: dict[int, Numbers] = field(default_factory=dict)
+    size: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,7 @@ def columns_of_rows(
         by_column[wanted.ids],
         {at: Words.of(by_column[at]) for at in wanted.words},
         {at: numbers_of(Words.of(by_column[at]), decimal) for at in wanted.numbers},
+        sum(map(len, rows)),
     )
 
 

@@ -7,6 +7,7 @@ denominator was zero) and the empty cell all say that there is no value.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -18,11 +19,11 @@ if TYPE_CHECKING:
 
     FloatArray = npt.NDArray[np.float64]
 
-MISSING_WORDS: Final = (
+MISSING_WORDS: Final = frozenset({
     "", "(!) n/a", "(!) nan", "(!)", "n/a", "N/A", "na", "NA", "no data", "(!) no data", "nan",
     "NaN", "-nan", "-NaN", "nan(ind)", "-nan(ind)", "inf", "-inf", "Inf", "-Inf", "null", "NULL",
     "-", "#N/A",
-)  # fmt: skip
+})  # fmt: skip
 """Cells that say that there is no number."""
 
 NO_WORDS: Final = frozenset({"", "(!) n/a", "(!)", "n/a", "N/A", "no data", "(!) no data"})
@@ -44,6 +45,7 @@ _COMMA_CELL: Final = re.compile(rb"[\";\t]\d{1,12},(?:\d{1,2}|\d{4,})[\";\t\r\n]
 _POINT_CELL: Final = re.compile(rb"[\",;\t]\d{1,12}\.(?:\d{1,2}|\d{4,})[\",;\t\r\n]")
 
 
+@lru_cache(maxsize=4096)
 def parse_number(text: str, *, decimal: str = ".") -> float | None:
     """The number that a cell leads with; NaN where it says "no value", None where it is text.
 

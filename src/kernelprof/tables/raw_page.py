@@ -37,14 +37,17 @@ _WORKERS: Final = 2
 WORTH_A_BLOCK: Final = 1 << 20
 """Bytes from which loading the parser of whole blocks costs less than it saves."""
 
+_SPARE: Final = 1.05
+"""Room for rows that are shorter than the first; what is not needed is given back."""
+
 _MOST_CODES: Final = 1 << 62
 """Combinations that an integer of 64 bits can number."""
 
 
 class _Column:
-    """A metric that grows with the rows of the stream."""
+    """A metric that grows with the rows of the stream; ``room`` is how many are expected."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, room: int) -> None:
         self.name = name
         self.unit = ""
         self.original_unit = ""
@@ -52,7 +55,7 @@ class _Column:
         """Parts with words that are no numbers, and the row each begins in."""
         self.unavailable: set[str] | None = set()
         """Words where no number was so far; ``None`` once a part had numbers and no texts."""
-        self._values = np.empty(0)
+        self._values = np.empty(room)
         self._length = 0
 
     def add(self, start: int, unit: str, numbers: Numbers) -> bool:
@@ -102,11 +105,14 @@ class _Column:
 class RawPage:
     """Unites the columns of several tables; what a table lacks is missing in its rows.
 
-    ``only`` names the metrics to read: of a wide export most are nobody's concern.
+    ``only`` names the metrics to read: of a wide export most are nobody's concern. ``size`` is
+    about how many bytes will come, 0 where nobody knows.
     """
 
-    def __init__(self, only: Container[str] | None = None) -> None:
+    def __init__(self, only: Container[str] | None = None, size: int = 0) -> None:
         self._only = only
+        self._size = size
+        self._room = 0
         self._count = 0
         self._ids: list[str] = []
         self._codes: list[IntArray] = []
@@ -145,6 +151,8 @@ class RawPage:
             self._page.warn(
                 "A table has no row of units: metrics whose scale depends on it were left out."
             )
+        if not self._room and columns.size:
+            self._room = int(columns.count * self._size / columns.size * _SPARE)
         self._add_launches(table.header, columns)
         for at, words in columns.words.items():
             name = table.header.names[at]
@@ -198,7 +206,9 @@ class RawPage:
         self._codes.append(np.array(numbers, dtype=np.intp)[codes])
 
     def _add_numbers(self, name: str, unit: str, numbers: Numbers) -> None:
-        column = self._columns.setdefault(name, _Column(name))
+        column = self._columns.get(name)
+        if column is None:
+            column = self._columns[name] = _Column(name, self._room)
         if not column.add(self._count, unit, numbers):
             self._page.warn(
                 f"{name} is in {column.unit} in one table and in {scale_of(unit).unit} in another: "
@@ -226,9 +236,11 @@ class RawPage:
         return page
 
     def _finish_text(self, name: str, texts: Iterable[tuple[int, Words]]) -> None:
-        column: list[str | None] = [None] * self._count
+        column = np.full(self._count, None, dtype=object)
         for start, words in texts:
-            for row, cell in enumerate(words.cells(), start):
-                if cell not in NO_WORDS:
-                    column[row] = cell
-        self._page.text[name] = tuple(column)
+            said = [None if word in NO_WORDS else word for word in words.distinct]
+            there = column[start : start + len(words)]
+            # A second column of the same name in a table fills the gaps of the first.
+            gaps = there == np.array(None)
+            there[gaps] = np.array(said, dtype=object)[words.codes[gaps]]
+        self._page.text[name] = tuple(column.tolist())

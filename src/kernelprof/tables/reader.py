@@ -52,7 +52,8 @@ def read_capture(
                 from kernelprof.tables import ncu_rep
 
                 return ncu_rep.read_report(path)
-            return read_source(Source(_continued(start, file.read, heard), name), only)
+            read = _continued(start, file.read, heard)
+            return read_source(Source(read, name, path.stat().st_size), only)
     except FileNotFoundError as error:
         raise complaints.not_a_capture("there is no such file", name) from error
     except (OSError, ValueError) as error:
@@ -98,7 +99,7 @@ def read_source(source: Source, only: Container[str] | None = None) -> Capture:
     """The capture in a stream of bytes, which is never held as a whole."""
     from kernelprof.tables.raw_page import RawPage
 
-    raw = RawPage(only)
+    raw = RawPage(only, source.size)
     details: list[Table] = []
     scanner = Scanner(source.blocks(), raw.parse)
     for table in scanner.tables():

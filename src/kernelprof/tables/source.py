@@ -15,7 +15,7 @@ _BOM: Final = b"\xef\xbb\xbf"
 _BOMS_16: Final = (b"\xff\xfe", b"\xfe\xff")
 _SAMPLE: Final = 256
 _MOST_BYTES: Final = 16 << 30
-FIRST: Final = 1 << 18
+FIRST: Final = 1 << 16
 LARGEST: Final = 1 << 22
 _HEAD: Final = 1 << 16
 """Bytes from the start that messages are made from."""
@@ -24,12 +24,13 @@ _HEAD: Final = 1 << 16
 class Source:
     """A stream of bytes under the name that messages give it.
 
-    ``head`` is its start and ``complete`` whether a gzip stream came to its end; both hold once
-    the blocks were read.
+    ``size`` is how many bytes there are, 0 where nobody knows; ``head`` is its start and
+    ``complete`` whether a gzip stream came to its end: both hold once the blocks were read.
     """
 
-    def __init__(self, read: Callable[[int], bytes], origin: str) -> None:
+    def __init__(self, read: Callable[[int], bytes], origin: str, size: int = 0) -> None:
         self.origin = origin
+        self.size = size
         self.head = b""
         self.complete = True
         self._read = read

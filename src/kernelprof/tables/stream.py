@@ -32,7 +32,7 @@ _MOST_LINES_A_ROW: Final = 400
 """NVTX ranges put one line a range into a cell; deeper nesting than this is not a row."""
 _KEPT_NOISE: Final = 200
 _PROFILER: Final = re.compile(r"==[A-Z]+==")
-_AHEAD: Final = 1
+_AHEAD: Final = 2
 """Blocks that are begun while one is waited for."""
 _GATHERED: Final = 1 << 23
 """Bytes of single rows that are passed on together."""

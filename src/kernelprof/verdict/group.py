@@ -61,10 +61,8 @@ def _group(rows: IntArray, answers: Answers, total: float, *, mixed: bool) -> Gr
     return Group(
         rows=tuple(rows.tolist()),
         representative=_middle(rows, times),
-        gain=float(np.median(answers.gain[rows])),
-        duration=Spread(float(np.median(times)), float(times.min()), float(times.max()))
-        if known
-        else None,
+        gain=_median(answers.gain[rows]),
+        duration=Spread(_median(times), float(times.min()), float(times.max())) if known else None,
         share=float(times.sum()) / total if known and total > 0 else None,
         mixed=mixed,
     )
@@ -72,6 +70,12 @@ def _group(rows: IntArray, answers: Answers, total: float, *, mixed: bool) -> Gr
 
 def _configuration(launch: Launch) -> tuple[object, ...]:
     return (launch.kernel, launch.grid, launch.block, launch.device, launch.compute_capability)
+
+
+def _median(values: FloatArray) -> float:
+    """As ``np.median``, which loads ``numpy.ma`` to look for what these values never are: NaN."""
+    in_order = np.sort(values)
+    return float((in_order[(len(values) - 1) // 2] + in_order[len(values) // 2]) / 2)
 
 
 def _middle(rows: IntArray, times: FloatArray) -> int:

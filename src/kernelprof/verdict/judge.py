@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     BoolArray = npt.NDArray[np.bool_]
     IntArray = npt.NDArray[np.intp]
 
-BLOCK: Final = 8192
-"""Launches that are judged together; their intermediate values take 70 MB."""
+BLOCK: Final = 12288
+"""Launches that are judged together; their intermediate values take 100 MB."""
 
 
 @dataclass(frozen=True)
