@@ -21,6 +21,8 @@ from kernelprof.metrics.interval import Interval
 from kernelprof.model.capture import SECTIONS_COLUMN, SPOKEN_COLUMN
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
     import numpy.typing as npt
 
     from kernelprof.metrics.facts import Facts
@@ -51,7 +53,22 @@ LOCAL_PATTERN = tuple(
     f"smsp__sass_average_data_bytes_per_sector_mem_local_op_{op}.ratio" for op in ("ld", "st")
 )
 
-_NOTHING = frozenset({""})
+
+class _Names:
+    """Names of what has something to say of each launch, ``;`` between them in its cell."""
+
+    def __init__(self, cells: Sequence[str | None]) -> None:
+        known: dict[str, int] = {}
+        codes = [known.setdefault(cell or "", len(known)) for cell in cells]
+        self._codes = np.array(codes, dtype=np.intp)
+        self._distinct = [frozenset(cell.split(";")) - {""} for cell in known]
+
+    def __len__(self) -> int:
+        return len(self._codes)
+
+    def where(self, holds: Callable[[frozenset[str]], bool]) -> BoolArray:
+        """Launches of whose names something holds."""
+        return np.array([holds(names) for names in self._distinct], dtype=np.bool_)[self._codes]
 
 
 class Reported:
@@ -62,28 +79,25 @@ class Reported:
         capture = facts.capture
         sections = capture.text.get(SECTIONS_COLUMN, ())
         spoken = capture.text.get(SPOKEN_COLUMN, (None,) * len(sections))
-        self._seen = [frozenset((cell or "").split(";")) for cell in sections]
-        self._spoken = [frozenset((cell or "").split(";")) for cell in spoken]
+        self._seen = _Names(sections)
+        self._spoken = _Names(spoken)
 
     @property
     def speaks(self) -> bool:
         """Whether there is anything to learn from the shipped rules at all."""
-        return bool(self._seen)
+        return len(self._seen) > 0
 
     def _ran(self, *names: str) -> BoolArray:
         """Launches whose details page shows all these sections or rules."""
-        if not self._seen:
+        if not self.speaks:
             return np.zeros(self.facts.count, dtype=np.bool_)
-        return np.array([seen.issuperset(names) for seen in self._seen], dtype=np.bool_)
+        return self._seen.where(lambda seen: seen.issuperset(names))
 
     def _silent(self, *metrics: str) -> BoolArray:
         """Launches of whose sentences none is about these metrics, though there are sentences."""
-        if not self._seen:
+        if not self.speaks:
             return np.zeros(self.facts.count, dtype=np.bool_)
-        return np.array(
-            [spoken != _NOTHING and not spoken.intersection(metrics) for spoken in self._spoken],
-            dtype=np.bool_,
-        )
+        return self._spoken.where(lambda spoken: bool(spoken) and spoken.isdisjoint(metrics))
 
     def _kept_silent(self, rule: str) -> BoolArray:
         """Launches that a rule did not mention, where it is known to have run.
@@ -92,7 +106,7 @@ class Reported:
         """
         if not self._spoke_somewhere(rule):
             return np.zeros(self.facts.count, dtype=np.bool_)
-        return np.array([rule not in seen for seen in self._seen], dtype=np.bool_)
+        return self._seen.where(lambda seen: rule not in seen)
 
     def _spoke_somewhere(self, rule: str) -> bool:
         return rule in self.facts.capture.seen

@@ -11,6 +11,8 @@ from kernelprof.metrics.groups import STALLS
 from kernelprof.metrics.interval import Interval
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kernelprof.metrics.facts import Facts
     from kernelprof.metrics.reported import Reported
 
@@ -37,6 +39,7 @@ class Warps:
     def __init__(self, facts: Facts, reported: Reported) -> None:
         self.facts = facts
         self.reported = reported
+        self._stalls: dict[str, Interval] = {}
         self._shares: dict[tuple[str, ...], Interval] = {}
 
     @cached_property
@@ -62,6 +65,12 @@ class Warps:
 
     def _stall(self, name: str) -> Interval:
         """Cycles an instruction that a warp waits for one reason."""
+        found = self._stalls.get(name)
+        if found is None:
+            found = self._stalls[name] = self._one_stall(name)
+        return found
+
+    def _one_stall(self, name: str) -> Interval:
         if name == "selected":
             # The cycle in which it issues: one an instruction, by definition.
             return self.facts.metric("stall_selected").or_else(self.facts.exact(1.0))
@@ -70,6 +79,14 @@ class Warps:
             return stall
         most = self.cycles_per_instruction * Interval.exactly(self.reported.stall_at_most(name))
         return stall.or_else(stall.at_most(most.high_only()))
+
+    def _stalls_of(self, holds: Callable[[str], bool]) -> Interval:
+        """Cycles an instruction that a warp waits for all the reasons of which something holds."""
+        waits = self.facts.exact(0.0)
+        for name in STALLS:
+            if holds(name):
+                waits = waits + self._stall(name)
+        return waits
 
     def queue_share(self, name: str) -> Interval:
         """Share of a warp's time in one queue, from its counter and that of the cycles alone."""
@@ -84,19 +101,13 @@ class Warps:
         return found
 
     def _stall_share(self, names: tuple[str, ...]) -> Interval:
-        total = self.cycles_per_instruction
-        waits = self.facts.exact(0.0)
-        rest = self.facts.exact(0.0)
-        for name in STALLS:
-            stall = self._stall(name)
-            if name in names:
-                waits = waits + stall
-            else:
-                rest = rest + stall
-        share = (waits / total.at_least(1e-6)).at_most(1.0)
-        # What the other reasons do not take is the most that is left for these.
-        left = (1.0 - rest / total.at_least(1e-6)).within(0.0, 1.0)
-        share = share.or_else(share.at_most(left.high_only()))
+        total = self.cycles_per_instruction.at_least(1e-6)
+        share = (self._stalls_of(names.__contains__) / total).at_most(1.0)
+        if not share.known.all():
+            # What the other reasons do not take is the most that is left for these.
+            rest = self._stalls_of(lambda name: name not in names)
+            left = (1.0 - rest / total).within(0.0, 1.0)
+            share = share.or_else(share.at_most(left.high_only()))
         return share * self.working_share
 
     @cached_property
@@ -109,10 +120,10 @@ class Warps:
         busy = self.facts.exact(0.0)
         for name in NOT_HIDDEN_BY_WARPS:
             busy = busy + self._stall(name)
-        share = (1.0 - busy / self.cycles_per_instruction.at_least(1e-6)).within(0.0, 1.0)
-        waits = self.facts.exact(0.0)
-        for name in STALLS:
-            if name not in NOT_HIDDEN_BY_WARPS:
-                waits = waits + self._stall(name)
-        seen = (waits / self.cycles_per_instruction.at_least(1e-6)).at_most(1.0)
-        return share.or_else(share.within_bounds(seen)) * self.working_share
+        total = self.cycles_per_instruction.at_least(1e-6)
+        share = (1.0 - busy / total).within(0.0, 1.0)
+        if not share.known.all():
+            waits = self._stalls_of(lambda name: name not in NOT_HIDDEN_BY_WARPS)
+            seen = (waits / total).at_most(1.0)
+            share = share.or_else(share.within_bounds(seen))
+        return share * self.working_share

@@ -19,10 +19,13 @@ if TYPE_CHECKING:
 
     FloatArray = npt.NDArray[np.float64]
 
-SECTIONS_COLUMN: Final = "kernelprof__sections"
+OWN_COLUMNS: Final = "kernelprof__"
+"""Begins the names of columns that ``ncu`` has not: what the sentences of its rules say."""
+
+SECTIONS_COLUMN: Final = f"{OWN_COLUMNS}sections"
 """Text column: identifiers of the sections and rules that have rows for a launch, ``;`` between."""
 
-SPOKEN_COLUMN: Final = "kernelprof__spoken"
+SPOKEN_COLUMN: Final = f"{OWN_COLUMNS}spoken"
 """Text column: names of the metrics that sentences about a launch give, ``;`` between."""
 
 

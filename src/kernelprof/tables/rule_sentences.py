@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.model.capture import OWN_COLUMNS
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-PREFIX: Final = "kernelprof__reported_"
+PREFIX: Final = f"{OWN_COLUMNS}reported_"
 _ELAPSED: Final = "avg.pct_of_peak_sustained_elapsed"
 _N: Final = r"(\d[\d,]*(?:\.\d+)?)"
 

@@ -15,16 +15,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernelprof.metrics.catalogue import catalogue
+from kernelprof.metrics.catalogue import catalogue, names_read
 from kernelprof.metrics.facts import Facts
 from kernelprof.metrics.groups import FAMILIES
-from kernelprof.model.capture import Capture, MetricColumn, Source
+from kernelprof.model.capture import OWN_COLUMNS, Capture, MetricColumn, Source
+from kernelprof.model.launches import Launches
 from kernelprof.rules import Scene, registry
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
+
+    from kernelprof.model.capture import Launch
 
     FloatArray = npt.NDArray[np.float64]
 
@@ -54,12 +57,17 @@ _RANGES = {
 class _Trial:
     """One launch, the rules in the running, what it lacks, and made-up values for that.
 
-    ``values`` has a row a completion and a column a metric of ``missing``.
+    ``known`` has what rules may look at and the launch has, one value a column, and ``columns``
+    are the names under which they would find the ``missing``. ``values`` has a row a completion
+    and a column a missing metric.
     """
 
-    row: int
+    launch: Launch
+    text: Mapping[str, str | None]
+    known: tuple[MetricColumn, ...]
     slugs: tuple[str, ...]
     missing: tuple[str, ...]
+    columns: tuple[str, ...]
     values: FloatArray
 
 
@@ -82,53 +90,78 @@ class Needs:
         return self._found[key]
 
     def _search(self, row: int, slugs: Sequence[str], missing: Sequence[str]) -> tuple[str, ...]:
-        trial = _Trial(row, tuple(slugs), tuple(missing), _completions(missing))
+        trial = _trial(self._facts.capture, row, slugs, missing)
         everything = set(missing)
-        certain = self._uncertainty(trial, [everything])[0]
-        without_one = self._uncertainty(trial, [everything - {name} for name in missing])
+        certain = _uncertainty(trial, [everything])[0]
+        without_one = _uncertainty(trial, [everything - {name} for name in missing])
         spare = [
             name
             for name, uncertainty in zip(missing, without_one, strict=True)
             if (uncertainty <= certain).all()
         ]
-        kept = self._without(trial, certain, everything, spare)
+        kept = _without(trial, certain, everything, spare)
         for family in FAMILIES:
             if kept.intersection(family):
                 kept = kept.union(family)
         return tuple(name for name in missing if name in kept)
 
-    def _without(
-        self, trial: _Trial, certain: FloatArray, kept: set[str], spare: list[str]
-    ) -> set[str]:
-        """``kept`` less as many of ``spare`` as can go together; halves where not all can."""
-        if not spare:
-            return kept
-        fewer = kept - set(spare)
-        if (self._uncertainty(trial, [fewer])[0] <= certain).all():
-            return fewer
-        if len(spare) == 1:
-            return kept
-        middle = len(spare) // 2
-        # The last ones go first: a rule names what it requires before what it merely uses.
-        kept = self._without(trial, certain, kept, spare[middle:])
-        return self._without(trial, certain, kept, spare[:middle])
 
-    def _uncertainty(self, trial: _Trial, known: Sequence[set[str]]) -> FloatArray:
-        """Width of the rules' gains over copies that know these metrics, ``(known, trials)``."""
-        masks = np.array([[name in names for name in trial.missing] for names in known])
-        values = np.where(masks[:, None, :], trial.values[None], np.nan)
-        capture = _synthetic(self._facts, trial, values.reshape(-1, len(trial.missing)))
-        scene = Scene(Facts(capture))
-        rules = registry()
-        unexplained = scene.machine.limited_by_something_else
-        widths = (unexplained.sure != unexplained.maybe).astype(np.float64)
-        for slug in trial.slugs:
-            finding = rules[slug].evaluate(scene)
-            for interval in (finding.gain, finding.saturation):
-                if interval is not None:
-                    widths += np.minimum(interval.high - interval.low, WIDE)
-        rounded: FloatArray = np.round(widths, 9).reshape(len(known), TRIALS)
-        return rounded
+def _without(trial: _Trial, certain: FloatArray, kept: set[str], spare: Sequence[str]) -> set[str]:
+    """``kept`` less as many of ``spare`` as can go together; halves where not all can.
+
+    The last ones go first: a rule names what it requires before what it merely uses.
+    """
+    if not spare:
+        return kept
+    # Every last half of a half that cannot go is tried at once: more rows cost hardly more time.
+    halves = [spare]
+    while len(halves[-1]) > 1:
+        halves.append(halves[-1][len(halves[-1]) // 2 :])
+    widths = _uncertainty(trial, [kept.difference(half) for half in halves])
+    can_go = [at for at, width in enumerate(widths) if (width <= certain).all()]
+    if can_go:
+        kept = kept.difference(halves[can_go[0]])
+    for half in reversed(halves[: can_go[0]] if can_go else halves[:-1]):
+        kept = _without(trial, certain, kept, half[: len(half) // 2])
+    return kept
+
+
+def _uncertainty(trial: _Trial, known: Sequence[set[str]]) -> FloatArray:
+    """Width of the rules' gains over copies that know these metrics, ``(known, trials)``."""
+    masks = np.array([[name in names for name in trial.missing] for names in known])
+    values = np.where(masks[:, None, :], trial.values[None], np.nan)
+    scene = Scene(Facts(_synthetic(trial, values.reshape(-1, len(trial.missing)))))
+    rules = registry()
+    unexplained = scene.machine.limited_by_something_else
+    widths = (unexplained.sure != unexplained.maybe).astype(np.float64)
+    for slug in trial.slugs:
+        finding = rules[slug].evaluate(scene)
+        for interval in (finding.gain, finding.saturation):
+            if interval is not None:
+                widths += np.minimum(interval.high - interval.low, WIDE)
+    rounded: FloatArray = np.round(widths, 9).reshape(len(known), TRIALS)
+    return rounded
+
+
+def _trial(capture: Capture, row: int, slugs: Sequence[str], missing: Sequence[str]) -> _Trial:
+    launch = capture.launches[row]
+    may_read = names_read()
+    return _Trial(
+        launch=launch,
+        text={name: cells[row] for name, cells in capture.text.items()},
+        known=tuple(
+            replace(column, values=column.values[[row]])
+            for name, column in capture.columns.items()
+            if (name in may_read or name.startswith(OWN_COLUMNS))
+            and not np.isnan(column.values[row])
+        ),
+        slugs=tuple(slugs),
+        missing=tuple(missing),
+        columns=tuple(
+            catalogue()[name].ncu_names(launch.compute_capability)[0] for name in missing
+        ),
+        values=_completions(missing),
+    )
 
 
 def _completions(missing: Sequence[str]) -> FloatArray:
@@ -145,20 +178,17 @@ def _completions(missing: Sequence[str]) -> FloatArray:
     return values
 
 
-def _synthetic(facts: Facts, trial: _Trial, table: FloatArray) -> Capture:
-    """A capture of copies of one launch, completed with the rows of ``table``."""
-    count, row = len(table), trial.row
-    launch = facts.capture.launches[row]
+def _synthetic(trial: _Trial, table: FloatArray) -> Capture:
+    """A capture of copies of the launch, completed with the rows of ``table``."""
+    count = len(table)
     columns = {
-        name: replace(column, values=np.full(count, column.values[row]))
-        for name, column in facts.capture.columns.items()
-        if not np.isnan(column.values[row])
+        each.name: replace(each, values=np.full(count, each.values[0])) for each in trial.known
     }
-    for index, name in enumerate(trial.missing):
-        metric = catalogue()[name]
-        ncu_name = metric.ncu_names(launch.compute_capability)[0]
-        columns[ncu_name] = MetricColumn(
-            ncu_name, table[:, index], metric.unit, metric.unit, Source.MEASURED
-        )
-    text = {name: (cells[row],) * count for name, cells in facts.capture.text.items()}
-    return Capture((launch,) * count, columns, text)
+    for index, (name, column) in enumerate(zip(trial.missing, trial.columns, strict=True)):
+        unit = catalogue()[name].unit
+        columns[column] = MetricColumn(column, table[:, index], unit, unit, Source.MEASURED)
+    return Capture(
+        Launches([trial.launch.id] * count, np.zeros(count, dtype=np.intp), [trial.launch]),
+        columns,
+        {name: (cell,) * count for name, cell in trial.text.items()},
+    )
