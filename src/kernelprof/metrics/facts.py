@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelprof.metrics.catalogue import Metric, catalogue
-from kernelprof.metrics.interval import Interval
+from kernelprof.metrics.interval import Interval, is_complete
 from kernelprof.metrics.invariants import BOUNDS, IMPLICATIONS, upper_bound
 from kernelprof.model.capture import Capture, Source
 from kernelprof.model.launches import Launches
@@ -70,11 +70,11 @@ class Facts:
 
     def _interval(self, name: str) -> Interval:
         values = self._column(name).values
-        missing = np.isnan(values)
         highest = upper_bound(self._catalogue[name].unit)
-        clipped = np.minimum(values, highest) if (values > highest).any() else values
-        if not missing.any():
+        clipped = np.minimum(values, highest) if np.isfinite(highest) else values
+        if is_complete(values):
             return Interval.exactly(clipped)
+        missing = np.isnan(values)
         at_most = np.where(self._absent_by_design(name), 0.0, highest)
         return Interval(np.where(missing, 0.0, clipped), np.where(missing, at_most, clipped))
 
@@ -142,6 +142,8 @@ class Facts:
             column = self.capture.columns.get(ncu_name)
             if column is None:
                 continue
+            if values is not None and is_complete(values):
+                break
             fill = ~np.isnan(column.values)
             if values is not None:
                 fill &= np.isnan(values)
@@ -160,8 +162,9 @@ class Facts:
     def _impossible(self, metric: Metric, values: FloatArray) -> BoolArray | None:
         """In which launches the value cannot be, if in any."""
         found = self._cleared.get(metric.name)
+        least, most = np.min(values, initial=np.inf), np.max(values, initial=-np.inf)
         for bound in BOUNDS:
-            if not bound.applies_to(metric):
+            if not bound.applies_to(metric) or (bound.low <= least and most <= bound.high):
                 continue
             outside = bound.violated(values)
             if found is not None:

@@ -169,11 +169,18 @@ class Interval:
         o = _as_interval(otherwise)
         open_ = condition.maybe & ~condition.sure
         low = np.where(condition.sure, self.low, o.low)
-        high = np.where(condition.sure, self.high, o.high)
+        high = low if _same(self, o) else np.where(condition.sure, self.high, o.high)
+        if not open_.any():
+            return Interval(low, high)
         return Interval(
             np.where(open_, np.minimum(self.low, o.low), low),
             np.where(open_, np.maximum(self.high, o.high), high),
         )
+
+
+def is_complete(values: FloatArray) -> bool:
+    """Whether no value is missing: a sum has what any of its parts has, and is worked out fast."""
+    return not np.isnan(values.sum())
 
 
 def largest(*intervals: Interval) -> Interval:
@@ -209,6 +216,6 @@ def _as_interval(value: Operand) -> Interval:
 
 def _open_where_undefined(low: FloatArray, high: FloatArray) -> Interval:
     """Bounds whose undefined parts are the widest possible."""
-    if not np.isnan(low).any() and (low is high or not np.isnan(high).any()):
+    if is_complete(low) and (low is high or is_complete(high)):
         return Interval(low, high)
     return Interval(np.where(np.isnan(low), 0.0, low), np.where(np.isnan(high), np.inf, high))
