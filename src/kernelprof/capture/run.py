@@ -17,6 +17,7 @@ from kernelprof.capture.manifest import GpuFacts, Manifest, RunFacts, preset_fac
 from kernelprof.capture.request import DEFAULT_CLOCKS, Filters, import_command, profile_command
 from kernelprof.capture.store import numbered, understand
 from kernelprof.errors import InputError
+from kernelprof.model.capture import DEVICE_NAME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -240,7 +241,7 @@ class Session:
         if capture is None:
             return GpuFacts()
         launch = capture.launches[0]
-        named = next(iter(capture.text.get("device__attribute_display_name", ())), None)
+        named = next(iter(capture.text.get(DEVICE_NAME, ())), None)
         capability = launch.compute_capability
         seen = next(
             (

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.errors import UsageError
 from kernelprof.metrics.presets import CHIPS, SAMPLES, Metric, Preset, chip_of, load_presets
+from kernelprof.model.capture import DEVICE_NAME
 from kernelprof.resources import data_folder
 
 if TYPE_CHECKING:
@@ -66,7 +67,8 @@ def names_known() -> frozenset[str]:
 def names_read() -> frozenset[str]:
     """Every ``ncu`` name under which a diagnosis may look at a raw page."""
     read = (each for each in catalogue().values() if each.name not in SHOWN_ONLY)
-    return frozenset(name for each in read for name in each.all_ncu_names()) | {SPILLING_REQUESTS}
+    names = {name for each in read for name in each.all_ncu_names()}
+    return frozenset(names | {SPILLING_REQUESTS, DEVICE_NAME})
 
 
 def preset(name: str) -> Preset:

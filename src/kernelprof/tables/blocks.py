@@ -93,13 +93,13 @@ class BlockParser:
         if not names:
             return {}
         values = _matrix(table.select(names))
-        finite = np.isfinite(values)
-        if not finite.all():
-            values[~finite] = np.nan
-        counts = np.count_nonzero(finite, axis=0).tolist()
+        finite = np.isfinite(values.sum(axis=0)).tolist()
         found = {}
-        for name, column, known in zip(names, values.T, counts, strict=True):
+        for name, column, all_finite in zip(names, values.T, finite, strict=True):
             at = int(name)
+            if not all_finite:
+                column[np.isinf(column)] = np.nan
+            known = all_finite or not np.isnan(column).all()
             found[at] = Numbers(column) if known else self._no_numbers(at, column)
         return found
 

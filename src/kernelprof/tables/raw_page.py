@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelprof.model.capture import MetricColumn
+from kernelprof.model.capture import DEVICE_NAME, MetricColumn
 from kernelprof.model.launches import Launches
 from kernelprof.tables import identity
 from kernelprof.tables.blocks import BlockParser, give_back_memory
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 _TEXT_COLUMNS: Final = frozenset(
     {
         "launch__kernel_name", "launch__tpc_enabled", "launch__func_cache_config",
-        "launch__cluster_scheduling_policy", "device__attribute_display_name",
-        "device__attribute_confidential_computing_mode",
+        "launch__cluster_scheduling_policy", "device__attribute_confidential_computing_mode",
+        DEVICE_NAME,
     }
 )  # fmt: skip
 """Names that hold text even where every cell looks like a number or is empty."""
@@ -172,9 +172,11 @@ class RawPage:
             if identity.is_identity(name):
                 if name not in words and name != "ID":
                     words[name] = at
+            elif not self._is_wanted(name):
+                continue
             elif name in _TEXT_COLUMNS:
                 words.setdefault(name, at)
-            elif self._is_wanted(name) and (table.units is not None or not depends_on_unit(name)):
+            elif table.units is not None or not depends_on_unit(name):
                 numbers.append(at)
         return Wanted(names.index("ID"), tuple(words.values()), tuple(numbers))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernelprof.model.capture import Source
+from kernelprof.model.capture import DEVICE_NAME, Source
 from kernelprof.model.diagnosis import (
     Candidate,
     Confidence,
@@ -189,7 +189,7 @@ def _source(facts: Facts, metric: str, row: int) -> Source:
 
 
 def _device(capture: Capture, row: int) -> str | None:
-    names = capture.text.get("device__attribute_display_name")
+    names = capture.text.get(DEVICE_NAME)
     return names[row] if names is not None else None
 
 

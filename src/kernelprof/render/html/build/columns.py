@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from kernelprof.metrics.catalogue import SPILLING_REQUESTS, names_known
+from kernelprof.metrics.catalogue import names_known, names_read
 from kernelprof.render.html.build import ceilings, pipes
 from kernelprof.render.html.build.measured import TENSOR_COLUMN
 
@@ -15,7 +15,7 @@ class OfManyKernels:
     """Contains the names of these metrics; tables of few kernels hold every one that is there."""
 
     def __init__(self) -> None:
-        self._known = names_known() | {SPILLING_REQUESTS} | ceilings.COLUMNS | _PER_KERNEL
+        self._known = names_known() | names_read() | ceilings.COLUMNS | _PER_KERNEL
 
     def __contains__(self, name: object) -> bool:
         return name in self._known or TENSOR_COLUMN.match(str(name)) is not None
