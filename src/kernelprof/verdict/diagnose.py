@@ -52,9 +52,10 @@ def diagnose(
     # Evidence is for the few launches that stand for the others.
     shown = judge(capture.rows([group.representative for group in groups]))
     settler = Settler(shown.scene.facts, preset, launches)
+    ids = np.array(launches.ids, dtype=object)
     return Diagnosis(
         kernels=tuple(
-            _kernel(shown, settler, group, row, tuple(launches.ids[each] for each in group.rows))
+            _kernel(shown, settler, group, row, tuple(ids[list(group.rows)].tolist()))
             for row, group in enumerate(groups)
         ),
         origin=capture.origin,

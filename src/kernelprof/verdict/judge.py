@@ -25,8 +25,8 @@ if TYPE_CHECKING:
     BoolArray = npt.NDArray[np.bool_]
     IntArray = npt.NDArray[np.intp]
 
-BLOCK: Final = 12288
-"""Launches that are judged together; their intermediate values take 100 MB."""
+BLOCK: Final = 14336
+"""Launches that are judged together; their intermediate values take 110 MB."""
 
 
 @dataclass(frozen=True)
