@@ -59,3 +59,9 @@ def test_the_table_of_the_corpus_is_that_of_its_report() -> None:
         assert all(cell in full for cell in cells)
     assert "906 of 940 (96 %)" in readme
     assert "906 of 940 (96 %)" in report
+
+
+def test_no_section_stands_twice() -> None:
+    lines = (ROOT / "README.md").read_text("utf-8").splitlines()
+    headings = [line for line in lines if line.startswith("## ")]
+    assert len(headings) == len(set(headings)) == 9
