@@ -61,14 +61,18 @@ def catalogue() -> Mapping[str, Metric]:
 
 def names_known() -> frozenset[str]:
     """Every ``ncu`` name of a metric of a preset."""
-    return frozenset(name for each in catalogue().values() for name in each.all_ncu_names())
+    return _names(catalogue().values())
 
 
+@cache
 def names_read() -> frozenset[str]:
     """Every ``ncu`` name under which a diagnosis may look at a raw page."""
     read = (each for each in catalogue().values() if each.name not in SHOWN_ONLY)
-    names = {name for each in read for name in each.all_ncu_names()}
-    return frozenset(names | {SPILLING_REQUESTS, DEVICE_NAME})
+    return _names(read) | {SPILLING_REQUESTS, DEVICE_NAME}
+
+
+def _names(metrics: Iterable[Metric]) -> frozenset[str]:
+    return frozenset(name for each in metrics for name in each.all_ncu_names())
 
 
 def preset(name: str) -> Preset:

@@ -28,7 +28,6 @@ SECTIONS_COLUMN: Final = f"{OWN_COLUMNS}sections"
 SPOKEN_COLUMN: Final = f"{OWN_COLUMNS}spoken"
 """Text column: names of the metrics that sentences about a launch give, ``;`` between."""
 
-
 DEVICE_NAME: Final = "device__attribute_display_name"
 """Text column: what the driver calls the GPU."""
 

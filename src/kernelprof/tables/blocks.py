@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from threading import Lock
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
@@ -177,28 +177,11 @@ def _read(
 ) -> Any:
     """The wanted columns as an Arrow table; ``None`` where a row or a cell does not fit."""
     import pyarrow as pa
-    from pyarrow import csv
 
     texts: dict[str, Any] = {str(at): pa.string() for at in (wanted.ids, *wanted.numbers)}
     words = {str(at): pa.dictionary(pa.int32(), pa.string()) for at in (*wanted.words, *coded)}
     numbers = {str(at): pa.float64() for at in plain}
-    types = {**texts, **words, **numbers}
-    try:
-        return csv.read_csv(
-            pa.BufferReader(block),
-            read_options=csv.ReadOptions(
-                use_threads=False,
-                column_names=[str(at) for at in range(width)],
-                block_size=len(block) + 1,
-            ),
-            parse_options=csv.ParseOptions(ignore_empty_lines=False),
-            convert_options=csv.ConvertOptions(
-                include_columns=list(types), column_types=types, null_values=_MISSING
-            ),
-            memory_pool=pa.system_memory_pool(),
-        )
-    except pa.ArrowInvalid:
-        return None
+    return _table(block, width, {**texts, **words, **numbers}, quote='"')
 
 
 def _numbers_of_lines(
@@ -221,26 +204,38 @@ def _numbers_of_lines(
 def _floats(lines: str) -> FloatArray | None:
     """A number a line, NaN where a word says that there is none; ``None`` if a line is neither."""
     import pyarrow as pa
+
+    table = _table(lines.encode() + b"\n", 1, {"0": pa.float64()}, quote=False)
+    if table is None:
+        return None
+    values = _matrix(table)[:, 0]
+    values[np.isinf(values)] = np.nan
+    return values
+
+
+def _table(
+    text: bytes, width: int, types: Mapping[str, Any], *, quote: str | Literal[False]
+) -> Any:
+    """Columns of these types, by their position; ``None`` where a row or a cell does not fit."""
+    import pyarrow as pa
     from pyarrow import csv
 
-    text = lines.encode() + b"\n"
     try:
-        table = csv.read_csv(
+        return csv.read_csv(
             pa.BufferReader(text),
             read_options=csv.ReadOptions(
-                use_threads=False, column_names=["0"], block_size=len(text) + 1
+                use_threads=False,
+                column_names=[str(at) for at in range(width)],
+                block_size=len(text) + 1,
             ),
-            parse_options=csv.ParseOptions(ignore_empty_lines=False, quote_char=False),
+            parse_options=csv.ParseOptions(ignore_empty_lines=False, quote_char=quote),
             convert_options=csv.ConvertOptions(
-                column_types={"0": pa.float64()}, null_values=_MISSING
+                include_columns=list(types), column_types=types, null_values=_MISSING
             ),
             memory_pool=pa.system_memory_pool(),
         )
     except pa.ArrowInvalid:
         return None
-    values = _matrix(table)[:, 0]
-    values[np.isinf(values)] = np.nan
-    return values
 
 
 def _matrix(table: Any) -> FloatArray:
@@ -252,7 +247,6 @@ def _matrix(table: Any) -> FloatArray:
 
 
 def _words(column: Any) -> Words:
-
     # One piece of a block is one chunk: nothing has to be united.
     whole = column.chunk(0)
     codes = np.from_dlpack(whole.indices).astype(np.intp)
