@@ -54,7 +54,7 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 rules: $(VENV)/.runtime
-	$(BIN)/python -m kernelprof.render.rule_pages > reports/rules.md.new
+	$(BIN)/python -m kernelprof.report.rule_pages > reports/rules.md.new
 	mv reports/rules.md.new reports/rules.md
 
 # A test runs these commands and compares: the same input gives the same bytes.
@@ -70,7 +70,7 @@ screenshots: $(VENV)/.browser
 	$(BIN)/python web/screenshots.py
 
 gate-report: $(VENV)/.dev
-	$(BIN)/python -m tests.gate.report > reports/gate-h200.md.new
+	$(BIN)/python -m tests.compare.gate.report > reports/gate-h200.md.new
 	mv reports/gate-h200.md.new reports/gate-h200.md
 
 corpus-report: $(VENV)/.runtime

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.gate.planted import gated, taken
+from tests.compare.gate.planted import gated, taken
 
-from kernelprof.render.comparison_text import render_gate_text
-from kernelprof.render.text import render_text
-from kernelprof.tables import read_capture
-from kernelprof.verdict import diagnose
+from kernelprof.analysis.verdict import diagnose
+from kernelprof.report.comparison_text import render_gate_text
+from kernelprof.report.text import render_text
+from kernelprof.sources import read_capture
 
 ROOT = Path(__file__).parent.parent
 CAPTURE = "tests/captures/four_gemms.full.raw.csv"

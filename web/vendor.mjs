@@ -1,6 +1,6 @@
 // Copies the chart library's builds into the Python package, each with the licences of what it holds.
 //
-//   node vendor.mjs           write src/kernelprof/render/html/vendor/
+//   node vendor.mjs           write src/kernelprof/report/html/vendor/
 //   node vendor.mjs --check   say whether that folder is what the lock file's packages give
 
 import { createHash } from "node:crypto";

@@ -13,7 +13,7 @@ from benchmarks.peers.fournex import FORMS, Fournex
 from benchmarks.peers.ncu_rules import find, read_rules
 from benchmarks.peers.translation import UnknownSayingError
 
-from kernelprof.capture.store import is_capture, read_manifest
+from kernelprof.collect.store import is_capture, read_manifest
 from kernelprof.corpus.measure import place
 from kernelprof.corpus.pairs import FILE, Kind, Side, read_pair
 from kernelprof.corpus.stored import FOLDER

@@ -14,8 +14,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.metrics.catalogue import catalogue
-from kernelprof.tables.identity import is_identity
+from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.sources.identity import is_identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -15,10 +15,10 @@ import pandas as pd
 import pytest
 from benchmarks.speed.inputs import narrowed, read_export, write_export
 
-from kernelprof.metrics.catalogue import names_read
-from kernelprof.render.json import render_json
-from kernelprof.tables import read_capture
-from kernelprof.verdict import diagnose
+from kernelprof.analysis.metrics.catalogue import names_read
+from kernelprof.analysis.verdict import diagnose
+from kernelprof.report.json import render_json
+from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
     from collections.abc import Callable

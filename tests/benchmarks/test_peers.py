@@ -16,9 +16,9 @@ from benchmarks.peers.fournex import Fournex, own_table, read_answer, read_launc
 from benchmarks.peers.ncu_rules import Said, find, read_rules
 from benchmarks.peers.translation import UnknownSayingError, of_label, of_sentence
 
+from kernelprof.analysis.rules import registry
 from kernelprof.errors import InputError
 from kernelprof.resources import data_folder
-from kernelprof.rules import registry
 
 CAPTURES = Path(__file__).parent.parent / "captures"
 PEERS = CAPTURES / "peers"

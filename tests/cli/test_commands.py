@@ -8,10 +8,10 @@ import shlex
 import jsonschema
 import pytest
 
-from kernelprof.capture.command import ncu_command
+from kernelprof.analysis.metrics.catalogue import presets
+from kernelprof.analysis.rules import registry
 from kernelprof.cli.main import main
-from kernelprof.metrics.catalogue import presets
-from kernelprof.rules import registry
+from kernelprof.collect.command import ncu_command
 
 
 @pytest.fixture(autouse=True)

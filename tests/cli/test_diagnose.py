@@ -15,11 +15,11 @@ from types import SimpleNamespace
 import jsonschema
 import pytest
 
-from kernelprof.capture.command import ncu_command
+from kernelprof.analysis.metrics.catalogue import SAMPLES
 from kernelprof.cli.main import main
-from kernelprof.metrics.catalogue import SAMPLES
+from kernelprof.collect.command import ncu_command
 from kernelprof.model.capture import Capture
-from kernelprof.render.json import schema
+from kernelprof.report.json import schema
 
 
 @pytest.fixture(autouse=True)
@@ -47,8 +47,8 @@ def judged(monkeypatch, samples):
         return Capture((), {}, origin=target)
 
     stored = {"x": samples.diagnosis(), "y": samples.diagnosis()}
-    monkeypatch.setattr("kernelprof.tables.read_capture", read)
-    monkeypatch.setattr("kernelprof.verdict.diagnose", judge)
+    monkeypatch.setattr("kernelprof.sources.read_capture", read)
+    monkeypatch.setattr("kernelprof.analysis.verdict.diagnose", judge)
 
 
 def test_a_stored_capture_to_named_bottlenecks(full, capsys) -> None:

@@ -6,8 +6,8 @@ import json
 
 import pytest
 
-from kernelprof.capture import doctor, environment
 from kernelprof.cli.main import main
+from kernelprof.collect import doctor, environment
 
 H200 = environment.Machine(
     (environment.Gpu(0, "NVIDIA H200", (9, 0)), environment.Gpu(1, "NVIDIA H200", (9, 0))),

@@ -14,18 +14,18 @@ from typing import TYPE_CHECKING
 import jsonschema
 import pytest
 
-from kernelprof.capture.environment import Gpu, Machine
-from kernelprof.capture.manifest import SourceFacts, schema
-from kernelprof.capture.source import Prepared
+from kernelprof.analysis.metrics.catalogue import SAMPLES
 from kernelprof.cli.main import main
-from kernelprof.metrics.catalogue import SAMPLES
-from kernelprof.tables import read_capture
+from kernelprof.collect.environment import Gpu, Machine
+from kernelprof.collect.manifest import SourceFacts, schema
+from kernelprof.collect.source import Prepared
+from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kernelprof.capture.interrupts import Interrupts
-    from kernelprof.capture.source import Wishes
+    from kernelprof.collect.interrupts import Interrupts
+    from kernelprof.collect.source import Wishes
 
 STAND_IN = Path(__file__).parents[1] / "fake_ncu" / "ncu"
 KERNELS = Path(__file__).parents[1] / "kernels"
@@ -75,9 +75,9 @@ def source(machine: Path, fixture: Path, monkeypatch: pytest.MonkeyPatch) -> Pre
     del fixture
     shutil.copy(KERNELS / "fixture.cu", machine / "fixture.cu")
     preparing = Preparing()
-    monkeypatch.setattr("kernelprof.capture.session.preparer", lambda: preparing)
+    monkeypatch.setattr("kernelprof.collect.session.preparer", lambda: preparing)
     seen = Machine((Gpu(0, "NVIDIA H200", (9, 0)),), "580.95.05", "13.0")
-    monkeypatch.setattr("kernelprof.capture.environment.machine", lambda: seen)
+    monkeypatch.setattr("kernelprof.collect.environment.machine", lambda: seen)
     here = f"sed 's#/project/tests/kernels#{machine}#'"
     page = f'{sys.executable} {STAND_IN} "$@" | {here}; exit'
     _ncu(f'case "$*" in *--page\\ source*) {page} ;; esac', monkeypatch)

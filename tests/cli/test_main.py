@@ -31,7 +31,7 @@ def failing(monkeypatch):
     """Make reading a capture fail with an exception."""
 
     def fail(error: BaseException) -> None:
-        monkeypatch.setattr("kernelprof.tables.read_capture", _raise(error))
+        monkeypatch.setattr("kernelprof.sources.read_capture", _raise(error))
 
     return fail
 

@@ -15,12 +15,12 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from kernelprof.capture import drill
-from kernelprof.capture.manifest import schema
-from kernelprof.capture.progress import Progress
+from kernelprof.analysis.metrics.catalogue import preset
 from kernelprof.cli.main import main
-from kernelprof.metrics.catalogue import preset
-from kernelprof.tables import read_capture
+from kernelprof.collect import drill
+from kernelprof.collect.manifest import schema
+from kernelprof.collect.progress import Progress
+from kernelprof.sources import read_capture
 
 
 def _names(folder: Path) -> list[str]:

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 import jsonschema
 import pytest
 
-from kernelprof.capture.environment import Gpu, Machine
-from kernelprof.capture.manifest import CorrectnessFacts, SourceFacts, TimingFacts, schema
-from kernelprof.capture.progress import Progress
-from kernelprof.capture.source import Prepared, Wishes
-from kernelprof.capture.telling import facts
 from kernelprof.cli.main import main
 from kernelprof.cli.source_options import wishes
+from kernelprof.collect.environment import Gpu, Machine
+from kernelprof.collect.manifest import CorrectnessFacts, SourceFacts, TimingFacts, schema
+from kernelprof.collect.progress import Progress
+from kernelprof.collect.source import Prepared, Wishes
+from kernelprof.collect.telling import facts
 from kernelprof.errors import MissingToolError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kernelprof.capture.interrupts import Interrupts
+    from kernelprof.collect.interrupts import Interrupts
 
 LADDER = Path(__file__).parents[2] / "cuda" / "ladder"
 KERNEL = "__global__ void k(float *a) { a[0] = 1; }\n"
@@ -74,14 +74,14 @@ def test_options_for_sources_become_wishes() -> None:
 def gpu(monkeypatch) -> None:
     """A machine whose nvidia-smi shows a GPU."""
     seen = Machine((Gpu(0, "NVIDIA H200", (9, 0)),), "580.95.05", "13.0")
-    monkeypatch.setattr("kernelprof.capture.environment.machine", lambda: seen)
+    monkeypatch.setattr("kernelprof.collect.environment.machine", lambda: seen)
 
 
 @pytest.fixture
 def no_gpu(monkeypatch) -> None:
     """A machine without a GPU, and without records."""
-    monkeypatch.setattr("kernelprof.capture.environment.machine", Machine)
-    monkeypatch.setattr("kernelprof.capture.recorded.FOLDER", Path("no-records"))
+    monkeypatch.setattr("kernelprof.collect.environment.machine", Machine)
+    monkeypatch.setattr("kernelprof.collect.recorded.FOLDER", Path("no-records"))
 
 
 @pytest.fixture
@@ -131,7 +131,7 @@ class Preparing:
 @pytest.fixture
 def preparing(monkeypatch) -> Preparing:
     stand_in = Preparing()
-    monkeypatch.setattr("kernelprof.capture.session.preparer", lambda: stand_in)
+    monkeypatch.setattr("kernelprof.collect.session.preparer", lambda: stand_in)
     return stand_in
 
 
@@ -215,7 +215,7 @@ def test_ncu_is_looked_for_before_anything_is_built(
     machine, capsys, preparing, command, monkeypatch
 ) -> None:
     monkeypatch.setenv("PATH", str(machine))
-    monkeypatch.setattr("kernelprof.capture.recorded.FOLDER", Path("no-records"))
+    monkeypatch.setattr("kernelprof.collect.recorded.FOLDER", Path("no-records"))
     assert main([*command, "gemm.cu"]) == 4
     err = capsys.readouterr().err
     assert "this machine has no ncu (Nsight Compute)" in err
@@ -275,7 +275,7 @@ def test_a_source_is_read_strictly_without_a_gpu_too(machine, capsys, command) -
 
 @pytest.mark.usefixtures("gpu", "rung")
 def test_an_installation_that_cannot_build_says_so(machine, capsys, monkeypatch) -> None:
-    monkeypatch.setattr("kernelprof.capture.session.preparer", lambda: None)
+    monkeypatch.setattr("kernelprof.collect.session.preparer", lambda: None)
     assert main(["profile", "gemm.cu", "-o", "out"]) == 4
     assert "cannot build kernels" in capsys.readouterr().err
     assert not (machine / "out").exists()

@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from kernelprof.tables import raw_page, source
+from kernelprof.sources import raw_page, source
 
 HEAVY = {"pandas", "numpy", "pycuda", "jinja2", "pyarrow", "scipy"}
 
@@ -74,7 +74,7 @@ def test_importing_the_package_imports_nothing_else(cli_environment) -> None:
 
 
 def test_json_needs_neither_rich_nor_jinja2(cli_environment) -> None:
-    loaded = _modules(cli_environment, f"import kernelprof.render.json; {LOADED}")
+    loaded = _modules(cli_environment, f"import kernelprof.report.json; {LOADED}")
     assert not loaded & (HEAVY | {"rich"})
 
 

@@ -6,16 +6,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.compare.gate.planted import PLANTED, SAME_CODE, of, taken
 from tests.conftest import CAPTURES
-from tests.gate.planted import PLANTED, SAME_CODE, of, taken
 
+from kernelprof.analysis.verdict import diagnose
 from kernelprof.compare import compare
 from kernelprof.compare.take import joined, snapshot_of
 from kernelprof.compare.words import headline, remarks, several_text, summary
 from kernelprof.model.comparison import Match, TimeOutcome
 from kernelprof.model.snapshot import Machine, OtherVerdict, Said
-from kernelprof.tables import read_capture
-from kernelprof.verdict import diagnose
+from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
     from kernelprof.model.comparison import KernelComparison

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kernelprof.analysis.verdict import diagnose
 from kernelprof.corpus.compact import compact
-from kernelprof.render.json import render_json
-from kernelprof.tables.reader import read_bytes
-from kernelprof.verdict import diagnose
+from kernelprof.report.json import render_json
+from kernelprof.sources.reader import read_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -13,7 +13,7 @@ from kernelprof.corpus.stored import FOLDER, load
 
 def now(place: str) -> float:
     module, _, constant = place.rpartition(".")
-    value = getattr(import_module(module), constant)
+    value = getattr(import_module(f"kernelprof.analysis.{module}"), constant)
     assert isinstance(value, float)
     return value
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kernelprof.capture.store import read_stored
+from kernelprof.analysis.metrics.presets import CHIPS
+from kernelprof.collect.store import read_stored
 from kernelprof.corpus.measure import place
 from kernelprof.corpus.pairs import Side, corpus
 from kernelprof.corpus.stored import FOLDER, verdicts_on
-from kernelprof.metrics.presets import CHIPS
 from kernelprof.model.diagnosis import Confidence, Status
 
 if TYPE_CHECKING:

@@ -20,12 +20,12 @@ from kernelprof.corpus.pairs import Kind
 from kernelprof.corpus.peers import TITLES
 from kernelprof.corpus.scorecard import Mode, Scorecard, Surroundings
 from kernelprof.model.diagnosis import Confidence, Status
-from kernelprof.render.corpus_json import corpus_document, render_corpus_json
-from kernelprof.render.corpus_markdown import render_corpus_markdown
-from kernelprof.render.corpus_text import render_corpus_text
-from kernelprof.render.html.charts import corpus as chart
-from kernelprof.render.html.corpus import build_corpus_page, render_corpus_page
-from kernelprof.render.schemas import schema
+from kernelprof.report.corpus_json import corpus_document, render_corpus_json
+from kernelprof.report.corpus_markdown import render_corpus_markdown
+from kernelprof.report.corpus_text import render_corpus_text
+from kernelprof.report.html.charts import corpus as chart
+from kernelprof.report.html.corpus import build_corpus_page, render_corpus_page
+from kernelprof.report.schemas import schema
 
 if TYPE_CHECKING:
     from pathlib import Path

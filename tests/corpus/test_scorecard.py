@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.conftest import CAPTURES
 
-from kernelprof.capture.drill import drill
-from kernelprof.capture.store import MANIFEST, read_stored
+from kernelprof.analysis.metrics.catalogue import preset
+from kernelprof.analysis.verdict import diagnose
+from kernelprof.collect.drill import drill
+from kernelprof.collect.store import MANIFEST, read_stored
 from kernelprof.corpus import stored
 from kernelprof.corpus.measure import place
 from kernelprof.corpus.pairs import Side, corpus
@@ -26,17 +28,15 @@ from kernelprof.corpus.stored import (
     with_only,
 )
 from kernelprof.errors import InputError
-from kernelprof.metrics.catalogue import preset
 from kernelprof.resources import data_folder
-from kernelprof.tables import read_capture
-from kernelprof.verdict import diagnose
+from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from kernelprof.analysis.metrics.catalogue import Metric
     from kernelprof.corpus.pairs import Pair
-    from kernelprof.metrics.catalogue import Metric
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Verdict
 

@@ -9,16 +9,16 @@ from pathlib import Path
 
 import pytest
 
-from kernelprof.capture.environment import Machine
-from kernelprof.capture.store import read_manifest
+from kernelprof.analysis.verdict import diagnose
 from kernelprof.cli.main import main
+from kernelprof.collect.environment import Machine
+from kernelprof.collect.store import read_manifest
 from kernelprof.ladder.drilldown_report import render_drilldown_report
 from kernelprof.ladder.registry import Rung, ladder
 from kernelprof.ladder.report import render_report
 from kernelprof.ladder.results import from_json
 from kernelprof.launch.read_spec import load_spec
-from kernelprof.tables import read_capture
-from kernelprof.verdict import diagnose
+from kernelprof.sources import read_capture
 
 ROOT = Path(__file__).parents[2]
 LADDER = ROOT / "cuda" / "ladder"
@@ -127,7 +127,7 @@ def test_a_define_says_how_far_the_loop_of_the_block_shapes_is_unrolled(
 def test_a_rung_is_diagnosed_from_its_record_where_there_is_no_gpu(
     rung: Rung, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("kernelprof.capture.environment.machine", Machine)
+    monkeypatch.setattr("kernelprof.collect.environment.machine", Machine)
     monkeypatch.setenv("COLUMNS", "200")
     assert main(["diagnose", str(rung.path)]) == 0
     out = capsys.readouterr().out
@@ -144,7 +144,7 @@ def test_a_rung_is_diagnosed_from_its_record_where_there_is_no_gpu(
 def test_a_changed_byte_refuses_the_record(
     rung: Rung, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("kernelprof.capture.environment.machine", Machine)
+    monkeypatch.setattr("kernelprof.collect.environment.machine", Machine)
     copy = tmp_path / rung.file
     source = rung.path.read_bytes()
     copy.write_bytes(source)

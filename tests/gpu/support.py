@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernelprof.metrics.catalogue import SAMPLES
-from kernelprof.tables import read_capture
+from kernelprof.analysis.metrics.catalogue import SAMPLES
+from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

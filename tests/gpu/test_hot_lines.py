@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.gpu import support
 
-from kernelprof.capture.lines import read_lines
-from kernelprof.capture.store import read_manifest
+from kernelprof.collect.lines import read_lines
+from kernelprof.collect.store import read_manifest
 from kernelprof.model.lines import shares
-from kernelprof.tables import read_capture
+from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
     from collections.abc import Callable

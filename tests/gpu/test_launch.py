@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.gpu import support
 
-from kernelprof.capture.store import read_manifest
+from kernelprof.collect.store import read_manifest
 from kernelprof.launch.hashes import launch_hashes
 from kernelprof.launch.read_spec import load_spec
 

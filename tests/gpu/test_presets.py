@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.gpu import support
 
-from kernelprof.metrics.catalogue import preset as known_preset
-from kernelprof.metrics.catalogue import presets
-from kernelprof.tables import read_capture
+from kernelprof.analysis.metrics.catalogue import preset as known_preset
+from kernelprof.analysis.metrics.catalogue import presets
+from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -18,11 +18,11 @@ from tests.html.support import (
     screenshot,
     undrawn_charts,
 )
-from tests.render.changes import comparison, slower, taken
+from tests.report.changes import comparison, slower, taken
 
-from kernelprof.capture.recorded import FOLDER
+from kernelprof.collect.recorded import FOLDER
 from kernelprof.compare import compare
-from kernelprof.render.html.comparison import render_comparison_page
+from kernelprof.report.html.comparison import render_comparison_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

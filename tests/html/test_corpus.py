@@ -10,8 +10,8 @@ from tests.corpus.samples import card
 from tests.html.support import charts, has_horizontal_scroll, screenshot, undrawn_charts
 
 from kernelprof.corpus.halves import Halves
-from kernelprof.render.corpus_json import render_corpus_json
-from kernelprof.render.html.corpus import render_corpus_page
+from kernelprof.report.corpus_json import render_corpus_json
+from kernelprof.report.html.corpus import render_corpus_page
 
 if TYPE_CHECKING:
     from pathlib import Path

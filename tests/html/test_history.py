@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.history.samples import HOSTILE, eventful, history, moment, with_kernels
+from tests.compare.history.samples import HOSTILE, eventful, history, moment, with_kernels
 from tests.html.support import charts, has_horizontal_scroll, screenshot, undrawn_charts
 
 from kernelprof.model.history import Commit, Kind, Source
-from kernelprof.render.history_json import render_history_json
-from kernelprof.render.html.history import build_history_page, render_history_page
+from kernelprof.report.history_json import render_history_json
+from kernelprof.report.html.history import build_history_page, render_history_page
 
 if TYPE_CHECKING:
     from pathlib import Path

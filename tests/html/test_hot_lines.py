@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.html.support import has_horizontal_scroll, screenshot
 
-from kernelprof.capture.lines import to_csv
-from kernelprof.capture.recorded import FOLDER
-from kernelprof.capture.store import Draft, read_manifest
+from kernelprof.collect.lines import to_csv
+from kernelprof.collect.recorded import FOLDER
+from kernelprof.collect.store import Draft, read_manifest
 from kernelprof.model.lines import SourceLine
 from kernelprof.model.records import to_json
 

@@ -17,7 +17,7 @@ from tests.html.support import (
 )
 from tests.ladder.samples import CLIMB, TILE
 
-from kernelprof.capture.recorded import FOLDER
+from kernelprof.collect.recorded import FOLDER
 from kernelprof.ladder.results import Trouble
 from kernelprof.model.records import to_json
 

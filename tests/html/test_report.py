@@ -19,7 +19,7 @@ from tests.html.support import (
     undrawn_charts,
 )
 
-from kernelprof.capture.recorded import FOLDER as RECORDED
+from kernelprof.collect.recorded import FOLDER as RECORDED
 
 if TYPE_CHECKING:
     from pathlib import Path

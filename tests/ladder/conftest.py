@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from kernelprof.capture.environment import Gpu, Machine
-from kernelprof.capture.manifest import CorrectnessFacts, SourceFacts
-from kernelprof.capture.source import Prepared
+from kernelprof.collect.environment import Gpu, Machine
+from kernelprof.collect.manifest import CorrectnessFacts, SourceFacts
+from kernelprof.collect.source import Prepared
 from kernelprof.ladder.results import Ceiling
 from kernelprof.launch.timing import timing_facts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kernelprof.capture.interrupts import Interrupts
-    from kernelprof.capture.source import Wishes
+    from kernelprof.collect.interrupts import Interrupts
+    from kernelprof.collect.source import Wishes
     from kernelprof.errors import KernelprofError
 
 STAND_IN = Path(__file__).parents[1] / "fake_ncu" / "ncu"
@@ -90,7 +90,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         each.chmod(0o755)
     monkeypatch.setenv("KERNELPROF_NCU", str(ncu))
     monkeypatch.setattr(
-        "kernelprof.capture.environment.machine", lambda: Machine((H200,), "580.159.04", "13.0")
+        "kernelprof.collect.environment.machine", lambda: Machine((H200,), "580.159.04", "13.0")
     )
     monkeypatch.chdir(work)
     return work

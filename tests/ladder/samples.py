@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernelprof.capture.manifest import CorrectnessFacts, TimingFacts
+from kernelprof.collect.manifest import CorrectnessFacts, TimingFacts
 from kernelprof.ladder.results import (
     Ceiling,
     Climb,

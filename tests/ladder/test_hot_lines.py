@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from kernelprof.capture.lines import read_lines
-from kernelprof.capture.store import read_manifest
 from kernelprof.cli.main import main
+from kernelprof.collect.lines import read_lines
+from kernelprof.collect.store import read_manifest
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "tests" / "captures" / "source_page" / "shared_tile.samples.csv.gz"

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from kernelprof.capture.recorded import FOLDER
 from kernelprof.cli.main import main
+from kernelprof.collect.recorded import FOLDER
 
 RUN = ["ladder", "run"]
 RESULTS = Path(__file__).parents[2] / "reports" / "ladder-h200.json"

@@ -13,13 +13,13 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from kernelprof.capture.environment import Machine
-from kernelprof.capture.manifest import schema
+from kernelprof.analysis.verdict import diagnose
 from kernelprof.cli.main import main
+from kernelprof.collect.environment import Machine
+from kernelprof.collect.manifest import schema
 from kernelprof.errors import InputError, MissingToolError
 from kernelprof.ladder.registry import ladder
-from kernelprof.tables import read_capture
-from kernelprof.verdict import diagnose
+from kernelprof.sources import read_capture
 
 RUN = ["ladder", "run"]
 ROOT = Path(__file__).parents[2]
@@ -334,7 +334,7 @@ def test_without_cupy_the_ceiling_is_a_dash(workshop, capsys, monkeypatch) -> No
     ],
 )
 def test_without_a_gpu(options, lacks, machine, capsys, monkeypatch) -> None:
-    monkeypatch.setattr("kernelprof.capture.environment.machine", Machine)
+    monkeypatch.setattr("kernelprof.collect.environment.machine", Machine)
     monkeypatch.setenv("KERNELPROF_NCU", "/no/such/ncu")
     assert main([*RUN, "--size", "1024", *options]) == 4
     out, err = capsys.readouterr()

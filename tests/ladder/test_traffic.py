@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kernelprof.ladder.traffic import traffic_of
-from kernelprof.tables import read_capture
+from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
     from pathlib import Path

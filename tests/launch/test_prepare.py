@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 from tests.launch.conftest import stand_in
 
-from kernelprof.capture.interrupts import Interrupts
-from kernelprof.capture.manifest import CorrectnessFacts, SourceFacts
-from kernelprof.capture.source import Wishes
+from kernelprof.collect.interrupts import Interrupts
+from kernelprof.collect.manifest import CorrectnessFacts, SourceFacts
+from kernelprof.collect.source import Wishes
 from kernelprof.errors import ExitCode, InputError, MissingToolError, UsageError
 from kernelprof.launch import prepare as prepare_module
 from kernelprof.launch import prepare_for_profiling

@@ -14,7 +14,7 @@ from kernelprof.cli.output import check_place, write_file, write_text
 from kernelprof.errors import UsageError
 
 if TYPE_CHECKING:
-    from kernelprof.gate.baseline import Baseline
+    from kernelprof.compare.gate.baseline import Baseline
 
 baseline = typer.Typer(
     no_args_is_help=True,
@@ -38,7 +38,7 @@ def save(
 ) -> None:
     """Make a baseline of a capture; not of an inconclusive or incorrect kernel."""
     from kernelprof.cli.sides import load
-    from kernelprof.gate.baseline import baseline_of
+    from kernelprof.compare.gate.baseline import baseline_of
 
     check_place(output)
     if output.suffix.lower() != ".json":
@@ -59,7 +59,7 @@ def save(
 def show(file: FileArgument) -> None:
     """Print what a baseline holds, and what was accepted in it."""
     from kernelprof.cli.sides import load_baseline
-    from kernelprof.render.baseline_text import render_baseline
+    from kernelprof.report.baseline_text import render_baseline
 
     write_text(render_baseline(load_baseline(file)))
 
@@ -76,11 +76,11 @@ def update(
     """Put a candidate in place of the baseline, if it passes the gate."""
     from kernelprof.cli.sides import load, load_baseline
     from kernelprof.compare import compare
-    from kernelprof.gate import judge
-    from kernelprof.gate.answer import exit_code
-    from kernelprof.gate.baseline import updated
-    from kernelprof.gate.policy import load_policy, policy_here
-    from kernelprof.render.comparison_text import gate_line
+    from kernelprof.compare.gate import judge
+    from kernelprof.compare.gate.answer import exit_code
+    from kernelprof.compare.gate.baseline import updated
+    from kernelprof.compare.gate.policy import load_policy, policy_here
+    from kernelprof.report.comparison_text import gate_line
 
     check_place(file)
     old, new = load_baseline(file), load(candidate)[0]
@@ -110,7 +110,7 @@ def accept(
 ) -> None:
     """Take a candidate although the gate stops it, and record who, when and why."""
     from kernelprof.cli.sides import load, load_baseline
-    from kernelprof.gate.baseline import Consent, accepted
+    from kernelprof.compare.gate.baseline import Consent, accepted
 
     if not reason.strip():
         raise UsageError("--reason is empty", hint="say why, for those who read it in a year")
@@ -129,7 +129,7 @@ def migrate(file: FileArgument) -> None:
 
 
 def _write(made: Baseline, file: Path) -> None:
-    from kernelprof.gate.baseline import to_text
+    from kernelprof.compare.gate.baseline import to_text
 
     write_file(to_text(made), file)
     kernels = len(made.kernels)
@@ -142,7 +142,7 @@ def _now() -> str:
 
 def _who() -> str:
     """The committer's name as git has it, else the user's."""
-    from kernelprof.capture.processes import ask
+    from kernelprof.collect.processes import ask
 
     told = ask("git", "config", "user.name")
     return (told.stdout.strip() if told else "") or _user()

@@ -88,15 +88,15 @@ def _render(
     comparison: Comparison, output_format: OutputFormat, output: Path | None, *, no_color: bool
 ) -> str:
     if output_format is OutputFormat.JSON:
-        from kernelprof.render.comparison_json import render_comparison_json
+        from kernelprof.report.comparison_json import render_comparison_json
 
         return render_comparison_json(comparison)
     if output_format is OutputFormat.MARKDOWN:
-        from kernelprof.render.comparison_markdown import render_comparison_markdown
+        from kernelprof.report.comparison_markdown import render_comparison_markdown
 
         return render_comparison_markdown(comparison)
-    from kernelprof.render.comparison_text import render_comparison_text
-    from kernelprof.render.text import Screen
+    from kernelprof.report.comparison_text import render_comparison_text
+    from kernelprof.report.text import Screen
 
     to = screen.of(output, no_color=no_color)
     return render_comparison_text(comparison, Screen(to.width, to.color, to.encoding))
@@ -111,8 +111,8 @@ def write_page(
     """Write a comparison as a page for a browser; ``typed`` are the words of its command."""
     import shlex
 
-    from kernelprof.render.html.build.private import shown_origin
-    from kernelprof.render.html.comparison import render_comparison_page
+    from kernelprof.report.html.build.private import shown_origin
+    from kernelprof.report.html.comparison import render_comparison_page
 
     command = shlex.join(["kernelprof", *map(shown_origin, typed)])
     write_file(render_comparison_page(comparison, sides, command), html)

@@ -119,7 +119,7 @@ def score(
         lacking = f"{len(found.left_out)} of {len(found.left_out) + len(found.rows)} pairs"
         warn(f"{lacking} are left out: not all of their kernels were measured as they are now")
     if html is not None:
-        from kernelprof.render.html.corpus import render_corpus_page
+        from kernelprof.report.html.corpus import render_corpus_page
 
         write_file(render_corpus_page(found), html)
     write_result(_render(found, output_format), output)
@@ -128,7 +128,7 @@ def score(
 def _scored(
     names: list[str] | None, captures: Path | None, peers: Path | None, *, with_halves: bool
 ) -> Scorecard:
-    from kernelprof.capture.progress import Progress
+    from kernelprof.collect.progress import Progress
     from kernelprof.corpus.peers import read_peers
     from kernelprof.corpus.scorecard import scorecard
     from kernelprof.corpus.stored import FOLDER
@@ -141,14 +141,14 @@ def _scored(
 
 def _render(found: Scorecard, output_format: OutputFormat) -> str:
     if output_format is OutputFormat.JSON:
-        from kernelprof.render.corpus_json import render_corpus_json
+        from kernelprof.report.corpus_json import render_corpus_json
 
         return render_corpus_json(found)
     if output_format is OutputFormat.MARKDOWN:
-        from kernelprof.render.corpus_markdown import render_corpus_markdown
+        from kernelprof.report.corpus_markdown import render_corpus_markdown
 
         return render_corpus_markdown(found)
-    from kernelprof.render.corpus_text import render_corpus_text
+    from kernelprof.report.corpus_text import render_corpus_text
 
     return render_corpus_text(found, screen.width())
 

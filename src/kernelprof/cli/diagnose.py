@@ -22,7 +22,7 @@ from kernelprof.errors import ExitCode, InputError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kernelprof.capture.session import Measured, Order
+    from kernelprof.collect.session import Measured, Order
     from kernelprof.model.diagnosis import Diagnosis
 
 _NAMES_SHOWN = 5
@@ -128,8 +128,8 @@ def diagnose(
     wished = wishes(size, define, sanitize, has_source=source is not None)
     measured: Measured | None = None
     if application is not None or source is not None:
-        from kernelprof.capture.request import Filters
-        from kernelprof.capture.session import Order
+        from kernelprof.collect.request import Filters
+        from kernelprof.collect.session import Order
 
         order = Order(
             application=application or (),
@@ -223,7 +223,7 @@ def _source(targets: Sequence[str], application: Sequence[str] | None) -> Path |
 
 def _measured(order: Order, preset: str | None) -> Measured:
     """Run what was ordered: one preset in one go, or as much as the verdicts need."""
-    from kernelprof.capture import session
+    from kernelprof.collect import session
 
     found = session.measured(order, preset)
     remark(session.summary(found))
@@ -234,7 +234,7 @@ def _judged(measured: Measured, preset: str | None) -> Diagnosis:
     """The verdicts of a drill-down, else those over what was measured."""
     if measured.drilled is not None:
         return replace(measured.drilled.diagnosis, origin=measured.capture.origin)
-    from kernelprof.verdict import diagnose as judge
+    from kernelprof.analysis.verdict import diagnose as judge
 
     return judge(measured.capture, preset=preset)
 
@@ -280,14 +280,14 @@ def _render(
     destination: screen.Destination,
 ) -> str:
     if output_format is OutputFormat.JSON:
-        from kernelprof.render.json import render_json
+        from kernelprof.report.json import render_json
 
         return render_json(diagnoses)
     if output_format is OutputFormat.MARKDOWN:
-        from kernelprof.render.markdown import render_markdown
+        from kernelprof.report.markdown import render_markdown
 
         return render_markdown(diagnoses, top=top)
-    from kernelprof.render.text import Screen, render_text
+    from kernelprof.report.text import Screen, render_text
 
     shown_on = Screen(destination.width, destination.color, destination.encoding)
     return render_text(diagnoses, shown_on, top=top)

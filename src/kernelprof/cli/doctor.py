@@ -47,7 +47,7 @@ def doctor(
     No kernel is run and nothing is changed. Exit code 0 if stored captures can be diagnosed, 4 if
     not, or if something that is required is missing or cannot be told.
     """
-    from kernelprof.capture.doctor import as_json, as_text, checkup, needs
+    from kernelprof.collect.doctor import as_json, as_text, checkup, needs
 
     checks = checkup()
     write_text(as_json(checks) if output_format is DoctorFormat.JSON else as_text(checks))

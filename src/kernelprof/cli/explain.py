@@ -29,10 +29,10 @@ def explain(
 
     Without a name, list all bottlenecks.
     """
-    from kernelprof.metrics.catalogue import catalogue
-    from kernelprof.render.explain import explain_text, index_text
-    from kernelprof.render.rule_pages import rule_page
-    from kernelprof.rules import registry
+    from kernelprof.analysis.metrics.catalogue import catalogue
+    from kernelprof.analysis.rules import registry
+    from kernelprof.report.explain import explain_text, index_text
+    from kernelprof.report.rule_pages import rule_page
 
     rules = registry()
     if name is None:

@@ -87,9 +87,9 @@ def gate(
         )
     from kernelprof.cli.sides import load
     from kernelprof.compare import compare
-    from kernelprof.gate import judge
-    from kernelprof.gate.answer import exit_code
-    from kernelprof.gate.policy import load_policy, policy_here
+    from kernelprof.compare.gate import judge
+    from kernelprof.compare.gate.answer import exit_code
+    from kernelprof.compare.gate.policy import load_policy, policy_here
 
     if html is not None:
         check_name(html)
@@ -108,8 +108,8 @@ def gate(
 
 def _calibrate(baseline: Path, captures: list[str]) -> None:
     from kernelprof.cli.sides import load, load_baseline
-    from kernelprof.gate.baseline import to_text
-    from kernelprof.gate.calibrate import calibrated
+    from kernelprof.compare.gate.baseline import to_text
+    from kernelprof.compare.gate.calibrate import calibrated
 
     check_place(baseline)
     found, without = calibrated(load_baseline(baseline), [load(each)[0] for each in captures])
@@ -133,22 +133,22 @@ def _write_files(
     markdown: Path | None,
 ) -> None:
     if junit is not None:
-        from kernelprof.render.junit import render_junit
+        from kernelprof.report.junit import render_junit
 
         write_file(render_junit(result), junit)
     if sarif is not None:
-        from kernelprof.render.sarif import render_sarif
+        from kernelprof.report.sarif import render_sarif
 
         write_file(render_sarif(result, _lines(result, texts)), sarif)
     if markdown is not None:
-        from kernelprof.render.comparison_markdown import render_gate_markdown
+        from kernelprof.report.comparison_markdown import render_gate_markdown
 
         write_file(render_gate_markdown(result), markdown)
 
 
 def _lines(result: GateResult, texts: dict[str, str]) -> dict[str, int]:
     """The line at which each kernel of a known source is defined, by the kernel's name."""
-    from kernelprof.capture.kernel_name import function_name
+    from kernelprof.collect.kernel_name import function_name
     from kernelprof.launch.signature import kernels
 
     found: dict[str, int] = {}
@@ -167,15 +167,15 @@ def _render(
     result: GateResult, output_format: OutputFormat, output: Path | None, *, no_color: bool
 ) -> str:
     if output_format is OutputFormat.JSON:
-        from kernelprof.render.comparison_json import render_gate_json
+        from kernelprof.report.comparison_json import render_gate_json
 
         return render_gate_json(result)
     if output_format is OutputFormat.MARKDOWN:
-        from kernelprof.render.comparison_markdown import render_gate_markdown
+        from kernelprof.report.comparison_markdown import render_gate_markdown
 
         return render_gate_markdown(result)
-    from kernelprof.render.comparison_text import render_gate_text
-    from kernelprof.render.text import Screen
+    from kernelprof.report.comparison_text import render_gate_text
+    from kernelprof.report.text import Screen
 
     to = screen.of(output, no_color=no_color)
     return render_gate_text(result, Screen(to.width, to.color, to.encoding))

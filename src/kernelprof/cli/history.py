@@ -16,9 +16,9 @@ from kernelprof.cli.report import check_name
 from kernelprof.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from kernelprof.history.folder import Folder
-    from kernelprof.history.rows import Wanted
-    from kernelprof.history.store import Store
+    from kernelprof.compare.history.folder import Folder
+    from kernelprof.compare.history.rows import Wanted
+    from kernelprof.compare.history.store import Store
     from kernelprof.model.history import History
 
 MOST_ROWS = 200
@@ -92,7 +92,7 @@ def history(
             hint="name another --kernel or --since",
         )
     if html is not None:
-        from kernelprof.render.html.history import render_history_page
+        from kernelprof.report.html.history import render_history_page
 
         write_file(render_history_page(found), html)
     text = _render(found, output_format, output, no_color=no_color)
@@ -100,8 +100,8 @@ def history(
 
 
 def _wanted(kernel: str | None, since: str | None, limit: int) -> Wanted:
-    from kernelprof.history.moments import utc
-    from kernelprof.history.rows import Wanted
+    from kernelprof.compare.history.moments import utc
+    from kernelprof.compare.history.rows import Wanted
 
     try:
         pattern = None if kernel is None else re.compile(kernel)
@@ -118,8 +118,8 @@ def _wanted(kernel: str | None, since: str | None, limit: int) -> Wanted:
 
 
 def _of_commits(file: Path, wanted: Wanted, no_cache: bool) -> History:
-    from kernelprof.history.commits import committed
-    from kernelprof.history.rows import build_history
+    from kernelprof.compare.history.commits import committed
+    from kernelprof.compare.history.rows import build_history
     from kernelprof.model.history import Source
 
     if file.expanduser().is_dir():
@@ -141,9 +141,9 @@ def _of_commits(file: Path, wanted: Wanted, no_cache: bool) -> History:
 
 
 def _of_folder(folder: Path, wanted: Wanted, no_cache: bool) -> History:
-    from kernelprof.capture.progress import Progress
-    from kernelprof.history.folder import Folder
-    from kernelprof.history.rows import build_history
+    from kernelprof.collect.progress import Progress
+    from kernelprof.compare.history.folder import Folder
+    from kernelprof.compare.history.rows import build_history
     from kernelprof.model.history import Source
 
     place = folder.expanduser()
@@ -171,13 +171,13 @@ def _of_folder(folder: Path, wanted: Wanted, no_cache: bool) -> History:
 
 
 def _store(subject: Path, no_cache: bool) -> Store:
-    from kernelprof.history.store import Store, place_of
+    from kernelprof.compare.history.store import Store, place_of
 
     return Store(None if no_cache else place_of(subject.expanduser()))
 
 
 def _nothing(looked: Folder) -> str:
-    from kernelprof.history.find import DEPTH
+    from kernelprof.compare.history.find import DEPTH
 
     tried = len(looked.found.captures) + len(looked.found.baselines)
     if tried:
@@ -209,20 +209,20 @@ def _render(
     found: History, output_format: HistoryFormat, output: Path | None, *, no_color: bool
 ) -> str:
     if output_format is HistoryFormat.JSON:
-        from kernelprof.render.history_json import render_history_json
+        from kernelprof.report.history_json import render_history_json
 
         return render_history_json(found)
     if output_format is HistoryFormat.CSV:
-        from kernelprof.render.history_csv import render_history_csv
+        from kernelprof.report.history_csv import render_history_csv
 
         remark(found.notes)
         return render_history_csv(found)
     if output_format is HistoryFormat.MARKDOWN:
-        from kernelprof.render.history_markdown import render_history_markdown
+        from kernelprof.report.history_markdown import render_history_markdown
 
         return render_history_markdown(found)
-    from kernelprof.render.history_text import render_history_text
-    from kernelprof.render.text import Screen
+    from kernelprof.report.history_text import render_history_text
+    from kernelprof.report.text import Screen
 
     to = screen.of(output, no_color=no_color)
     return render_history_text(found, Screen(to.width, to.color, to.encoding))

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from kernelprof.cli.report import Beside
     from kernelprof.ladder.results import Climb, Climbed
-    from kernelprof.render.html.view import KernelView
+    from kernelprof.report.html.view import KernelView
 
 _OTHER_FILE = "The capture of this rung is of another version of its file, so it is not shown."
 _OTHER_SIZE = "The capture of this rung is of another size, so it is not shown."
@@ -22,9 +22,9 @@ _NO_CAPTURE = "There is no capture of this rung, so this is all that is known."
 def write_ladder_html(found: Climb, output: Path, captures: Path | None) -> None:
     """Render the page and put it in its place."""
     from kernelprof.ladder.registry import ladder
-    from kernelprof.render.html.ladder import build_ladder
-    from kernelprof.render.html.page import render_ladder
-    from kernelprof.render.numbers import count
+    from kernelprof.report.html.ladder import build_ladder
+    from kernelprof.report.html.page import render_ladder
+    from kernelprof.report.numbers import count
 
     cards: dict[str, KernelView] = {}
     notes: dict[str, str] = {}
@@ -42,7 +42,7 @@ def write_ladder_html(found: Climb, output: Path, captures: Path | None) -> None
 
 def _known(captures: Path, rung: Climbed) -> Beside | None:
     """The capture directory of a rung, if there is one."""
-    from kernelprof.capture.store import is_capture
+    from kernelprof.collect.store import is_capture
 
     folder = captures / rung.file.removesuffix(".cu")
     return beside(str(folder)) if is_capture(folder) else None
@@ -61,8 +61,8 @@ def _of_another(known: Beside, rung: Climbed, found: Climb) -> str:
 
 def _card(known: Beside) -> KernelView:
     """The card of the kernel that takes the time: a rung launches just one."""
-    from kernelprof.tables import read_capture
-    from kernelprof.verdict import diagnose
+    from kernelprof.analysis.verdict import diagnose
+    from kernelprof.sources import read_capture
 
     capture = read_capture(str(known.place))
     return page_of(capture, diagnose(capture), known).kernels[0]

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 import kernelprof
-from kernelprof.capture.interrupts import Terminated
 from kernelprof.cli.baseline import baseline
 from kernelprof.cli.command import command
 from kernelprof.cli.compare import compare
@@ -27,6 +26,7 @@ from kernelprof.cli.profile import profile
 from kernelprof.cli.program import ProgramCommand
 from kernelprof.cli.report import report
 from kernelprof.cli.schema import schema
+from kernelprof.collect.interrupts import Terminated
 from kernelprof.errors import KernelprofError
 
 if TYPE_CHECKING:

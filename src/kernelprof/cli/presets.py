@@ -16,8 +16,8 @@ def presets(
     ] = None,
 ) -> None:
     """List the metric presets, or the metrics of one."""
-    from kernelprof.metrics import catalogue
-    from kernelprof.render.preset_pages import preset_list, preset_page
+    from kernelprof.analysis.metrics import catalogue
+    from kernelprof.report.preset_pages import preset_list, preset_page
 
     if name is None:
         write_text(preset_list(catalogue.presets().values(), width=screen.width()))

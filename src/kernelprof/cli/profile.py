@@ -62,10 +62,10 @@ def profile(
     A .cu file is built as its launch specification says, checked, timed and then profiled. Diagnose
     the directory with `kernelprof diagnose DIR`, on this machine or any other.
     """
-    from kernelprof.capture.request import Filters
-    from kernelprof.capture.session import Order, check_filters
-    from kernelprof.capture.session import profile as run
-    from kernelprof.capture.telling import facts
+    from kernelprof.collect.request import Filters
+    from kernelprof.collect.session import Order, check_filters
+    from kernelprof.collect.session import profile as run
+    from kernelprof.collect.telling import facts
 
     application = program(ctx)
     if (target is None) == (application is None):

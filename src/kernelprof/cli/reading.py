@@ -30,9 +30,9 @@ def diagnosed(
 
     ``whole`` captures keep every metric and not just what the rules look at.
     """
-    from kernelprof.metrics import catalogue
-    from kernelprof.tables import read_capture
-    from kernelprof.verdict import diagnose
+    from kernelprof.analysis.metrics import catalogue
+    from kernelprof.analysis.verdict import diagnose
+    from kernelprof.sources import read_capture
 
     if preset is not None:
         catalogue.preset(preset)
@@ -79,7 +79,7 @@ class _Bar:
         self._display = display
 
     def steps(self, what: str, total: int, unit: str) -> Callable[[int], object]:
-        from kernelprof.render.names import printable
+        from kernelprof.report.names import printable
 
         display = self._display
         for task in display.task_ids:

@@ -12,11 +12,11 @@ from kernelprof.cli.output import write_file, write_text
 from kernelprof.errors import UsageError
 
 if TYPE_CHECKING:
-    from kernelprof.capture.manifest import Manifest
+    from kernelprof.collect.manifest import Manifest
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Diagnosis
     from kernelprof.model.lines import SourceLine
-    from kernelprof.render.html.view import Page
+    from kernelprof.report.html.view import Page
 
 LONG: Final = 4 << 20
 """Bytes from which a capture is read for a page of many kernels first."""
@@ -47,10 +47,10 @@ def _read(target: str) -> tuple[Capture, Diagnosis]:
 
     A long one most often has many kernels, whose tables leave most metrics out.
     """
-    from kernelprof.render.html.build.columns import OfManyKernels
-    from kernelprof.render.html.build.page import MOST_WITH_ALL_METRICS
-    from kernelprof.tables import read_capture
-    from kernelprof.verdict import diagnose
+    from kernelprof.analysis.verdict import diagnose
+    from kernelprof.report.html.build.columns import OfManyKernels
+    from kernelprof.report.html.build.page import MOST_WITH_ALL_METRICS
+    from kernelprof.sources import read_capture
 
     path = Path(target)
     if path.is_file() and path.stat().st_size >= LONG:
@@ -84,8 +84,8 @@ class Beside:
 
 def beside(target: str) -> Beside:
     """What a capture directory holds beside the counters; nothing for any other capture."""
-    from kernelprof.capture.lines import read_lines
-    from kernelprof.capture.store import is_capture, read_manifest
+    from kernelprof.collect.lines import read_lines
+    from kernelprof.collect.store import is_capture, read_manifest
 
     folder = Path(target)
     if not is_capture(folder):
@@ -96,7 +96,7 @@ def beside(target: str) -> Beside:
 
 def write_report(capture: Capture, diagnosis: Diagnosis, output: Path, known: Beside) -> None:
     """Render a report and put it in its place."""
-    from kernelprof.render.html.page import render_page
+    from kernelprof.report.html.page import render_page
 
     write_file(render_page(page_of(capture, diagnosis, known)), output)
 
@@ -104,7 +104,7 @@ def write_report(capture: Capture, diagnosis: Diagnosis, output: Path, known: Be
 def page_of(capture: Capture, diagnosis: Diagnosis, known: Beside) -> Page:
     """What a report of a capture shows."""
     from kernelprof.model.lines import shares
-    from kernelprof.render.html.build import build_page
+    from kernelprof.report.html.build import build_page
 
     manifest, hot = known.manifest, None
     if known.lines is not None and manifest is not None and manifest.source is not None:
@@ -117,7 +117,7 @@ def source_text(manifest: Manifest | None, capture: Path) -> str | None:
     """The kernel's source as it was measured: kept with the capture, or still where it was."""
     import hashlib
 
-    from kernelprof.capture.store import SOURCE
+    from kernelprof.collect.store import SOURCE
     from kernelprof.resources import data_folder
 
     if manifest is None or manifest.source is None:

@@ -29,6 +29,6 @@ def schema(
     ] = Document.DIAGNOSIS,
 ) -> None:
     """Print the JSON Schema of what a command writes with `--format json`."""
-    from kernelprof.render import schemas
+    from kernelprof.report import schemas
 
     write_text(schemas.schema(document.value))

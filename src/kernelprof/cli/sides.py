@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kernelprof.capture.source import Wishes
-    from kernelprof.gate.baseline import Baseline
+    from kernelprof.collect.source import Wishes
+    from kernelprof.compare.gate.baseline import Baseline
     from kernelprof.model.snapshot import Snapshot
 
     Side = tuple[Snapshot, dict[str, str]]
@@ -18,10 +18,10 @@ ROUNDS = 2
 
 def load(target: str) -> Side:
     """A snapshot, and the texts of its sources by their hash."""
+    from kernelprof.analysis.verdict import diagnose
     from kernelprof.cli.report import beside, source_text
     from kernelprof.compare.take import snapshot_of
-    from kernelprof.tables import read_capture
-    from kernelprof.verdict import diagnose
+    from kernelprof.sources import read_capture
 
     if Path(target).suffix.lower() == ".json":
         return _of_json(Path(target)), {}
@@ -41,10 +41,10 @@ def measure(
 
     Where they cannot be measured, their recorded captures are taken.
     """
-    from kernelprof.capture.session import Order, measured, summary
+    from kernelprof.analysis.verdict import diagnose
     from kernelprof.cli.remarks import remark
+    from kernelprof.collect.session import Order, measured, summary
     from kernelprof.compare.take import joined, snapshot_of
-    from kernelprof.verdict import diagnose
 
     runs: dict[int, list[Snapshot]] = {0: [], 1: []}
     texts: list[dict[str, str]] = [{}, {}]
@@ -66,16 +66,16 @@ def measure(
 
 def load_baseline(path: Path, *, migrate: bool = False) -> Baseline:
     """The baseline in a file."""
-    from kernelprof.gate.baseline import from_text
+    from kernelprof.compare.gate.baseline import from_text
 
     return from_text(_read(path), str(path), migrate=migrate)
 
 
 def _of_json(path: Path) -> Snapshot:
     """A baseline, or a diagnosis that was written as JSON."""
+    from kernelprof.compare.gate.baseline import KIND, from_text
     from kernelprof.compare.take import snapshot_of_json
     from kernelprof.errors import InputError
-    from kernelprof.gate.baseline import KIND, from_text
     from kernelprof.model.records import RecordError, read_object
 
     text = _read(path)

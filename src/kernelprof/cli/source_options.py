@@ -11,7 +11,7 @@ from kernelprof.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kernelprof.capture.source import Wishes
+    from kernelprof.collect.source import Wishes
 
 SizeOption = Annotated[
     list[str] | None,
@@ -42,7 +42,7 @@ def wishes(
     has_source: bool,
 ) -> Wishes:
     """What the options ask for; they are refused where there is no source to build."""
-    from kernelprof.capture.source import Wishes
+    from kernelprof.collect.source import Wishes
 
     given = {"--size": size, "--define": define, "--sanitize": sanitize}
     useless = [option for option, values in given.items() if values]

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.model.comparison import CounterChange, Direction
 
 if TYPE_CHECKING:

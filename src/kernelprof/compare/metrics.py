@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.groups import UTILIZATIONS
 from kernelprof.compare.counters import COUNTERS
-from kernelprof.metrics.catalogue import catalogue
-from kernelprof.metrics.groups import UTILIZATIONS
 from kernelprof.model.comparison import MetricChange
 
 if TYPE_CHECKING:

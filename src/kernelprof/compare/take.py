@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.compare.counters import COUNTERS
 from kernelprof.compare.machines import LONG_ENOUGH_NS
 from kernelprof.errors import InputError
-from kernelprof.metrics.catalogue import catalogue
-from kernelprof.metrics.facts import Facts
 from kernelprof.model.diagnosis import Confidence, Status
 from kernelprof.model.snapshot import (
     Inputs,
@@ -25,7 +25,7 @@ from kernelprof.model.snapshot import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kernelprof.capture.manifest import Manifest
+    from kernelprof.collect.manifest import Manifest
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis, Verdict
 

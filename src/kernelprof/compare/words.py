@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from kernelprof.compare.times import LEAST_FLOOR
 from kernelprof.model.comparison import Match, TimeOutcome
 from kernelprof.model.diagnosis import Status
-from kernelprof.render.numbers import factor, number, quantity
+from kernelprof.report.numbers import factor, number, quantity
 
 if TYPE_CHECKING:
     from kernelprof.model.comparison import (

@@ -7,8 +7,8 @@ import io
 from functools import cache
 from typing import Final
 
-from kernelprof.capture.run import PASSES
-from kernelprof.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.collect.run import PASSES
 
 _DEVICE: Final = frozenset(
     f"device__attribute_{name}"

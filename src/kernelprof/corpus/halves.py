@@ -47,7 +47,7 @@ class Halves:
 
 @dataclass(frozen=True, slots=True)
 class Knob:
-    """A threshold: the module constants that hold it, and the values to choose from."""
+    """A threshold: the constants in ``kernelprof.analysis`` that hold it, and values to try."""
 
     name: str
     places: tuple[str, ...]
@@ -57,24 +57,45 @@ class Knob:
 KNOBS: Final = (
     Knob(
         "near limit",
-        ("kernelprof.metrics.machine.NEAR_LIMIT", "kernelprof.verdict.confidence.NEAR_LIMIT"),
+        (
+            "metrics.machine.NEAR_LIMIT",
+            "verdict.confidence.NEAR_LIMIT",
+        ),
         (0.6, 0.65, 0.7, 0.75, 0.8),
     ),
     Knob(
         "at limit",
-        ("kernelprof.verdict.choose.AT_LIMIT", "kernelprof.verdict.confidence.AT_LIMIT"),
+        (
+            "verdict.choose.AT_LIMIT",
+            "verdict.confidence.AT_LIMIT",
+        ),
         (0.7, 0.75, 0.8, 0.85, 0.9),
     ),
-    Knob("long queue", ("kernelprof.metrics.machine.LONG_QUEUE",), (0.2, 0.25, 0.3, 0.35, 0.4)),
+    Knob(
+        "long queue",
+        ("metrics.machine.LONG_QUEUE",),
+        (0.2, 0.25, 0.3, 0.35, 0.4),
+    ),
     Knob(
         "evenly busy",
-        ("kernelprof.metrics.machine.EVENLY_BUSY", "kernelprof.metrics.waiting.EVENLY_BUSY"),
+        (
+            "metrics.machine.EVENLY_BUSY",
+            "metrics.waiting.EVENLY_BUSY",
+        ),
         (0.8, 0.85, 0.9, 0.95),
     ),
-    Knob("low occupancy", ("kernelprof.metrics.waiting.LOW_OCCUPANCY",), (0.4, 0.5, 0.6, 0.75)),
-    Knob("own results", ("kernelprof.metrics.waiting.NEARLY_ALL",), (0.6, 0.7, 0.8, 0.85, 0.9)),
-    Knob("unexplained", ("kernelprof.metrics.machine.UNEXPLAINED_FROM",), (0.5, 0.6, 0.7)),
-    Knob("notable waste", ("kernelprof.metrics.waste.NOTABLE_WASTE",), (0.15, 0.25, 0.35)),
+    Knob(
+        "low occupancy",
+        ("metrics.waiting.LOW_OCCUPANCY",),
+        (0.4, 0.5, 0.6, 0.75),
+    ),
+    Knob(
+        "own results",
+        ("metrics.waiting.NEARLY_ALL",),
+        (0.6, 0.7, 0.8, 0.85, 0.9),
+    ),
+    Knob("unexplained", ("metrics.machine.UNEXPLAINED_FROM",), (0.5, 0.6, 0.7)),
+    Knob("notable waste", ("metrics.waste.NOTABLE_WASTE",), (0.15, 0.25, 0.35)),
 )
 
 
@@ -145,7 +166,7 @@ def _set(settings: Settings) -> Iterator[None]:
                 continue
             for place in knob.places:
                 module_name, _, constant = place.rpartition(".")
-                module = import_module(module_name)
+                module = import_module(f"kernelprof.analysis.{module_name}")
                 before.append((module, constant, getattr(module, constant)))
                 setattr(module, constant, settings[knob.name])
         yield

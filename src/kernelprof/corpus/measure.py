@@ -7,28 +7,28 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.capture.portable import portable
-from kernelprof.capture.request import Filters
-from kernelprof.capture.run import Session
-from kernelprof.capture.source import Wishes, preparer
-from kernelprof.capture.store import draft, is_capture, read_manifest
+from kernelprof.analysis.metrics.catalogue import preset
+from kernelprof.analysis.verdict import diagnose
+from kernelprof.collect.portable import portable
+from kernelprof.collect.request import Filters
+from kernelprof.collect.run import Session
+from kernelprof.collect.source import Wishes, preparer
+from kernelprof.collect.store import draft, is_capture, read_manifest
 from kernelprof.corpus.compact import compact
 from kernelprof.corpus.pairs import Side
 from kernelprof.errors import ExitCode, KernelprofError, MissingToolError
-from kernelprof.metrics.catalogue import preset
-from kernelprof.render.numbers import factor, quantity
-from kernelprof.verdict import diagnose
+from kernelprof.report.numbers import factor, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from kernelprof.capture.environment import Machine
-    from kernelprof.capture.interrupts import Interrupts
-    from kernelprof.capture.manifest import Manifest
-    from kernelprof.capture.progress import Progress
-    from kernelprof.capture.source import Prepared, Preparer
-    from kernelprof.capture.store import Draft
+    from kernelprof.collect.environment import Machine
+    from kernelprof.collect.interrupts import Interrupts
+    from kernelprof.collect.manifest import Manifest
+    from kernelprof.collect.progress import Progress
+    from kernelprof.collect.source import Prepared, Preparer
+    from kernelprof.collect.store import Draft
     from kernelprof.corpus.pairs import Pair
     from kernelprof.model.capture import Capture
 
@@ -62,10 +62,10 @@ class Failure:
 
 def measure(plan: Plan, say: Callable[[str], None]) -> tuple[Failure, ...]:
     """Measure what is new or changed; a kernel that fails is told and the others go on."""
-    from kernelprof.capture.elsewhere import look
-    from kernelprof.capture.interrupts import Interrupts
-    from kernelprof.capture.progress import Progress
-    from kernelprof.capture.tool import ncu_version
+    from kernelprof.collect.elsewhere import look
+    from kernelprof.collect.interrupts import Interrupts
+    from kernelprof.collect.progress import Progress
+    from kernelprof.collect.tool import ncu_version
 
     here, prepare = look(for_source=True), preparer()
     if here.lacks or here.ncu is None or here.machine is None or prepare is None:
@@ -101,7 +101,7 @@ def place(captures: Path, pair: Pair, side: Side) -> Path:
 
 def is_measured(captures: Path, pair: Pair, side: Side) -> bool:
     """Whether there is a capture of the kernel as it is now."""
-    from kernelprof.capture.recorded import differences
+    from kernelprof.collect.recorded import differences
     from kernelprof.launch.hashes import launch_hashes
     from kernelprof.launch.read_spec import load_spec
 

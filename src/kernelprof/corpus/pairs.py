@@ -8,9 +8,9 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from kernelprof.analysis.rules import registry
 from kernelprof.errors import InputError, UsageError
 from kernelprof.resources import data_folder
-from kernelprof.rules import registry
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

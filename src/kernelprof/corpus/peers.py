@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.analysis.rules import registry
 from kernelprof.corpus.pairs import Kind
 from kernelprof.errors import InputError
 from kernelprof.model.diagnosis import Confidence
 from kernelprof.model.records import RecordError, build, read_object
-from kernelprof.rules import registry
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

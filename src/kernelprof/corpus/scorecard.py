@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from kernelprof.capture.manifest import Manifest
+    from kernelprof.collect.manifest import Manifest
     from kernelprof.corpus.pairs import Pair
     from kernelprof.corpus.peers import Peer, PeerTotals
     from kernelprof.corpus.score import Scored, Totals

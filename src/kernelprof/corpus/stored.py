@@ -7,24 +7,24 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelprof.capture.drill import drill, is_open
-from kernelprof.capture.recorded import FOLDER as RECORDED
-from kernelprof.capture.store import is_capture, read_manifest, read_stored
+from kernelprof.analysis.metrics.catalogue import preset
+from kernelprof.analysis.verdict import diagnose
+from kernelprof.collect.drill import drill, is_open
+from kernelprof.collect.recorded import FOLDER as RECORDED
+from kernelprof.collect.store import is_capture, read_manifest, read_stored
 from kernelprof.corpus.measure import place
 from kernelprof.corpus.pairs import Side
 from kernelprof.corpus.score import Measured
 from kernelprof.errors import InputError
-from kernelprof.metrics.catalogue import preset
 from kernelprof.model.capture import Capture
-from kernelprof.verdict import diagnose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from kernelprof.capture.manifest import Manifest
+    from kernelprof.analysis.metrics.catalogue import Metric
+    from kernelprof.collect.manifest import Manifest
     from kernelprof.corpus.pairs import Pair
-    from kernelprof.metrics.catalogue import Metric
     from kernelprof.model.capture import MetricColumn
     from kernelprof.model.diagnosis import Verdict
 

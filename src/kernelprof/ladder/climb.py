@@ -8,21 +8,21 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import kernelprof
-from kernelprof.capture.request import DEFAULT_CLOCKS
-from kernelprof.capture.source import Wishes, preparer
+from kernelprof.collect.request import DEFAULT_CLOCKS
+from kernelprof.collect.source import Wishes, preparer
 from kernelprof.errors import ExitCode, KernelprofError, MissingToolError, UsageError
 from kernelprof.ladder.ceiling import measured_ceiling
 from kernelprof.ladder.results import Climb, Climbed, Surroundings, Variant, trouble
-from kernelprof.render.numbers import quantity
+from kernelprof.report.numbers import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from kernelprof.capture.environment import Machine
-    from kernelprof.capture.interrupts import Interrupts
-    from kernelprof.capture.progress import Progress
-    from kernelprof.capture.source import Prepared, Preparer
+    from kernelprof.collect.environment import Machine
+    from kernelprof.collect.interrupts import Interrupts
+    from kernelprof.collect.progress import Progress
+    from kernelprof.collect.source import Prepared, Preparer
     from kernelprof.ladder.registry import Define, Rung
 
 
@@ -65,8 +65,8 @@ def climb(plan: Plan, watch: Watch, known: Climb | None = None) -> Climb:
     A rung that fails is among the results with its error. An error of the machine before anything
     was measured is raised: the other rungs would meet it too.
     """
-    from kernelprof.capture.elsewhere import look
-    from kernelprof.capture.interrupts import Interrupts
+    from kernelprof.collect.elsewhere import look
+    from kernelprof.collect.interrupts import Interrupts
 
     here, prepare = look(for_source=True), preparer()
     lacks = [each for each in here.lacks if each != "ncu" or plan.profile]
@@ -81,7 +81,7 @@ def climb(plan: Plan, watch: Watch, known: Climb | None = None) -> Climb:
 
 def finished(found: Climbed | None, rung: Rung, plan: Plan) -> bool:
     """Whether there are results of a rung as it is now, with all that a plan asks for."""
-    from kernelprof.capture.store import is_capture
+    from kernelprof.collect.store import is_capture
     from kernelprof.launch.hashes import file_hash
 
     if plan.anew or found is None or found.troubles():
@@ -161,7 +161,7 @@ class _Climber:
         )
 
     def _ncu_version(self) -> str | None:
-        from kernelprof.capture.tool import ncu_version
+        from kernelprof.collect.tool import ncu_version
 
         return ncu_version(self.ncu) if self.plan.profile and self.ncu is not None else None
 
@@ -211,7 +211,7 @@ class _Climber:
         surroundings: Surroundings,
     ) -> tuple[Climbed, Surroundings]:
         """The drill-down, the capture that is kept, and NVIDIA's full set to compare with."""
-        from kernelprof.capture import environment
+        from kernelprof.collect import environment
         from kernelprof.ladder.profiling import Profiler
 
         assert self.ncu is not None
@@ -259,7 +259,7 @@ class _Climber:
 
 
 def _shown_progress() -> Progress:
-    from kernelprof.capture.progress import Progress
+    from kernelprof.collect.progress import Progress
 
     return Progress()
 
@@ -310,7 +310,7 @@ def _check_same(known: Climb, begun: Climb) -> None:
 
 def _check_places(rungs: Sequence[Rung], captures: Path) -> None:
     """Refuse to write where something else stands, before an hour of measuring."""
-    from kernelprof.capture.store import draft
+    from kernelprof.collect.store import draft
 
     for rung in rungs:
         with draft(captures / rung.stem, force=True):

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernelprof.metrics.arithmetic import FLOPS_OF_FMA, FP32_LANES
+from kernelprof.analysis.metrics.arithmetic import FLOPS_OF_FMA, FP32_LANES
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from kernelprof.capture.manifest import TimingFacts
+    from kernelprof.collect.manifest import TimingFacts
     from kernelprof.ladder.results import Climb, Climbed, Surroundings
 
 

@@ -6,12 +6,12 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kernelprof.capture import processes
-from kernelprof.capture.failures import Ended, failure
-from kernelprof.capture.request import profile_command
+from kernelprof.collect import processes
+from kernelprof.collect.failures import Ended, failure
+from kernelprof.collect.request import profile_command
 
 if TYPE_CHECKING:
-    from kernelprof.capture.run import Session
+    from kernelprof.collect.run import Session
     from kernelprof.model.capture import Capture
 
 _REPORT = "full-set.ncu-rep"
@@ -20,7 +20,7 @@ _LOG = "full-set.log"
 
 def collect_full_set(session: Session) -> Capture:
     """Run the session's program once under ``ncu --set full``; its filters and clocks hold."""
-    from kernelprof.tables.reader import read_bytes
+    from kernelprof.sources.reader import read_bytes
 
     folder = session.draft.folder
     report, log = folder / _REPORT, folder / _LOG

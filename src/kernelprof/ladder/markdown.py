@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernelprof.render.markdown import code
-from kernelprof.render.numbers import factor, number, quantity, share
+from kernelprof.report.markdown import code
+from kernelprof.report.numbers import factor, number, quantity, share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from kernelprof.capture.manifest import TimingFacts
+    from kernelprof.collect.manifest import TimingFacts
 
 DASH = "-"
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))

@@ -9,29 +9,29 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernelprof.capture.drill import drill
-from kernelprof.capture.portable import file_names, portable
-from kernelprof.capture.request import DEFAULT_CLOCKS, Filters
-from kernelprof.capture.run import PASSES, Session
-from kernelprof.capture.store import draft
+from kernelprof.analysis.metrics.catalogue import preset
+from kernelprof.analysis.verdict import diagnose
+from kernelprof.collect.drill import drill
+from kernelprof.collect.portable import file_names, portable
+from kernelprof.collect.request import DEFAULT_CLOCKS, Filters
+from kernelprof.collect.run import PASSES, Session
+from kernelprof.collect.store import draft
 from kernelprof.ladder.full_set import collect_full_set
 from kernelprof.ladder.results import Said, Way
 from kernelprof.ladder.traffic import traffic_of
-from kernelprof.metrics.catalogue import preset
-from kernelprof.verdict import diagnose
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-    from kernelprof.capture.environment import Machine
-    from kernelprof.capture.interrupts import Interrupts
-    from kernelprof.capture.manifest import GpuFacts
-    from kernelprof.capture.progress import Progress
-    from kernelprof.capture.source import Prepared
-    from kernelprof.capture.store import Draft
+    from kernelprof.analysis.metrics.traffic import Traffic
+    from kernelprof.collect.environment import Machine
+    from kernelprof.collect.interrupts import Interrupts
+    from kernelprof.collect.manifest import GpuFacts
+    from kernelprof.collect.progress import Progress
+    from kernelprof.collect.source import Prepared
+    from kernelprof.collect.store import Draft
     from kernelprof.ladder.registry import Rung
-    from kernelprof.metrics.traffic import Traffic
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Diagnosis
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from kernelprof.analysis.metrics.arithmetic import FLOPS_OF_FMA, FP32_LANES
 from kernelprof.ladder.figures import (
     gflops,
     next_gains,
@@ -21,9 +22,8 @@ from kernelprof.ladder.markdown import (
     time_cell,
 )
 from kernelprof.ladder.sweep_report import published_lines, sweep_lines
-from kernelprof.metrics.arithmetic import FLOPS_OF_FMA, FP32_LANES
-from kernelprof.render.markdown import code, fenced, prose
-from kernelprof.render.numbers import count, factor, number, quantity
+from kernelprof.report.markdown import code, fenced, prose
+from kernelprof.report.numbers import count, factor, number, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

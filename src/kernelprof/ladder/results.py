@@ -7,9 +7,9 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from kernelprof.capture.manifest import CorrectnessFacts, TimingFacts  # noqa: TC001 (read below)
+from kernelprof.analysis.metrics.traffic import Traffic  # noqa: TC001 (read below)
+from kernelprof.collect.manifest import CorrectnessFacts, TimingFacts  # noqa: TC001 (read below)
 from kernelprof.errors import InputError, KernelprofError
-from kernelprof.metrics.traffic import Traffic  # noqa: TC001 (read below)
 from kernelprof.model.records import RecordError, build, read_object
 
 SCHEMA_VERSION: Final = "1"

@@ -16,11 +16,11 @@ from kernelprof.ladder.markdown import (
     time_cell,
 )
 from kernelprof.ladder.published import published
-from kernelprof.render.markdown import prose
-from kernelprof.render.numbers import factor, quantity
+from kernelprof.report.markdown import prose
+from kernelprof.report.numbers import factor, quantity
 
 if TYPE_CHECKING:
-    from kernelprof.capture.manifest import TimingFacts
+    from kernelprof.collect.manifest import TimingFacts
     from kernelprof.ladder.published import Asked, Published, Step
     from kernelprof.ladder.results import Climb, Climbed
 

@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from kernelprof.capture.interrupts import Interrupts
-    from kernelprof.capture.source import Prepared, Wishes
+    from kernelprof.collect.interrupts import Interrupts
+    from kernelprof.collect.source import Prepared, Wishes
 
 
 def prepare_for_profiling(
     source: Path, wishes: Wishes, interrupts: Interrupts, tell: Callable[[str], None]
 ) -> AbstractContextManager[Prepared]:
-    """Build a source, check its result and time it; see :mod:`kernelprof.capture.source`."""
+    """Build a source, check its result and time it; see :mod:`kernelprof.collect.source`."""
     from kernelprof.launch.prepare import prepare
 
     return prepare(source, wishes, interrupts, tell)

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelprof.capture.processes import ask
+from kernelprof.collect.processes import ask
 from kernelprof.errors import MissingToolError
 from kernelprof.launch.nvcc import find_nvcc
 

@@ -7,7 +7,7 @@ import re
 import shutil
 from pathlib import Path
 
-from kernelprof.capture.processes import ask
+from kernelprof.collect.processes import ask
 from kernelprof.errors import MissingToolError
 
 _PLACES = ("/usr/local/cuda/bin",)

@@ -14,9 +14,9 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelprof.capture import processes
-from kernelprof.capture.manifest import CorrectnessFacts, SourceFacts
-from kernelprof.capture.source import Prepared, Wishes
+from kernelprof.collect import processes
+from kernelprof.collect.manifest import CorrectnessFacts, SourceFacts
+from kernelprof.collect.source import Prepared, Wishes
 from kernelprof.errors import UsageError
 from kernelprof.launch import changes
 from kernelprof.launch.build import compile_failure
@@ -38,7 +38,7 @@ from kernelprof.launch.trial import LaunchError, Trial, read_trial
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kernelprof.capture.interrupts import Interrupts
+    from kernelprof.collect.interrupts import Interrupts
     from kernelprof.launch.hashes import LaunchHashes
     from kernelprof.launch.spec import LaunchSpec
 

@@ -8,7 +8,7 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelprof.capture import processes
+from kernelprof.collect import processes
 from kernelprof.errors import ExitCode, MissingToolError
 from kernelprof.launch.nvcc import HOW_TO_GET_NVCC, find_nvcc
 from kernelprof.launch.trial import LaunchError
@@ -16,7 +16,7 @@ from kernelprof.launch.trial import LaunchError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kernelprof.capture.interrupts import Interrupts
+    from kernelprof.collect.interrupts import Interrupts
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 

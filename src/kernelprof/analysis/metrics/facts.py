@@ -1,0 +1,186 @@
+"""What a capture says about its launches, as intervals, by canonical metric name.
+
+:class:`Facts` looks a metric up under each of its ``ncu`` names, takes the first that a launch has,
+and answers with the range that physics allows where it has none. Values that cannot be (a hit rate
+far above 100 %, sectors without requests) count as missing; :attr:`Facts.doubts` says so.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernelprof.analysis.metrics.catalogue import Metric, catalogue
+from kernelprof.analysis.metrics.interval import Interval, is_complete
+from kernelprof.analysis.metrics.invariants import BOUNDS, IMPLICATIONS, upper_bound
+from kernelprof.model.capture import Capture, Source
+from kernelprof.model.launches import Launches
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy.typing as npt
+
+    FloatArray = npt.NDArray[np.float64]
+    BoolArray = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Doubt:
+    """A value that cannot be, and in which launches: it is treated as missing."""
+
+    metric: str
+    reason: str
+    rows: BoolArray
+
+
+@dataclass(frozen=True, slots=True)
+class _Column:
+    values: FloatArray
+    reported: BoolArray
+
+
+class Facts:
+    """The metrics of all launches of one capture, by canonical name."""
+
+    def __init__(self, capture: Capture) -> None:
+        self.capture = capture
+        self.count = len(capture)
+        self.doubts: list[Doubt] = []
+        self.read: set[str] = set()
+        self._catalogue = catalogue()
+        self._columns: dict[str, _Column] = {}
+        self._intervals: dict[str, Interval] = {}
+        self._launches = Launches.of(capture.launches)
+        self._cleared: dict[str, BoolArray] = {}
+        self.substituted = np.zeros(self.count, dtype=np.bool_)
+        """Launches in which a metric was read under another name than its first. The names mean the
+        same quantity, but their counters differ in the last digits."""
+        self._check_implications()
+
+    def metric(self, name: str) -> Interval:
+        """The metric in its canonical unit; where it is missing, all that it could be."""
+        self.read.add(name)
+        found = self._intervals.get(name)
+        if found is None:
+            found = self._intervals[name] = self._interval(name)
+        return found
+
+    def _interval(self, name: str) -> Interval:
+        values = self._column(name).values
+        highest = upper_bound(self._catalogue[name].unit)
+        clipped = np.minimum(values, highest) if np.isfinite(highest) else values
+        if is_complete(values):
+            return Interval.exactly(clipped)
+        missing = np.isnan(values)
+        at_most = np.where(self._absent_by_design(name), 0.0, highest)
+        return Interval(np.where(missing, 0.0, clipped), np.where(missing, at_most, clipped))
+
+    def fraction(self, name: str) -> Interval:
+        """A percentage as a fraction of one."""
+        return self.metric(name) * 0.01
+
+    def values(self, name: str) -> FloatArray:
+        """The raw numbers, NaN where missing."""
+        self.read.add(name)
+        return self._column(name).values
+
+    def has(self, name: str) -> BoolArray:
+        """In which launches the metric has a value."""
+        return ~np.isnan(self._column(name).values)
+
+    def metric_exists(self, name: str, compute_capability: tuple[int, int] | None) -> bool:
+        """Whether the architecture has the metric at all."""
+        return bool(self._catalogue[name].ncu_names(compute_capability))
+
+    def source(self, name: str, row: int) -> Source:
+        """Where the value in a launch comes from."""
+        if self._column(name).reported[row]:
+            return Source.REPORTED
+        metric = self._catalogue[name]
+        for ncu_name in metric.all_ncu_names():
+            column = self.capture.columns.get(ncu_name)
+            if column is not None and not np.isnan(column.values[row]):
+                return column.source
+        return Source.MEASURED
+
+    def by_capability(self, holds: Callable[[tuple[int, int] | None], bool]) -> BoolArray:
+        """What holds for each launch, by the compute capability of its device."""
+        kinds = self._launches.kinds
+        found = {each: holds(each) for each in {kind.compute_capability for kind in kinds}}
+        if len(found) == 1:
+            return np.full(self.count, next(iter(found.values())))
+        known = np.array([found[kind.compute_capability] for kind in kinds], dtype=np.bool_)
+        return known[self._launches.codes]
+
+    def exact(self, value: float) -> Interval:
+        """A constant for all launches."""
+        return Interval.exactly(np.full(self.count, value))
+
+    def raw(self, ncu_name: str) -> FloatArray:
+        """A column by its ``ncu`` name, NaN where the capture has none."""
+        column = self.capture.columns.get(ncu_name)
+        return np.full(self.count, np.nan) if column is None else column.values
+
+    def _absent_by_design(self, name: str) -> BoolArray:
+        """Launches on chips that have no such unit or warp state: there it is truly zero."""
+        return self.by_capability(self._catalogue[name].is_zero_on)
+
+    def _column(self, name: str) -> _Column:
+        found = self._columns.get(name)
+        if found is None:
+            found = self._columns[name] = self._coalesce(self._catalogue[name])
+        return found
+
+    def _coalesce(self, metric: Metric) -> _Column:
+        """The first value that a launch has under one of the metric's names, if it can be."""
+        values: FloatArray | None = None
+        reported = np.zeros(self.count, dtype=np.bool_)
+        for ncu_name in metric.all_ncu_names():
+            column = self.capture.columns.get(ncu_name)
+            if column is None:
+                continue
+            if values is not None and is_complete(values):
+                break
+            fill = ~np.isnan(column.values)
+            if values is not None:
+                fill &= np.isnan(values)
+            if ncu_name != metric.ncu[0]:
+                self.substituted |= fill
+            values = column.values if values is None else np.where(fill, column.values, values)
+            if column.source is Source.REPORTED:
+                reported = reported | fill
+        if values is None:
+            return _Column(np.full(self.count, np.nan), reported)
+        impossible = self._impossible(metric, values)
+        if impossible is not None:
+            values = np.where(impossible, np.nan, values)
+        return _Column(values, reported)
+
+    def _impossible(self, metric: Metric, values: FloatArray) -> BoolArray | None:
+        """In which launches the value cannot be, if in any."""
+        found = self._cleared.get(metric.name)
+        least, most = np.min(values, initial=np.inf), np.max(values, initial=-np.inf)
+        for bound in BOUNDS:
+            if not bound.applies_to(metric) or (bound.low <= least and most <= bound.high):
+                continue
+            outside = bound.violated(values)
+            if found is not None:
+                outside &= ~found
+            if outside.any():
+                self.doubts.append(Doubt(metric.name, bound.reason, outside))
+                found = outside if found is None else found | outside
+        return found
+
+    def _check_implications(self) -> None:
+        for implication in IMPLICATIONS:
+            known = [self._coalesce(self._catalogue[name]).values for name in implication.metrics]
+            broken = implication.broken(*known)
+            if broken.any():
+                for name in implication.metrics:
+                    before = self._cleared.get(name, np.zeros(self.count, dtype=np.bool_))
+                    self._cleared[name] = before | broken
+                self.doubts.append(Doubt(implication.metrics[0], implication.reason, broken))
+        self._columns.clear()

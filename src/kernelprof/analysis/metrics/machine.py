@@ -1,0 +1,399 @@
+"""The machine during a launch: how saturated each unit is, and where warps spend their time.
+
+Everything here is an interval a launch, so that a missing metric widens what follows from it
+instead of turning into a number. Utilizations are fractions of the unit's peak over the whole
+duration; *saturation* is utilization against the practical ceiling of that unit, the highest that
+real kernels reach (see :data:`PRACTICAL_CEILING`).
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernelprof.analysis.metrics.catalogue import catalogue, chip_of
+from kernelprof.analysis.metrics.groups import FLOATING_POINT_RATES, SM_PIPES
+from kernelprof.analysis.metrics.interval import Interval, Truth, largest
+from kernelprof.analysis.metrics.warps import Warps
+from kernelprof.analysis.metrics.waste import WARP_SIZE
+
+if TYPE_CHECKING:
+    from kernelprof.analysis.metrics.facts import Facts
+    from kernelprof.analysis.metrics.reported import Reported
+
+PRACTICAL_CEILING = {
+    "issue": 0.95,
+    "pipe": 0.98,
+    "l1": 0.99,
+    "l2": 0.90,
+    "dram": 0.90,
+}
+"""Highest utilization that a kernel made for it reaches, as a fraction of the counter's peak.
+
+From ``tests/captures/gemm_series.full.raw.csv`` (H200, ``ncu --set full --clock-control none``):
+issue slots 93.5 % (``fma_bound``), FP64 98.3 % and special functions 99.5 %, L1 99.4 %
+(``bank_conflict``). Device memory: a plain copy of 1 GiB reads 83 % under ncu; 4.3 of 4.8 TB/s,
+90 %, outside it (``docs/verdicts.md``)."""
+
+NEAR_LIMIT = 0.70
+"""Saturation from which a unit counts as near its limit. Nsight Compute's SOLBottleneck rule
+(2025.3) calls under 60 % of peak latency-bound and above 80 % bound by the unit; in between a
+change to the unit's work and a change to latency both move the time."""
+
+EVENLY_BUSY = 0.9
+"""Share of the launch in which the average SM has work, from which the SMs count as evenly busy."""
+
+LONG_QUEUE = 0.30
+"""Share of a warp's time in the queue for an arithmetic pipe from which the busiest pipe is at its
+limit although its counter is not: a stall of note to Nsight Compute's rule CPIStall (2025.3). TF32
+products of ``jacobi-many-right-sides-tf32`` in ``cuda/pairs`` leave the tensor pipe at 65 % while
+warps queue for it 37 % of their time; FP16 in the place of TF32 makes it 2.4x faster. The same for
+barriers: ``tile-sort-scan-by-doubling`` keeps the unit that counts arrivals busy 94 % of the time,
+waits at barriers 54 % of it, and is 2.5x faster with fewer of them."""
+
+UNEXPLAINED_FROM = 0.6
+"""Nsight Compute's SOLBottleneck rule (2025.3): from 60 % of peak on, a unit is no longer idle."""
+
+UNEXPLAINED_RATIO = 0.8
+"""The parts that rules follow explain the SM's throughput where one reaches 80 % of it; in
+``table_constant`` of ``tests/captures/validation`` the busiest of them is at 1 % of 67 %."""
+
+PIPES_A_SLOT = {"alu_pipe": 2.0, "fma_pipe": 2.0, "xu_pipe": 8.0}
+"""Utilization of a pipe for each share of the issue slots it gets, at most: 64 lanes of ALU and at
+least 64 of FMA, and 16 of XU, against 128 threads that an SM issues a cycle (CUDA C++ Programming
+Guide, table of arithmetic throughput)."""
+
+FP64_AT_HALF_RATE = frozenset({(9, 0), (10, 0)})
+"""CUDA C++ Programming Guide, table of arithmetic throughput: 64 FP64 results a cycle against 128
+issue lanes."""
+
+MOST_L2_SLICES = 128.0
+"""More than any chip has: an H200's atomics are spread over 94 (sum over mean of
+``lts__t_sectors_op_red``)."""
+
+SLOWEST_L2_TURN_NS = 1.5
+"""Longest that an atomic on one address takes in its L2 slice, in ns: ``start-codon-each-match`` of
+``cuda/pairs`` does 523,555 in 402 us on an H200 with 76 % of the slice's cycles, 0.58 ns each."""
+
+SCHEDULERS = 4.0
+"""Warp schedulers of an SM, each issuing one instruction a cycle (compute capability 7.0 on)."""
+
+
+class Machine:
+    """Derived quantities that several rules share, each worked out once for all launches."""
+
+    def __init__(self, facts: Facts, reported: Reported) -> None:
+        self.facts = facts
+        self.reported = reported
+        self.warps = Warps(facts, self.reported)
+        self._pipes: dict[str, Interval] = {}
+
+    # --- units ---------------------------------------------------------------------------------
+
+    def _inside_sm(self, name: str) -> Interval:
+        """Issue slots and pipes are at most as busy as the busiest of them."""
+        facts = self.facts
+        own = facts.fraction(name)
+        busiest = facts.fraction("instruction_throughput")
+        busiest = busiest.or_else(busiest.at_most(facts.fraction("sm_throughput")))
+        return own.or_else(own.at_most(busiest))
+
+    @cached_property
+    def issue(self) -> Interval:
+        """Share of issue slots used."""
+        slots = self._inside_sm("issue_slots")
+        return slots.or_else(slots.at_most(self.facts.fraction("issue_slots_active")))
+
+    def pipe(self, name: str) -> Interval:
+        """Utilization of an arithmetic pipe, by its metric's canonical name."""
+        found = self._pipes.get(name)
+        if found is None:
+            found = self._pipes[name] = self._pipe(name)
+        return found
+
+    def _pipe(self, name: str) -> Interval:
+        own = self._inside_sm(name)
+        own = own.or_else(own.at_most(Interval.exactly(self.reported.pipe_at_most(name))))
+        if name in PIPES_A_SLOT:
+            slots = self._issue_beside_fp64.high_only() * PIPES_A_SLOT[name]
+            own = own.or_else(own.at_most(slots))
+        if name == "tensor_pipe":
+            own = own.at_least(self._tcgen05)
+            # Tensor and FP64 share a pipe on these chips: the sum is what the page reports.
+            both = Interval.exactly(self.reported.shared_pipe_at_most)
+            own = own.or_else(own.at_most((both - self.pipe("fp64_pipe")).high_only()))
+        if name == "fma_heavy_pipe":
+            # Half of the FMA pipe: twice as busy as the whole at most.
+            own = own.or_else(own.at_most(self.pipe("fma_pipe").high_only() * 2.0))
+        if name == "fp64_pipe":
+            own = own.or_else(own.at_least(self.reported.peak_share("fp64").low_only()))
+        if name == "xu_pipe" and self.reported.speaks:
+            own = own.or_else(self._special_functions_by_elimination(own))
+        return own
+
+    @cached_property
+    def _tcgen05(self) -> Interval:
+        """Tensor cores driven by tcgen05 instructions; none on a chip not known to have them."""
+        own = self._inside_sm("tcgen05_pipe")
+        metric = catalogue()["tcgen05_pipe"]
+        possible = self.facts.by_capability(
+            lambda capability: (
+                capability is None
+                or (chip_of(capability) is not None and not metric.is_zero_on(capability))
+            )
+        )
+        return Interval(own.low, np.where(possible | own.known, own.high, 0.0))
+
+    @cached_property
+    def _issue_beside_fp64(self) -> Interval:
+        """Issue slots that FP64 instructions leave to other pipes.
+
+        Where FP64 runs at half the FP32 rate, its full pipe takes half of the slots.
+        """
+        half_rate = self.facts.by_capability(lambda each: each in FP64_AT_HALF_RATE)
+        taken = self.pipe("fp64_pipe").low_only() * Interval.exactly(np.where(half_rate, 0.5, 0.0))
+        return self.issue - taken
+
+    def _special_functions_by_elimination(self, own: Interval) -> Interval:
+        """XU is what is left where the SM is full, nothing else in it is, and warps queue for MIO.
+
+        Shared memory, special functions and dynamic branches share the MIO queue; the memory pipes'
+        own utilization rules out the first.
+        """
+        facts = self.facts
+        whole = facts.fraction("sm_throughput")
+        rest = largest(
+            self.issue,
+            self.l1,
+            facts.fraction("sm_memory_throughput"),
+            *(self.pipe(name) for name in ("alu_pipe", "fma_pipe", "fp64_pipe", "tensor_pipe")),
+        )
+        queue = facts.metric("stall_mio_throttle") / self.warps.cycles_per_instruction.at_least(
+            1e-6
+        )
+        alone = (rest < whole * UNEXPLAINED_RATIO) & (queue > 0.3)
+        return _set_where(own, whole, alone)
+
+    @cached_property
+    def hottest_atomic_unit(self) -> Interval:
+        """Utilization of the atomic unit of the busiest L2 slice; atomics on one address share it.
+
+        Without the counter of the busiest slice the mean over all slices bounds it, and the turns
+        that the launch has time for: one a sector, or a thread of each request.
+        """
+        facts = self.facts
+        own = facts.fraction("l2_atomic_unit_hottest")
+        requests = facts.metric("global_atomic_requests") + facts.metric(
+            "global_reduction_requests"
+        )
+        sectors = facts.metric("l2_atomic_sectors") + facts.metric("l2_reduction_sectors")
+        mean = facts.fraction("l2_atomic_unit")
+        turns = (requests * WARP_SIZE).at_most(sectors.high_only()) * SLOWEST_L2_TURN_NS
+        by_turns = turns / facts.metric("duration").at_least(1.0)
+        bounded = own.at_most((mean * MOST_L2_SLICES).high_only()).at_most(by_turns.high_only())
+        return own.or_else(bounded.at_most(1.0))
+
+    @cached_property
+    def dram(self) -> Interval:
+        own = self.facts.fraction("dram_throughput")
+        return own.or_else(own.at_most(self.facts.fraction("memory_throughput")))
+
+    @cached_property
+    def _memory_parts(self) -> tuple[Interval, Interval]:
+        """Utilization of L1 and of L2's limiting stages, narrowed by what each tells of the other.
+
+        The memory system's throughput is that of its busiest part, so a part that the capture does
+        not show is known where all the others are below the whole.
+        """
+        facts = self.facts
+        whole = facts.fraction("memory_throughput")
+        l1 = facts.fraction("l1_throughput")
+        l1 = l1.or_else(l1.at_most(facts.fraction("l1_throughput_active")).at_most(whole))
+        stages = largest(
+            *(
+                facts.fraction(name)
+                for name in ("l2_tag_requests", "l2_sectors", "l2_data", "l2_to_sm", "sm_to_l2")
+            )
+        )
+        ceiling = facts.fraction("l2_throughput").at_most(whole)
+        l2 = Interval(
+            np.minimum(stages.low, ceiling.high),
+            np.where(stages.known, stages.high, np.minimum(stages.high, ceiling.high)),
+        )
+        l1_is_whole = (whole > l2) & (whole > self.dram)
+        l2_is_whole = (whole > l1) & (whole > self.dram)
+        return (
+            l1.or_else(_set_where(l1, whole, l1_is_whole)),
+            l2.or_else(_set_where(l2, whole, l2_is_whole)),
+        )
+
+    @property
+    def l1(self) -> Interval:
+        """Utilization of L1/TEX: its busiest stage (wavefronts, requests, write-back)."""
+        return self._memory_parts[0]
+
+    @property
+    def l2(self) -> Interval:
+        """Utilization of the L2 stages that limit: tags, sectors, data and the links to the SMs."""
+        return self._memory_parts[1]
+
+    @cached_property
+    def saturations(self) -> dict[str, Interval]:
+        """Saturation of each unit, 0 to 1, by the unit's name."""
+        units = {"issue": self.issue, "l1": self.l1, "l2": self.l2, "dram": self.dram}
+        result = {
+            name: (value * (1 / PRACTICAL_CEILING[name])).at_most(1.0)
+            for name, value in units.items()
+        }
+        queues = self._queues("math_pipe_throttle")
+        for name in SM_PIPES:
+            pipe = self.pipe(name)
+            beside = largest(*(self.pipe(other) for other in SM_PIPES if other != name))
+            full = queues & (pipe >= UNEXPLAINED_FROM) & (pipe > beside)
+            saturation = (pipe * (1 / PRACTICAL_CEILING["pipe"])).at_most(1.0)
+            result[name] = saturation.where(~full, 1.0)
+        result["adu_pipe"] = (self.barrier_unit * (1 / PRACTICAL_CEILING["pipe"])).at_most(1.0)
+        return result
+
+    @cached_property
+    def barrier_unit(self) -> Interval:
+        """Utilization of the address-divergence unit where warps queue at it for barriers.
+
+        It counts their arrivals. Its other work (constants, indirect branches) has no rule.
+        """
+        own = self.facts.fraction("adu_pipe")
+        own = own.or_else(own.at_most(self.facts.fraction("sm_throughput")))
+        return own.where(self._queues("barrier"), 0.0)
+
+    def _queues(self, stall: str) -> Truth:
+        """Whether warps queue at a unit although issue slots are left."""
+        return (self.warps.queue_share(stall) > LONG_QUEUE) & (self.issue < NEAR_LIMIT)
+
+    @cached_property
+    def active_share(self) -> Interval:
+        """Share of the launch in which an average SM had work, 0 to 1."""
+        elapsed = self.facts.metric("sm_cycles_elapsed")
+        return (self.facts.metric("sm_cycles_active") / elapsed.at_least(1.0)).at_most(1.0)
+
+    @cached_property
+    def top(self) -> Interval:
+        """Saturation of the busiest unit."""
+        busiest = largest(*self.saturations.values())
+        # A part that we do not follow (barrier unit, uniform datapath) still shows in the whole.
+        return largest(
+            busiest, self.facts.fraction("sm_throughput"), self.facts.fraction("memory_throughput")
+        ).at_most(1.0)
+
+    @cached_property
+    def sm_beside_l1(self) -> Interval:
+        """Utilization of whatever in the SM is busier than L1: issue slots or a pipe.
+
+        Where the capture does not say it in so many words: the SM's throughput is that of its
+        busiest part, the load/store pipe among them, and that pipe is never busier than L1.
+        """
+        facts = self.facts
+        busiest = facts.fraction("instruction_throughput")
+        whole = facts.fraction("sm_throughput")
+        return busiest.or_else(whole.where(whole > self.l1, busiest.at_most(whole)))
+
+    @cached_property
+    def limited_by_something_else(self) -> Truth:
+        """Whether the SM's busiest part is near its limit and none that the rules follow.
+
+        The constant cache and the unit for barriers and indirect branches are such parts. No rule
+        names them, so no rule can be right about such a launch.
+        """
+        whole = self.facts.fraction("sm_throughput")
+        at_barriers = self.warps.stall_share("barrier") >= 0.1
+        barriers = self.facts.fraction("adu_pipe").where(at_barriers, 0.0)
+        parts = [self.issue, self.l1, barriers, *(self.pipe(name) for name in SM_PIPES)]
+        return (whole >= UNEXPLAINED_FROM) & (whole * UNEXPLAINED_RATIO > largest(*parts))
+
+    def others(self, *excluded: str) -> Interval:
+        """Saturation of the busiest unit beside those named.
+
+        Name ``sm`` to leave out whatever the SM's busiest part is, for a unit inside the SM.
+        """
+        rest = [value for name, value in self.saturations.items() if name not in excluded]
+        return largest(*rest, *([] if "sm" in excluded else [self.sm_beside_l1]))
+
+    # --- instructions --------------------------------------------------------------------------
+
+    @cached_property
+    def arithmetic_share(self) -> Interval:
+        """Share of issued instructions that are floating-point arithmetic, 0 to 1."""
+        facts = self.facts
+        rate = facts.exact(0.0)
+        for name in FLOATING_POINT_RATES:
+            rate = rate + facts.metric(name)
+        slots = facts.metric("sm_count") * SCHEDULERS * facts.fraction("issue_slots")
+        threads = facts.metric("threads_per_instruction").at_most(32.0)
+        share = (rate / (slots * threads)).at_most(1.0)
+        # An FMA counts for two operations of the peak, an add or a multiply for one.
+        peak = self.reported.peak_share("fp32")
+        reported = Interval(
+            (peak / self.issue.at_least(1e-6)).at_most(1.0).low,
+            (peak * 2.0 / self.issue.at_least(1e-6)).at_most(1.0).high,
+        )
+        pipes = facts.exact(0.0)
+        for name in ("fma_pipe", "fp64_pipe", "xu_pipe", "tensor_pipe"):
+            pipes = pipes + self.pipe(name)
+        most = (pipes / self.issue.at_least(1e-6)).at_most(1.0)
+        return share.or_else(share.at_most(most.high_only()).within_bounds(reported))
+
+    # --- gains ---------------------------------------------------------------------------------
+
+    @cached_property
+    def saturated(self) -> Truth:
+        """Whether some unit is near its limit."""
+        return self.top >= NEAR_LIMIT
+
+    @staticmethod
+    def busiest(*saturations: Interval) -> Interval:
+        """The largest of several saturations."""
+        return largest(*saturations)
+
+    @cached_property
+    def _while_active(self) -> Interval:
+        """The active share of the SMs where it is notably less than the launch, else 1."""
+        return self.active_share.where(self.active_share < EVENLY_BUSY, 1.0)
+
+    def is_near_limit(self, unit: str) -> Truth:
+        return self.saturations[unit] >= NEAR_LIMIT
+
+    def gain_by_latency(self, share: Interval, notable: float = 0.0) -> Interval:
+        """Factor of run time won at most if this share of warps' waiting went away.
+
+        A warp's cycles between two instructions shrink by the share; the busiest unit then ends the
+        gain, as busy as it is while SMs have work: ``min(1 / (1 - share), active share of the SMs /
+        saturation of the busiest unit)``. Near a unit's limit
+        warps wait for that unit in many ways, so there only a ``notable`` share counts.
+        """
+        by_waiting = 1.0 / (1.0 - share).at_least(1e-3)
+        full = self._while_active / self.top.at_least(1e-3)
+        gain = by_waiting.at_most(full).at_least(1.0)
+        return gain.where(~self.saturated | (share >= notable), 1.0)
+
+    def gain_by_relief(self, remaining: Interval) -> Interval:
+        """Factor won at most if the busiest unit fell to this saturation: ``1 / remaining``."""
+        return (1.0 / remaining.at_least(1e-3)).at_least(1.0)
+
+    def gain_by_waste(self, share: Interval, remaining: Interval, waiting: Interval) -> Interval:
+        """Factor won at most if a share of needless work went away.
+
+        Near a unit's limit the time follows the busiest unit: its saturation now over what remains.
+        Away from it warps wait for the needless work, so the share of their time that they do
+        bounds the gain as well.
+        """
+        by_relief = (self.top / remaining.at_least(1e-3)).at_least(1.0)
+        by_waiting = (1.0 / (1.0 - waiting).at_least(1e-3)).at_least(1.0)
+        gain = by_relief.where(self.saturated, by_relief.at_most(by_waiting))
+        return gain.where(share > 0.0, 1.0)
+
+
+def _set_where(own: Interval, value: Interval, condition: Truth) -> Interval:
+    return Interval(
+        np.where(condition.sure, value.low, own.low), np.where(condition.sure, value.high, own.high)
+    )

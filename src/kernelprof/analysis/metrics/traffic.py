@@ -1,0 +1,83 @@
+"""Bytes on their way from device memory to the threads, from the counters of one launch.
+
+A warp's load is one request. ``ncu`` counts the requests, the 32-byte sectors that they move, and
+how many different bytes of a sector they use. What the threads ask for, each by itself, no counter
+says: a value that a whole warp reads is one element to the counters and 32 to the threads. It is
+worked out for a kernel of ``float``: a request is 32 threads with 4 bytes each, or, where the
+accesses are vectorized, the different bytes that it uses if those are more. In a kernel that
+vectorizes and shares in one request that is a lower bound.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kernelprof.analysis.metrics.facts import Facts
+
+SECTOR: Final = 32
+REQUEST: Final = 32 * 4
+"""Bytes that the threads of a full warp ask for with one value of 4 bytes each."""
+
+
+@dataclass(frozen=True, slots=True)
+class Traffic:
+    """Bytes on their way to the threads of one launch; ``None`` is not known, never nothing.
+
+    ``asked`` is what the threads ask for, each by itself; ``distinct`` counts a value once that
+    several threads of a warp ask for in one instruction. The others are bytes that were moved.
+    """
+
+    asked: float | None = None
+    distinct: float | None = None
+    l1: float | None = None
+    l2: float | None = None
+    dram: float | None = None
+
+
+def traffic_at(facts: Facts, row: int) -> Traffic:
+    """The traffic of one launch; what a counter is missing for is ``None``."""
+
+    def counter(name: str) -> float | None:
+        value = float(facts.values(name)[row])
+        return value if math.isfinite(value) else None
+
+    return traffic_of(counter)
+
+
+def traffic_of(counter: Callable[[str], float | None]) -> Traffic:
+    """The traffic that counters tell, which are asked for by canonical name."""
+    loads, stores = _global(counter, "load"), _global(counter, "store")
+    asked, distinct, sectors = (_sum(*both) for both in zip(loads, stores, strict=True))
+    from_l1 = counter("l2_sectors_from_l1")
+    return Traffic(
+        asked=asked,
+        distinct=distinct,
+        l1=None if sectors is None else sectors * SECTOR,
+        l2=None if from_l1 is None else from_l1 * SECTOR,
+        dram=_sum(counter("dram_bytes_read"), counter("dram_bytes_written")),
+    )
+
+
+def _global(
+    counter: Callable[[str], float | None], way: str
+) -> tuple[float | None, float | None, float | None]:
+    """Bytes asked for, different bytes, and sectors of all global loads or all stores."""
+    requests = counter(f"global_{way}_requests")
+    sectors = counter(f"global_{way}_sectors")
+    used = counter(f"global_{way}_bytes_per_sector")
+    if sectors == 0:
+        return 0.0, 0.0, 0.0
+    distinct = None if sectors is None or used is None else sectors * used
+    asked = None if requests is None or distinct is None else max(requests * REQUEST, distinct)
+    return asked, distinct, sectors
+
+
+def _sum(*parts: float | None) -> float | None:
+    """The sum, not known where a part is not."""
+    known = [part for part in parts if part is not None]
+    return sum(known) if len(known) == len(parts) else None

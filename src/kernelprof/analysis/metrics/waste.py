@@ -1,0 +1,288 @@
+"""Work that a kernel need not do: excess sectors, extra wavefronts, local traffic, idle threads.
+
+Each is a share between 0 (none) and 1, as an interval a launch.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernelprof.analysis.metrics.interval import Interval, Truth
+
+if TYPE_CHECKING:
+    import numpy.typing as npt
+
+    from kernelprof.analysis.metrics.facts import Facts
+    from kernelprof.analysis.metrics.reported import Reported
+
+    FloatArray = npt.NDArray[np.float64]
+    BoolArray = npt.NDArray[np.bool_]
+
+WARP_SIZE = 32.0
+SECTOR_BYTES = 32.0
+WIDEST_REQUEST_SECTORS = 16.0
+"""Sectors of the widest useful request: 32 threads of 16 bytes are 512 bytes, 16 sectors."""
+MEASURED_CONFLICT_SLACK = 0.15
+"""Part of the measured bank-conflict share that may come from arbitration and not from addresses:
+``gemm_tiled<32>`` in ``tests/captures/gemm_series.full.raw.csv`` counts 14 % conflicts in its
+shared stores although its addresses have none."""
+
+NOTABLE_WASTE = 0.25
+"""Share of needless work from which the waste has a name of its own: 18 % excess sectors moved no
+time in ``tests/captures/gemm_series.full.raw.csv``, 67 % moved it by 5x."""
+
+BUSY_L1 = 0.8
+"""Nsight Compute's SOLBottleneck rule (2025.3) calls a unit above 80 % of its peak the limit."""
+
+
+class Waste:
+    """Shares of needless work, each worked out once for all launches."""
+
+    def __init__(self, facts: Facts, reported: Reported) -> None:
+        self.facts = facts
+        self.reported = reported
+
+    @cached_property
+    def excess_sectors(self) -> Interval:
+        """Share of global sectors that better addresses would not move."""
+        facts = self.facts
+        actual = facts.metric("global_sectors")
+        share = (1.0 - facts.metric("global_sectors_ideal") / actual).within(0.0, 1.0)
+        share = _zero_where(share, actual.high == 0)
+        most = np.minimum(self._excess_at_most(), self.reported.excess_at_most)
+        return share.or_else(share.within(self._excess_at_least(), Interval.exactly(most)))
+
+    def _excess_at_least(self) -> Interval:
+        """More sectors a request than the widest useful request has are excess for certain."""
+        facts = self.facts
+        sectors = facts.metric("global_load_sectors") + facts.metric("global_store_sectors")
+        requests = facts.metric("global_load_requests") + facts.metric("global_store_requests")
+        low = (1.0 - WIDEST_REQUEST_SECTORS * requests / sectors).low
+        return Interval.exactly(np.where(np.isnan(low), 0.0, low))
+
+    def _excess_at_most(self) -> FloatArray:
+        """Bytes that a sector delivered were needed, so only the others can be excess.
+
+        Only loads and stores are counted so; atomics may add excess sectors of their own.
+        """
+        facts = self.facts
+        no_atomics = (self.atomic_part <= 0.0).sure
+        used = []
+        for kind in ("load", "store"):
+            value = facts.values(f"global_{kind}_bytes_per_sector")
+            none = facts.values(f"global_{kind}_sectors") == 0
+            used.append(np.where(none | (value == 0), SECTOR_BYTES, np.nan_to_num(value, nan=0.0)))
+        least = np.minimum(*used)
+        return np.where(no_atomics, np.clip(1.0 - least / SECTOR_BYTES, 0.0, 1.0), 1.0)
+
+    @cached_property
+    def global_part_of_dram(self) -> Interval:
+        """Share of the device-memory traffic that the fewest global sectors have to be, at most 1.
+
+        Bytes that these need are no bytes of local memory or of excess sectors.
+        """
+        facts = self.facts
+        moved = facts.metric("dram_bytes_read") + facts.metric("dram_bytes_written")
+        moved = moved.or_else(facts.metric("dram_bandwidth") * (facts.metric("duration") * 1e-9))
+        fewest = self._fewest_sectors * SECTOR_BYTES
+        return (fewest / moved.at_least(1.0)).at_most(1.0)
+
+    @cached_property
+    def global_part_of_l2(self) -> Interval:
+        """Share of the sectors that L1 passes on that the fewest global ones are, at most 1."""
+        facts = self.facts
+        sectors = facts.metric("l2_sectors_from_l1")
+        part = (self._fewest_sectors / sectors.at_least(1.0)).at_most(1.0)
+        # What device memory moved came by way of L2.
+        return part.or_else(part.at_most(self.global_part_of_dram.high_only()))
+
+    @cached_property
+    def _fewest_sectors(self) -> Interval:
+        """Global sectors that the same bytes take at best; no more than there were."""
+        fewest = self.facts.metric("global_sectors_ideal")
+        return fewest.or_else(fewest.at_most(self.facts.metric("global_sectors").high_only()))
+
+    @cached_property
+    def needed_dram_share(self) -> Interval:
+        """Share of the device-memory traffic that would stay without excess sectors.
+
+        Sectors that a cache serves never reach device memory: where the fewest sectors already hold
+        as many bytes as went there, none of that traffic is excess.
+        """
+        return self.global_part_of_dram.at_least(1.0 - self.excess_sectors)
+
+    @cached_property
+    def needed_l2_share(self) -> Interval:
+        """Share of the L2 traffic that would stay: what L1 serves never gets there.
+
+        Where the capture has no count of that traffic, the hit rate of L1 says how much of the
+        sectors can reach L2 at most.
+        """
+        facts = self.facts
+        kept = 1.0 - self.excess_sectors
+        by_count = self.global_part_of_l2
+        misses = (1.0 - facts.fraction("l1_hit_rate")).at_least(1e-3)
+        by_hits = (kept / misses).at_most(1.0)
+        # Stores pass L1 whatever its hit rate is, so the rate bounds only what stays at most.
+        return by_count.or_else(by_count.at_most(by_hits.high_only())).at_least(kept)
+
+    @cached_property
+    def bank_conflicts(self) -> Interval:
+        """Share of shared-memory wavefronts that conflict-free addresses would not take."""
+        facts = self.facts
+        actual = facts.metric("shared_wavefronts")
+        share = (1.0 - facts.metric("shared_wavefronts_ideal") / actual).within(0.0, 1.0)
+        share = _zero_where(share, actual.high == 0)
+        share = _zero_where(share, self.no_shared_memory)
+        wavefronts = facts.metric("shared_wavefronts_measured")
+        measured = (facts.metric("shared_bank_conflicts") / wavefronts).at_most(1.0)
+        measured = _zero_where(measured, wavefronts.high == 0)
+        lower = (measured - MEASURED_CONFLICT_SLACK).low
+        return share.or_else(
+            share.within(
+                Interval.exactly(lower),
+                Interval.exactly(np.minimum(measured.high, self.reported.conflicts_at_most)),
+            )
+        )
+
+    @cached_property
+    def no_shared_memory(self) -> BoolArray:
+        """Launches whose kernel has no shared memory at all."""
+        facts = self.facts
+        nothing = (facts.values("shared_memory_static") == 0) & (
+            facts.values("shared_memory_dynamic") == 0
+        )
+        return np.asarray(nothing, dtype=np.bool_)
+
+    @cached_property
+    def shared_part_of_l1(self) -> Interval:
+        """Share of the L1 data stage's wavefronts that come from shared memory."""
+        facts = self.facts
+        stage = facts.metric("l1_wavefronts")
+        stage = stage.or_else(stage.at_most(facts.metric("l1_throughput")))
+        part = (facts.metric("shared_wavefronts_share") / stage).at_most(1.0)
+        part = _zero_where(part, stage.high == 0)
+        if self.reported.speaks:
+            # Warp shuffles pass this stage as well, so this holds only with the shipped rules' word
+            # that warps do not wait for the MIO queue, and where loads do hit in L1.
+            quiet = self.reported.stall_at_most("mio_throttle") < 1.0
+            quiet = quiet & (facts.fraction("l1_hit_rate") >= 0.5).sure
+            part = part.or_else(_zero_where(part, self.no_shared_memory & quiet))
+        part = part.or_else(part.at_least(self._shared_by_count(stage).low_only()))
+        return part.or_else(part.within(self._shared_at_least(), 1.0))
+
+    def _shared_by_count(self, stage: Interval) -> Interval:
+        """The wavefronts of shared-memory instructions over those that L1 had time for."""
+        facts = self.facts
+        cycles = facts.metric("sm_count") * facts.metric("sm_cycles_elapsed")
+        return (facts.metric("shared_wavefronts") / (stage * 0.01 * cycles)).at_most(1.0)
+
+    def _shared_at_least(self) -> Interval:
+        """Half, where L1 is busy although it holds little of what global memory asks it for.
+
+        A busy L1 whose look-ups mostly miss is limited by the levels below it when global memory
+        fills it; one that runs near its peak all the same is filled by shared memory.
+        """
+        facts = self.facts
+        busy = (facts.fraction("l1_throughput_active") >= BUSY_L1).sure
+        misses = (facts.fraction("l1_hit_rate") < 0.5).sure
+        has_shared = (facts.metric("shared_memory_static") > 0).sure | (
+            facts.metric("shared_memory_dynamic") > 0
+        ).sure
+        return Interval.exactly(np.where(busy & misses & has_shared, 0.5, 0.0))
+
+    @cached_property
+    def local_part(self) -> Interval:
+        """Share of local-memory sectors in all local and global sectors."""
+        facts = self.facts
+        local = facts.metric("local_sectors")
+        counted = facts.metric("local_load_sectors") + facts.metric("local_store_sectors")
+        local = local.or_else(counted)
+        both = local + facts.metric("global_sectors")
+        part = Interval(
+            _ratio(local.low, local.low + facts.metric("global_sectors").high),
+            _ratio(local.high, local.high + facts.metric("global_sectors").low),
+        )
+        part = _zero_where(part, (both.high == 0) | (local.high == 0))
+        return part.or_else(
+            part.within(self._local_at_least(), Interval.exactly(self.reported.local_at_most))
+        )
+
+    def _local_at_least(self) -> Interval:
+        """Where a sentence speaks of local memory: bytes that global sectors cannot have moved."""
+        facts = self.facts
+        if not self.reported.speaks:
+            return facts.exact(0.0)
+        moved = facts.metric("dram_bandwidth") * (facts.metric("duration") * 1e-9)
+        of_global = facts.metric("global_sectors") * SECTOR_BYTES
+        least = (1.0 - of_global / moved.at_least(1.0)).low
+        return Interval.exactly(np.where(self.reported.speaks_of_local, least, 0.0))
+
+    @cached_property
+    def atomic_part(self) -> Interval:
+        """Share of atomics in all global memory requests."""
+        facts = self.facts
+        atomics = facts.metric("global_atomic_requests") + facts.metric("global_reduction_requests")
+        plain = facts.metric("global_load_requests") + facts.metric("global_store_requests")
+        part = Interval(
+            _ratio(atomics.low, atomics.low + plain.high),
+            _ratio(atomics.high, atomics.high + plain.low),
+        )
+        return _zero_where(part, atomics.high == 0)
+
+    @cached_property
+    def needless_part_of_l1(self) -> Interval:
+        """Share of the L1 data stage's work that is excess sectors, conflicts or local memory."""
+        shared = self.shared_part_of_l1
+        plain = (self.excess_sectors + self.local_part).at_most(1.0) * (1.0 - shared)
+        return (plain + self.bank_conflicts * shared).at_most(1.0)
+
+    @cached_property
+    def needless_part_of_l2(self) -> Interval:
+        """Share of the L2 traffic that is excess sectors or local memory."""
+        return ((1.0 - self.needed_l2_share) + self.local_part).at_most(1.0)
+
+    @cached_property
+    def needless_part_of_dram(self) -> Interval:
+        """Share of the device-memory traffic that is excess sectors or local memory."""
+        return ((1.0 - self.needed_dram_share) + self.local_part).at_most(1.0)
+
+    @cached_property
+    def full_warps(self) -> Truth:
+        """Whether nearly all threads of a warp take part in its instructions.
+
+        Where they do not, the instructions that fill a pipe or the issue slots are not all needed.
+        """
+        return self.idle_threads < NOTABLE_WASTE
+
+    @cached_property
+    def shared_atomic_part(self) -> Interval:
+        """Share of the shared-memory wavefronts that atomics take."""
+        facts = self.facts
+        shared = facts.metric("shared_wavefronts_share")
+        part = (facts.metric("shared_atomic_wavefronts_share") / shared).at_most(1.0)
+        part = _zero_where(part, shared.high == 0)
+        part = _zero_where(part, self.no_shared_memory)
+        plain = facts.metric("shared_load_wavefronts") + facts.metric("shared_store_wavefronts")
+        rest = 1.0 - plain / facts.metric("shared_wavefronts")
+        return part.or_else(part.at_most(rest.high_only()))
+
+    @cached_property
+    def idle_threads(self) -> Interval:
+        """Share of a warp's threads that do nothing in an average instruction."""
+        threads = self.facts.metric("threads_per_instruction").at_most(WARP_SIZE)
+        return 1.0 - threads * (1 / WARP_SIZE)
+
+
+def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
+    """``part / whole`` where an unbounded part over an unbounded whole is all of it."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = part / whole
+    return np.where(np.isinf(part), 1.0, np.nan_to_num(ratio, nan=0.0))
+
+
+def _zero_where(value: Interval, rows: BoolArray) -> Interval:
+    return Interval(np.where(rows, 0.0, value.low), np.where(rows, 0.0, value.high))

@@ -1,0 +1,135 @@
+"""atomic-contention: atomics wait for each other because they hit few addresses."""
+
+from __future__ import annotations
+
+from kernelprof.analysis.metrics.groups import (
+    ATOMIC_UNITS,
+    ATOMICS,
+    CONFLICTS,
+    L1_SHARES,
+    SHARED_ATOMICS,
+    SPEED_OF_LIGHT,
+    WARP_STATES,
+)
+from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+
+NOTABLE_ATOMICS = Threshold(
+    "notable atomics",
+    0.05,
+    "share of global requests",
+    "capture tests/captures/gemm_series.full.raw.csv: atomic_hot waits 96 % of its warps' time for "
+    "atomics while L2 runs at 1.7 %; no kernel without atomics shows both",
+)
+
+
+HOT_SLICE = Threshold(
+    "busy atomic unit of one L2 slice",
+    0.50,
+    "share of cycles",
+    "pairs of cuda/pairs, captured by 'kernelprof corpus run' on an H200: 76 % where all atomics "
+    "hit two words (start-codon-each-match, 10x faster without), 1 to 14 % where other things are "
+    "the limit (ewald-pairs, pulse-spectrum, symbol-counts)",
+)
+
+FULL_SLICE = Threshold(
+    "full atomic unit of one L2 slice",
+    0.80,
+    "share of cycles",
+    "the highest of the same captures is 76 %",
+)
+
+
+def evaluate(scene: Scene) -> Finding:
+    machine, waste, waiting = scene.machine, scene.waste, scene.waiting
+    part = waste.bank_conflicts * waste.shared_atomic_part
+    in_shared = machine.gain_by_waste(
+        part,
+        machine.busiest(
+            machine.others("l1"),
+            machine.saturations["l1"] * (1.0 - part * waste.shared_part_of_l1),
+        ),
+        machine.warps.stall_share("short_scoreboard", "mio_throttle") * part,
+    )
+    hottest = machine.hottest_atomic_unit
+    saturation = (hottest * (1 / FULL_SLICE.value)).at_most(1.0)
+    # Whoever waits for a slice waits for memory: without that there is nothing to win.
+    one_slice = (
+        (saturation / machine.top.at_least(1e-3))
+        .at_most(1.0 / (1.0 - waiting.that_atomics_can_cause).at_least(1e-3))
+        .at_least(1.0)
+        .where(hottest >= HOT_SLICE.value, 1.0)
+    )
+    return Finding(
+        gain=machine.gain_by_latency(waiting.for_atomics).at_least(in_shared).at_least(one_slice),
+        gain_reason="the time that warps wait for atomics, were it gone",
+        evidence=(
+            Shown(
+                "global_reduction_requests",
+                "global requests that are atomics",
+                waste.atomic_part * 100.0,
+                "%",
+                ">",
+                NOTABLE_ATOMICS.value * 100,
+            ),
+            Shown(
+                "l2_atomic_unit_hottest",
+                "atomic unit of the busiest L2 slice",
+                hottest * 100.0,
+                "%",
+                ">=",
+                HOT_SLICE.value * 100,
+            ),
+            Shown(
+                "shared_atomic_wavefronts_share",
+                "shared-memory wavefronts that are atomics",
+                waste.shared_atomic_part * 100.0,
+                "%",
+            ),
+            Shown(
+                "stall_lg_throttle",
+                "warp time waiting for atomics",
+                waiting.for_atomics * 100.0,
+                "%",
+            ),
+            Shown("l2_throughput", "L2 throughput", machine.l2 * 100.0, "%"),
+        ),
+    )
+
+
+RULE = Rule(
+    slug="atomic-contention",
+    title="Contended atomics",
+    order=40,
+    docs=Docs(
+        detects="Atomics that serialize on few addresses: warps wait for memory although no part "
+        "of the memory system is busy, and atomics are what they wait for.",
+        matters="L2 performs atomics on one address one after the other. A million threads that "
+        "add to one counter take a million turns, whatever the bandwidth is.",
+        example="atomicAdd(&sum, x) by every thread; instead reduce in the warp with shuffles, "
+        "then in the block through shared memory, then add once a block.",
+        fixes=(
+            "Reduce within the warp and the block first and use one atomic a block.",
+            "Give each block its own copy (privatized histogram) and merge at the end.",
+            "Spread hot counters over several addresses.",
+        ),
+        wrong_when="Atomics to distinct addresses run at L2's rate and do not wait; then L2 is "
+        "busy and l2-bandwidth is the name.",
+        references=(
+            "CUDA C++ Programming Guide, Atomic Functions",
+            "Nsight Compute, Memory Workload Analysis: L2 atomics",
+        ),
+    ),
+    requires=("global_atomic_requests", "global_reduction_requests"),
+    uses=(
+        "instructions",
+        *SHARED_ATOMICS,
+        *ATOMICS,
+        *ATOMIC_UNITS,
+        *CONFLICTS,
+        *L1_SHARES,
+        *SPEED_OF_LIGHT,
+        *WARP_STATES,
+    ),
+    thresholds=(NOTABLE_ATOMICS, HOT_SLICE, FULL_SLICE),
+    evaluate=evaluate,
+)

@@ -1,0 +1,74 @@
+"""barrier-stalls: warps wait for each other at barriers."""
+
+from __future__ import annotations
+
+from kernelprof.analysis.metrics.groups import SPEED_OF_LIGHT, WARP_STATES
+from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+
+NOTABLE = Threshold(
+    "share of warp time",
+    0.10,
+    "share",
+    "capture tests/captures/gemm_series.full.raw.csv: removing the extra barrier of "
+    "gemm_tiled<16, 0, 1> with 13 % brought 1.11x",
+)
+
+
+def evaluate(scene: Scene) -> Finding:
+    machine = scene.machine
+    waiting = machine.warps.stall_share("barrier")
+    # Where the unit that counts arrivals is the busiest of all, fewer barriers relieve it.
+    unit = machine.saturations["adu_pipe"]
+    beside = machine.others("adu_pipe", "sm")
+    relief = (unit / beside.at_least(1e-3)).at_least(1.0).at_most(1.0 / (1.0 - waiting))
+    relief = relief.where(machine.is_near_limit("adu_pipe") & (unit > beside), 1.0)
+    return Finding(
+        gain=machine.gain_by_latency(waiting, NOTABLE.value).at_least(relief),
+        gain_reason="the time that warps wait so, were it gone, until the busiest unit is full",
+        evidence=(
+            Shown(
+                "stall_barrier",
+                "warp time at barriers",
+                waiting * 100.0,
+                "%",
+                ">",
+                NOTABLE.value * 100,
+            ),
+            Shown("issue_slots", "issue slots used", machine.issue * 100.0, "%"),
+            Shown("sm_throughput", "busiest unit", machine.top * 100.0, "%"),
+        ),
+    )
+
+
+RULE = Rule(
+    slug="barrier-stalls",
+    title="Barrier stalls",
+    order=90,
+    docs=Docs(
+        detects="Warps that spend much of their time at __syncthreads or another barrier of "
+        "their block.",
+        matters="A barrier lasts as long as the slowest warp needs to reach it; the others "
+        "issue nothing meanwhile.",
+        example="A barrier in the innermost loop of a tiled GEMM; one before and one after the "
+        "tile are enough (1.11x on an H200).",
+        fixes=(
+            "Remove barriers that no data passes through.",
+            "Use __syncwarp or smaller groups where only a warp shares data.",
+            "Overlap phases: double buffering, cp.async, warp specialization.",
+            "Use smaller blocks, so that another block runs while one waits.",
+        ),
+        wrong_when="Barriers also collect imbalance between warps: if one warp does all the "
+        "work between two barriers, the cause is the distribution of that work.",
+        references=(
+            "Nsight Compute, Warp State Statistics: Stall Barrier",
+            "CUDA C++ Best Practices Guide, Thread and Block Heuristics",
+        ),
+    ),
+    requires=("stall_barrier",),
+    uses=(
+        *SPEED_OF_LIGHT,
+        *WARP_STATES,
+    ),
+    thresholds=(NOTABLE,),
+    evaluate=evaluate,
+)

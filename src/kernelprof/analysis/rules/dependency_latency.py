@@ -1,0 +1,68 @@
+"""dependency-latency: nothing is near its limit and warps wait for their own arithmetic."""
+
+from __future__ import annotations
+
+from kernelprof.analysis.metrics.groups import CONFLICTS, OCCUPANCY, SPEED_OF_LIGHT, WARP_STATES
+from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+
+NOTABLE = Threshold(
+    "share of warp time",
+    0.30,
+    "share",
+    "Nsight Compute 2025.3, rule CPIStall: a stall that takes 30 % of a warp's time",
+)
+
+
+def evaluate(scene: Scene) -> Finding:
+    machine = scene.machine
+    waiting = (
+        machine.warps.stall_share("wait", "branch_resolving", "dispatch_stall", "misc")
+        + machine.warps.stall_share("short_scoreboard") * (1.0 - scene.waste.bank_conflicts)
+    ).at_most(1.0)
+    return Finding(
+        gain=scene.waiting.gain_beside_more_warps(waiting, NOTABLE.value),
+        gain_reason="the time that warps wait so, were it gone, until the busiest unit is full",
+        evidence=(
+            Shown(
+                "stall_wait",
+                "warp time waiting for its own results",
+                waiting * 100.0,
+                "%",
+                ">",
+                NOTABLE.value * 100,
+            ),
+            Shown("issue_slots", "issue slots used", machine.issue * 100.0, "%"),
+            Shown("sm_throughput", "busiest unit", machine.top * 100.0, "%"),
+        ),
+    )
+
+
+RULE = Rule(
+    slug="dependency-latency",
+    title="Dependency latency",
+    order=120,
+    docs=Docs(
+        detects="Warps that wait for the result of their own last instructions, arithmetic or "
+        "shared memory, while no unit is near its limit.",
+        matters="An FMA takes about 4 cycles before its result can be used. One chain of "
+        "dependent operations and few warps leave most issue slots empty.",
+        example="acc = acc * x + y in one chain; four independent accumulators issue in the "
+        "same time four times the work.",
+        fixes=(
+            "Use several independent accumulators.",
+            "Let each thread compute more than one output.",
+            "Run more warps if occupancy is low.",
+            "Take branches and divisions out of the chain.",
+        ),
+        wrong_when="With many warps a scheduler fixed latencies are hidden; then another limit "
+        "shows first.",
+        references=("Nsight Compute, Warp State Statistics: Stall Wait, Stall Short Scoreboard",),
+    ),
+    requires=(
+        "stall_wait",
+        "stall_short_scoreboard",
+    ),
+    uses=(*OCCUPANCY, *SPEED_OF_LIGHT, *WARP_STATES, *CONFLICTS),
+    thresholds=(NOTABLE,),
+    evaluate=evaluate,
+)

@@ -1,0 +1,77 @@
+"""dram-bandwidth: device memory is near its practical ceiling."""
+
+from __future__ import annotations
+
+from kernelprof.analysis.metrics.groups import COALESCING, LOCAL, SPEED_OF_LIGHT, TRAFFIC
+from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+
+NEAR_LIMIT = Threshold(
+    "saturation",
+    0.70,
+    "share of the practical ceiling",
+    "Nsight Compute 2025.3, rule SOLBottleneck: below 60 % of peak latency-bound, above 80 % bound "
+    "by the unit; copy_vec4 in tests/captures/gemm_series.full.raw.csv: 83 % under ncu",
+)
+
+
+def evaluate(scene: Scene) -> Finding:
+    machine, waste = scene.machine, scene.waste
+    saturation = machine.saturations["dram"]
+    full = machine.is_near_limit("dram") & (waste.needless_part_of_dram < 0.25)
+    return Finding(
+        gain=machine.gain_by_relief(machine.others("dram", "l2")).where(full, 1.0),
+        saturation=saturation,
+        gain_reason="the busiest unit beside the memory system, if the bytes could be avoided",
+        evidence=(
+            Shown(
+                "dram_throughput",
+                "device memory throughput",
+                machine.dram * 100.0,
+                "%",
+                ">",
+                NEAR_LIMIT.value * 100,
+            ),
+            Shown(
+                "global_sectors",
+                "needless share of its traffic",
+                waste.needless_part_of_dram * 100.0,
+                "%",
+            ),
+            Shown("sm_throughput", "SM throughput", scene.facts.metric("sm_throughput"), "%"),
+        ),
+    )
+
+
+RULE = Rule(
+    slug="dram-bandwidth",
+    title="Device memory bandwidth",
+    order=170,
+    docs=Docs(
+        detects="Device memory that moves bytes near the rate it can sustain, with all of them "
+        "needed.",
+        matters="Nothing that happens on the SMs can make the kernel faster while it moves the "
+        "same bytes: only moving fewer does.",
+        example="copy, saxpy and other streams. Fusing a following element-wise kernel into "
+        "this one saves writing and reading its input.",
+        fixes=(
+            "Fuse with the kernel before or after, so that intermediates stay on the chip.",
+            "Use a smaller type: half, bfloat16, int8.",
+            "Read each input once: tile, or keep partial results.",
+        ),
+        wrong_when="90 % of the counter's peak is as full as it gets (a plain copy reaches 4.3 "
+        "of 4.8 TB/s on an H200); 100 % is not to be had.",
+        references=(
+            "Nsight Compute, Memory Workload Analysis: Device Memory",
+            "Williams, Waterman, Patterson, Roofline, 2009",
+        ),
+    ),
+    requires=("dram_throughput", "global_sectors", "global_sectors_ideal"),
+    uses=(
+        *SPEED_OF_LIGHT,
+        *COALESCING,
+        *LOCAL,
+        *TRAFFIC,
+    ),
+    thresholds=(NEAR_LIMIT,),
+    evaluate=evaluate,
+)

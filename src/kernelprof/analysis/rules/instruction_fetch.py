@@ -1,0 +1,63 @@
+"""instruction-fetch: warps wait for instructions."""
+
+from __future__ import annotations
+
+from kernelprof.analysis.metrics.groups import SPEED_OF_LIGHT, WARP_STATES
+from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+
+NOTABLE = Threshold(
+    "share of warp time",
+    0.20,
+    "share",
+    "Nsight Compute 2025.3, rule CPIStall names a stall from 30 % of the warp's time; 0.5 % to"
+    " 4 % in every kernel of tests/captures/gemm_series.full.raw.csv",
+)
+
+
+def evaluate(scene: Scene) -> Finding:
+    machine = scene.machine
+    waiting = machine.warps.stall_share("no_instruction")
+    return Finding(
+        gain=machine.gain_by_latency(waiting, NOTABLE.value),
+        gain_reason="the time that warps wait so, were it gone, until the busiest unit is full",
+        evidence=(
+            Shown(
+                "stall_no_instruction",
+                "warp time waiting for instructions",
+                waiting * 100.0,
+                "%",
+                ">",
+                NOTABLE.value * 100,
+            ),
+            Shown("issue_slots", "issue slots used", machine.issue * 100.0, "%"),
+            Shown("sm_throughput", "busiest unit", machine.top * 100.0, "%"),
+        ),
+    )
+
+
+RULE = Rule(
+    slug="instruction-fetch",
+    title="Instruction fetch",
+    order=100,
+    docs=Docs(
+        detects="Warps that wait because their next instruction is not in the instruction caches.",
+        matters="Straight-line code that is longer than the instruction cache is fetched anew "
+        "by every warp, and jumps across it stall.",
+        example="A loop unrolled into 300 KB of code; unrolling by 8 instead keeps the loop in "
+        "the cache.",
+        fixes=(
+            "Unroll less: #pragma unroll 8 instead of full.",
+            "Keep rare paths out of the hot loop, in __noinline__ functions.",
+            "Split a kernel that does many things.",
+        ),
+        wrong_when="Very short kernels always show some of it, since their code is cold.",
+        references=("Nsight Compute, Warp State Statistics: Stall No Instruction",),
+    ),
+    requires=("stall_no_instruction",),
+    uses=(
+        *SPEED_OF_LIGHT,
+        *WARP_STATES,
+    ),
+    thresholds=(NOTABLE,),
+    evaluate=evaluate,
+)

@@ -1,0 +1,100 @@
+"""l1-throughput: well-coalesced loads fill the L1 path."""
+
+from __future__ import annotations
+
+from kernelprof.analysis.metrics.groups import (
+    ATOMICS,
+    COALESCING,
+    CONFLICTS,
+    L1_SHARES,
+    LOCAL,
+    SPEED_OF_LIGHT,
+    WARP_STATES,
+)
+from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+
+NEAR_LIMIT = Threshold(
+    "saturation",
+    0.70,
+    "share of the practical ceiling",
+    "Nsight Compute 2025.3, rule SOLBottleneck: below 60 % of peak latency-bound, above 80 % bound "
+    "by the unit; l1-throughput of gemm_coalesced (74 % and 98 %) in "
+    "tests/captures/gemm_series.full.raw.csv",
+)
+
+
+def evaluate(scene: Scene) -> Finding:
+    machine, waste = scene.machine, scene.waste
+    full = (
+        machine.is_near_limit("l1")
+        & (waste.shared_part_of_l1 < 0.5)
+        & (waste.needless_part_of_l1 < 0.25)
+    )
+    queue = (
+        machine.warps.stall_share("lg_throttle")
+        * (1.0 - waste.needless_part_of_l1)
+        * (1.0 - scene.waiting.atomic_part)
+    )
+    return Finding(
+        gain=machine.gain_by_relief(machine.others("l1")).where(
+            full, machine.gain_by_latency(queue)
+        ),
+        gain_reason="the busiest unit beside L1, with operands kept in registers or shared memory",
+        evidence=(
+            Shown(
+                "l1_throughput",
+                "L1 throughput",
+                machine.l1 * 100.0,
+                "%",
+                ">",
+                NEAR_LIMIT.value * 100,
+            ),
+            Shown("l1_hit_rate", "L1 hit rate", scene.facts.metric("l1_hit_rate"), "%"),
+            Shown(
+                "global_sectors",
+                "needless share of L1 work",
+                waste.needless_part_of_l1 * 100.0,
+                "%",
+            ),
+            Shown("stall_lg_throttle", "warp time in the full LSU queue", queue * 100.0, "%"),
+        ),
+    )
+
+
+RULE = Rule(
+    slug="l1-throughput",
+    title="L1 throughput",
+    order=130,
+    docs=Docs(
+        detects="Global loads that are coalesced and mostly hit in L1, and are so many that the"
+        " load/store path of the SM is full.",
+        matters="L1 returns at most 128 bytes a cycle and SM. A kernel that loads two operands "
+        "for every FMA spends its time loading.",
+        example="A GEMM in which each thread reads a row of A and a column of B from global "
+        "memory: every value is loaded N times, and L1 serves it.",
+        fixes=(
+            "Load a tile into shared memory once and reuse it.",
+            "Keep operands in registers: compute a tile of outputs a thread.",
+            "Load wider: float4 instead of float.",
+        ),
+        wrong_when="Scattered addresses fill L1 as well; then the excess sectors are named. "
+        "Shared memory shares this path; the larger part of the wavefronts decides.",
+        references=(
+            "Nsight Compute, Memory Workload Analysis: L1/TEX Cache",
+            "CUDA C++ Programming Guide, Shared Memory: matrix multiplication",
+        ),
+    ),
+    requires=("l1_throughput", "shared_wavefronts_share", "global_sectors", "global_sectors_ideal"),
+    uses=(
+        "instructions",
+        *SPEED_OF_LIGHT,
+        *WARP_STATES,
+        *L1_SHARES,
+        *COALESCING,
+        *CONFLICTS,
+        *LOCAL,
+        *ATOMICS,
+    ),
+    thresholds=(NEAR_LIMIT,),
+    evaluate=evaluate,
+)

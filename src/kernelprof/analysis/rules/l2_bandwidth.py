@@ -1,0 +1,80 @@
+"""l2-bandwidth: L2 is the busiest unit."""
+
+from __future__ import annotations
+
+from kernelprof.analysis.metrics.groups import COALESCING, LOCAL, SPEED_OF_LIGHT, TRAFFIC
+from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+
+NEAR_LIMIT = Threshold(
+    "saturation",
+    0.70,
+    "share of the practical ceiling",
+    "Nsight Compute 2025.3, rule SOLBottleneck: below 60 % of peak latency-bound, above 80 % bound "
+    "by the unit; a plain copy fills device memory (83 %) with these L2 stages at 54 %",
+)
+
+
+def evaluate(scene: Scene) -> Finding:
+    machine, waste = scene.machine, scene.waste
+    full = (
+        machine.is_near_limit("l2")
+        & (machine.saturations["l2"] > machine.saturations["dram"])
+        & (waste.needless_part_of_l2 < 0.25)
+    )
+    return Finding(
+        gain=machine.gain_by_relief(machine.others("l2")).where(full, 1.0),
+        saturation=machine.saturations["l2"],
+        gain_reason="the busiest unit beside L2",
+        evidence=(
+            Shown(
+                "l2_throughput",
+                "L2 tags, data and links",
+                machine.l2 * 100.0,
+                "%",
+                ">",
+                NEAR_LIMIT.value * 100,
+            ),
+            Shown("dram_throughput", "device memory throughput", machine.dram * 100.0, "%"),
+            Shown("l2_hit_rate", "L2 hit rate", scene.facts.metric("l2_hit_rate"), "%"),
+            Shown(
+                "global_sectors",
+                "needless share of L2 traffic",
+                waste.needless_part_of_l2 * 100.0,
+                "%",
+            ),
+        ),
+    )
+
+
+RULE = Rule(
+    slug="l2-bandwidth",
+    title="L2 bandwidth",
+    order=160,
+    docs=Docs(
+        detects="Traffic between the SMs and L2, or inside L2, that fills it while device "
+        "memory has room.",
+        matters="L2 is shared by all SMs. Data that every SM reads again passes it again, "
+        "although device memory delivers it once.",
+        example="A table of 20 MB that every block streams through with L1 bypassed; tiling so "
+        "that a block uses what it has read keeps it in L1 or shared memory.",
+        fixes=(
+            "Tile for L1 or shared memory so that a block reuses what it has loaded.",
+            "Change the order of blocks so that neighbours share data (swizzled block index).",
+            "Use thread block clusters and distributed shared memory (Hopper).",
+        ),
+        wrong_when="In a pure stream every byte passes L2 once and the combined L2 percentage "
+        "can stand above that of device memory: this rule looks at tags, data and "
+        "links one by one, and compares with device memory.",
+        references=("Nsight Compute, Memory Workload Analysis: L2 Cache",),
+    ),
+    requires=("l2_tag_requests", "l2_sectors", "l2_data", "l2_to_sm", "sm_to_l2"),
+    uses=(
+        "l2_hit_rate",
+        *SPEED_OF_LIGHT,
+        *COALESCING,
+        *LOCAL,
+        *TRAFFIC,
+    ),
+    thresholds=(NEAR_LIMIT,),
+    evaluate=evaluate,
+)

@@ -1,0 +1,88 @@
+"""local-memory-traffic: spills and run-time-indexed arrays go through the memory system."""
+
+from __future__ import annotations
+
+from kernelprof.analysis.metrics.groups import (
+    COALESCING,
+    L1_SHARES,
+    LOCAL,
+    SPEED_OF_LIGHT,
+    TRAFFIC,
+    WARP_STATES,
+)
+from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+
+NOTABLE_LOCAL = Threshold(
+    "notable local traffic",
+    0.25,
+    "share of sectors",
+    "capture tests/captures/gemm_series.full.raw.csv: 99 % in spill, 0 in every other kernel; a "
+    "quarter of the sectors is what the other waste rules call notable",
+)
+
+
+def evaluate(scene: Scene) -> Finding:
+    machine, waste = scene.machine, scene.waste
+    unit = machine.saturations
+    local = waste.local_part
+    kept = 1.0 - local
+    remaining = machine.busiest(
+        machine.others("l1", "l2", "dram"),
+        unit["l1"] * (1.0 - local * (1.0 - waste.shared_part_of_l1)),
+        unit["l2"] * kept.at_least(waste.global_part_of_l2),
+        unit["dram"] * kept.at_least(waste.global_part_of_dram),
+    )
+    waiting = machine.warps.stall_share("long_scoreboard", "lg_throttle") * local
+    return Finding(
+        gain=machine.gain_by_waste(local, remaining, waiting),
+        gain_reason="memory time without the local sectors",
+        evidence=(
+            Shown(
+                "local_sectors",
+                "sectors that are local memory",
+                local * 100.0,
+                "%",
+                ">",
+                NOTABLE_LOCAL.value * 100,
+            ),
+            Shown(
+                "stall_long_scoreboard",
+                "warp time waiting for memory",
+                machine.warps.stall_share("long_scoreboard", "lg_throttle") * 100.0,
+                "%",
+            ),
+            Shown("l1_throughput", "L1 throughput", machine.l1 * 100.0, "%"),
+            Shown("l2_throughput", "L2 throughput", machine.l2 * 100.0, "%"),
+        ),
+    )
+
+
+RULE = Rule(
+    slug="local-memory-traffic",
+    title="Local-memory traffic",
+    order=30,
+    docs=Docs(
+        detects="Loads and stores of local memory: registers that the compiler spilled, and arrays "
+        "that are indexed with values known only at run time.",
+        matters="Local memory lives in device memory behind L1 and L2. What should cost nothing as "
+        "a register costs a memory access a thread, and 32 sectors a warp if indices differ.",
+        example="float a[64]; a[i % 64] with a run-time i lives in local memory; with a fully "
+        "unrolled loop every index is a constant and the array stays in registers.",
+        fixes=(
+            "Unroll loops over small arrays so that every index is a constant.",
+            "Keep fewer values live: smaller tiles a thread, or split the kernel.",
+            "Raise the register budget (__launch_bounds__, -maxrregcount) if occupancy allows.",
+            "Put arrays that need run-time indices into shared memory.",
+        ),
+        wrong_when="Spills outside the hot loop cost little: the share of sectors decides, not "
+        "that there are some.",
+        references=(
+            "CUDA C++ Programming Guide, Device Memory Accesses: Local Memory",
+            "nvcc -Xptxas -v prints spill stores and loads of each kernel",
+        ),
+    ),
+    requires=("local_sectors", "global_sectors"),
+    uses=(*LOCAL, *COALESCING, *TRAFFIC, *L1_SHARES, *SPEED_OF_LIGHT, *WARP_STATES),
+    thresholds=(NOTABLE_LOCAL,),
+    evaluate=evaluate,
+)

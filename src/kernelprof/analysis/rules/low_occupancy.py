@@ -1,0 +1,103 @@
+"""low-occupancy: too few resident warps to hide latency, and what limits them."""
+
+from __future__ import annotations
+
+from kernelprof.analysis.metrics.groups import OCCUPANCY, SPEED_OF_LIGHT, WARP_STATES
+from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+
+LOW_OCCUPANCY = Threshold(
+    "theoretical occupancy",
+    0.50,
+    "share of warp slots",
+    "capture tests/captures/gemm_series.full.raw.csv: low_occ runs at 6 %; at 75 % (bank_conflict) "
+    "and above more warps brought nothing. Register-tiled GEMMs run well at 25 %, which is why the "
+    "rule also asks that warps wait and no unit is near its limit",
+)
+
+LIMITS = {
+    "block_limit_registers": "registers",
+    "block_limit_shared_mem": "shared memory",
+    "block_limit_warps": "block size",
+    "block_limit_blocks": "blocks an SM can hold",
+    "block_limit_barriers": "barriers",
+}
+
+
+def evaluate(scene: Scene) -> Finding:
+    machine, facts = scene.machine, scene.facts
+    return Finding(
+        gain=scene.waiting.gain_by_occupancy,
+        gain_reason="warps to fill every slot, until the busiest unit is full",
+        evidence=(
+            Shown(
+                "theoretical_occupancy",
+                "theoretical occupancy",
+                facts.metric("theoretical_occupancy"),
+                "%",
+                "<=",
+                LOW_OCCUPANCY.value * 100,
+            ),
+            Shown(
+                "achieved_occupancy", "achieved occupancy", facts.metric("achieved_occupancy"), "%"
+            ),
+            Shown(
+                "eligible_warps", "eligible warps a cycle", facts.metric("eligible_warps"), "warp"
+            ),
+            Shown(
+                "stall_long_scoreboard",
+                "warp time spent waiting",
+                machine.warps.latency_share * 100.0,
+                "%",
+            ),
+        ),
+    )
+
+
+def limiter(scene: Scene, row: int) -> str | None:
+    """What the most scarce resource is, as blocks on an SM."""
+    blocks = {
+        name: float(scene.facts.values(name)[row]) for name in LIMITS if scene.facts.has(name)[row]
+    }
+    if not blocks:
+        return None
+    fewest = min(blocks.values())
+    scarce = [LIMITS[name] for name, value in blocks.items() if value == fewest]
+    plural = "" if fewest == 1 else "s"
+    return f"Limited by {' and '.join(scarce)}: {fewest:.0f} block{plural} on an SM."
+
+
+RULE = Rule(
+    slug="low-occupancy",
+    title="Low occupancy",
+    order=70,
+    docs=Docs(
+        detects="Too few resident warps, by the kernel's own use of registers, shared memory or "
+        "block size, while warps wait and no unit is near its limit.",
+        matters="A scheduler hides the wait of one warp by issuing another. With one warp a "
+        "scheduler every wait is time in which nothing is issued.",
+        example="A block of 128 threads with 200 KiB of shared memory leaves room for one block an "
+        "SM: 4 warps of 64. With 32 KiB seven fit.",
+        fixes=(
+            "Cut the resource that limits: smaller tiles, fewer live registers, half precision.",
+            "Use __launch_bounds__ to trade registers for blocks, and watch for spills.",
+            "Or make each warp wait less: more independent loads or arithmetic a thread.",
+        ),
+        wrong_when="Low occupancy by itself is no fault: kernels with enough independent work a "
+        "thread saturate a unit with a few warps. Then the busy unit is named.",
+        references=(
+            "CUDA C++ Best Practices Guide, Occupancy",
+            "Volkov, Better Performance at Lower Occupancy, GTC 2010",
+        ),
+    ),
+    requires=("theoretical_occupancy",),
+    uses=(
+        "eligible_warps",
+        *OCCUPANCY,
+        *LIMITS,
+        *SPEED_OF_LIGHT,
+        *WARP_STATES,
+    ),
+    thresholds=(LOW_OCCUPANCY,),
+    evaluate=evaluate,
+    detail=limiter,
+)

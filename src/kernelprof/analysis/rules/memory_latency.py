@@ -1,0 +1,76 @@
+"""memory-latency: nothing is near its limit and warps wait for global memory."""
+
+from __future__ import annotations
+
+from kernelprof.analysis.metrics.groups import (
+    ATOMICS,
+    COALESCING,
+    LOCAL,
+    OCCUPANCY,
+    SPEED_OF_LIGHT,
+    WARP_STATES,
+)
+from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+
+NOTABLE = Threshold(
+    "share of warp time",
+    0.30,
+    "share",
+    "Nsight Compute 2025.3, rule CPIStall: a stall that takes 30 % of a warp's time",
+)
+
+
+def evaluate(scene: Scene) -> Finding:
+    machine = scene.machine
+    waiting = (
+        machine.warps.stall_share("long_scoreboard", "drain", "tex_throttle")
+        * scene.waiting.plain_part
+    )
+    return Finding(
+        gain=scene.waiting.gain_beside_more_warps(waiting, NOTABLE.value),
+        gain_reason="the time that warps wait so, were it gone, until the busiest unit is full",
+        evidence=(
+            Shown(
+                "stall_long_scoreboard",
+                "warp time waiting for global memory",
+                waiting * 100.0,
+                "%",
+                ">",
+                NOTABLE.value * 100,
+            ),
+            Shown("issue_slots", "issue slots used", machine.issue * 100.0, "%"),
+            Shown("sm_throughput", "busiest unit", machine.top * 100.0, "%"),
+        ),
+    )
+
+
+RULE = Rule(
+    slug="memory-latency",
+    title="Memory latency",
+    order=110,
+    docs=Docs(
+        detects="Warps that wait for data from L2 or device memory while neither is near its "
+        "limit: too few bytes are in flight.",
+        matters="By Little's law bandwidth is bytes in flight over latency. On an H200 about 40"
+        " KB must be under way an SM to fill device memory.",
+        example="sum += a[i] in a loop loads one value a turn; loading four independent values "
+        "before the first use keeps four times the bytes under way.",
+        fixes=(
+            "Issue several independent loads before the first use (unroll, float4).",
+            "Prefetch the next tile while this one is used: cp.async, double buffering.",
+            "Raise occupancy if it is low.",
+            "Where loads depend on each other (lists, trees), change the data structure.",
+        ),
+        wrong_when="Waiting for memory while a memory unit is saturated is not latency: the "
+        "unit is named then. Waiting for uncoalesced, local or atomic accesses goes "
+        "to those names.",
+        references=(
+            "Nsight Compute, Warp State Statistics: Stall Long Scoreboard",
+            "Volkov, Understanding Latency Hiding on GPUs, 2016",
+        ),
+    ),
+    requires=("stall_long_scoreboard",),
+    uses=("instructions", *OCCUPANCY, *SPEED_OF_LIGHT, *WARP_STATES, *COALESCING, *LOCAL, *ATOMICS),
+    thresholds=(NOTABLE,),
+    evaluate=evaluate,
+)

@@ -1,0 +1,83 @@
+"""shared-bank-conflicts: shared-memory accesses serialize on the banks they hit."""
+
+from __future__ import annotations
+
+from kernelprof.analysis.metrics.groups import (
+    CONFLICTS,
+    L1_SHARES,
+    SHARED_ATOMICS,
+    SPEED_OF_LIGHT,
+    WARP_STATES,
+)
+from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+
+NOTABLE_CONFLICTS = Threshold(
+    "notable conflicts",
+    0.25,
+    "share of wavefronts",
+    "capture tests/captures/gemm_series.full.raw.csv: arbitration alone shows up to 14 % in stores "
+    "of gemm_tiled<32>, which has no conflicting addresses; bank_conflict with stride 32 has 97 %",
+)
+
+
+def evaluate(scene: Scene) -> Finding:
+    machine, waste = scene.machine, scene.waste
+    # Atomics on one word serialize as conflicts do, but better addresses are not the way out.
+    conflicts = waste.bank_conflicts * (1.0 - waste.shared_atomic_part)
+    remaining = machine.busiest(
+        machine.others("l1"),
+        machine.saturations["l1"] * (1.0 - conflicts * waste.shared_part_of_l1),
+    )
+    waiting = machine.warps.stall_share("short_scoreboard", "mio_throttle") * conflicts
+    return Finding(
+        gain=machine.gain_by_waste(conflicts, remaining, waiting),
+        gain_reason="the busiest unit after the extra wavefronts are gone",
+        evidence=(
+            Shown(
+                "shared_wavefronts",
+                "wavefronts added by bank conflicts",
+                conflicts * 100.0,
+                "%",
+                ">",
+                NOTABLE_CONFLICTS.value * 100,
+            ),
+            Shown("l1_throughput", "L1 throughput", machine.l1 * 100.0, "%"),
+            Shown(
+                "shared_wavefronts_share",
+                "L1 data stage filled by shared memory",
+                scene.facts.metric("shared_wavefronts_share"),
+                "%",
+            ),
+        ),
+    )
+
+
+RULE = Rule(
+    slug="shared-bank-conflicts",
+    title="Shared-memory bank conflicts",
+    order=20,
+    docs=Docs(
+        detects="Shared-memory accesses in which several threads of a warp want different words of "
+        "the same bank, so that one access takes several wavefronts, while that pipe is the limit.",
+        matters="Shared memory serves 32 banks of 4 bytes a cycle. A 32-way conflict makes one "
+        "access take 32 cycles of the data stage that L1 and shared memory have in common.",
+        example="tile[threadIdx.x][k] with rows of 32 floats puts a whole warp into one bank; rows "
+        "of 33 floats spread it over all 32.",
+        fixes=(
+            "Pad rows by one element: __shared__ float tile[32][33].",
+            "Swizzle the column with the row: tile[y][x ^ y].",
+            "Read along the dimension that is contiguous in shared memory.",
+        ),
+        wrong_when="Wide accesses (8 and 16 bytes a thread) need 2 and 4 wavefronts by nature; "
+        "they are compared with that ideal. The conflict counter also counts arbitration, so a few "
+        "percent mean nothing, and conflicts off the critical path cost nothing.",
+        references=(
+            "CUDA C++ Best Practices Guide, Shared Memory and Memory Banks",
+            "Nsight Compute, Source Counters: L1 Wavefronts Shared Excessive",
+        ),
+    ),
+    requires=("shared_wavefronts", "shared_wavefronts_ideal"),
+    uses=(*SHARED_ATOMICS, *CONFLICTS, *L1_SHARES, *SPEED_OF_LIGHT, *WARP_STATES),
+    thresholds=(NOTABLE_CONFLICTS,),
+    evaluate=evaluate,
+)

@@ -1,0 +1,95 @@
+"""shared-memory-throughput: shared-memory instructions are the limit, without conflicts."""
+
+from __future__ import annotations
+
+from kernelprof.analysis.metrics.groups import CONFLICTS, L1_SHARES, SPEED_OF_LIGHT, WARP_STATES
+from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+
+NEAR_LIMIT = Threshold(
+    "saturation",
+    0.70,
+    "share of the practical ceiling",
+    "Nsight Compute 2025.3, rule SOLBottleneck: below 60 % of peak latency-bound, above 80 % bound "
+    "by the unit; shared tiles of tests/captures/gemm_series.full.raw.csv run at 90 % to 94 %",
+)
+
+
+def evaluate(scene: Scene) -> Finding:
+    machine, waste = scene.machine, scene.waste
+    mostly_shared = (waste.shared_part_of_l1 >= 0.5) & (waste.bank_conflicts < 0.25)
+    full = machine.is_near_limit("l1") & mostly_shared
+    waits = machine.warps.stall_share("mio_throttle") * (1.0 - waste.bank_conflicts)
+    # Special functions queue for MIO too: an idle data stage is not what fills it.
+    queue = waits.where(mostly_shared & (machine.saturations["l1"] >= 0.25), 0.0)
+    return Finding(
+        gain=machine.gain_by_relief(machine.others("l1")).where(
+            full, machine.gain_by_latency(queue)
+        ),
+        gain_reason="the busiest unit beside the shared-memory path",
+        evidence=(
+            Shown(
+                "l1_throughput",
+                "L1 data stage",
+                machine.l1 * 100.0,
+                "%",
+                ">",
+                NEAR_LIMIT.value * 100,
+            ),
+            Shown(
+                "shared_wavefronts_share",
+                "of it shared memory",
+                waste.shared_part_of_l1 * 100.0,
+                "%",
+                ">",
+                50.0,
+            ),
+            Shown(
+                "shared_wavefronts",
+                "wavefronts added by conflicts",
+                waste.bank_conflicts * 100.0,
+                "%",
+            ),
+            Shown("stall_mio_throttle", "warp time in the full MIO queue", waits * 100.0, "%"),
+        ),
+    )
+
+
+RULE = Rule(
+    slug="shared-memory-throughput",
+    title="Shared-memory throughput",
+    order=140,
+    docs=Docs(
+        detects="Shared-memory accesses without notable bank conflicts that fill the pipe they "
+        "go through.",
+        matters="A warp-wide access of 4 bytes a thread takes one cycle of the SM's only data "
+        "stage, as long as the four schedulers need for four FMAs. Two loads for one "
+        "FMA can never be arithmetic-bound.",
+        example="A shared-memory tile in which each thread computes one output reads two values"
+        " for each FMA; an 8x8 register tile reads 16 for 64.",
+        fixes=(
+            "Register tiles: compute 4x4 or 8x8 outputs a thread.",
+            "Wider accesses: float4 reads, one instruction for four values.",
+            "Warp shuffles for values that neighbours hold.",
+        ),
+        wrong_when="With conflicts the accesses are not the limit but their addresses: "
+        "shared-bank-conflicts.",
+        references=(
+            "Nsight Compute, Memory Workload Analysis: Shared Memory",
+            "siboehm, How to Optimize a CUDA Matmul Kernel, kernel 3 to 5",
+        ),
+    ),
+    requires=(
+        "l1_throughput",
+        "shared_wavefronts_share",
+        "shared_wavefronts",
+        "shared_wavefronts_ideal",
+    ),
+    uses=(
+        *SPEED_OF_LIGHT,
+        *WARP_STATES,
+        *L1_SHARES,
+        *CONFLICTS,
+    ),
+    thresholds=(NEAR_LIMIT,),
+    evaluate=evaluate,
+)

@@ -1,0 +1,77 @@
+"""small-grid: the launch cannot fill the GPU, or is over before the GPU is full."""
+
+from __future__ import annotations
+
+from kernelprof.analysis.metrics.groups import PARALLELISM, SPEED_OF_LIGHT, WARP_STATES
+from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+
+ONE_WAVE = Threshold(
+    "waves",
+    1.0,
+    "wave",
+    "by definition: below one wave some resident-block slots stay empty for the whole launch",
+)
+SHORT_LAUNCH = Threshold(
+    "launch overhead",
+    1_700.0,
+    "ns",
+    "blocks that end at once take 1,696 to 1,760 ns on an H200 under ncu 2025.3.1: "
+    "tests/captures/validation/frameworks_more.raw.csv.gz",
+)
+
+
+def evaluate(scene: Scene) -> Finding:
+    machine, fill, facts = scene.machine, scene.parallelism, scene.facts
+    return Finding(
+        gain=machine.busiest(
+            fill.gain_by_filling_sms,
+            fill.gain_by_more_blocks,
+            fill.gain_by_full_waves,
+            fill.gain_by_longer_launch,
+        ),
+        gain_reason="a launch with blocks for every slot of the GPU, and long enough to matter",
+        evidence=(
+            Shown(
+                "waves_per_sm",
+                "waves of blocks",
+                facts.metric("waves_per_sm"),
+                "wave",
+                "<",
+                ONE_WAVE.value,
+            ),
+            Shown("grid_size", "blocks", facts.metric("grid_size"), "block"),
+            Shown("sm_count", "SMs", facts.metric("sm_count"), "SM"),
+            Shown("duration", "duration", facts.metric("duration"), "ns"),
+            Shown("sm_cycles_active", "SM time with work", scene.machine.active_share * 100.0, "%"),
+        ),
+    )
+
+
+RULE = Rule(
+    slug="small-grid",
+    title="Grid too small for the GPU",
+    order=60,
+    docs=Docs(
+        detects="Launches with fewer blocks than the GPU holds at once (well under one wave), or "
+        "of a few microseconds, most of which is the launch itself.",
+        matters="SMs without a block do nothing, and an SM with one block has few warps to switch "
+        "between. Below a few microseconds the cost of launching is larger than the work.",
+        example="4 blocks on 132 SMs leave 97 % of the GPU idle; splitting the sum over 264 blocks "
+        "and adding the parts uses all of it.",
+        fixes=(
+            "Launch more, smaller blocks, or let each thread do less.",
+            "Split the reduction dimension over blocks (split-K) and combine.",
+            "Batch small launches into one, or run them side by side in streams or a CUDA graph.",
+        ),
+        wrong_when="A persistent kernel may launch one block an SM on purpose; where its units are "
+        "busy the gain is small and so the name is another.",
+        references=(
+            "Nsight Compute 2025.3, rule LaunchConfiguration",
+            "CUDA C++ Best Practices Guide, Thread and Block Heuristics",
+        ),
+    ),
+    requires=("waves_per_sm", "grid_size", "sm_count", "duration"),
+    uses=(*PARALLELISM, *SPEED_OF_LIGHT, *WARP_STATES),
+    thresholds=(ONE_WAVE, SHORT_LAUNCH),
+    evaluate=evaluate,
+)

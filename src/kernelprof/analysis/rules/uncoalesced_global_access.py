@@ -1,0 +1,97 @@
+"""uncoalesced-global-access: global accesses move many more sectors than their bytes need."""
+
+from __future__ import annotations
+
+from kernelprof.analysis.metrics.groups import (
+    ATOMICS,
+    COALESCING,
+    L1_SHARES,
+    LOCAL,
+    SPEED_OF_LIGHT,
+    TRAFFIC,
+    WARP_STATES,
+)
+from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+
+NOTABLE_EXCESS = Threshold(
+    "notable excess",
+    0.25,
+    "share of sectors",
+    "capture tests/captures/gemm_series.full.raw.csv: 18 % excess (spill, low_occ: misaligned "
+    "rows) "
+    "moved the time by less than its spread, 67 % and more (gemm_bad, strided_read) by 5x to 13x",
+)
+
+
+def evaluate(scene: Scene) -> Finding:
+    machine, waste = scene.machine, scene.waste
+    unit = machine.saturations
+    excess = waste.excess_sectors
+    kept_l1 = 1.0 - excess * (1.0 - waste.shared_part_of_l1)
+    remaining = machine.busiest(
+        machine.others("l1", "l2", "dram"),
+        unit["l1"] * kept_l1,
+        unit["l2"] * waste.needed_l2_share,
+        unit["dram"] * waste.needed_dram_share,
+    )
+    waiting = (
+        machine.warps.stall_share("long_scoreboard", "lg_throttle", "drain")
+        * excess
+        * (1.0 - waste.local_part)
+        * (1.0 - waste.atomic_part)
+    )
+    return Finding(
+        gain=machine.gain_by_waste(excess, remaining, waiting),
+        gain_reason="the busiest unit after the excess sectors are gone",
+        evidence=(
+            Shown(
+                "global_sectors",
+                "excess sectors of global accesses",
+                excess * 100.0,
+                "%",
+                ">",
+                NOTABLE_EXCESS.value * 100,
+            ),
+            Shown(
+                "global_load_sectors",
+                "sectors a global load request",
+                scene.facts.metric("global_load_sectors")
+                / scene.facts.metric("global_load_requests"),
+                "sector/request",
+            ),
+            Shown("l1_throughput", "L1 throughput", machine.l1 * 100.0, "%"),
+            Shown("l2_throughput", "L2 throughput", machine.l2 * 100.0, "%"),
+            Shown("dram_throughput", "device memory throughput", machine.dram * 100.0, "%"),
+        ),
+    )
+
+
+RULE = Rule(
+    slug="uncoalesced-global-access",
+    title="Uncoalesced global memory access",
+    order=10,
+    docs=Docs(
+        detects="Global loads or stores whose threads touch scattered addresses, so that a warp's "
+        "request moves many more 32-byte sectors than its bytes need.",
+        matters="Every sector takes its turn in L1, L2 or device memory whether its bytes are used "
+        "or not. A warp that reads 4 bytes from each of 32 sectors moves 8 times what it needs.",
+        example="C[row * N + col] with row = threadIdx.x: neighbouring threads are N elements "
+        "apart. With col = threadIdx.x they are neighbours, and nothing else has to change.",
+        fixes=(
+            "Let threadIdx.x run along the dimension that is contiguous in memory.",
+            "Store records as a structure of arrays, or load whole records as float4.",
+            "Where the layout cannot change, go through a tile in shared memory.",
+        ),
+        wrong_when="A request of 16 sectors is ideal for 16-byte loads, and a broadcast takes one: "
+        "so the sectors are compared with the fewest that the same instructions could move, not "
+        "with 4. A gather through random indices may have no better layout.",
+        references=(
+            "CUDA C++ Best Practices Guide, Coalesced Access to Global Memory",
+            "Nsight Compute, Source Counters: L2 Theoretical Sectors Global Excessive",
+        ),
+    ),
+    requires=("global_sectors", "global_sectors_ideal"),
+    uses=(*COALESCING, *SPEED_OF_LIGHT, *L1_SHARES, *LOCAL, *ATOMICS, *TRAFFIC, *WARP_STATES),
+    thresholds=(NOTABLE_EXCESS,),
+    evaluate=evaluate,
+)

@@ -1,0 +1,74 @@
+"""warp-divergence: few threads of each issued warp do work."""
+
+from __future__ import annotations
+
+from kernelprof.analysis.metrics.groups import SM_PIPES, SPEED_OF_LIGHT, WARP_STATES
+from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+
+FULL_WARPS = Threshold(
+    "threads an instruction",
+    24.0,
+    "thread",
+    "Nsight Compute 2025.3, rule ThreadDivergence reports below 32 at any size; three quarters of "
+    "a warp keeps boundary checks of block tiles out (29.9 in strided_read of "
+    "tests/captures/gemm_series.full.raw.csv)",
+)
+
+
+def evaluate(scene: Scene) -> Finding:
+    machine, waste = scene.machine, scene.waste
+    idle = waste.idle_threads
+    busy = 1.0 - idle
+    unit = machine.saturations
+    remaining = machine.busiest(
+        machine.others("sm", "issue", *SM_PIPES),
+        *(unit[name] * busy for name in ("issue", *SM_PIPES)),
+    )
+    memory = machine.warps.stall_share("long_scoreboard", "lg_throttle", "drain", "tex_throttle")
+    gain = machine.gain_by_waste(idle, remaining, idle * (1.0 - memory))
+    return Finding(
+        gain=gain,
+        gain_reason="instructions that full warps would save",
+        evidence=(
+            Shown(
+                "threads_per_instruction",
+                "active threads an instruction",
+                scene.facts.metric("threads_per_instruction"),
+                "thread",
+                "<",
+                FULL_WARPS.value,
+            ),
+            Shown("issue_slots", "issue slots used", machine.issue * 100.0, "%"),
+        ),
+    )
+
+
+RULE = Rule(
+    slug="warp-divergence",
+    title="Warp divergence",
+    order=50,
+    docs=Docs(
+        detects="Instructions that are issued for a warp of which only some threads take part, "
+        "because branches or loop lengths differ between its threads.",
+        matters="A warp issues every path that any of its threads takes. With eight paths of equal "
+        "length the SM issues eight times the instructions for the same work.",
+        example="switch (threadIdx.x % 8) runs all eight cases for every warp; "
+        "switch (blockIdx.x % 8) runs one.",
+        fixes=(
+            "Sort or bin the work so that the threads of a warp take the same path.",
+            "Let the branch depend on the warp or block, not on the lane.",
+            "Replace short branches by arithmetic that all threads do.",
+            "Give long-running items a whole warp each.",
+        ),
+        wrong_when="Threads that are switched off by a predicate for one instruction (bounds "
+        "checks) do not lengthen a path. Blocks of fewer than 32 threads show the same counter.",
+        references=(
+            "CUDA C++ Best Practices Guide, Branching and Divergence",
+            "Nsight Compute, Warp State Statistics: Avg. Active Threads Per Warp",
+        ),
+    ),
+    requires=("threads_per_instruction",),
+    uses=(*SPEED_OF_LIGHT, *WARP_STATES),
+    thresholds=(FULL_WARPS,),
+    evaluate=evaluate,
+)

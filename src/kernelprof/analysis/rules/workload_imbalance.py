@@ -1,0 +1,58 @@
+"""workload-imbalance: some SMs work long after the others are done."""
+
+from __future__ import annotations
+
+from kernelprof.analysis.metrics.groups import PARALLELISM, SPEED_OF_LIGHT
+from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+
+EVEN_SHARE = Threshold(
+    "SM time with work",
+    0.80,
+    "share of the duration",
+    "capture tests/captures/gemm_series.full.raw.csv: 92 % to 99 % in every kernel with at least "
+    "one wave of equal blocks that runs longer than 50 us",
+)
+
+
+def evaluate(scene: Scene) -> Finding:
+    return Finding(
+        gain=scene.parallelism.gain_by_balance,
+        gain_reason="the same work spread evenly over the SMs",
+        evidence=(
+            Shown(
+                "sm_cycles_active",
+                "SM time with work (mean)",
+                scene.machine.active_share * 100.0,
+                "%",
+                "<",
+                EVEN_SHARE.value * 100,
+            ),
+            Shown("waves_per_sm", "waves of blocks", scene.facts.metric("waves_per_sm"), "wave"),
+        ),
+    )
+
+
+RULE = Rule(
+    slug="workload-imbalance",
+    title="Workload imbalance",
+    order=80,
+    docs=Docs(
+        detects="A launch with blocks enough for every SM in which some SMs run on long after the "
+        "average one has finished.",
+        matters="A kernel ends with its last block. Time in which most SMs are empty is lost.",
+        example="One block a matrix row, where a few rows hold most of the non-zeros: their SMs "
+        "work while the others wait.",
+        fixes=(
+            "Split long items over several blocks, or give every block the same amount of work.",
+            "Start the longest items first, or let persistent blocks take items from a queue.",
+            "Choose the grid so that its last wave is full.",
+        ),
+        wrong_when="Below one wave the grid is the cause (small-grid). Launches of a few "
+        "microseconds show an uneven end whatever they do.",
+        references=("Nsight Compute 2025.3, rule WorkloadImbalance",),
+    ),
+    requires=("sm_cycles_active", "sm_cycles_elapsed", "waves_per_sm"),
+    uses=(*PARALLELISM, *SPEED_OF_LIGHT),
+    thresholds=(EVEN_SHARE,),
+    evaluate=evaluate,
+)

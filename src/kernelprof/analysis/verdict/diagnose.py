@@ -1,0 +1,204 @@
+"""The whole way from a capture to a diagnosis; pure, and for all launches at once."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernelprof.analysis.rules import Finding, Scene, registry
+from kernelprof.analysis.verdict.confidence import grade
+from kernelprof.analysis.verdict.group import Group, group_launches
+from kernelprof.analysis.verdict.judge import Answers, Judgement, answer, judge
+from kernelprof.analysis.verdict.settle import Settler
+from kernelprof.model.capture import DEVICE_NAME, Source
+from kernelprof.model.diagnosis import (
+    Candidate,
+    Confidence,
+    Diagnosis,
+    Evidence,
+    KernelDiagnosis,
+    Status,
+    Verdict,
+)
+from kernelprof.model.launches import Launches
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kernelprof.analysis.metrics.facts import Facts
+    from kernelprof.analysis.verdict.choose import Choice
+    from kernelprof.model.capture import Capture
+
+LARGEST_GAIN = 100.0
+"""Estimates beyond this say no more than "far from any limit"."""
+
+
+COMPARE = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
+
+
+def diagnose(
+    capture: Capture, *, preset: str | None = None, heard: Callable[[int], object] | None = None
+) -> Diagnosis:
+    """Judge every launch of a capture.
+
+    ``preset`` names the metric set that the commands for what is missing collect; without one they
+    collect just what is missing. ``heard`` is told how many launches were judged since last time.
+    """
+    launches = Launches.of(capture.launches)
+    answers = answer(capture, heard=heard)
+    groups = group_launches(launches, answers)
+    # Evidence is for the few launches that stand for the others.
+    shown = judge(capture.rows([group.representative for group in groups]))
+    settler = Settler(shown.scene.facts, preset, launches)
+    ids = np.array(launches.ids, dtype=object)
+    return Diagnosis(
+        kernels=tuple(
+            _kernel(shown, settler, group, row, tuple(ids[list(group.rows)].tolist()))
+            for row, group in enumerate(groups)
+        ),
+        origin=capture.origin,
+        preset=preset,
+        warnings=(*capture.warnings, *_doubts(answers, len(capture))),
+    )
+
+
+def _kernel(
+    judged: Judgement, settler: Settler, group: Group, row: int, ids: tuple[str, ...]
+) -> KernelDiagnosis:
+    """``row`` is that of the group's representative among the launches that were ``judged``."""
+    capture = judged.scene.facts.capture
+    launch = capture.launches[row]
+    said = _inconclusive if judged.status(row) is Status.INCONCLUSIVE else _decided
+    return KernelDiagnosis(
+        rows=group.rows,
+        ids=ids,
+        name=launch.kernel,
+        grid=launch.grid,
+        block=launch.block,
+        device=_device(capture, row),
+        compute_capability=launch.compute_capability,
+        duration_ns=group.duration,
+        share=group.share,
+        verdict=said(judged, settler, group, row),
+    )
+
+
+def _decided(judged: Judgement, settler: Settler, group: Group, row: int) -> Verdict:
+    scene, choice = judged.scene, judged.choice
+    rule = judged.rule(row)
+    finding = judged.findings[rule.slug]
+    gain = min(group.gain, LARGEST_GAIN)
+    full = judged.status(row) is Status.AT_LIMIT
+    graded = grade(scene, choice, rule, row)
+    high = graded.confidence is Confidence.HIGH
+    missing = () if high else settler.absent(row, rule.slug)
+    notes = list(graded.reasons)
+    if group.mixed:
+        notes.append("launches of this kernel with the same grid and block differ: see the others")
+    detail = rule.detail(scene, row) if rule.detail else None
+    return Verdict(
+        status=Status.AT_LIMIT if full else Status.BOTTLENECK,
+        bottleneck=rule.slug,
+        confidence=graded.confidence,
+        gain=None if full else gain,
+        gain_reason=finding.gain_reason,
+        next_limit=gain if full else None,
+        also=_candidates(choice, [] if full else choice.runners_up(row), row),
+        evidence=_evidence(scene, finding, row),
+        why=" ".join(part for part in (rule.docs.detects, detail) if part),
+        advice=rule.docs.fixes,
+        notes=tuple(notes),
+        missing=missing,
+        command=settler.command(row, group.rows, missing),
+    )
+
+
+def _inconclusive(judged: Judgement, settler: Settler, group: Group, row: int) -> Verdict:
+    scene, choice = judged.scene, judged.choice
+    candidates = choice.candidates(row)
+    slugs = [choice.rules[r] for r in candidates]
+    missing = settler.deciding(row, slugs)
+    known = [item for slug in slugs[:3] for item in _evidence(scene, judged.findings[slug], row)]
+    return Verdict(
+        status=Status.INCONCLUSIVE,
+        bottleneck=None,
+        confidence=Confidence.LOW,
+        also=_candidates(choice, candidates, row),
+        evidence=tuple(dict.fromkeys(known)),
+        why=_why_open(slugs, bool(missing), bool(choice.unexplained[row])),
+        missing=missing,
+        command=settler.command(row, group.rows, missing) or settler.full_command(row, group.rows),
+    )
+
+
+def _why_open(slugs: list[str], missing: bool, unexplained: bool) -> str:
+    if unexplained:
+        return (
+            "The SM's busiest part is near its limit, and it is none that the rules follow: "
+            "look at the constant cache (idc__request_cycles_active), the unit for barriers and "
+            "indirect branches (pipe ADU), and the uniform datapath."
+        )
+    if not slugs:
+        return "Every counter is there, and none of them shows anything that costs notable time."
+    names = ", ".join(slugs[:4]) + (f" and {len(slugs) - 4} more" if len(slugs) > 4 else "")
+    if not missing:
+        return f"The capture's own values contradict each other; it could be {names}."
+    return f"What the capture has leaves open whether it is {names}."
+
+
+def _candidates(choice: Choice, rows: list[int], launch: int) -> tuple[Candidate, ...]:
+    return tuple(
+        Candidate(
+            choice.rules[r],
+            float(choice.low[r, launch]),
+            float(min(choice.high[r, launch], LARGEST_GAIN)),
+        )
+        for r in rows
+    )
+
+
+def _evidence(scene: Scene, finding: Finding, row: int) -> tuple[Evidence, ...]:
+    """The facts that are known, each with its threshold where it is past it.
+
+    An interval that is not a number is no evidence, and a comparison that does not hold supports
+    nothing: another fact decided then.
+    """
+    known = []
+    for shown in finding.evidence:
+        value = float(shown.value.low[row])
+        if not shown.value.known[row] or not np.isfinite(value):
+            continue
+        holds = shown.threshold is not None and COMPARE[shown.op](value, shown.threshold)
+        known.append(
+            Evidence(
+                metric=shown.metric,
+                label=shown.label,
+                value=value,
+                unit=shown.unit,
+                op=shown.op if holds else "=",
+                threshold=shown.threshold if holds else None,
+                source=shown.source or _source(scene.facts, shown.metric, row),
+            )
+        )
+    return tuple(known)
+
+
+def _source(facts: Facts, metric: str, row: int) -> Source:
+    return facts.source(metric, row) if facts.has(metric)[row] else Source.DERIVED
+
+
+def _device(capture: Capture, row: int) -> str | None:
+    names = capture.text.get(DEVICE_NAME)
+    return names[row] if names is not None else None
+
+
+def _doubts(answers: Answers, count: int) -> list[str]:
+    """Impossible values of metrics that a verdict can hang on; others are nobody's concern."""
+    decisive = {name for rule in registry().values() for name in rule.requires}
+    return [
+        f"{metric}: {reason}; the value is treated as missing in {rows} of {count} launches"
+        for (metric, reason), rows in answers.doubts.items()
+        if metric in decisive
+    ]

@@ -1,0 +1,250 @@
+"""From a few metrics to the verdict that all of them would give, measuring only what it asks for.
+
+A loop over a function that collects; it touches no GPU and no process itself.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Protocol
+
+import numpy as np
+
+from kernelprof.analysis.metrics.catalogue import catalogue, metrics_for, preset
+from kernelprof.analysis.metrics.facts import Facts
+from kernelprof.analysis.verdict import diagnose
+from kernelprof.errors import InputError
+from kernelprof.model.diagnosis import Diagnosis, Status
+from kernelprof.model.merge import merge
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from kernelprof.analysis.metrics.catalogue import Metric
+    from kernelprof.model.capture import Capture
+    from kernelprof.model.diagnosis import KernelDiagnosis, Verdict
+
+MOST_ROUNDS = 4
+"""Follow-up runs. From ``triage``, no recorded launch needs a second; the last takes all."""
+
+_PASSES = "profiler__replayer_passes"
+_NAMES_SHOWN = 3
+
+
+class Collect(Protocol):
+    """Runs the program once: these metrics, of all kernels or of those of these names."""
+
+    def __call__(
+        self, metrics: Sequence[Metric], kernels: Sequence[str] | None, why: str
+    ) -> Capture:
+        """Collect."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """One run of the program: what it collected, of which kernels and why, and what it cost.
+
+    ``kernels`` is ``None`` for all. ``passes`` is how often kernels were replayed in it, ``None``
+    where the capture does not say.
+    """
+
+    number: int
+    why: str
+    metrics: tuple[str, ...]
+    kernels: tuple[str, ...] | None
+    passes: int | None = None
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Drilled:
+    """Everything that was measured, put together, the last verdicts, and the way there."""
+
+    capture: Capture
+    diagnosis: Diagnosis
+    rounds: tuple[Round, ...]
+
+    @property
+    def passes(self) -> int | None:
+        """Passes over all runs, ``None`` where one of them does not say."""
+        known = [each.passes for each in self.rounds if each.passes is not None]
+        return sum(known) if len(known) == len(self.rounds) else None
+
+
+def no_watcher(round_: Round) -> None:
+    """Hear nothing of what comes next."""
+    del round_
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What one round is to measure: canonical names, and the rows of the capture that want them."""
+
+    names: tuple[str, ...]
+    rows: frozenset[int]
+    why: str
+
+
+def drill(
+    collect: Collect,
+    *,
+    start: str = "triage",
+    most_rounds: int = MOST_ROUNDS,
+    watch: Callable[[Round], None] = no_watcher,
+    clock: Callable[[], float] = time.monotonic,
+) -> Drilled:
+    """Collect the preset ``start``, and then what the verdicts ask for, until they stand.
+
+    Each round is one run of the program for all kernels that are still open, limited to them; a
+    run for each kernel would be more runs for the same. ``watch`` hears of a round before it is
+    run. A follow-up that fails because the program did something else this time ends the drill-down
+    with what is known, and a warning.
+    """
+    way = _Way(collect, watch, clock)
+    asked: dict[str, set[int]] = {}
+    first = preset(start)
+    capture = way.go(first.metrics, None, f"preset {start}: {first.title}")
+    _remember(asked, (metric.name for metric in first.metrics), range(len(capture)))
+    diagnosis = diagnose(capture)
+    for number in range(1, most_rounds + 1):
+        wish = _wish(capture, diagnosis, asked, last=number == most_rounds)
+        if wish is None:
+            break
+        kernels = _kernels(capture, wish.rows)
+        capability = capture.launches[min(wish.rows)].compute_capability
+        metrics = metrics_for(wish.names, capability)
+        try:
+            more = way.go(metrics, kernels, wish.why)
+            capture = _merged(capture, more)
+        except InputError as error:
+            sentence = f"The run that was to settle the verdict failed: {error.what}."
+            capture = replace(capture, warnings=(*capture.warnings, sentence))
+            diagnosis = diagnose(capture)
+            break
+        _remember(asked, wish.names, _rows_of(capture, kernels))
+        diagnosis = diagnose(capture)
+    return Drilled(capture, diagnosis, tuple(way.rounds))
+
+
+@dataclass
+class _Way:
+    """The runs so far, and how to make the next one."""
+
+    collect: Collect
+    watch: Callable[[Round], None]
+    clock: Callable[[], float]
+    rounds: list[Round] = field(default_factory=list)
+
+    def go(self, metrics: Sequence[Metric], kernels: Sequence[str] | None, why: str) -> Capture:
+        """Run the program once more."""
+        names = tuple(metric.name for metric in metrics)
+        limited = None if kernels is None else tuple(kernels)
+        coming = Round(len(self.rounds), why, names, limited)
+        self.watch(coming)
+        begin = self.clock()
+        capture = self.collect(metrics, kernels, why)
+        passes = capture.columns.get(_PASSES)
+        self.rounds.append(
+            replace(
+                coming,
+                passes=None if passes is None else int(np.nansum(passes.values)),
+                seconds=self.clock() - begin,
+            )
+        )
+        return capture
+
+
+def is_open(verdict: Verdict) -> bool:
+    """Whether a verdict asks for more: it is inconclusive, or a runner-up is near."""
+    return verdict.status is Status.INCONCLUSIVE or bool(verdict.also)
+
+
+def _merged(first: Capture, more: Capture) -> Capture:
+    """The first capture with what more says; its origin stays, and a warning stands once."""
+    both = merge(first, more)
+    return replace(both, origin=first.origin, warnings=tuple(dict.fromkeys(both.warnings)))
+
+
+def _wish(
+    capture: Capture, diagnosis: Diagnosis, asked: dict[str, set[int]], *, last: bool
+) -> _Wish | None:
+    """What the open verdicts ask for that was not asked yet; ``None`` where nothing is left.
+
+    An inconclusive verdict that names nothing more, and any in the last round, gets all that the
+    preset ``full`` has.
+    """
+    names: dict[str, None] = {}
+    rows: set[int] = set()
+    open_: list[KernelDiagnosis] = []
+    near: list[KernelDiagnosis] = []
+    facts: Facts | None = None
+    for kernel in diagnosis.kernels:
+        verdict = kernel.verdict
+        if not is_open(verdict):
+            continue
+        undecided = verdict.status is Status.INCONCLUSIVE
+        wanted = _new(asked, (metric.metric for metric in verdict.missing), kernel.rows)
+        if undecided and (last or not wanted):
+            facts = facts or Facts(capture)
+            wanted = _new(asked, _lacking(facts, kernel), kernel.rows)
+        if not wanted:
+            continue
+        names.update(dict.fromkeys(wanted))
+        rows.update(kernel.rows)
+        (open_ if undecided else near).append(kernel)
+    if not names:
+        return None
+    return _Wish(tuple(names), frozenset(rows), _why(open_, near))
+
+
+def _why(open_: Sequence[KernelDiagnosis], near: Sequence[KernelDiagnosis]) -> str:
+    parts = []
+    if open_:
+        between = list(dict.fromkeys(c.bottleneck for k in open_ for c in k.verdict.also))
+        shown = ", ".join(between[:_NAMES_SHOWN]) + (", ..." if between[_NAMES_SHOWN:] else "")
+        parts.append(f"{_kernels_are(len(open_))} open" + (f" between {shown}" if shown else ""))
+    if near:
+        parts.append(f"{_kernels_are(len(near))} a near tie")
+    return "; ".join(parts)
+
+
+def _kernels_are(count: int) -> str:
+    return "1 kernel is" if count == 1 else f"{count} kernels are"
+
+
+def _lacking(facts: Facts, kernel: KernelDiagnosis) -> list[str]:
+    """Metrics of the preset ``full`` that a kernel's launches lack and that the chip has."""
+    rows = list(kernel.rows)
+    return [
+        metric.name
+        for metric in preset("full").metrics
+        if metric.ncu_names(kernel.compute_capability) and not facts.has(metric.name)[rows].all()
+    ]
+
+
+def _new(asked: dict[str, set[int]], names: Iterable[str], rows: Iterable[int]) -> list[str]:
+    here = set(rows)
+    known = catalogue()
+    return [name for name in names if name in known and not here <= asked.get(name, set())]
+
+
+def _remember(asked: dict[str, set[int]], names: Iterable[str], rows: Iterable[int]) -> None:
+    here = set(rows)
+    for name in names:
+        asked.setdefault(name, set()).update(here)
+
+
+def _kernels(capture: Capture, rows: Iterable[int]) -> tuple[str, ...] | None:
+    """The kernels of these launches, ``None`` where those are all that there are."""
+    wanted = dict.fromkeys(capture.launches[row].kernel for row in sorted(rows))
+    return None if len(wanted) == len({each.kernel for each in capture.launches}) else tuple(wanted)
+
+
+def _rows_of(capture: Capture, kernels: Sequence[str] | None) -> list[int]:
+    return [
+        row
+        for row, launch in enumerate(capture.launches)
+        if kernels is None or launch.kernel in kernels
+    ]

@@ -1,0 +1,122 @@
+"""Samples by source line in a capture: out of the report, into a small file, and back.
+
+The source page of ``ncu`` repeats the whole source with all instructions; ``lines.csv.gz`` has a
+row for each line: file, function, line and samples.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.collect import processes
+from kernelprof.collect.request import source_page_command
+from kernelprof.collect.store import damaged, read_checked
+from kernelprof.errors import MissingToolError
+from kernelprof.model.lines import SourceLine, summed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+    from kernelprof.collect.interrupts import Interrupts
+    from kernelprof.collect.manifest import Manifest
+
+HEADER: Final = ("file", "function", "line", "samples")
+_LIMIT_S: Final = 300.0
+"""A page holds every instruction of every launch: of a program with thousands it has no end."""
+
+
+class NoLinesError(Exception):
+    """There are no samples by source line; the message is a sentence for the manifest."""
+
+
+def same_name(path: str) -> str:
+    """Leave a file's name as it is."""
+    return path
+
+
+def names_for(
+    source: Path, shown: str, others: Callable[[str], str] = same_name
+) -> Callable[[str], str]:
+    """How the files of a page are called: the kernel's own source as the manifest calls it."""
+    own = {os.path.normpath(source.absolute()), str(source.resolve())}
+    return lambda path: shown if os.path.normpath(path) in own else others(path)
+
+
+def export(
+    ncu: str, report: Path, interrupts: Interrupts, name: Callable[[str], str]
+) -> tuple[SourceLine, ...]:
+    """The samples by source line in a report; files are called what ``name`` makes of their path.
+
+    None where nothing in it was compiled with ``-lineinfo``. Raises :class:`NoLinesError` for
+    everything that can go wrong: a capture is worth keeping without them.
+    """
+    from kernelprof.sources.source_page import read_source_page
+
+    page = report.with_suffix(".source.csv")
+    try:
+        command = source_page_command(ncu, str(report))
+        ended = processes.run(command, interrupts, time_limit=_LIMIT_S, into=page)
+        with page.open(encoding="utf-8", errors="replace", newline="\n") as lines:
+            if ended.code != 0:
+                words = " ".join(lines.read(1000).split())
+                raise _none(f"ncu ended with exit code {ended.code}: {words}".rstrip(": "))
+            found = read_source_page(lines)
+    except processes.TimeLimitError as error:
+        raise _none(f"ncu was not done with it after {_LIMIT_S:g} s") from error
+    except MissingToolError as error:
+        raise _none(error.what) from error
+    except OSError as error:
+        raise _none(error.strerror or str(error)) from error
+    finally:
+        page.unlink(missing_ok=True)
+    return summed(replace(each, file=name(each.file)) for each in found)
+
+
+def to_csv(lines: Iterable[SourceLine]) -> bytes:
+    """Lines as their file holds them."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(HEADER)
+    writer.writerows((each.file, each.function, each.line, each.samples) for each in lines)
+    return text.getvalue().encode("utf-8", "replace")
+
+
+def from_csv(data: bytes) -> tuple[SourceLine, ...]:
+    """Lines out of their file; :class:`ValueError` where it is none."""
+    rows = csv.reader(io.StringIO(data.decode("utf-8"), newline=""))
+    try:
+        if tuple(next(rows, ())) != HEADER:
+            raise ValueError("the header is another")
+        return tuple(
+            SourceLine(file, function, int(line), int(samples))
+            for file, function, line, samples in rows
+        )
+    except csv.Error as error:
+        raise ValueError(str(error)) from error
+
+
+def read_lines(directory: Path, manifest: Manifest) -> tuple[SourceLine, ...] | None:
+    """The samples by source line of all runs of a capture directory; ``None`` where it has none.
+
+    Raises :class:`InputError` for a file that is not what the manifest was written for.
+    """
+    import gzip
+
+    parts = [(run.lines, run.lines_sha256) for run in manifest.runs if run.lines is not None]
+    found: list[SourceLine] = []
+    for name, digest in parts:
+        packed = read_checked(directory, name, digest)
+        try:
+            found += from_csv(gzip.decompress(packed))
+        except (OSError, EOFError, ValueError) as error:
+            raise damaged(f"{name} cannot be read ({error})", directory / name) from error
+    return summed(found) if parts else None
+
+
+def _none(why: str) -> NoLinesError:
+    return NoLinesError(f"There are no samples by source line: {why}.")

@@ -1,0 +1,223 @@
+"""Runs a program in a session of its own, so that all that it starts can be ended with it."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections import deque
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+from kernelprof.errors import InputError, MissingToolError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kernelprof.collect.interrupts import Interrupts
+
+POLL_S = 0.05
+GRACE_S = 5.0
+"""How long processes may take to end by themselves before they are killed."""
+
+_ANSWER_LIMIT_S = 60
+_KEPT_BYTES = 1 << 16
+_CHUNK = 1 << 16
+
+
+class TimeLimitError(InputError):
+    """The program did not end in the time that it was given."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a process ended: its exit code, what it printed last, and how long it took."""
+
+    code: int
+    printed: bytes
+    seconds: float
+
+
+def run(
+    command: Sequence[str],
+    interrupts: Interrupts,
+    *,
+    time_limit: float | None = None,
+    keep_all: bool = False,
+    poll: Callable[[], None] | None = None,
+    into: Path | None = None,
+) -> Outcome:
+    """Run a command to its end, without a terminal and without standard input.
+
+    ``poll`` is called a few times a second. On an interrupt, at the time limit and on any error
+    everything that the command started is ended before the exception goes on. Of what is printed
+    the last part is kept, with ``keep_all`` everything; with ``into`` it all goes into that file.
+    """
+    start = time.monotonic()
+    with contextlib.nullcontext(subprocess.PIPE) if into is None else into.open("wb") as output:
+        try:
+            process = subprocess.Popen(
+                list(command),
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise MissingToolError(
+                f"{command[0]} cannot be started: {error.strerror or error}",
+                where=command[0],
+                hint="'kernelprof doctor' says what is missing and how to get it",
+            ) from error
+    drain = None if process.stdout is None else _Drain(process.stdout, keep_all=keep_all)
+    try:
+        while process.poll() is None:
+            interrupts.check()
+            if poll is not None:
+                poll()
+            if time_limit is not None and time.monotonic() - start > time_limit:
+                raise TimeLimitError(
+                    f"the program was still running after {time_limit:g} s and was ended",
+                    where=" ".join(command[-3:]),
+                    hint="give it more time with --time-limit, or less to do; profiling runs each "
+                    "kernel several times: --kernel and --launch-count choose fewer launches",
+                )
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(POLL_S)
+    except BaseException:
+        end(process)
+        raise
+    if poll is not None:
+        poll()
+    printed = b"" if drain is None else drain.taken()
+    return Outcome(process.returncode, printed, time.monotonic() - start)
+
+
+def ask(*command: str) -> subprocess.CompletedProcess[str] | None:
+    """A short question to a tool, such as its version; ``None`` where it cannot be run."""
+    try:
+        return subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=_ANSWER_LIMIT_S,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+
+
+def end(process: subprocess.Popen[bytes], grace: float = GRACE_S) -> None:
+    """End a process and everything that it started: politely at first, then for certain."""
+    family = _Family(process.pid)
+    family.signal(signal.SIGTERM)
+    deadline = time.monotonic() + grace
+    while time.monotonic() < deadline:
+        if process.poll() is not None and family.is_gone():
+            return
+        time.sleep(POLL_S)
+    deadline = time.monotonic() + grace
+    while time.monotonic() < deadline:
+        family.signal(signal.SIGKILL)
+        if process.poll() is not None and family.is_gone():
+            return
+        time.sleep(POLL_S)
+
+
+@dataclass(frozen=True, slots=True)
+class _Member:
+    """A process, told from a later one of the same number by when it started."""
+
+    pid: int
+    started: str
+
+
+class _Family:
+    """A process with what it starts, also later, and also in sessions of their own.
+
+    Without /proc only the process group is known.
+    """
+
+    def __init__(self, leader: int) -> None:
+        self._leader = leader
+        self._known: set[_Member] = set()
+
+    def signal(self, number: int) -> None:
+        """Send a signal to all, who are looked for before the first one can end."""
+        members = self._look()
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self._leader, number)
+        for member in members:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(member.pid, number)
+
+    def is_gone(self) -> bool:
+        """Whether none is left; looked twice, as a process may be born while one looks."""
+        return not self._look() and not self._look()
+
+    def _look(self) -> set[_Member]:
+        """Who is alive: found by a parent, or by the session where the parent has ended."""
+        parents: dict[int, int] = {}
+        sessions: dict[int, int] = {}
+        members: dict[int, _Member] = {}
+        for entry in Path("/proc").glob("[0-9]*"):
+            pid = int(entry.name)
+            fields = _stat(pid)
+            if fields is None or fields[0] in "ZX":
+                continue
+            members[pid] = _Member(pid, fields[19])
+            parents[pid], sessions[pid] = int(fields[1]), int(fields[3])
+        # A number is not given again while it is that of a session with members. One that is
+        # another process's by now is no sign of the family.
+        heads = {each.pid for each in self._known if members.get(each.pid, each) == each}
+        heads.add(self._leader)
+        found = {pid for pid in heads if pid in members}
+        grown = True
+        while grown:
+            heads |= found
+            more = {p for p in members if parents[p] in found or sessions[p] in heads} - found
+            found |= more
+            grown = bool(more)
+        alive = {members[pid] for pid in found}
+        self._known |= alive
+        return alive
+
+
+def _stat(pid: int) -> list[str] | None:
+    """The fields of /proc/PID/stat from the state on."""
+    try:
+        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return None
+    return text.rpartition(")")[2].split()
+
+
+class _Drain:
+    """Reads a pipe in the background, so that its writer never waits."""
+
+    def __init__(self, pipe: IO[bytes], *, keep_all: bool) -> None:
+        self._pipe = pipe
+        self._keep_all = keep_all
+        self._parts: deque[bytes] = deque()
+        self._size = 0
+        self._thread = threading.Thread(target=self._read, daemon=True)
+        self._thread.start()
+
+    def taken(self) -> bytes:
+        """What was read; a process left behind may hold the pipe open, so the wait is bounded."""
+        self._thread.join(GRACE_S if not self._keep_all else None)
+        return b"".join(self._parts)
+
+    def _read(self) -> None:
+        while part := os.read(self._pipe.fileno(), _CHUNK):
+            self._parts.append(part)
+            self._size += len(part)
+            while not self._keep_all and self._size - len(self._parts[0]) > _KEPT_BYTES:
+                self._size -= len(self._parts.popleft())
+        self._pipe.close()

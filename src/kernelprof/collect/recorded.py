@@ -1,0 +1,141 @@
+"""Captures that were recorded on a machine with a GPU, for machines that have none.
+
+They are ordinary capture directories below ``kernelprof/recorded``. One is used for a kernel only
+if source, specification, compiler's options and included files are those that were measured.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any
+
+from kernelprof.collect.lines import read_lines
+from kernelprof.collect.store import MANIFEST, read_manifest, read_stored
+from kernelprof.errors import InputError, KernelprofError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from kernelprof.collect.manifest import Manifest, SourceFacts
+    from kernelprof.launch.hashes import LaunchHashes
+    from kernelprof.launch.spec import LaunchSpec
+    from kernelprof.model.capture import Capture
+    from kernelprof.model.lines import SourceLine
+
+FOLDER = Path(__file__).resolve().parents[1] / "recorded"
+
+_VALUES_SHOWN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A recorded capture that is of just the kernel that was asked for."""
+
+    manifest: Manifest
+    capture: Capture
+    lines: tuple[SourceLine, ...] | None = None
+
+
+class NoRecordError(Exception):
+    """There is no record of this kernel; the message says in part of a sentence what differs."""
+
+
+def find(source: Path, spec: LaunchSpec) -> Record:
+    """The newest record of a kernel; :class:`NoRecordError` where there is none.
+
+    Only manifests are read until one fits. A damaged record is as good as none.
+    """
+    from kernelprof.launch.hashes import launch_hashes
+
+    hashes = launch_hashes(source, spec)
+    document = spec.document()
+    near: list[tuple[Manifest, list[str]]] = []
+    damaged: list[Path] = []
+    for folder, manifest, facts in _newest_first():
+        found = differences(facts, hashes, document)
+        if found:
+            if PurePath(facts.path).name == source.name:
+                near.append((manifest, found))
+            continue
+        try:
+            return Record(manifest, read_stored(folder), read_lines(folder, manifest))
+        except KernelprofError:
+            damaged.append(folder)
+    raise NoRecordError(_why(source, near, damaged))
+
+
+def differences(facts: SourceFacts, hashes: LaunchHashes, document: Mapping[str, Any]) -> list[str]:
+    """What stands between a recorded kernel and this one; ``document`` is its specification."""
+    found = []
+    if facts.sha256 != hashes.source:
+        found.append("the source differs from the recorded one")
+    if facts.specification_sha256 != hashes.specification:
+        values = _values(facts.specification or {}, document)
+        found.append("the launch specification differs" + (f" ({values})" if values else ""))
+    if facts.compile_sha256 != hashes.compile:
+        found.append("compile flags differ")
+    # An include that only a macro names could be any file, here as there.
+    unknown = any(not digest for _, digest in hashes.includes)
+    if unknown or (facts.includes or {}) != dict(hashes.includes):
+        found.append("an included file differs")
+    return found
+
+
+def describe(source: Path, manifest: Manifest, lacking: str) -> str:
+    """The sentence that stands above a diagnosis out of a record."""
+    gpu = manifest.gpu.name or "unknown GPU"
+    article = "an" if gpu.startswith(("NVIDIA", "unknown")) else "a"
+    ncu = f"Nsight Compute {manifest.ncu}" if manifest.ncu else "an unknown Nsight Compute"
+    return (
+        f"{source} as recorded on {article} {gpu} on {_day(manifest)} with {ncu} ({lacking} here)"
+    )
+
+
+def _newest_first() -> Iterator[tuple[Path, Manifest, SourceFacts]]:
+    """Records of kernels from source whose manifest can be read."""
+    read = []
+    for path in sorted(FOLDER.rglob(MANIFEST)):
+        try:
+            manifest = read_manifest(path.parent)
+        except InputError:
+            continue
+        if manifest.source is not None:
+            read.append((path.parent, manifest, manifest.source))
+    yield from sorted(read, key=lambda each: each[1].created, reverse=True)
+
+
+def _why(source: Path, near: list[tuple[Manifest, list[str]]], damaged: list[Path]) -> str:
+    if damaged:
+        return f"its recorded capture is damaged ({damaged[0]})"
+    paths = [PurePath(each.source.path) for each, _ in near if each.source is not None]
+    if len(set(paths)) > 1:
+        # Every pair of the corpus has a before.cu: one of another folder is another kernel.
+        folder = source.absolute().parent.name
+        near = [each for each, path in zip(near, paths, strict=True) if path.parent.name == folder]
+    if not near:
+        return "there is no recorded capture of it"
+    manifest, found = min(near, key=lambda each: len(each[1]))
+    return f"{source.name} was recorded on {_day(manifest)}, but {', '.join(found)}"
+
+
+def _day(manifest: Manifest) -> str:
+    return manifest.created.partition("T")[0]
+
+
+def _values(recorded: Mapping[str, Any], here: Mapping[str, Any]) -> str:
+    """The sizes and defines that differ; empty where it is something else."""
+    before, now = _chosen(recorded), _chosen(here)
+    names = [name for name in {**before, **now} if before.get(name) != now.get(name)]
+    shown = [
+        f"{name} is {before.get(name, 'not set')} there and {now.get(name, 'not set')} here"
+        for name in names[:_VALUES_SHOWN]
+    ]
+    return ", ".join(shown) + (", ..." if names[_VALUES_SHOWN:] else "")
+
+
+def _chosen(document: Mapping[str, Any]) -> dict[str, object]:
+    """A specification's sizes and defines."""
+    options = document.get("compile")
+    parts = (document.get("sizes"), options.get("defines") if isinstance(options, dict) else None)
+    return {name: value for part in parts if isinstance(part, dict) for name, value in part.items()}

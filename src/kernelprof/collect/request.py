@@ -1,0 +1,103 @@
+"""What to collect of which launches of which program: plain values."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kernelprof.collect.command import collection
+from kernelprof.collect.kernel_name import function_name, kernel_filter
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kernelprof.analysis.metrics.catalogue import Metric
+
+DEFAULT_CLOCKS = "none"
+"""The GPU's clocks are left alone: a time under the profiler is then one at the clocks that the
+program itself gets, and comparable with times by CUDA events. ``base`` locks them, which needs a
+permission, changes the GPU for everyone on it, and gives times that the program never has."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filters:
+    """Which launches are profiled; ``kernel`` is a regular expression for the full name."""
+
+    kernel: str | None = None
+    launch_skip: int | None = None
+    launch_count: int | None = None
+    nvtx_include: tuple[str, ...] = ()
+
+    @property
+    def any(self) -> bool:
+        return self != Filters()
+
+    @property
+    def by_number(self) -> bool:
+        """Whether launches are counted, so that leaving out a kernel would choose others."""
+        return self.launch_skip is not None or self.launch_count is not None
+
+
+def profile_command(
+    ncu: str,
+    application: Sequence[str],
+    metrics: Sequence[Metric],
+    *,
+    report: str,
+    log: str,
+    filters: Filters,
+    narrowed: Sequence[str] | None = None,
+    clock_control: str = DEFAULT_CLOCKS,
+    compute_capability: tuple[int, int] | None = None,
+    samples: bool = False,
+    sets: Sequence[str] = (),
+) -> list[str]:
+    """The command that collects ``metrics`` into a report, with ``samples`` by source line.
+
+    ``sets`` are sets of ``ncu``'s own sections that are collected as well, or instead of metrics.
+
+    ``narrowed`` are kernels, by the names that a capture shows, to which the run is limited;
+    ``filters`` that count launches are kept as they are then, because the count would be of others.
+    """
+    command = [ncu]
+    if metrics or not sets:
+        command += collection(metrics, compute_capability, samples=samples)
+    for each in sets:
+        command += ["--set", each]
+    if narrowed is not None and not filters.by_number:
+        command += _only(narrowed)
+    elif filters.kernel is not None:
+        command += ["--kernel-name-base", "demangled", "--kernel-name", f"regex:{filters.kernel}"]
+    if filters.launch_skip is not None:
+        command += ["--launch-skip", str(filters.launch_skip)]
+    if filters.launch_count is not None:
+        command += ["--launch-count", str(filters.launch_count)]
+    if filters.nvtx_include:
+        command.append("--nvtx")
+    for expression in filters.nvtx_include:
+        command += ["--nvtx-include", expression]
+    command += ["--clock-control", clock_control, "--target-processes", "all"]
+    command += ["--export", report, "--log-file", log]
+    return [*command, *application]
+
+
+def import_command(ncu: str, report: str, page: str = "raw") -> list[str]:
+    """The command that prints a page of a report in base units."""
+    return [ncu, "--import", report, "--csv", "--page", page, "--print-units", "base"]
+
+
+def source_page_command(ncu: str, report: str) -> list[str]:
+    """The command that prints a report's source page: lines, and the instructions below each."""
+    page = ["--page", "source", "--print-source", "cuda,sass"]
+    return [ncu, "--import", report, "--csv", *page]
+
+
+def _only(kernels: Sequence[str]) -> list[str]:
+    """The filter for these kernels: exact for one, by function name for several."""
+    if len(kernels) == 1:
+        return kernel_filter(kernels[0])
+    if any(kernel.startswith("_Z") for kernel in kernels):
+        return []
+    names = dict.fromkeys(re.escape(function_name(kernel)) for kernel in kernels)
+    return ["--kernel-name", f"regex:^({'|'.join(names)})$"]

@@ -1,0 +1,341 @@
+"""Runs a program under ``ncu`` and gives what was measured, as often as it is asked."""
+
+from __future__ import annotations
+
+import shlex
+import time
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import kernelprof
+from kernelprof.collect import lines as source_lines
+from kernelprof.collect import processes
+from kernelprof.collect.environment import Machine
+from kernelprof.collect.failures import Ended, ProfilerError, failure
+from kernelprof.collect.manifest import GpuFacts, Manifest, RunFacts, preset_facts
+from kernelprof.collect.request import DEFAULT_CLOCKS, Filters, import_command, profile_command
+from kernelprof.collect.store import numbered, understand
+from kernelprof.errors import InputError
+from kernelprof.model.capture import DEVICE_NAME
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kernelprof.analysis.metrics.catalogue import Metric
+    from kernelprof.collect.interrupts import Interrupts
+    from kernelprof.collect.source import Prepared
+    from kernelprof.collect.store import Draft
+    from kernelprof.model.capture import Capture
+    from kernelprof.model.lines import SourceLine
+
+PASSES = "profiler__replayer_passes"
+_MOST_WARNINGS = 20
+
+
+def no_listener(line: str) -> None:
+    """Hear nothing of what ``ncu`` says."""
+    del line
+
+
+@dataclass
+class Session:
+    """Runs of one program under one ``ncu``, into one draft of a capture directory.
+
+    ``time_limit`` is for each run, in seconds. ``listen`` hears each line of ``ncu``, also one that
+    is still growing. ``name_file`` gives a source file the name that it is to have in the samples
+    by source line; ``lines`` are those samples, ``None`` as long as no run got any.
+    """
+
+    ncu: str
+    application: tuple[str, ...]
+    draft: Draft
+    interrupts: Interrupts
+    filters: Filters = field(default_factory=Filters)
+    clock_control: str = DEFAULT_CLOCKS
+    time_limit: float | None = None
+    version: str | None = None
+    machine: Machine = field(default_factory=Machine)
+    listen: Callable[[str], None] = no_listener
+    name_file: Callable[[str], str] = source_lines.same_name
+    runs: list[RunFacts] = field(default_factory=list)
+    lines: tuple[SourceLine, ...] | None = None
+    _first: Capture | None = None
+
+    def collect(
+        self,
+        metrics: Sequence[Metric],
+        kernels: Sequence[str] | None = None,
+        why: str = "",
+        *,
+        samples: bool = False,
+        sets: Sequence[str] = (),
+    ) -> Capture:
+        """Run the program once and collect ``metrics``, of all kernels or of these alone.
+
+        ``samples`` asks for those by source line as well, and ``sets`` for what sections of
+        ``ncu``'s own hold, with their rules. Raises the :class:`KernelprofError` that
+        the failure is; of a run that fails nothing stays.
+        """
+        number = len(self.runs)
+        report = self.draft.folder / numbered("capture", number, ".ncu-rep")
+        log = self.draft.folder / "ncu.log"
+        wanted = _Wanted(metrics, kernels, samples, tuple(sets))
+        command = self._command(wanted, report, log)
+        kept_report, kept_log = (Path(self.draft.place(each.name)) for each in (report, log))
+        shown = self._command(wanted, kept_report, kept_log)
+        tail = _Tail(log, self.listen)
+        try:
+            outcome = processes.run(
+                command, self.interrupts, time_limit=self.time_limit, poll=tail.read
+            )
+            said = tail.lines()
+        finally:
+            log.unlink(missing_ok=True)
+        ended = Ended(
+            code=outcome.code,
+            said=said or _own_lines(outcome.printed),
+            printed=_lines(outcome.printed),
+            command=shlex.join(shown),
+            program=shlex.join(self.application),
+            has_report=report.is_file(),
+            has_gpu=bool(self.machine.gpus) if self.machine.driver else None,
+            filtered=self.filters.any or kernels is not None,
+        )
+        error = failure(ended)
+        if error is not None:
+            report.unlink(missing_ok=True)
+            raise error
+        page = self.page(report)
+        name, digest = self.draft.store_raw(number, page)
+        facts = RunFacts(
+            command=tuple(shown),
+            raw=name,
+            raw_sha256=digest,
+            report=report.name,
+            why=why,
+            metrics=tuple(self._names(metrics)),
+            launches=0,
+            passes=None,
+            seconds=round(outcome.seconds, 3),
+            kernels=None if kernels is None else tuple(kernels),
+            program_exit_code=ended.program_code or 0,
+            warnings=_warnings(ended),
+        )
+        if samples:
+            facts = self._with_lines(facts, number, report)
+        capture, facts = self._understood(page, facts, said)
+        self.runs.append(facts)
+        self._first = self._first or capture
+        return capture
+
+    def manifest(self, *, preset: str | None = None, prepared: Prepared | None = None) -> Manifest:
+        """What the directory is to say about the runs that were made."""
+        from kernelprof.analysis.metrics.catalogue import preset as known_preset
+
+        lacking = dict.fromkeys(name for run in self.runs for name in run.unavailable)
+        return Manifest(
+            created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+            kernelprof=kernelprof.__version__,
+            target=self.application if prepared is None else (prepared.target,),
+            ncu=self.version,
+            driver=self.machine.driver,
+            cuda=self.machine.cuda,
+            gpu=self._gpu(),
+            clock_control=self.clock_control,
+            runs=tuple(self.runs),
+            preset=None if preset is None else preset_facts(known_preset(preset)),
+            unavailable=tuple(lacking),
+            source=None if prepared is None else prepared.source,
+            timing=None if prepared is None else prepared.timing,
+            correctness=None if prepared is None else prepared.correctness,
+        )
+
+    def _capability(self) -> tuple[int, int] | None:
+        if self._first is not None:
+            return self._first.launches[0].compute_capability
+        return self.machine.compute_capability
+
+    def _command(
+        self,
+        wanted: _Wanted,
+        report: Path,
+        log: Path,
+    ) -> list[str]:
+        return profile_command(
+            self.ncu,
+            self.application,
+            wanted.metrics,
+            report=str(report),
+            log=str(log),
+            filters=self.filters,
+            narrowed=wanted.kernels,
+            clock_control=self.clock_control,
+            compute_capability=self._capability(),
+            samples=wanted.samples,
+            sets=wanted.sets,
+        )
+
+    def _with_lines(self, facts: RunFacts, number: int, report: Path) -> RunFacts:
+        """The facts with the samples by source line; with a warning where that fails."""
+        try:
+            found = source_lines.export(self.ncu, report, self.interrupts, self.name_file)
+        except source_lines.NoLinesError as error:
+            return replace(facts, warnings=(*facts.warnings, str(error)))
+        if not found:
+            return facts
+        self.lines = found
+        name, digest = self.draft.store_lines(number, source_lines.to_csv(found))
+        return replace(facts, lines=name, lines_sha256=digest)
+
+    def page(self, report: Path, name: str = "raw") -> bytes:
+        """A page of a report that a run wrote, as ``ncu`` prints it."""
+        command = import_command(self.ncu, str(report), name)
+        done = processes.run(command, self.interrupts, keep_all=True)
+        if done.code != 0:
+            words = " ".join(_lines(done.printed)[-3:])
+            raise ProfilerError(
+                f"ncu cannot read the report that it wrote (exit code {done.code}): {words}",
+                where=self.draft.place(report.name),
+                hint="see whether the disk is full (free some space), and try it again",
+            )
+        return done.printed
+
+    def _understood(
+        self, page: bytes, facts: RunFacts, said: tuple[str, ...]
+    ) -> tuple[Capture, RunFacts]:
+        """The capture, and the facts that only it knows; metrics without a trace are named."""
+        import numpy as np
+
+        from kernelprof.sources.notes import read_notes
+
+        notes = read_notes(said)
+        facts = replace(
+            facts, application=dict(notes.programs).get(_first_process(said)) or facts.application
+        )
+        found = understand(page, self.draft.place(facts.raw), facts, self.clock_control)
+        absent = [name for name in facts.metrics if name not in found.columns]
+        if absent and len(absent) == len(facts.metrics):
+            raise InputError(
+                "ncu knows none of the metrics that were asked for, and says nothing about it",
+                where=", ".join(absent[:5]) + (", ..." if len(absent) > 5 else ""),
+                hint="'ncu --query-metrics' lists what this GPU has",
+            )
+        passes = found.columns.get(PASSES)
+        facts = replace(
+            facts,
+            launches=len(found),
+            passes=None if passes is None else int(np.nansum(passes.values)),
+            application=facts.application or found.application,
+            unavailable=tuple(sorted({*found.unavailable, *notes.unavailable, *absent})),
+        )
+        return understand(page, self.draft.place(facts.raw), facts, self.clock_control), facts
+
+    def _names(self, metrics: Sequence[Metric]) -> list[str]:
+        capability = self._capability()
+        return [names[0] for metric in metrics if (names := metric.ncu_names(capability))]
+
+    def _gpu(self) -> GpuFacts:
+        """The GPU of the first launch: as nvidia-smi knows it, else as the capture names it."""
+        capture = self._first
+        if capture is None:
+            return GpuFacts()
+        launch = capture.launches[0]
+        named = next(iter(capture.text.get(DEVICE_NAME, ())), None)
+        capability = launch.compute_capability
+        seen = next(
+            (
+                gpu
+                for gpu in self.machine.gpus
+                if gpu.compute_capability == capability and named in (None, gpu.name)
+            ),
+            None,
+        )
+        return GpuFacts(
+            name=named or (seen.name if seen else None),
+            compute_capability=".".join(map(str, capability)) if capability else None,
+            sm_mhz=seen.sm_mhz if seen else None,
+            memory_mhz=seen.memory_mhz if seen else None,
+            max_sm_mhz=seen.max_sm_mhz if seen else None,
+            max_memory_mhz=seen.max_memory_mhz if seen else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What one run is to collect."""
+
+    metrics: Sequence[Metric]
+    kernels: Sequence[str] | None
+    samples: bool
+    sets: tuple[str, ...]
+
+
+class _Tail:
+    """Follows a file that another process writes, line by line."""
+
+    def __init__(self, path: Path, listen: Callable[[str], None]) -> None:
+        self._path = path
+        self._listen = listen
+        self._at = 0
+        self._rest = b""
+        self._lines: list[str] = []
+
+    def read(self) -> None:
+        """Hear what is new; the last line may still grow."""
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._at)
+                new = file.read()
+        except OSError:
+            return
+        self._at += len(new)
+        *lines, self._rest = (self._rest + new).split(b"\n")
+        for line in lines:
+            text = line.decode("utf-8", "replace").rstrip("\r")
+            self._lines.append(text)
+            self._listen(text)
+        if new and self._rest:
+            self._listen(self._rest.decode("utf-8", "replace"))
+
+    def lines(self) -> tuple[str, ...]:
+        """All lines; the file is complete by now."""
+        self.read()
+        rest = [self._rest.decode("utf-8", "replace")] if self._rest else []
+        return (*self._lines, *rest)
+
+
+def _lines(printed: bytes) -> tuple[str, ...]:
+    return tuple(printed.decode("utf-8", "replace").splitlines())
+
+
+def _own_lines(printed: bytes) -> tuple[str, ...]:
+    """What ``ncu`` said on the channel of the program: it refuses options before it has a log."""
+    return tuple(line for line in _lines(printed) if line.startswith("=="))
+
+
+def _first_process(said: Sequence[str]) -> str:
+    import re
+
+    for line in said:
+        match = re.search(r"Connected to process (\d+)", line)
+        if match:
+            return match[1]
+    return ""
+
+
+def _warnings(ended: Ended) -> tuple[str, ...]:
+    """What somebody who reads the capture has to know."""
+    from kernelprof.sources.notes import read_notes
+
+    found = [
+        sentence
+        for sentence in read_notes(ended.said).said
+        if "The application returned an error code" not in sentence
+    ]
+    if ended.program_code is not None:
+        found.append(
+            f"The program ended with exit code {ended.program_code} after its kernels were "
+            "profiled: see whether they did what they should."
+        )
+    return tuple(found[:_MOST_WARNINGS])

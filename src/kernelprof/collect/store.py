@@ -1,0 +1,238 @@
+"""Capture directories: complete or not there at all.
+
+``raw.csv.gz`` (the raw page in base units), ``capture.ncu-rep`` and ``manifest.json``; follow-up
+runs of a drill-down stand beside as ``raw.1.csv.gz`` and ``capture.1.ncu-rep``. A run that sampled
+where warps are has ``lines.csv.gz``.
+"""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import hashlib
+import os
+import shutil
+import tempfile
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.collect.failures import StorageError
+from kernelprof.collect.manifest import from_json
+from kernelprof.errors import InputError, UsageError
+from kernelprof.model.records import to_json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kernelprof.collect.manifest import Manifest, RunFacts
+    from kernelprof.model.capture import Capture
+
+MANIFEST: Final = "manifest.json"
+SOURCE: Final = "source.cu"
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+class Draft:
+    """A capture directory that is being made, under another name."""
+
+    def __init__(self, folder: Path, final: Path | None, *, replaces: bool) -> None:
+        self.folder = folder
+        self.final = final
+        self._replaces = replaces
+
+    def place(self, name: str) -> str:
+        """Where a file of the draft will stand in the end."""
+        return str((self.final or self.folder) / name)
+
+    def store_raw(self, number: int, page: bytes) -> tuple[str, str]:
+        """Keep a raw page; its file's name and hash."""
+        return self._store("raw", number, page)
+
+    def store_lines(self, number: int, lines: bytes) -> tuple[str, str]:
+        """Keep the samples by source line; their file's name and hash."""
+        return self._store("lines", number, lines)
+
+    def _store(self, stem: str, number: int, text: bytes) -> tuple[str, str]:
+        name = numbered(stem, number, ".csv.gz")
+        packed = gzip.compress(text, 6, mtime=0)
+        (self.folder / name).write_bytes(packed)
+        return name, hashlib.sha256(packed).hexdigest()
+
+    def store_source(self, source: Path, sha256: str) -> None:
+        """Keep the source that was measured, if it is still that: reports show it."""
+        data = source.read_bytes()
+        if hashlib.sha256(data).hexdigest() == sha256:
+            (self.folder / SOURCE).write_bytes(data)
+
+    def commit(self, manifest: Manifest) -> None:
+        """Complete the directory and give it its name."""
+        assert self.final is not None
+        (self.folder / MANIFEST).write_text(to_json(manifest), encoding="utf-8")
+        before = None
+        if self._replaces and self.final.is_dir():
+            before = self.folder.with_name(f"{self.folder.name}.old")
+            self.final.rename(before)
+        try:
+            self.folder.rename(self.final)
+        except OSError:
+            if before is not None:
+                before.rename(self.final)
+            raise
+        if before is not None:
+            shutil.rmtree(before, ignore_errors=True)
+
+
+def numbered(stem: str, number: int, suffix: str) -> str:
+    """A file's name for the first run (0) or a later one."""
+    return f"{stem}{suffix}" if number == 0 else f"{stem}.{number}{suffix}"
+
+
+def refuse_existing(directory: Path, *, force: bool) -> None:
+    """Refuse to write over what is there; with ``force`` a capture directory may be replaced."""
+    if not os.path.lexists(directory):
+        return
+    if directory.is_dir() and not any(directory.iterdir()):
+        return
+    if not force:
+        raise UsageError(
+            "there is something of that name already",
+            where=str(directory),
+            hint="give another name, or --force to replace a capture",
+        )
+    if not (directory / MANIFEST).is_file():
+        raise UsageError(
+            "what stands there is no capture, and is not replaced",
+            where=str(directory),
+            hint="give another name, or remove it yourself",
+        )
+
+
+@contextmanager
+def draft(directory: Path | None, *, force: bool = False) -> Iterator[Draft]:
+    """A draft of ``directory`` beside it, or of nothing to keep; gone at the end if not committed.
+
+    Raises :class:`StorageError` where there is no room.
+    """
+    folder: Path | None = None
+    try:
+        if directory is None:
+            folder = Path(tempfile.mkdtemp(prefix="kernelprof-"))
+            yield Draft(folder, None, replaces=False)
+        else:
+            directory = directory.expanduser().absolute()
+            if "%" in str(directory):
+                raise UsageError(
+                    "a capture cannot be written to a path with a % in it",
+                    where=str(directory),
+                    hint="ncu puts other text in the place of %: give a name without it",
+                )
+            refuse_existing(directory, force=force)
+            folder = directory.with_name(f".{directory.name[:200]}.{os.getpid()}.tmp")
+            directory.parent.mkdir(parents=True, exist_ok=True)
+            folder.mkdir()
+            yield Draft(folder, directory, replaces=force)
+    except OSError as error:
+        raise _cannot_store(error, directory) from error
+    finally:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def is_capture(directory: Path) -> bool:
+    """Whether a directory is a capture."""
+    return (directory / MANIFEST).is_file()
+
+
+def read_manifest(directory: Path) -> Manifest:
+    """The manifest of a capture directory."""
+    path = directory / MANIFEST
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"the capture's manifest cannot be read: {getattr(error, 'strerror', None) or error}",
+            where=str(path),
+            hint="name a directory that 'kernelprof profile' wrote",
+        ) from error
+    return from_json(text, str(path))
+
+
+def read_stored(directory: Path) -> Capture:
+    """The capture in a directory: its runs put together as they were when it was made."""
+    from kernelprof.model.merge import merge
+
+    manifest = read_manifest(directory)
+    if not manifest.runs:
+        raise damaged("its manifest names no run", directory / MANIFEST)
+    parts = [_read_run(directory, manifest, run) for run in manifest.runs]
+    first, *others = parts
+    # A follow-up that shares no launch with the first was not used when it was made either.
+    together = reduce(merge, (part for part in others if _shares(first, part)), first)
+    return replace(together, origin=str(directory))
+
+
+def _read_run(directory: Path, manifest: Manifest, run: RunFacts) -> Capture:
+    packed = read_checked(directory, run.raw, run.raw_sha256)
+    return understand(packed, str(directory), run, manifest.clock_control)
+
+
+def read_checked(directory: Path, name: str, sha256: str | None) -> bytes:
+    """A file of a capture directory, if it has the hash that the manifest holds."""
+    path = directory / name
+    if Path(name).name != name:
+        raise damaged("a file is named that stands elsewhere", path)
+    try:
+        packed = path.read_bytes()
+    except OSError as error:
+        raise damaged(f"{name} cannot be read ({error.strerror})", path) from error
+    if hashlib.sha256(packed).hexdigest() != sha256:
+        raise damaged(f"{name} is not what the manifest was written for", path)
+    return packed
+
+
+def understand(page: bytes, origin: str, run: RunFacts, clock_control: str) -> Capture:
+    """The capture of one run: its raw page, and what only ``ncu``'s log said."""
+    from kernelprof.sources.reader import read_bytes
+
+    found = read_bytes(page, origin)
+    return replace(
+        found,
+        application=run.application or found.application,
+        clock_control=clock_control,
+        warnings=(*found.warnings, *run.warnings),
+        unavailable=found.unavailable | (frozenset(run.unavailable) - set(found.columns)),
+    )
+
+
+def _shares(first: Capture, more: Capture) -> bool:
+    known = {(each.kernel, each.grid, each.block) for each in first.launches}
+    return any((each.kernel, each.grid, each.block) in known for each in more.launches)
+
+
+def damaged(what: str, path: Path) -> InputError:
+    """The error for a capture directory that is not as it was written."""
+    return InputError(
+        f"the capture is damaged: {what}",
+        where=str(path),
+        hint="copy the whole directory again, or make the capture again",
+    )
+
+
+def _cannot_store(error: OSError, directory: Path | None) -> InputError | StorageError:
+    reason = error.strerror or str(error)
+    where = str(directory or tempfile.gettempdir())
+    if error.errno in _NO_ROOM:
+        return StorageError(
+            f"the capture cannot be stored: {reason}",
+            where=where,
+            hint="free some space, or write to another place"
+            + (" with -o" if directory is not None else ": $TMPDIR names it"),
+        )
+    return InputError(
+        f"the capture cannot be stored: {reason}",
+        where=where,
+        hint="name a directory in a folder that you may write to",
+    )

@@ -1,0 +1,75 @@
+"""What people want to know beside a diagnosis: what was run, checked and timed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernelprof.report.numbers import count, number, quantity
+
+if TYPE_CHECKING:
+    from kernelprof.collect.drill import Drilled
+    from kernelprof.collect.manifest import CorrectnessFacts, TimingFacts
+
+_RATES = ((1e12, "TFLOP/s"), (1e9, "GFLOP/s"), (1e6, "MFLOP/s"))
+
+
+def facts(timing: TimingFacts | None, correctness: CorrectnessFacts | None) -> list[str]:
+    """A line for the check of a kernel's result, and one for its times by CUDA events."""
+    lines = [] if correctness is None else [_checked(correctness)]
+    return lines if timing is None else [*lines, _timed(timing)]
+
+
+def runs(found: Drilled) -> list[str]:
+    """What a drill-down cost: a line for each run, and one for all."""
+    lines = []
+    for each in found.rounds:
+        passes = "" if each.passes is None else f", {each.passes} passes"
+        lines.append(
+            f"run {each.number + 1}: {each.why} ({len(each.metrics)} metrics{passes}, "
+            f"{each.seconds:.1f} s)"
+        )
+    total = "" if found.passes is None else f"{found.passes} passes, "
+    seconds = sum(each.seconds for each in found.rounds)
+    made = len(found.rounds)
+    lines.append(f"{made} run{'s' if made != 1 else ''} of the program, {total}{seconds:.1f} s")
+    return lines
+
+
+def _checked(found: CorrectnessFacts) -> str:
+    """``checked against gemm in float64 at M=250: error 3.1e-07 (allowed 1e-05)``."""
+    reference = found.reference or "a reference"
+    # Built-in references compute in float64; what a function of the user's does is not known.
+    kind = " in float64" if reference.isidentifier() else ""
+    sizes = ", ".join(f"{name}={size}" for name, size in (found.sizes or {}).items())
+    at = f" at {sizes}" if sizes else ""
+    error = "" if found.largest_error is None else f": error {number(found.largest_error)}"
+    allowed = "" if found.tolerance is None else f" (allowed {number(found.tolerance)})"
+    begin = "checked against" if found.passed else "differs from"
+    return f"{begin} {reference}{kind}{at}{error}{allowed}"
+
+
+def _timed(found: TimingFacts) -> str:
+    """``timed: median 2.1 ms (20 launches, 2.09 ms to 2.13 ms), 65.4 TFLOP/s``."""
+    spread = f"{_time(found.low_ns)} to {_time(found.high_ns)}"
+    if found.confidence_low_ns is not None and found.confidence_high_ns is not None:
+        low, high = _time(found.confidence_low_ns), _time(found.confidence_high_ns)
+        spread += f"; 95 % confidence {low} to {high}"
+    parts = [
+        f"timed: median {_time(found.median_ns)} ({count(found.launches, 'launch')}, {spread})"
+    ]
+    if found.median_ns > 0:
+        seconds = found.median_ns * 1e-9
+        if found.flops:
+            parts.append(_rate(found.flops / seconds))
+        if found.min_bytes:
+            parts.append(f"{quantity(found.min_bytes / seconds, 'byte/s')} of necessary traffic")
+    return ", ".join(parts)
+
+
+def _time(nanoseconds: float) -> str:
+    return quantity(nanoseconds, "ns")
+
+
+def _rate(value: float) -> str:
+    size, unit = next((each for each in _RATES if value >= each[0]), _RATES[-1])
+    return f"{number(value / size)} {unit}"

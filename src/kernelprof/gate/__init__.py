@@ -1,7 +1,0 @@
-"""The gate: whether a change may pass, by a policy, over a comparison. Pure functions."""
-
-from __future__ import annotations
-
-from kernelprof.gate.judge import judge
-
-__all__ = ["judge"]

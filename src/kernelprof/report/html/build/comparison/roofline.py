@@ -1,0 +1,127 @@
+"""Both sides of a kernel in one roofline, with the way from one to the other at each level."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.launch.timing import timing_facts
+from kernelprof.report.html.build.ceilings import MEASURED
+from kernelprof.report.html.build.comparison.medians import ROW
+from kernelprof.report.html.build.flops import count
+from kernelprof.report.html.build.measured import finite
+from kernelprof.report.html.build.roofline import IDEAL, roofline
+from kernelprof.report.html.view import Roofline
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kernelprof.collect.manifest import TimingFacts
+    from kernelprof.model.comparison import InputChange
+    from kernelprof.model.snapshot import KernelSnapshot
+    from kernelprof.report.html.build.comparison.medians import Medians
+    from kernelprof.report.html.view import RooflineCeiling, RooflinePoint
+
+_OTHER_CHIP: Final = frozenset({"GPU", "compute capability"})
+_ABOUT_LIMITS: Final = "Limits:"
+_ABOUT_IDEAL: Final = "The ideal point"
+_SENTENCE: Final = re.compile(r"(?<=\.) (?=[A-Z])")
+_LEGEND: Final = "Hollow: before. Filled: after. The arrows join the two at each level of memory."
+
+
+def both_sides(
+    kernels: tuple[KernelSnapshot, KernelSnapshot],
+    numbers: tuple[Medians, Medians],
+    machine: Iterable[InputChange],
+) -> tuple[Roofline | None, str]:
+    """The chart, and the sentence below it or why there is no chart."""
+    if any(each.kind in _OTHER_CHIP for each in machine):
+        return None, "The two GPUs have different limits, so there is no roofline of both."
+    found = [_side(kernel, side) for kernel, side in zip(kernels, numbers, strict=True)]
+    before, after = found
+    if before is None or after is None:
+        lacking = " and ".join(
+            name for name, side in (("before", before), ("after", after)) if side is None
+        )
+        return None, (
+            "There is no roofline: it takes the counters of floating-point instructions and of "
+            f"bytes, which are not known {lacking}."
+        )
+    points = tuple(_joined(before.points, after.points))
+    if not points:
+        reason = next((each.note for each in (before, after) if not each.points), "")
+        return None, reason or "There is no roofline: no level of memory is known on both sides."
+    ideal = [
+        (point.flop_per_second, side.note, point)
+        for side in (after, before)
+        for point in side.points
+        if point.level == IDEAL
+    ]
+    told = [*_counted(before.note, after.note)]
+    limits = _limits(after.ceilings, before.ceilings)
+    if limits:
+        told.append(f"Limits: {', '.join(f'{each.label} ({each.origin})' for each in limits)}.")
+    if len({point.flop_per_byte for *_, point in ideal}) == 1:
+        # At the roof on the side whose roof is known, else at the faster time.
+        _, note, best = max(ideal, key=lambda each: each[0])
+        points += (best,)
+        told += [each for each in _split(note) if each.startswith(_ABOUT_IDEAL)]
+    return Roofline(points, limits), " ".join([_LEGEND, *told])
+
+
+def _side(kernel: KernelSnapshot, numbers: Medians) -> Roofline | None:
+    return roofline(numbers, ROW, count(numbers, ROW, None), _timing(kernel), None)
+
+
+def _timing(kernel: KernelSnapshot) -> TimingFacts | None:
+    """The times with the operations and bytes that the launch specification names."""
+    times = [each for each in kernel.events_ns or kernel.profiled_ns if (finite(each) or 0) > 0]
+    if not times:
+        return None
+    return timing_facts(times, warm_up=0, flops=kernel.flops, min_bytes=kernel.min_bytes)
+
+
+def _joined(
+    before: Iterable[RooflinePoint], after: Iterable[RooflinePoint]
+) -> Iterable[RooflinePoint]:
+    """Points at levels that both sides have, in pairs."""
+    arrived = {each.level: each for each in after if each.level != IDEAL}
+    for start in before:
+        if start.level not in arrived:
+            continue
+        for point, side in ((start, "before"), (arrived[start.level], "after")):
+            name = f"{point.level} {side}"
+            yield replace(
+                point,
+                label=f"{side}, at {point.level}",
+                name=name,
+                short=name,
+                path=point.level,
+                hollow=side == "before",
+            )
+
+
+def _limits(
+    after: Iterable[RooflineCeiling], before: Iterable[RooflineCeiling]
+) -> tuple[RooflineCeiling, ...]:
+    """Each limit once: measured before worked out, and then as it was after the change."""
+    found: dict[str, RooflineCeiling] = {}
+    for each in (*after, *before):
+        known = found.get(each.label)
+        if known is None or (each.origin == MEASURED and known.origin != MEASURED):
+            found[each.label] = each
+    return tuple(found.values())
+
+
+def _counted(before: str, after: str) -> Iterable[str]:
+    """What was counted: of both sides once, and of the one before where that is another."""
+    both = _split(after)
+    yield from (each for each in both if not each.startswith((_ABOUT_LIMITS, _ABOUT_IDEAL)))
+    for each in _split(before):
+        if each not in both and not each.startswith((_ABOUT_LIMITS, _ABOUT_IDEAL, "Bytes:")):
+            yield f"Before: {each[:1].lower()}{each[1:]}"
+
+
+def _split(note: str) -> list[str]:
+    return _SENTENCE.split(note) if note else []

@@ -1,0 +1,175 @@
+"""Kernel names and other text of strangers, made fit for one line of a terminal."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from typing import TYPE_CHECKING
+
+from kernelprof.report.numbers import dimensions
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kernelprof.model.diagnosis import KernelDiagnosis
+
+ELLIPSIS = "…"
+
+_CLONE = re.compile(r"( \[clone [^\]]*\])+$")
+
+_CAST = re.compile(r"\((?:bool|char|short|int|long|unsigned [a-z]+)\)(?=[-\w])")
+
+_ASCII = {
+    "…": "...",
+    "µ": "u",
+    "μ": "u",
+    "×": "x",
+    "·": "*",
+    "–": "-",
+    "—": "-",
+    "‑": "-",
+    "≥": ">=",
+    "≤": "<=",
+    "≈": "~",
+    "→": "->",
+    "−": "-",
+    "─": "-",
+    "‘": "'",
+    "’": "'",
+    "“": '"',
+    "”": '"',
+}
+
+
+def printable(text: str) -> str:
+    """One line without control characters: a name from a file must not steer the terminal."""
+    if text.isprintable():
+        return text
+    return "".join(_visible(character) for character in text)
+
+
+def encodable(text: str, encoding: str) -> str:
+    """The text with every glyph that the encoding lacks replaced by one that it has."""
+    try:
+        text.encode(encoding)
+    except UnicodeEncodeError:
+        return "".join(_fallback(character, encoding) for character in text)
+    return text
+
+
+def short_name(name: str) -> str:
+    """A demangled name without its return type and parameters: ``gemm_tiled<16, 0, 1>``."""
+    text = _CLONE.sub("", printable(name)).strip()
+    end = _parameters(text)
+    if not end:
+        return text
+    head = text[:end].rstrip()
+    return head[_after_return_type(head) :] or text
+
+
+def middle(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
+    """The text cut in the middle, where names differ least."""
+    if len(text) <= width:
+        return text
+    room = width - len(ellipsis)
+    if room < 2:
+        return text[:width]
+    tail = room // 2
+    return f"{text[: room - tail]}{ellipsis}{text[-tail:]}"
+
+
+def labels(kernels: Sequence[KernelDiagnosis]) -> list[tuple[str, str]]:
+    """A short name a kernel and, where several share it, what tells them apart."""
+    names = [short_name(kernel.name) for kernel in kernels]
+    alike: dict[str, list[KernelDiagnosis]] = {}
+    for name, kernel in zip(names, kernels, strict=True):
+        alike.setdefault(name, []).append(kernel)
+    details = {name: iter(_details(group)) for name, group in alike.items()}
+    return [(name, next(details[name])) for name in names]
+
+
+def fit(label: tuple[str, str], width: int, ellipsis: str = ELLIPSIS) -> str:
+    """A label in a column: namespaces go first, then what is plain in template arguments.
+
+    After that the middle of the name goes; what tells the launches of one name apart stays.
+    """
+    name, detail = label
+    room = width - len(detail) - 1 if detail else width
+    if room < 5:
+        room, detail = width, ""
+    for shorten in (_without_namespaces, _with_plain_arguments):
+        if len(name) > room:
+            name = shorten(name)
+    return f"{middle(name, room, ellipsis)} {detail}".rstrip()
+
+
+def _details(kernels: Sequence[KernelDiagnosis]) -> list[str]:
+    """What tells kernels of one name apart: their blocks, else their grids, else an ID."""
+    if len(kernels) == 1:
+        return [""]
+    for sizes in ([k.block for k in kernels], [k.grid for k in kernels]):
+        known = [dimensions(size) for size in sizes if size is not None]
+        if len(set(known)) == len(kernels):
+            return known
+    return [f"ID {printable(kernel.ids[0])}" for kernel in kernels]
+
+
+def _visible(character: str) -> str:
+    if character.isprintable():
+        return character
+    return " " if character.isspace() else character.encode("unicode_escape").decode("ascii")
+
+
+def _fallback(character: str, encoding: str) -> str:
+    for candidate in (
+        character,
+        _ASCII.get(character, ""),
+        unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode("ascii"),
+    ):
+        try:
+            candidate.encode(encoding)
+        except UnicodeEncodeError:
+            continue
+        if candidate:
+            return candidate
+    return "?"
+
+
+def _parameters(text: str) -> int:
+    """Where the parameter list starts, 0 where the name has none."""
+    body = text.removesuffix(" const")
+    if not body.endswith(")"):
+        return 0
+    depth = 0
+    for position in range(len(body) - 1, -1, -1):
+        depth += (body[position] == ")") - (body[position] == "(")
+        if depth == 0:
+            return position
+    return 0
+
+
+def _without_namespaces(name: str) -> str:
+    depth, start = 0, 0
+    for position, character in enumerate(name):
+        depth += (character in "<(") - (character in ">)")
+        if depth == 0 and name.startswith("::", position):
+            start = position + 2
+    return name[start:] if depth == 0 else name
+
+
+def _with_plain_arguments(name: str) -> str:
+    return _CAST.sub("", name).replace(", ", ",")
+
+
+def _after_return_type(head: str) -> int:
+    depth, start = 0, 0
+    for position, character in enumerate(head):
+        if character in "<({[":
+            depth += 1
+        elif character in ">)}]":
+            depth -= 1
+        elif character == " " and depth == 0 and not head.endswith("operator", 0, position):
+            start = position + 1
+        if depth < 0:
+            return 0
+    return start if depth == 0 else 0

@@ -1,0 +1,152 @@
+"""Recognizes what is not an export of launches, so that the message can say what it is instead."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.sources import complaints
+from kernelprof.sources.stream import split_cells
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kernelprof.errors import InputError
+    from kernelprof.sources.stream import Scan
+
+_MAGIC: Final = (
+    (b"SQLite format 3\0", "an SQLite database (an export of Nsight Systems?)"),
+    (b"PK\x03\x04", "a zip archive"),
+    (b"\x28\xb5\x2f\xfd", "a zstd file"),
+    (b"\xfd7zXZ\0", "an xz file"),
+    (b"BZh", "a bzip2 file"),
+    (b"\x7fELF", "a program or library"),
+    (b"%PDF", "a PDF"),
+    (b"\x89PNG", "a PNG picture"),
+    (b"PAR1", "a Parquet file"),
+)
+_NSYS: Final = ("total time (ns)", "time (%)", "time(%)", "total time", "avg (ns)", "instances")
+_UNAVAILABLE: Final = re.compile(r"^(\S+)\s.*\(!\) n/a$|^(\S+)\s+\(!\) n/a$")
+_TEXT_PAGE: Final = re.compile(r"Section: |\[\d+\] \S+@|Metric Name\s+Metric Unit")
+_NO_REASON: Final = ("Note: Running with", "Unable to access", "No kernels were profiled")
+"""Complaints that do not explain why there is no launch."""
+_HEAD: Final = 4096
+
+
+def complain(found: Scan, data: bytes, where: str) -> InputError:
+    """The error for ``data`` in which no launch was found; ``found`` is what was instead."""
+    head = data[:_HEAD].lstrip()
+    if not data.strip():
+        return complaints.not_a_capture("the input is empty", where)
+    for magic, name in _MAGIC:
+        if head.startswith(magic):
+            return complaints.not_a_capture(f"this is {name}", where)
+    if found.header_seen:
+        return _header_only(found, where)
+    said = _what_ncu_said(found, where)
+    if said is not None:
+        return said
+    if b"\0" in data[:_HEAD]:
+        return complaints.not_a_capture("this is binary data", where)
+    text = head.decode("utf-8", "replace")
+    return complaints.not_a_capture(_describe_text(text, found.noise), where)
+
+
+def _header_only(found: Scan, where: str) -> InputError:
+    if found.broken:
+        what = "there is a header of Nsight Compute but no complete row under it"
+        return complaints.not_a_capture(what, where, hint="The file seems cut off.")
+    what = "there is a header of Nsight Compute but no launch under it"
+    return complaints.not_a_capture(what, where, hint=_NO_KERNEL)
+
+
+_NO_KERNEL: Final = (
+    "Either the program launched no kernel while it was profiled, or a filter "
+    "(--kernel-name, --launch-skip, --launch-count) matched none."
+)
+
+
+def _what_ncu_said(found: Scan, where: str) -> InputError | None:
+    """ncu ran, but no CSV came out: it says why in its own lines or in a text page."""
+    complaint = _first_complaint(found.profiler)
+    said = f' (Nsight Compute said: "{complaint}")' if complaint else ""
+    if any("ERR_NVGPUCTRPERM" in line for line in found.profiler):
+        hint = (
+            "Counters are restricted to administrators on that machine; "
+            "https://developer.nvidia.com/ERR_NVGPUCTRPERM says how to allow them."
+        )
+        return complaints.not_a_capture(f"nothing was profiled{said}", where, hint=hint)
+    if any(_TEXT_PAGE.match(line) for line in found.noise):
+        return complaints.not_a_capture(
+            "this is the text page of Nsight Compute, not its CSV"
+            f"{_unavailable(found.noise)}{said}",
+            where,
+            hint="Add --csv.",
+        )
+    if any("No kernels were profiled" in line for line in found.profiler):
+        kernels = _available_kernels(found.noise)
+        launched = f"; the program launched {', '.join(kernels)}" if kernels else ""
+        what = f"no kernel was profiled{launched}{said}"
+        return complaints.not_a_capture(what, where, hint=_NO_KERNEL)
+    reports = [line.split("Report: ", 1)[1] for line in found.profiler if "Report: " in line]
+    if reports:
+        what = f"Nsight Compute wrote its launches to {reports[0]}, not here{said}"
+        return complaints.not_a_capture(what, where, hint="Give that report instead.")
+    if found.profiler:
+        connected = any("Connected to process" in line for line in found.profiler)
+        what = f"Nsight Compute {'ran but wrote no launch' if connected else 'did not run'}{said}"
+        return complaints.not_a_capture(what, where, hint=_NO_KERNEL if connected else "")
+    return None
+
+
+def _first_complaint(lines: Sequence[str]) -> str | None:
+    for kind in ("==ERROR==", "==WARNING=="):
+        for line in lines:
+            text = line.removeprefix(kind).strip()
+            if line.startswith(kind) and not text.startswith(_NO_REASON):
+                return text
+    return None
+
+
+def _unavailable(lines: Sequence[str]) -> str:
+    names = [
+        match[1] or match[2] for line in lines if (match := _UNAVAILABLE.match(line)) is not None
+    ]
+    if not names:
+        return ""
+    return f"; these metrics came back as (!) n/a: {', '.join(dict.fromkeys(names))}"
+
+
+def _available_kernels(lines: Sequence[str]) -> list[str]:
+    if "Available Kernels:" not in lines:
+        return []
+    listed = lines[lines.index("Available Kernels:") + 1 :]
+    return [line.partition(". ")[2] for line in listed[:5] if re.match(r"\d+\. ", line)]
+
+
+def _describe_text(text: str, lines: Sequence[str]) -> str:
+    start = text[:200].lower()
+    if start.startswith(("<!doctype html", "<html", "<head")):
+        return "this is an HTML page"
+    if start.startswith(("<?xml", "<")):
+        return "this is XML or HTML"
+    if start.startswith(("{", "[")):
+        return "this is JSON"
+    for delimiter in (",", ";", "\t"):
+        rows = [split_cells(line.encode(), delimiter) or [] for line in lines[:2]]
+        if rows and len(rows[0]) > 1 and len(rows[0]) == len(rows[-1]):
+            return _describe_csv([cell.strip() for cell in rows[0]])
+    return f'this is text without a table; it begins with "{lines[0][:60]}"' if lines else "no text"
+
+
+def _describe_csv(cells: Sequence[str]) -> str:
+    first = ", ".join(f'"{cell[:40]}"' for cell in cells[:4])
+    folded = [cell.lower() for cell in cells]
+    if "kernel name" in folded and "invocations" in folded:
+        return "this is a summary over launches (--print-summary), which says nothing of each one"
+    lines = "#" in folded[:1] and ("address" in folded or "source" in folded)
+    if lines or folded[0] == "file path":
+        return "this is the source page of Nsight Compute, not its raw or details page"
+    if any(cell in _NSYS for cell in folded):
+        return f"this is a table of Nsight Systems or nvprof (it begins with {first})"
+    return f"this table is not from Nsight Compute (it begins with {first})"

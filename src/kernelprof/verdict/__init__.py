@@ -1,7 +1,0 @@
-"""From a capture to a diagnosis: evaluate every rule, compare, group, and say what is missing."""
-
-from __future__ import annotations
-
-from kernelprof.verdict.diagnose import diagnose
-
-__all__ = ["diagnose"]

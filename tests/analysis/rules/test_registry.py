@@ -1,0 +1,83 @@
+"""Every rule is complete, and looks at nothing that it does not declare."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernelprof.analysis import rules
+from kernelprof.analysis.metrics.catalogue import catalogue, presets
+from kernelprof.analysis.metrics.facts import Facts
+from kernelprof.analysis.rules import Rule, Scene, registry
+from kernelprof.sources import read_capture
+
+SLUGS = {
+    "uncoalesced-global-access",
+    "shared-bank-conflicts",
+    "local-memory-traffic",
+    "atomic-contention",
+    "dram-bandwidth",
+    "l2-bandwidth",
+    "l1-throughput",
+    "shared-memory-throughput",
+    "fp32-throughput",
+    "fp64-throughput",
+    "tensor-throughput",
+    "sfu-throughput",
+    "integer-throughput",
+    "instruction-issue",
+    "warp-divergence",
+    "barrier-stalls",
+    "memory-latency",
+    "dependency-latency",
+    "low-occupancy",
+    "small-grid",
+    "workload-imbalance",
+    "instruction-fetch",
+}
+"""The names that other people's scripts rely on."""
+
+
+def test_the_names_are_the_published_ones() -> None:
+    assert set(registry()) == SLUGS
+
+
+def test_each_rule_is_the_file_of_its_name() -> None:
+    folder = Path(rules.__file__).parent
+    for slug in registry():
+        assert (folder / f"{slug.replace('-', '_')}.py").is_file()
+
+
+def test_exact_ties_have_an_order() -> None:
+    orders = [rule.order for rule in registry().values()]
+    assert orders == sorted(set(orders))
+
+
+@pytest.mark.parametrize("rule", registry().values(), ids=lambda rule: rule.slug)
+class TestEachRule:
+    def test_its_page_has_every_part(self, rule: Rule) -> None:
+        docs = rule.docs
+        for part in (docs.detects, docs.matters, docs.example, docs.wrong_when):
+            assert len(part) > 40
+            assert part.endswith(".")
+        assert docs.fixes
+        assert docs.references
+
+    def test_its_thresholds_have_unit_and_source(self, rule: Rule) -> None:
+        assert rule.thresholds
+        for threshold in rule.thresholds:
+            assert threshold.unit
+            assert len(threshold.source) > 20
+
+    def test_its_metrics_are_in_the_catalogue_and_in_the_full_preset(self, rule: Rule) -> None:
+        full = {metric.name for metric in presets()["full"].metrics}
+        assert rule.requires
+        for name in rule.metrics:
+            assert name in catalogue()
+            assert name in full
+
+    def test_it_reads_only_what_it_declares(self, rule: Rule, captures: Path) -> None:
+        facts = Facts(read_capture(captures / "gemm_series.full.raw.csv"))
+        rule.evaluate(Scene(facts))
+        assert facts.read <= set(rule.metrics)

@@ -1,0 +1,60 @@
+"""Judging many launches at once says of each what judging it alone says."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+
+from kernelprof.analysis.metrics.catalogue import SHOWN_ONLY, names_read
+from kernelprof.analysis.metrics.facts import Facts
+from kernelprof.analysis.verdict import diagnose
+from kernelprof.analysis.verdict import judge as judging
+from kernelprof.analysis.verdict.needed import Needs
+from kernelprof.report.json import render_json
+from kernelprof.sources import raw_page, read_capture, source
+
+CAPTURES = Path(__file__).parents[2] / "captures"
+EXPORTS = sorted(
+    path
+    for path in CAPTURES.rglob("*.csv*")
+    if "source_page" not in path.parts
+    and not path.name.endswith(("times.csv", "lines.csv.gz"))
+    and ("h200_changes" not in path.parts or path.parent.name == "1")
+)
+
+
+@pytest.fixture
+def short(monkeypatch) -> None:
+    """What to measure next is searched for in the same way on both paths; that takes long."""
+    monkeypatch.setattr(Needs, "needed", lambda *asked: tuple(asked[-1]))
+
+
+@pytest.mark.usefixtures("short")
+@pytest.mark.parametrize("path", EXPORTS, ids=lambda path: str(path.relative_to(CAPTURES)))
+def test_the_fast_path_writes_what_the_plain_one_writes(path: Path, monkeypatch) -> None:
+    """Plain: every metric is read, row by row, and each launch is judged by itself."""
+    monkeypatch.setattr(source, "FIRST", 1 << 15)
+    monkeypatch.setattr(source, "LARGEST", 1 << 17)
+    monkeypatch.setattr(raw_page, "WORTH_A_BLOCK", 0)
+    fast = diagnose(read_capture(path, only=names_read()))
+    monkeypatch.setattr(raw_page, "WORTH_A_BLOCK", math.inf)
+    monkeypatch.setattr(judging, "BLOCK", 1)
+    plain = diagnose(read_capture(path))
+    assert render_json([fast]) == render_json([plain])
+
+
+def test_no_rule_looks_at_what_only_reports_show(monkeypatch) -> None:
+    asked: set[str] = set()
+    column = Facts._column
+
+    def noted(facts: Facts, name: str):
+        asked.add(name)
+        return column(facts, name)
+
+    monkeypatch.setattr(Facts, "_column", noted)
+    for name in ("gemm_series.full.raw.csv", "gemm_series.eight-metrics.raw.csv"):
+        diagnose(read_capture(CAPTURES / name))
+    assert len(asked) > 90
+    assert not asked.intersection(SHOWN_ONLY)

@@ -1,0 +1,1 @@
+"""What the command line answered before the library was rebuilt, and what it answers now."""

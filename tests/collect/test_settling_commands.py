@@ -1,0 +1,36 @@
+"""The command of a verdict, run against the stand-in, collects what was missing where it was."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kernelprof.analysis.verdict.diagnose import diagnose
+from kernelprof.sources.reader import read_capture
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from conftest import RunNcu
+
+
+@pytest.mark.parametrize(
+    "capture",
+    ["gemm_series.eight-metrics.raw.csv", "degraded/degraded_stdoutmix_dramonly.csv"],
+)
+def test_a_command_collects_what_is_missing_of_its_own_launches(
+    capture: str, captures: Path, run_ncu: RunNcu, programs: Path
+) -> None:
+    asked = [k for k in diagnose(read_capture(captures / capture)).kernels if k.verdict.command]
+    assert asked
+    for kernel in asked:
+        command = shlex.split(kernel.verdict.command or "")
+        done = run_ncu(command)
+        assert done.returncode == 0, done.stdout
+        collected = read_capture(programs / command[command.index("--log-file") + 1])
+        shapes = {(launch.kernel, launch.grid, launch.block) for launch in collected.launches}
+        if capture.startswith("gemm_series"):
+            assert (kernel.name, kernel.grid, kernel.block) in shapes
+        assert {m.ncu_name for m in kernel.verdict.missing} <= set(collected.columns)

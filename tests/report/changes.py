@@ -1,0 +1,174 @@
+"""Comparisons to render: of the captures of known changes, and made-up ones with hostile names."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from hypothesis import strategies as st
+
+from kernelprof.analysis.verdict import diagnose
+from kernelprof.collect.store import read_manifest
+from kernelprof.compare import compare
+from kernelprof.compare.gate import judge
+from kernelprof.compare.gate.policy import Policy
+from kernelprof.compare.take import snapshot_of
+from kernelprof.model.comparison import (
+    Comparison,
+    CounterChange,
+    InputChange,
+    KernelComparison,
+    Match,
+    MetricChange,
+    TimeChange,
+    TimeOutcome,
+)
+from kernelprof.model.gate import Code, Finding, GateResult, KernelResult, Outcome
+from kernelprof.model.snapshot import Inputs, KernelSnapshot, Said
+from kernelprof.sources import read_capture
+
+if TYPE_CHECKING:
+    from kernelprof.model.snapshot import Snapshot
+
+CHANGES = Path(__file__).parents[1] / "captures" / "h200_changes"
+
+AWKWARD = (
+    "<script>alert(1)</script>",
+    "a|b",
+    "f<`tick`>",
+    "``double`` `",
+    "new\nline",
+    "]]><x/>&amp;",
+    "</details></code>",
+    "kernel::{lambda(int)#1}::operator()(int)",
+    "[link](https://example.org)",
+    "\"quoted\" 'name'",
+    "bell\x07 escape\x1b[31m null\x00",
+    "surrogate \udcff noncharacter \uffff",
+    "```\n# heading",
+)
+
+
+@cache
+def taken(label: str, run: str) -> tuple[Snapshot, dict[str, str]]:
+    """The snapshot of a run and the text of its source."""
+    place = CHANGES / label / run
+    capture, manifest = read_capture(place), read_manifest(place)
+    snapshot = snapshot_of(capture, diagnose(capture), manifest)
+    source = manifest.source
+    assert source is not None
+    return snapshot, {source.sha256: (place / "source.cu").read_text(encoding="utf-8")}
+
+
+@cache
+def change(before: str, after: str) -> Comparison:
+    """What happened from a label's first run to another's second one."""
+    (old, old_texts), (new, new_texts) = taken(before, "1"), taken(after, "2")
+    return compare(old, new, (old_texts, new_texts))
+
+
+def gated(before: str, after: str, **policy: Any) -> GateResult:
+    """The gate's answer on a change."""
+    return judge(change(before, after), replace(Policy(), **policy))
+
+
+def side(name: str, path: str = "kernel.cu", **other: Any) -> KernelSnapshot:
+    """A kernel as it was before or after."""
+    values: dict[str, Any] = {
+        "grid": (64, 64, 1),
+        "block": (16, 16, 1),
+        "launches": 20,
+        "verdict": Said("bottleneck", "l1-throughput", "high", 1.5),
+        "median_ns": 2_000.0,
+        "inputs": Inputs(path, "0" * 64),
+    }
+    return KernelSnapshot(name=name, **(values | other))
+
+
+def slower(name: str, path: str = "kernel.cu", **other: Any) -> KernelComparison:
+    """A kernel that became twice as slow, with everything that a comparison can hold."""
+    after = Said("bottleneck", "memory-latency", "low", 2.0)
+    values: dict[str, Any] = {
+        "match": Match.SAME,
+        "before": side(name, path),
+        "after": side(name, path, median_ns=4_000.0, verdict=after),
+        "time": TimeChange(
+            TimeOutcome.SLOWER,
+            how="CUDA events",
+            before_ns=2_000.0,
+            after_ns=4_000.0,
+            ratio=2.0,
+            low=1.9,
+            high=2.1,
+            p=1e-7,
+            floor=0.0025,
+            floor_from="scatter",
+            samples=(20, 20),
+        ),
+        "verdict_changed": True,
+        "counters": (CounterChange("instructions", name, "inst", 0.0, 8.0, True),),
+        "lacking": (name,),
+        "metrics": (MetricChange(name, "%", 10.0, 80.0, 0.5),),
+        "inputs": (InputChange("source", name, name, ""),),
+        "diff": f"--- before\n+++ after\n-{name}\n+{name}",
+        "notes": (name,),
+    }
+    return KernelComparison(**(values | other))
+
+
+def comparison(*kernels: KernelComparison, **other: Any) -> Comparison:
+    """A comparison of these kernels."""
+    return Comparison(**({"before": "a.json", "after": "b", "kernels": kernels} | other))
+
+
+def answer(*kernels: KernelComparison, **other: Any) -> GateResult:
+    """A gate that calls each of these kernels a regression."""
+    results = tuple(
+        KernelResult(
+            each,
+            Outcome.REGRESSION,
+            (
+                Finding(Code.SLOWER, Outcome.REGRESSION, f"{each.name} is slower"),
+                Finding(Code.FASTER, Outcome.PASS, each.name),
+            ),
+        )
+        for each in kernels
+    )
+    values: dict[str, Any] = {
+        "comparison": comparison(*kernels),
+        "outcome": Outcome.REGRESSION if kernels else Outcome.PASS,
+        "kernels": results,
+    }
+    return GateResult(**(values | other))
+
+
+texts = st.text(st.characters(), max_size=60) | st.sampled_from(AWKWARD)
+numbers = st.floats() | st.sampled_from([0.0, 1.0, 1e-12, 1e300])
+
+
+def kernels() -> st.SearchStrategy[KernelComparison]:
+    """Kernels with any names, texts and numbers."""
+    return st.builds(
+        lambda name, path, text, value, match, outcome, diff: slower(
+            name,
+            path,
+            match=match,
+            before=None if match is Match.APPEARED else side(name, path, median_ns=abs(value)),
+            after=None if match is Match.VANISHED else side(text, path),
+            time=TimeChange(outcome, ratio=value, before_ns=value, after_ns=1.0, reason=text),
+            counters=(CounterChange("instructions", text, text, value, 2.0, None, value, 1.0),),
+            metrics=(MetricChange(text, "%", value, 1.0, min(abs(value), 1.0)),),
+            inputs=(InputChange(text, text, text, text),),
+            notes=(text,),
+            diff=diff,
+        ),
+        texts,
+        texts,
+        texts,
+        numbers,
+        st.sampled_from(Match),
+        st.sampled_from(TimeOutcome),
+        st.text(st.characters(), max_size=400),
+    )

@@ -1,0 +1,285 @@
+"""Comparisons and the gate's answer as Markdown, read back by a Markdown parser."""
+
+from __future__ import annotations
+
+import html
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from tests.report.changes import (
+    AWKWARD,
+    answer,
+    change,
+    comparison,
+    gated,
+    kernels,
+    side,
+    slower,
+    texts,
+)
+
+from kernelprof.model.comparison import (
+    CounterChange,
+    InputChange,
+    Match,
+    MetricChange,
+    TimeChange,
+    TimeOutcome,
+)
+from kernelprof.model.gate import Code, Finding, KernelResult, Outcome
+from kernelprof.model.snapshot import Said
+from kernelprof.report.comparison_markdown import (
+    DIFF_LINES,
+    LARGEST,
+    diff_block,
+    render_comparison_markdown,
+    render_gate_markdown,
+)
+
+GITHUB = 65_536
+
+EXPECTED = """\
+### kernelprof gate: regression
+
+**`fma_chain`: as fast as before; more global load sectors; still fp32-throughput at its limit**
+
+Before: `{before}`, after: `{after}`.
+
+| kernel | before | after | time | verdict | outcome |
+| :-- | --: | --: | --: | :-- | :-- |
+| `fma_chain` | 1.1 ms | 1.1 ms | as fast | `fp32-throughput (at limit)` | regression |
+
+<details><summary><code>fma_chain</code>: as fast as before; more global load sectors; still \
+fp32-throughput at its limit</summary>
+
+`fma_chain"""
+
+
+def _rendered(text: str) -> str:
+    return MarkdownIt("commonmark").enable("table").render(text)
+
+
+def _cells(page: str) -> list[str]:
+    table = page[page.index("<table>") : page.index("</table>")]
+    return [html.unescape(cell) for cell in re.findall(r"<td[^>]*>(.*?)</td>", table, re.DOTALL)]
+
+
+def test_the_verdict_comes_first() -> None:
+    result = gated("chain", "chain-strides")
+    text = render_gate_markdown(result)
+    sides = {"before": result.comparison.before, "after": result.comparison.after}
+    assert text.startswith(EXPECTED.format(**sides))
+    assert "- **regression** `counter-worse`: global load sectors: 4 to 32 sector/request\n" in text
+
+
+def test_a_comparison_has_the_times_and_what_changed_with_them() -> None:
+    text = render_comparison_markdown(change("coalesced", "naive"))
+    assert text.startswith(
+        "### kernelprof compare\n\n**`sgemm_naive`: 13.1x slower; more global load sectors; "
+        "l1-throughput is gone; now uncoalesced-global-access**\n"
+    )
+    assert (
+        "| `sgemm_naive` | 2.71 ms | 35.32 ms | 13.1x slower | "
+        "`l1-throughput` → `uncoalesced-global-access` |\n"
+    ) in text
+    assert (
+        "| global load sectors | 1,342,177,280 sector | 8,858,370,048 sector | "
+        "2.5 to 16.5 sector/request | worse |\n"
+    ) in text
+    assert "| `l1_throughput` | 76.36 % | 96.04 % | 98 % |\n" in text
+    assert "| source | `cuda/ladder/02_coalesced.cu` | `cuda/ladder/01_naive.cu` |\n" in text
+    assert "```diff\n--- before\n+++ after\n" in text
+    assert '+extern "C" __global__ void sgemm_naive(' in text
+    assert "**Time:** 13.1x slower: 2.71 ms to 35.32 ms (ratio 13.0541, 95 % interval" in text
+
+
+def test_what_passed_is_short() -> None:
+    result = gated("coalesced", "coalesced")
+    assert render_gate_markdown(result) == (
+        "### kernelprof gate: pass\n\n"
+        "**`sgemm_coalesced`: as fast as before; still l1-throughput**\n\n"
+        f"Before: `{result.comparison.before}`, after: `{result.comparison.after}`.\n\n"
+        "| kernel | before | after | time | verdict | outcome |\n"
+        "| :-- | --: | --: | --: | :-- | :-- |\n"
+        "| `sgemm_coalesced` | 2.71 ms | 2.7 ms | as fast | `l1-throughput` | pass |\n"
+    )
+
+
+def test_an_inconclusive_answer_says_what_the_policy_makes_of_it() -> None:
+    unknown = TimeChange(TimeOutcome.NOT_COMPARABLE, reason="another GPU (A before, B after)")
+    kernel = slower("f", time=unknown)
+    finding = Finding(Code.TIME_UNKNOWN, Outcome.INCONCLUSIVE, "times not comparable (another GPU)")
+    result = replace(
+        answer(kernel),
+        outcome=Outcome.INCONCLUSIVE,
+        kernels=(KernelResult(kernel, Outcome.INCONCLUSIVE, (finding,)),),
+    )
+    first = "### kernelprof gate: inconclusive\n\n**`f`: times not comparable (another GPU)"
+    assert render_gate_markdown(result).startswith(f"{first}**\n")
+    passes = render_gate_markdown(replace(result, inconclusive_passes=True))
+    assert passes.startswith(f"{first} (the policy lets this pass)**\n")
+    fails = render_gate_markdown(replace(result, outcome=Outcome.REGRESSION))
+    assert "another GPU) (inconclusive, which the policy fails)**\n" in fails
+    assert "| not comparable | `l1-throughput` → `memory-latency` | inconclusive |\n" in fails
+
+
+def test_nothing_compared() -> None:
+    finding = Finding(Code.VANISHED, Outcome.INCONCLUSIVE, "no kernel is on both sides")
+    result = replace(answer(), outcome=Outcome.INCONCLUSIVE, general=(finding,))
+    assert render_gate_markdown(result) == (
+        "### kernelprof gate: inconclusive\n\n**no kernel is on both sides**\n\n"
+        "Before: `a.json`, after: `b`.\n\n- no kernel is on both sides\n"
+    )
+
+
+def test_kernels_on_one_side_and_ignored_ones() -> None:
+    gone = slower(
+        "gone", match=Match.VANISHED, after=None, time=TimeChange(TimeOutcome.NOT_MEASURED)
+    )
+    left_out = slower("left_out")
+    ignored = Finding(Code.IGNORED, Outcome.PASS, "the policy leaves this kernel out")
+    result = replace(
+        answer(gone, left_out),
+        kernels=(
+            KernelResult(gone, Outcome.PASS, ()),
+            KernelResult(left_out, Outcome.PASS, (ignored,)),
+        ),
+        outcome=Outcome.PASS,
+    )
+    text = render_gate_markdown(result)
+    assert "| `gone` | 2 µs | - | vanished | `l1-throughput` | pass |\n" in text
+    assert "memory-latency` | ignored |\n" in text
+    assert "; 1 left out by the policy**" in text
+    assert "<code>left_out</code>" not in text
+
+
+def test_launches_of_one_name_are_told_apart() -> None:
+    small = side("f(int)", block=(8, 8, 1))
+    text = render_comparison_markdown(
+        comparison(slower("f(int)"), slower("f(int)", before=small, after=small))
+    )
+    assert "| `f 16x16` |" in text
+    assert "| `f 8x8` |" in text
+    assert "grid 64x64, block 8x8, 20 launches\n" in text
+
+
+def test_machines_that_differ_are_told() -> None:
+    machine = (InputChange("GPU", "another GPU", "A|B", "<b>"),)
+    text = render_comparison_markdown(
+        comparison(slower("f"), machine=machine, notes=("times are not compared",))
+    )
+    assert (
+        "\n\n- Note: times are not compared\n\n- another GPU: <code>A&#124;B</code> → `<b>`\n"
+        in text
+    )
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_a_name_stays_where_it_is(name: str) -> None:
+    kernel = slower(name, name)
+    for text, columns in (
+        (render_comparison_markdown(comparison(kernel, before=name, after=name)), 5),
+        (render_gate_markdown(answer(kernel)), 6),
+    ):
+        page = _rendered(text)
+        assert len(_cells(page)) == columns
+        assert "<script" not in page
+        assert "<a " not in page
+        assert "<x/>" not in page
+        assert "<h1>" not in page
+        assert page.count("<details>") == page.count("</details>") == 1
+        assert page.rstrip().endswith("</details>")
+        assert "\x00" not in text
+        assert "\x1b" not in text
+
+
+@pytest.mark.parametrize("name", AWKWARD)
+def test_a_diff_cannot_leave_its_block(name: str) -> None:
+    diff = f"--- before\n+++ after\n {name}\n+{name}\n</details>"
+    page = _rendered(f"{diff_block(diff)}\n\nafter")
+    assert page.count("<pre>") == 1
+    assert page.endswith("</code></pre>\n<p>after</p>\n")
+    assert "<script" not in page
+
+
+def test_a_long_diff_is_cut() -> None:
+    block = diff_block("\n".join(f"+line {number}" for number in range(DIFF_LINES + 7)))
+    lines = block.split("\n")
+    assert len(lines) == DIFF_LINES + 3
+    assert lines[0] == "```diff"
+    assert lines[-3:] == [f"+line {DIFF_LINES - 1}", "... 7 more lines", "```"]
+
+
+def test_many_kernels_are_counted() -> None:
+    text = render_gate_markdown(answer(*(slower(f"kernel_{number}") for number in range(500))))
+    assert text.count("| regression |") == 30
+    assert "\nand 470 more kernels: 470 regression\n" in text
+    assert text.count("<details>") == 20
+    assert text.endswith(
+        "\nThe details of 480 more kernels are left out: `--format json` has all.\n"
+    )
+    assert "**`kernel_0`: " in text
+    assert "; and 499 more kernels**\n" in text
+
+
+def test_a_diff_that_does_not_fit_goes_before_its_card_does() -> None:
+    wide = "\n".join("+" + "…" * 199 for _ in range(DIFF_LINES))
+    text = render_comparison_markdown(comparison(slower("f", diff=wide)))
+    assert "```diff" not in text
+    assert "\nThe difference of the sources is too long for here.\n" in text
+    assert "**Time:** 2.0x slower: 2 µs to 4 µs" in text
+
+
+def test_long_lists_are_cut_and_counted() -> None:
+    kernel = slower(
+        "f",
+        counters=tuple(CounterChange(f"c{n}", f"c{n}", "", 1.0, 2.0, True) for n in range(25)),
+        metrics=tuple(MetricChange(f"m{n}", "%", 1.0, 2.0, None) for n in range(25)),
+    )
+    text = render_comparison_markdown(comparison(kernel))
+    assert "| c19 | 1 | 2 | 2.0x | worse |\n" in text
+    assert "| c20 |" not in text
+    assert "Left out: 5 more counters, 15 more metrics.\n" in text
+
+
+@settings(deadline=None, max_examples=25, suppress_health_check=[HealthCheck.too_slow])
+@given(st.lists(kernels(), max_size=3), texts, st.sampled_from([1, 2, 40]))
+def test_a_comment_is_never_too_long_and_stays_whole(found, text, times) -> None:
+    many = tuple(found * times)
+    for page in (
+        render_comparison_markdown(comparison(*many, before=text, after=text, notes=(text,))),
+        render_gate_markdown(answer(*many)),
+    ):
+        assert len(page.encode()) <= LARGEST < GITHUB
+        shown = _rendered(page)
+        assert shown.count("<details>") == shown.count("</details>")
+        assert "<script" not in shown
+
+
+@pytest.mark.parametrize("character", ["x", "|", "\x1b", "𝄞"])
+@pytest.mark.parametrize("amount", [1, 30])
+def test_nothing_of_strangers_fills_the_comment(character: str, amount: int) -> None:
+    endless = character * 3_000
+    said = Said("bottleneck", endless, "high")
+    kernel = slower(
+        endless,
+        endless,
+        before=side(endless, verdict=said),
+        after=side(endless, verdict=replace(said, bottleneck=endless + "y")),
+        notes=(endless,) * 50,
+        diff="\n".join([endless] * 300),
+    )
+    changes = (InputChange(endless, endless, endless, endless),) * 50
+    whole = comparison(
+        *[kernel] * amount, before=endless, after=endless, machine=changes, notes=(endless,) * 50
+    )
+    told = (Finding(Code.VANISHED, Outcome.INCONCLUSIVE, endless),) * 50
+    for page in (
+        render_comparison_markdown(whole),
+        render_gate_markdown(replace(answer(*[kernel] * amount), comparison=whole, general=told)),
+    ):
+        assert len(page.encode()) <= LARGEST

@@ -1,0 +1,45 @@
+"""Pages of many kernels are the same from the few columns that are read for them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kernelprof.analysis.verdict import diagnose
+from kernelprof.cli import report
+from kernelprof.cli.main import main
+from kernelprof.report.html.build.page import MOST_WITH_ALL_METRICS
+from kernelprof.sources import read_capture
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "gemm_series.full.raw.csv",
+        "validation/frameworks.raw.csv.gz",
+        "validation/more.raw.csv.gz",
+        "h200_drilldown/full-set.raw.csv.gz",
+        "four_gemms.full.raw.csv",
+    ],
+)
+def test_the_page_is_the_same(name: str, captures: Path, tmp_path: Path, monkeypatch) -> None:
+    path = captures / name
+    pages = []
+    for least in (0, path.stat().st_size + 1):
+        monkeypatch.setattr(report, "LONG", least)
+        assert main(["report", str(path), "-o", str(tmp_path / "page.html")]) == 0
+        pages.append((tmp_path / "page.html").read_bytes())
+    assert pages[0] == pages[1]
+
+
+def test_a_page_of_few_kernels_keeps_every_metric(captures: Path, monkeypatch) -> None:
+    monkeypatch.setattr(report, "LONG", 0)
+    path = captures / "four_gemms.full.raw.csv"
+    found, said = report._read(str(path))
+    assert len(said.kernels) <= MOST_WITH_ALL_METRICS
+    assert found.columns.keys() == read_capture(path).columns.keys()
+    assert said == diagnose(found)

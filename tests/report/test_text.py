@@ -1,0 +1,269 @@
+"""The terminal output at fixed widths."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+from textwrap import dedent
+
+import pytest
+
+from kernelprof.model.diagnosis import Diagnosis, MissingMetric
+from kernelprof.report.text import MOST_ROWS, Screen, render_text
+
+HEAD_80 = """\
+gemm_series.full.raw.csv
+4 kernels in 20,003 launches on NVIDIA H200 (compute capability 9.0)
+warning: The last row is cut off in the middle and was left out.
+
+# kernel                n     time share verdict                   conf  gain
+1 gemm_bad 32x32        1 35.31 ms  61 % uncoalesced-global-access high 12.7x
+2 gemm_bad 16x16        1 17.65 ms  30 % uncoalesced-global-access high 12.7x
+3 bank_conflict<32> 20000  2.13 µs 7.0 % inconclusive              low      -
+4 copy_vec4             1 544.1 µs  ~0 % dram-bandwidth            med  limit
+"""
+
+CARD_80 = """\
+1 gemm_bad 32x32 ───────────────────────────────────────────────────────────────
+gemm_bad(const float *, const float *, float *, int, int, int)
+grid 64x64, block 32x32, 1 launch (ID 0), 35.31 ms, 61 % of the time
+
+Held back by uncoalesced-global-access. Confidence: high.
+
+  4.23 < 16 byte/sector  used of each loaded sector  load_bytes
+  98.97 > 80 %           L1 busy                     l1_throughput
+  4,563,402,752 sector   sectors loaded              load_sectors
+  8.5 > 1.25             sectors for one needed      excess, derived
+
+Why          Neighbouring threads of a warp read addresses that lie a row apart.
+What to do   - Let threadIdx.x run along the columns.
+             - Or stage a tile in shared memory.
+Gain         up to 12.7x: L1 is 99 % busy, and 92 % of its sectors are waste
+Runner-up    memory-latency (up to 1.30x)
+"""
+
+HEAD_60 = """\
+gemm_series.full.raw.csv
+4 kernels in 20,003 launches on NVIDIA H200 (compute
+capability 9.0)
+warning: The last row is cut off in the middle and was left
+out.
+
+# kernel            share verdict                    gain
+1 gemm_bad 32x32     61 % uncoalesced-global-access 12.7x
+2 gemm_bad 16x16     30 % uncoalesced-global-access 12.7x
+3 bank_conflict<32> 7.0 % inconclusive                  -
+4 copy_vec4          ~0 % dram-bandwidth            limit
+"""
+
+CARD_60 = """\
+1 gemm_bad 32x32 ───────────────────────────────────────────
+gemm_bad(const float *, const float *, float *, int, int,
+int)
+grid 64x64, block 32x32, 1 launch (ID 0), 35.31 ms, 61 % of
+the time
+
+Held back by uncoalesced-global-access. Confidence: high.
+
+  4.23 < 16 byte/sector  used of each loaded sector
+                         (load_bytes)
+  98.97 > 80 %           L1 busy (l1_throughput)
+  4,563,402,752 sector   sectors loaded (load_sectors)
+  8.5 > 1.25             sectors for one needed (excess,
+                         derived)
+
+Why          Neighbouring threads of a warp read addresses
+             that lie a row apart.
+What to do   - Let threadIdx.x run along the columns.
+             - Or stage a tile in shared memory.
+Gain         up to 12.7x: L1 is 99 % busy, and 92 % of its
+             sectors are waste
+Runner-up    memory-latency (up to 1.30x)
+"""
+
+UNDECIDED_80 = """\
+3 bank_conflict<(int)32> ───────────────────────────────────────────────────────
+void bank_conflict<(int)32>(const float *[4], int)
+grid 64x64, block 32x32, 20,000 launches (ID 2, 3, 4, 5, ...), median 2.13 µs
+(2.09 µs to 2.19 µs), 7.0 % of the time
+
+Inconclusive: the capture does not decide between shared-bank-conflicts and
+shared-memory-throughput. Confidence: low.
+
+  97.8 %  memory system busy  memory_throughput
+
+Candidates   shared-bank-conflicts (up to 16.0x), shared-memory-throughput (up
+             to 2.0x)
+Missing      l1tex__data_pipe_lsu_wavefronts_mem_shared.sum: tells conflicts
+             from plain traffic
+
+This command collects what would decide:
+"""
+
+
+@pytest.mark.parametrize(
+    ("width", "head", "card"), [(80, HEAD_80, CARD_80), (60, HEAD_60, CARD_60)]
+)
+def test_a_table_and_then_a_card(samples, width: int, head: str, card: str) -> None:
+    text = render_text([samples.diagnosis()], Screen(width))
+    assert text.startswith(f"{head}\n{card}\n")
+
+
+def test_an_inconclusive_card_ends_in_a_command_that_can_be_copied(samples) -> None:
+    text = render_text([samples.diagnosis()], top=3)
+    assert f"{UNDECIDED_80}{samples.command}\n" in text
+    assert len(samples.command) > 80
+
+
+def test_a_unit_at_its_limit_is_no_bottleneck(samples) -> None:
+    text = render_text([samples.diagnosis()], top=4)
+    assert "At its limit: dram-bandwidth. The work that fills this unit is needed." in text
+    assert (
+        "Less work    half of it would bring up to 2.0x, and no cut more than 3.7x: the\n"
+        "             busiest unit beside device memory\n"
+    ) in text
+    assert "91.7 > 85 %  device memory busy  dram_throughput" in text
+
+
+@pytest.mark.parametrize("width", [48, 60, 72, 80, 100, 140])
+def test_nothing_but_the_command_is_wider_than_the_screen(samples, width: int) -> None:
+    text = render_text([samples.diagnosis()], Screen(width), top=4)
+    assert all(len(line) <= width for line in text.split("\n") if line != samples.command)
+
+
+def test_a_narrower_screen_than_the_table_needs_is_taken_as_wide_enough(samples) -> None:
+    narrow = render_text([samples.diagnosis()], Screen(10))
+    assert narrow == render_text([samples.diagnosis()], Screen(48))
+
+
+def test_cards_cover_nine_tenths_of_the_time(samples) -> None:
+    text = render_text([samples.diagnosis()])
+    assert text.count("Confidence:") == 2
+    assert text.endswith(
+        "and 2 more kernels (7.1 % of the time), 1 of them inconclusive: --top 4 shows\nthem\n"
+    )
+
+
+def test_top_says_how_many_cards(samples) -> None:
+    assert render_text([samples.diagnosis()], top=1).count("Confidence:") == 1
+    assert render_text([samples.diagnosis()], top=99).count("Confidence:") == 4
+    assert render_text([samples.diagnosis()], top=0) == HEAD_80
+
+
+def test_twenty_thousand_kernels_fit_on_a_few_screens(samples) -> None:
+    text = render_text([samples.many(20_000)])
+    assert text.count("Confidence:") == 5
+    assert text.count("\n") < 150
+    assert f"and {20_000 - MOST_ROWS:,} more kernels (100 % of the time)" in text
+    assert text.endswith(
+        "and 19,995 more kernels (100 % of the time), all of them inconclusive: --top\n"
+        "20000 shows them\n"
+    )
+
+
+def test_without_durations_the_first_five_kernels_are_explained(samples) -> None:
+    kernels = tuple(
+        samples.kernel(f"kernel_{row}(int)", samples.at_limit, duration=None, share=None)
+        for row in range(7)
+    )
+    text = render_text([Diagnosis(kernels, "no-durations.csv")])
+    assert text.count("Confidence:") == 5
+    assert "1 kernel_0 1    -     - dram-bandwidth med  limit\n" in text
+    assert "and 2 more kernels: --top 7 shows them" in text
+
+
+def test_a_capture_without_kernels(samples) -> None:
+    text = render_text([replace(samples.diagnosis(), kernels=(), warnings=())])
+    assert text == "gemm_series.full.raw.csv\n0 kernels in 0 launches\n"
+
+
+def test_several_captures_follow_each_other(samples) -> None:
+    one = render_text([samples.diagnosis()])
+    assert render_text([samples.diagnosis(), samples.diagnosis()]) == f"{one}\n{one}"
+
+
+def test_brackets_and_emoji_codes_in_a_name_are_kept(samples) -> None:
+    name = "void [red]f<(T)1>[/red]:smile:(int[4])"
+    text = render_text([Diagnosis((samples.kernel(name, samples.at_limit),), "[bold]x.csv")])
+    assert f"\n{name}\n" in text
+    assert text.startswith("[bold]x.csv\n")
+
+
+def test_a_name_cannot_send_escape_codes(samples) -> None:
+    kernel = samples.kernel("evil\x1b[2J\x07\nname", samples.at_limit)
+    text = render_text([Diagnosis((kernel,), "x\x1b[31m.csv")], Screen(color=True))
+    assert "\x1b[2J" not in text
+    assert "x\\x1b[31m.csv" in text
+    assert "evil\\x1b[2J\\x07 name" in text
+
+
+def test_ascii_where_the_encoding_has_no_more(samples) -> None:
+    text = render_text([samples.diagnosis()], Screen(encoding="ascii"), top=4)
+    assert text.isascii()
+    assert "1 gemm_bad 32x32 ---------" in text
+    assert "median 2.13 us\n(2.09 us to 2.19 us)" in text
+    assert "3 bank_conflict<32> 20000  2.13 us" in text
+
+
+def test_colour_only_when_asked_for(samples) -> None:
+    plain = render_text([samples.diagnosis()])
+    colored = render_text([samples.diagnosis()], Screen(color=True))
+    assert "\x1b" not in plain
+    assert "\x1b[1;31mHeld back by uncoalesced-global-access.\x1b[0m" in colored
+
+
+def test_the_colour_of_the_environment_does_not_count(samples, monkeypatch) -> None:
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "\x1b" not in render_text([samples.diagnosis()])
+
+
+def test_many_warnings_are_cut_short(samples) -> None:
+    noisy = replace(samples.diagnosis(), warnings=tuple(f"warning {i}" for i in range(500)))
+    text = render_text([noisy], top=0)
+    assert text.count("warning: ") == 11
+    assert "warning: and 490 more like these" in text
+
+
+def test_many_missing_metrics_are_cut_short_but_the_command_has_all(samples) -> None:
+    missing = tuple(MissingMetric(f"m{i}", f"metric_{i}.sum", "decides") for i in range(40))
+    verdict = replace(samples.inconclusive, missing=missing)
+    text = render_text([Diagnosis((samples.kernel("f(int)", verdict),), "x.csv")])
+    assert text.count(": decides") == 12
+    assert "- and 28 more, in the command below" in text
+
+
+def test_a_verdict_that_stands_names_only_a_few_metrics_that_would_help(samples) -> None:
+    missing = tuple(MissingMetric(f"m{i}", f"metric_{i}.sum", "helps") for i in range(9))
+    verdict = replace(samples.at_limit, missing=missing, command=samples.command)
+    text = render_text([Diagnosis((samples.kernel("f(int)", verdict),), "x.csv")])
+    assert text.count(": helps") == 4
+    assert "- and 5 more, in the command below" in text
+
+
+def test_missing_metrics_of_a_verdict_would_raise_its_confidence(samples) -> None:
+    verdict = replace(
+        samples.uncoalesced, missing=samples.inconclusive.missing, command=samples.command
+    )
+    text = render_text([Diagnosis((samples.kernel("f(int)", verdict),), "x.csv")])
+    assert "Would help   l1tex__data_pipe_lsu_wavefronts_mem_shared.sum: tells" in text
+    assert f"This command collects what would raise the confidence:\n{samples.command}\n" in text
+
+
+def test_lines_carry_no_trailing_blanks(samples) -> None:
+    text = render_text([samples.diagnosis()], top=4)
+    assert not [line for line in text.split("\n") if line != line.rstrip()]
+    assert not [pair for pair in pairwise(text.split("\n")) if pair == ("", "")][:-1]
+    assert dedent(text) == text
+
+
+def test_what_to_do_with_the_file_that_the_command_writes(samples) -> None:
+    verdict = replace(samples.inconclusive, command="ncu --csv --log-file more.csv ./app")
+    kernels = (samples.kernel("f(int)", verdict),)
+    text = render_text([Diagnosis(kernels, "my dir/a.csv")])
+    assert text.endswith(
+        "ncu --csv --log-file more.csv ./app\n"
+        "Then diagnose both captures as one:\n"
+        "kernelprof diagnose 'my dir/a.csv' more.csv --merge\n"
+    )
+    assert "diagnose CAPTURE more.csv --merge" in render_text([Diagnosis(kernels, "<stdin>")])
+    assert "diagnose CAPTURE more.csv --merge" in render_text([Diagnosis(kernels, "a.csv + b.csv")])

@@ -1,0 +1,112 @@
+"""Reports: through ncu, through NVIDIA's package, or a message that names both ways."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from kernelprof.errors import ExitCode, InputError, MissingToolError
+from kernelprof.sources import read_capture
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+REPORT = b"NVR\x00" + bytes(60)
+
+
+@pytest.fixture
+def report(tmp_path: Path) -> Path:
+    path = tmp_path / "named-anything"
+    path.write_bytes(REPORT)
+    return path
+
+
+def _tool(tmp_path: Path, script: str) -> str:
+    path = tmp_path / "ncu-stand-in"
+    path.write_text(f"#!{sys.executable}\nimport sys\n{script}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def test_through_ncu(
+    report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, same: Any, captures: Path
+) -> None:
+    export = captures / "gemm_series.eight-metrics.raw.csv"
+    asked = ["--import", str(report), "--csv", "--page", "raw", "--print-units", "base"]
+    script = f"assert sys.argv[1:] == {asked!r}, sys.argv\nprint(open({str(export)!r}).read())"
+    monkeypatch.setenv("KERNELPROF_NCU", _tool(tmp_path, script))
+    capture = read_capture(report)
+    assert capture.origin == str(report)
+    same(capture, read_capture(export))
+
+
+def test_what_ncu_says_about_a_damaged_report(
+    report: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = "print('==ERROR== Failed to load report file'); sys.exit(1)"
+    monkeypatch.setenv("KERNELPROF_NCU", _tool(tmp_path, script))
+    with pytest.raises(InputError, match="Failed to load report file"):
+        read_capture(report)
+
+
+def test_an_ncu_that_does_not_run(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KERNELPROF_NCU", str(report.parent / "absent"))
+    with pytest.raises(MissingToolError, match="KERNELPROF_NCU does not name a program") as raised:
+        read_capture(report)
+    assert raised.value.where == str(report.parent / "absent")
+
+
+def test_neither_ncu_nor_the_package(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("KERNELPROF_NCU", raising=False)
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setitem(sys.modules, "ncu_report", None)
+    with pytest.raises(MissingToolError) as caught:
+        read_capture(report)
+    assert caught.value.exit_code is ExitCode.ENVIRONMENT
+    assert caught.value.hint is not None
+    assert "kernelprof[rep]" in caught.value.hint
+    assert "ncu --import report.ncu-rep --csv --page raw > capture.csv" in caught.value.hint
+
+
+def test_the_package_refuses(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ncu_report")
+    monkeypatch.delenv("KERNELPROF_NCU", raising=False)
+    monkeypatch.setenv("PATH", "")
+    with pytest.raises(InputError, match="holds no launch, or is damaged"):
+        read_capture(report)
+
+
+@pytest.mark.parametrize("name", ["fixture_basic", "fixture_sections"])
+def test_the_package_reads_what_ncu_exports(
+    name: str, captures: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("ncu_report")
+    monkeypatch.delenv("KERNELPROF_NCU", raising=False)
+    monkeypatch.setenv("PATH", "")
+    report = read_capture(captures / f"{name}.ncu-rep")
+    export = read_capture(captures / f"{name}.base-units.raw.csv")
+    assert [(one.id, one.kernel, one.grid, one.block) for one in report.launches] == [
+        (one.id, one.kernel, one.grid, one.block) for one in export.launches
+    ]
+    for ours, theirs in zip(report.launches, export.launches, strict=True):
+        assert (ours.context, ours.stream, ours.device) == ("1", theirs.stream, "0")
+        assert ours.compute_capability == (9, 0)
+    assert set(report.columns) == set(export.columns)
+    assert report.text == export.text
+    for metric, column in report.columns.items():
+        values = export.columns[metric].values
+        np.testing.assert_allclose(column.values, values, rtol=1e-9, atol=0.0051, err_msg=metric)
+        assert column.source is export.columns[metric].source
+
+
+def test_a_cut_report(captures: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ncu_report")
+    monkeypatch.delenv("KERNELPROF_NCU", raising=False)
+    monkeypatch.setenv("PATH", "")
+    path = tmp_path / "cut.ncu-rep"
+    path.write_bytes((captures / "fixture_basic.ncu-rep").read_bytes()[:5000])
+    with pytest.raises(InputError):
+        read_capture(path)
