@@ -93,6 +93,7 @@ def test_at_the_time_limit_the_whole_family_ends(
     assert [pid for pid in others if not _gone(pid) and _session(pid) == session] == []
 
 
+@pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize(
     ("number", "kind"), [(signal.SIGINT, KeyboardInterrupt), (signal.SIGTERM, Terminated)]
 )
@@ -117,6 +118,7 @@ def test_an_interrupt_ends_the_family_and_goes_on(
     assert signal.getsignal(number) is before
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_that_nobody_saw_is_raised_at_the_end() -> None:
     with pytest.raises(KeyboardInterrupt), Interrupts():
         os.kill(os.getpid(), signal.SIGINT)

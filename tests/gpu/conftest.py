@@ -148,6 +148,12 @@ def programs(folder: Path, results: Results) -> Programs:
 
 
 @pytest.fixture(scope="session")
+def run_cli(run_process: RunCli) -> RunCli:
+    """Each command in a process of its own, as on a GPU it is used."""
+    return run_process
+
+
+@pytest.fixture(scope="session")
 def diagnose(run_cli: RunCli) -> Diagnose:
     """Diagnose captures with the command line: exit code, and the kernels of the JSON."""
 
