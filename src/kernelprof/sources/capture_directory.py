@@ -17,10 +17,14 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.errors import InputError
 from kernelprof.model.capture import SourceLine, summed
+from kernelprof.sources.source import Evidence, FileSource
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from kernelprof.model.capture import Capture
     from kernelprof.model.manifest import Manifest, RunFacts
+    from kernelprof.sources.source import Input
 
 MANIFEST: Final = "manifest.json"
 SOURCE_FILE: Final = "source.cu"
@@ -83,7 +87,7 @@ def read_checked(directory: Path, name: str, sha256: str | None) -> bytes:
 
 def capture_of_run(page: bytes, origin: str, run: RunFacts, clock_control: str) -> Capture:
     """The capture of one run: its raw page, and what only ``ncu``'s log said."""
-    from kernelprof.sources.reader import read_bytes
+    from kernelprof.sources import read_bytes
 
     found = read_bytes(page, origin)
     return replace(
@@ -139,3 +143,22 @@ def read_lines(directory: Path, manifest: Manifest) -> tuple[SourceLine, ...] | 
         except (OSError, EOFError, ValueError) as error:
             raise damaged(f"{name} cannot be read ({error})", directory / name) from error
     return summed(found) if parts else None
+
+
+def _read(found: Input, _only: Container[str] | None) -> Capture:
+    assert found.path is not None
+    if not is_capture(found.path):
+        from kernelprof.sources.ncu.unrecognised import not_a_capture
+
+        raise not_a_capture("this is a directory without a capture in it", found.origin)
+    return read_stored(found.path)
+
+
+SOURCE: Final = FileSource(
+    "directory",
+    "a directory that `kernelprof profile` wrote",
+    4,
+    frozenset({Evidence.COUNTERS, Evidence.LINE_SAMPLES}),
+    recognises=lambda found: found.is_directory,
+    read=_read,
+)
