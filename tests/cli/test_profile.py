@@ -19,8 +19,8 @@ from tests.support.processes import started
 from kernelprof.analysis.metrics.catalogue import preset
 from kernelprof.cli.main import main
 from kernelprof.collect import drill
-from kernelprof.collect.manifest import schema
 from kernelprof.collect.progress import Progress
+from kernelprof.model.manifest import schema
 from kernelprof.sources import read_capture
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kernelprof.analysis.verdict.diagnose import diagnose
-from kernelprof.sources.reader import read_capture
+from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
     from pathlib import Path

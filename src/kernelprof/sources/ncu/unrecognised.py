@@ -1,18 +1,21 @@
-"""Recognizes what is not an export of launches, so that the message can say what it is instead."""
+"""Messages about input that is not a capture: what it is instead, and how to export one."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.sources import complaints
-from kernelprof.sources.stream import split_cells
+from kernelprof.errors import InputError
+from kernelprof.sources.ncu.cells import split_cells
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kernelprof.errors import InputError
-    from kernelprof.sources.stream import Scan
+    from kernelprof.sources.ncu.tables import Scan
+
+RECORD: Final = "ncu --set full --csv --page raw --print-units base --log-file capture.csv ./app"
+CONVERT: Final = "ncu --import report.ncu-rep --csv --page raw > capture.csv"
+_EXPORT: Final = f"Export with `{RECORD}`, or from a report with `{CONVERT}`."
 
 _MAGIC: Final = (
     (b"SQLite format 3\0", "an SQLite database (an export of Nsight Systems?)"),
@@ -33,31 +36,43 @@ _NO_REASON: Final = ("Note: Running with", "Unable to access", "No kernels were 
 _HEAD: Final = 4096
 
 
-def complain(found: Scan, data: bytes, where: str) -> InputError:
-    """The error for ``data`` in which no launch was found; ``found`` is what was instead."""
+def not_a_capture(what: str, where: str, *, hint: str = "") -> InputError:
+    """The error for input that holds no launch; ``what`` says what it holds instead."""
+    from kernelprof.sources import registry
+
+    *titles, last = (source.title for source in registry())
+    return InputError(
+        f"{what}; expected {', '.join(titles)} or {last}",
+        where=where,
+        hint=f"{hint} {_EXPORT}" if hint else _EXPORT,
+    )
+
+
+def why_no_launch(scan: Scan, data: bytes, where: str) -> InputError:
+    """The error for ``data`` in which no launch was found; ``scan`` is what was instead."""
     head = data[:_HEAD].lstrip()
     if not data.strip():
-        return complaints.not_a_capture("the input is empty", where)
+        return not_a_capture("the input is empty", where)
     for magic, name in _MAGIC:
         if head.startswith(magic):
-            return complaints.not_a_capture(f"this is {name}", where)
-    if found.header_seen:
-        return _header_only(found, where)
-    said = _what_ncu_said(found, where)
+            return not_a_capture(f"this is {name}", where)
+    if scan.header_seen:
+        return _header_only(scan, where)
+    said = _what_ncu_said(scan, where)
     if said is not None:
         return said
     if b"\0" in data[:_HEAD]:
-        return complaints.not_a_capture("this is binary data", where)
+        return not_a_capture("this is binary data", where)
     text = head.decode("utf-8", "replace")
-    return complaints.not_a_capture(_describe_text(text, found.noise), where)
+    return not_a_capture(_describe_text(text, scan.other_lines), where)
 
 
-def _header_only(found: Scan, where: str) -> InputError:
-    if found.broken:
+def _header_only(scan: Scan, where: str) -> InputError:
+    if scan.broken:
         what = "there is a header of Nsight Compute but no complete row under it"
-        return complaints.not_a_capture(what, where, hint="The file seems cut off.")
+        return not_a_capture(what, where, hint="The file seems cut off.")
     what = "there is a header of Nsight Compute but no launch under it"
-    return complaints.not_a_capture(what, where, hint=_NO_KERNEL)
+    return not_a_capture(what, where, hint=_NO_KERNEL)
 
 
 _NO_KERNEL: Final = (
@@ -66,36 +81,36 @@ _NO_KERNEL: Final = (
 )
 
 
-def _what_ncu_said(found: Scan, where: str) -> InputError | None:
+def _what_ncu_said(scan: Scan, where: str) -> InputError | None:
     """ncu ran, but no CSV came out: it says why in its own lines or in a text page."""
-    complaint = _first_complaint(found.profiler)
+    complaint = _first_complaint(scan.ncu_lines)
     said = f' (Nsight Compute said: "{complaint}")' if complaint else ""
-    if any("ERR_NVGPUCTRPERM" in line for line in found.profiler):
+    if any("ERR_NVGPUCTRPERM" in line for line in scan.ncu_lines):
         hint = (
             "Counters are restricted to administrators on that machine; "
             "https://developer.nvidia.com/ERR_NVGPUCTRPERM says how to allow them."
         )
-        return complaints.not_a_capture(f"nothing was profiled{said}", where, hint=hint)
-    if any(_TEXT_PAGE.match(line) for line in found.noise):
-        return complaints.not_a_capture(
+        return not_a_capture(f"nothing was profiled{said}", where, hint=hint)
+    if any(_TEXT_PAGE.match(line) for line in scan.other_lines):
+        return not_a_capture(
             "this is the text page of Nsight Compute, not its CSV"
-            f"{_unavailable(found.noise)}{said}",
+            f"{_unavailable(scan.other_lines)}{said}",
             where,
             hint="Add --csv.",
         )
-    if any("No kernels were profiled" in line for line in found.profiler):
-        kernels = _available_kernels(found.noise)
+    if any("No kernels were profiled" in line for line in scan.ncu_lines):
+        kernels = _available_kernels(scan.other_lines)
         launched = f"; the program launched {', '.join(kernels)}" if kernels else ""
         what = f"no kernel was profiled{launched}{said}"
-        return complaints.not_a_capture(what, where, hint=_NO_KERNEL)
-    reports = [line.split("Report: ", 1)[1] for line in found.profiler if "Report: " in line]
+        return not_a_capture(what, where, hint=_NO_KERNEL)
+    reports = [line.split("Report: ", 1)[1] for line in scan.ncu_lines if "Report: " in line]
     if reports:
         what = f"Nsight Compute wrote its launches to {reports[0]}, not here{said}"
-        return complaints.not_a_capture(what, where, hint="Give that report instead.")
-    if found.profiler:
-        connected = any("Connected to process" in line for line in found.profiler)
+        return not_a_capture(what, where, hint="Give that report instead.")
+    if scan.ncu_lines:
+        connected = any("Connected to process" in line for line in scan.ncu_lines)
         what = f"Nsight Compute {'ran but wrote no launch' if connected else 'did not run'}{said}"
-        return complaints.not_a_capture(what, where, hint=_NO_KERNEL if connected else "")
+        return not_a_capture(what, where, hint=_NO_KERNEL if connected else "")
     return None
 
 

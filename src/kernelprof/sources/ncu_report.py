@@ -1,4 +1,9 @@
-"""Reports (.ncu-rep): through ``ncu --import``, else through NVIDIA's own package ncu-report."""
+"""Reports (.ncu-rep): through ``ncu --import``, else through NVIDIA's own package ncu-report.
+
+The source page of a report has a table for each kernel and file, with the instructions below each
+line; ``ncu --import REPORT --page source --csv --print-source cuda,sass`` prints it. A kernel that
+was compiled without ``-lineinfo`` has no table, only a warning.
+"""
 
 from __future__ import annotations
 
@@ -10,29 +15,52 @@ import os
 import subprocess
 from typing import TYPE_CHECKING, Any, Final
 
-from kernelprof.collect.tool import VARIABLE, find_ncu
+from kernelprof.analysis.metrics.catalogue import SAMPLES
 from kernelprof.errors import MissingToolError
-from kernelprof.sources import complaints
+from kernelprof.model.capture import SourceLine, summed
+from kernelprof.sources.ncu.cells import parse_number
+from kernelprof.sources.source import Evidence, FileSource
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Container, Iterable, Iterator
     from pathlib import Path
 
     from kernelprof.model.capture import Capture
+    from kernelprof.sources.source import Input
 
+_MAGIC: Final = b"NVR\0"
 _TIMEOUT_S: Final = 600.0
 _NVTX: Final = "thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg"
 _IDENTITY: Final = (
     "ID", _NVTX, "Kernel Name", "Context", "Stream", "Block Size", "Grid Size", "Device", "CC",
 )  # fmt: skip
+_FILE: Final = "File Path"
+_FUNCTION: Final = "Function Name"
+_LINE: Final = "Line No"
+_COLUMNS: Final = (SAMPLES, "Warp Stall Sampling (All Samples)", "# Samples")
+"""Where the samples are: the last two in a report of ``--set full`` or of source counters."""
 
 
-def read_report(path: Path) -> Capture:
+def _is_report(found: Input) -> bool:
+    return found.head.startswith(_MAGIC) or _is_repz(found)
+
+
+def _is_repz(found: Input) -> bool:
+    return found.path is not None and found.path.suffix == ".ncu-repz"
+
+
+def _read(found: Input, _only: Container[str] | None) -> Capture:
     """The capture in a report. Runs ``ncu`` (or what $KERNELPROF_NCU names) if it is there.
 
     Raises InputError if the report cannot be opened or holds no launch, MissingToolError if neither
     ``ncu`` nor the package ncu-report is installed.
     """
+    from kernelprof.sources.ncu.unrecognised import CONVERT, not_a_capture
+
+    path = found.path
+    if path is None or (found.packed and not _is_repz(found)):
+        hint = "Give the .ncu-rep file itself by its name, uncompressed."
+        raise not_a_capture("this is a report of Nsight Compute", found.origin, hint=hint)
     tool = _tool()
     if tool is not None:
         return _through_ncu(tool, path)
@@ -43,8 +71,8 @@ def read_report(path: Path) -> Capture:
             "a .ncu-rep report needs Nsight Compute or NVIDIA's reader for it",
             where=str(path),
             hint=(
-                f"Install the reader with `pip install 'kernelprof[rep]'`, or convert the report "
-                f"where ncu is installed: `{complaints.CONVERT}`."
+                "Install the reader with `pip install 'kernelprof[rep]'`, or convert the report "
+                f"where ncu is installed: `{CONVERT}`."
             ),
         ) from error
     return _through_package(package, path)
@@ -52,6 +80,8 @@ def read_report(path: Path) -> Capture:
 
 def _tool() -> str | None:
     """The ``ncu`` that profiling uses, too; ``None`` where there is none and none is named."""
+    from kernelprof.collect.tool import VARIABLE, find_ncu
+
     try:
         return find_ncu()
     except MissingToolError:
@@ -61,7 +91,9 @@ def _tool() -> str | None:
 
 
 def _through_ncu(tool: str, path: Path) -> Capture:
-    from kernelprof.sources.reader import read_bytes
+    from kernelprof.collect.tool import VARIABLE
+    from kernelprof.sources import read_bytes
+    from kernelprof.sources.ncu.unrecognised import not_a_capture
 
     command = [tool, "--import", str(path), "--csv", "--page", "raw", "--print-units", "base"]
     try:
@@ -75,21 +107,22 @@ def _through_ncu(tool: str, path: Path) -> Capture:
     if done.returncode != 0:
         said = (done.stdout + done.stderr).decode("utf-8", "replace").strip().splitlines()
         what = f"{tool} could not open the report"
-        raise complaints.not_a_capture(f"{what}: {said[0]}" if said else what, str(path))
+        raise not_a_capture(f"{what}: {said[0]}" if said else what, str(path))
     return read_bytes(done.stdout, str(path))
 
 
 def _through_package(package: Any, path: Path) -> Capture:
-    from kernelprof.sources.reader import read_bytes
+    from kernelprof.sources import read_bytes
+    from kernelprof.sources.ncu.unrecognised import not_a_capture
 
     try:
         context = package.load_report(str(path))
     except Exception as error:  # SWIG raises what it likes for a damaged file
         what = f"the report cannot be opened: {error}"
-        raise complaints.not_a_capture(what, str(path)) from error
+        raise not_a_capture(what, str(path)) from error
     actions = list(_actions(context)) if context is not None else []
     if not actions:
-        raise complaints.not_a_capture("the report holds no launch, or is damaged", str(path))
+        raise not_a_capture("the report holds no launch, or is damaged", str(path))
     return read_bytes(_as_csv(package, actions), str(path))
 
 
@@ -163,3 +196,62 @@ def _cell(package: Any, metric: Any) -> str:
         return str(metric.as_string())
     value = float(metric.as_double())
     return repr(value) if math.isfinite(value) else ""
+
+
+def read_source_page(page: Iterable[str]) -> tuple[SourceLine, ...]:
+    """The source lines of a page with their samples, from its lines of text; a pure function.
+
+    Empty where no kernel has line information, or where no samples were collected.
+    """
+    return summed(_source_rows(page))
+
+
+def _source_rows(page: Iterable[str]) -> Iterator[SourceLine]:
+    file = function = ""
+    place: int | None = None
+    for text in page:
+        # Instructions, nine rows in ten, have no line number; what ncu says itself has no quote.
+        if text.startswith('"",') or not text.startswith('"'):
+            continue
+        cells = _cells_of(text)
+        if cells[0] == _FILE:
+            file, place = cells[-1], None
+        elif cells[0] == _FUNCTION:
+            function, place = cells[-1], None
+        elif cells[0] == _LINE:
+            place = _samples_place(cells)
+        elif place is not None:
+            line, samples = _whole(cells[0]), _whole(cells[place]) if -place <= len(cells) else None
+            if line is not None and samples is not None:
+                yield SourceLine(file, function, line, samples)
+
+
+def _cells_of(text: str) -> list[str]:
+    """The cells of one row; always read by itself, so that no quote can swallow the next ones."""
+    try:
+        return next(csv.reader([text.rstrip("\r\n")]), [""]) or [""]
+    except csv.Error:
+        return [""]
+
+
+def _samples_place(header: list[str]) -> int | None:
+    """Where the samples stand, counted from the end: source code is before, with any quotes."""
+    for name in _COLUMNS:
+        if name in header:
+            return header.index(name) - len(header)
+    return None
+
+
+def _whole(cell: str) -> int | None:
+    value = parse_number(cell)
+    return None if value is None or math.isnan(value) or value < 0 else int(value)
+
+
+SOURCE: Final = FileSource(
+    "report",
+    "a .ncu-rep report",
+    3,
+    frozenset({Evidence.COUNTERS, Evidence.LINE_SAMPLES}),
+    recognises=_is_report,
+    read=_read,
+)

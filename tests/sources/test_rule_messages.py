@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernelprof.sources.rule_sentences import read_sentence
+from kernelprof.sources.ncu.rule_messages import read_message
 
 STALLS = [
     ("long_scoreboard", "waiting for a scoreboard dependency on a L1TEX (local, global) operation"),
@@ -51,7 +51,7 @@ STALLS = [
 
 
 def _numbers(rule: str, text: str) -> dict[str, float]:
-    return {number.metric: number.value for number in read_sentence(rule, text).numbers}
+    return {number.metric: number.value for number in read_message(rule, text).numbers}
 
 
 @pytest.mark.parametrize(("reason", "clause"), STALLS)
@@ -226,8 +226,8 @@ def test_pipes() -> None:
         "the number of executed instructions, the highest utilized pipeline (30.4%) is Tensor (FP)."
         " It executes 16-bit floating point tensor operations."
     )
-    sentence = read_sentence("HighPipeUtilization", text)
-    assert dict(sentence.words) == {
+    sentence = read_message("HighPipeUtilization", text)
+    assert dict(sentence.texts) == {
         "kernelprof__reported_highest_pipe": "Shared",
         "kernelprof__reported_highest_pipe_part": "Tensor (FP)",
         "kernelprof__reported_highest_pipe_by_instructions": "Tensor (FP)",
@@ -247,7 +247,7 @@ def test_imbalance_is_relative_to_the_measured_mean() -> None:
         "active cycles. Maximum instance value is 5.36% above the average, while the minimum "
         "instance value is 22.43% below the average."
     )
-    numbers = {number.metric: number for number in read_sentence("WorkloadImbalance", text).numbers}
+    numbers = {number.metric: number for number in read_message("WorkloadImbalance", text).numbers}
     assert numbers["kernelprof__reported_imbalance_sm_max_pct"].value == 5.36
     assert numbers["kernelprof__reported_imbalance_sm_min_pct"].value == 22.43
     most, least = numbers["sm__cycles_active.max"], numbers["sm__cycles_active.min"]
@@ -262,6 +262,6 @@ def test_what_limits_occupancy() -> None:
         "memory. This kernel's theoretical occupancy (66.7%) is limited by the number of warps "
         "within each block."
     )
-    ((name, words),) = read_sentence("TheoreticalOccupancy", text).words
+    ((name, words),) = read_message("TheoreticalOccupancy", text).texts
     assert name == "kernelprof__reported_occupancy_limiter"
     assert words == "the required amount of shared memory; the number of warps within each block"

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
 
-from kernelprof.sources.columns import Columns, Numbers, Wanted, Words, numbers_of
-from kernelprof.sources.numbers import MISSING_WORDS
+from kernelprof.sources.ncu.cells import MISSING
+from kernelprof.sources.ncu.columns import NumberColumn, Selection, TableColumns, TextColumn
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from kernelprof.sources.columns import FloatArray
-    from kernelprof.sources.stream import Header
+    from kernelprof.sources.ncu.columns import FloatArray
+    from kernelprof.sources.ncu.tables import Header
 
 _QUOTE: Final = b'"'[0]
 _NEWLINE: Final = b"\n"[0]
@@ -34,9 +34,9 @@ class BlockParser:
     that one, and changes no result: a column is understood by the type that it was read as.
     """
 
-    def __init__(self, header: Header, wanted: Wanted) -> None:
+    def __init__(self, header: Header, selection: Selection) -> None:
         self._header = header
-        self._wanted = wanted
+        self._selection = selection
         self._learning = Lock()
         self._plain: set[int] = set()
         """Columns that were plain numbers so far: no thousands separators, no words."""
@@ -46,8 +46,8 @@ class BlockParser:
         """Columns that were numbers with thousands separators so far."""
         self._first = True
 
-    def parse(self, block: bytes) -> Columns | None:
-        """The wanted columns; ``None`` where the block is not regular."""
+    def parse(self, block: bytes) -> TableColumns | None:
+        """The selected columns; ``None`` where the block is not regular."""
         header = self._header
         if header.delimiter != "," or not header.quoted or header.is_details:
             return None
@@ -58,34 +58,34 @@ class BlockParser:
 
         with self._learning:
             plain, coded = tuple(self._plain), tuple(self._coded)
-        table = _read(block, len(header.names), self._wanted, plain, coded)
+        table = _read(block, len(header.names), self._selection, plain, coded)
         if table is None and plain:
             with self._learning:
                 self._plain.clear()
-            table = _read(block, len(header.names), self._wanted, (), coded)
+            table = _read(block, len(header.names), self._selection, (), coded)
         if table is None or len(table) != rows:
             return None
-        ids = table.column(str(self._wanted.ids)).to_pylist()
+        ids = table.column(str(self._selection.ids)).to_pylist()
         digits = "".join(ids)
         if not (digits.isascii() and digits.isdecimal() and all(ids)):
             return None
-        columns = Columns(rows, ids, size=len(block))
-        for at in self._wanted.words:
-            columns.words[at] = _words(table.column(str(at)))
+        columns = TableColumns(rows, ids, size=len(block))
+        for at in self._selection.texts:
+            columns.texts[at] = _text_column(table.column(str(at)))
         numbers = self._plain_numbers(table)
         cells = {}
-        for at in self._wanted.numbers:
+        for at in self._selection.numbers:
             column = table.column(str(at))
             if pa.types.is_dictionary(column.type):
                 numbers[at] = self._coded_numbers(at, column)
             elif at not in numbers:
                 cells[at] = column.to_pylist()
         numbers |= self._numbers_of_texts(cells)
-        columns.numbers = {at: numbers[at] for at in self._wanted.numbers}
+        columns.numbers = {at: numbers[at] for at in self._selection.numbers}
         self._first = False
         return columns
 
-    def _plain_numbers(self, table: Any) -> dict[int, Numbers]:
+    def _plain_numbers(self, table: Any) -> dict[int, NumberColumn]:
         """The columns that were read as numbers, all in one step: there are a hundred of them."""
         import pyarrow as pa
 
@@ -100,29 +100,31 @@ class BlockParser:
             if not all_finite:
                 column[np.isinf(column)] = np.nan
             known = all_finite or not np.isnan(column).all()
-            found[at] = Numbers(column) if known else self._no_numbers(at, column)
+            found[at] = NumberColumn(column) if known else self._no_numbers(at, column)
         return found
 
-    def _no_numbers(self, at: int, values: FloatArray) -> Numbers:
+    def _no_numbers(self, at: int, values: FloatArray) -> NumberColumn:
         """Which word stands there instead of a number matters where no number does."""
         with self._learning:
             self._plain.discard(at)
-        return Numbers(values, words=Words(np.zeros(len(values), dtype=np.intp), [""]))
+        return NumberColumn(values, cells=TextColumn(np.zeros(len(values), dtype=np.intp), [""]))
 
-    def _coded_numbers(self, at: int, column: Any) -> Numbers:
-        words = _words(column)
-        if len(words.distinct) > _FEW:
+    def _coded_numbers(self, at: int, column: Any) -> NumberColumn:
+        texts = _text_column(column)
+        if len(texts.distinct) > _FEW:
             with self._learning:
                 self._coded.discard(at)
-        return numbers_of(words)
+        return NumberColumn.of(texts)
 
-    def _numbers_of_texts(self, cells: Mapping[int, Sequence[str]]) -> dict[int, Numbers]:
+    def _numbers_of_texts(self, cells: Mapping[int, Sequence[str]]) -> dict[int, NumberColumn]:
         """What columns of texts say in numbers; learns how to read them in the next block."""
         lines = {at: "\n".join(column) for at, column in cells.items()}
         with self._learning:
             grouped = frozenset(self._grouped)
         values = _numbers_of_lines(lines, grouped)
-        found = {at: Numbers(column) for at, column in values.items() if not np.isnan(column).all()}
+        found = {
+            at: NumberColumn(column) for at, column in values.items() if not np.isnan(column).all()
+        }
         with self._learning:
             for at, text in lines.items():
                 if at in found and at not in grouped and "," not in text:
@@ -133,14 +135,14 @@ class BlockParser:
                     self._grouped.add(at)
                 else:
                     self._grouped.discard(at)
-        others = {at: numbers_of(Words.of(cells[at])) for at in lines if at not in found}
+        others = {at: NumberColumn.of(TextColumn.of(cells[at])) for at in lines if at not in found}
         return found | others
 
 
 _FEW: Final = 64
 """Different cells a block that Python reads faster one by one than Arrow reads all of them."""
 
-_MISSING: Final = sorted(MISSING_WORDS)
+_MISSING: Final = sorted(MISSING)
 _CELL: Final = r"-?(?:\d{1,3}(?:,\d{3})++|\d++)(?:\.\d++)?"
 _WORD: Final = "|".join(map(re.escape, _MISSING[::-1]))
 _NUMBERS: Final = re.compile(rf"(?:(?:{_CELL}|{_WORD})(?:\n|$))*+", re.ASCII)
@@ -173,15 +175,15 @@ def _regular_rows(block: bytes, width: int) -> int | None:
 
 
 def _read(
-    block: bytes, width: int, wanted: Wanted, plain: Iterable[int], coded: Iterable[int]
+    block: bytes, width: int, selection: Selection, plain: Iterable[int], coded: Iterable[int]
 ) -> Any:
-    """The wanted columns as an Arrow table; ``None`` where a row or a cell does not fit."""
+    """The selected columns as an Arrow table; ``None`` where a row or a cell does not fit."""
     import pyarrow as pa
 
-    texts: dict[str, Any] = {str(at): pa.string() for at in (wanted.ids, *wanted.numbers)}
-    words = {str(at): pa.dictionary(pa.int32(), pa.string()) for at in (*wanted.words, *coded)}
+    cells: dict[str, Any] = {str(at): pa.string() for at in (selection.ids, *selection.numbers)}
+    texts = {str(at): pa.dictionary(pa.int32(), pa.string()) for at in (*selection.texts, *coded)}
     numbers = {str(at): pa.float64() for at in plain}
-    return _table(block, width, {**texts, **words, **numbers}, quote='"')
+    return _table(block, width, {**cells, **texts, **numbers}, quote='"')
 
 
 def _numbers_of_lines(
@@ -246,8 +248,8 @@ def _matrix(table: Any) -> FloatArray:
     return matrix
 
 
-def _words(column: Any) -> Words:
+def _text_column(column: Any) -> TextColumn:
     # One piece of a block is one chunk: nothing has to be united.
     whole = column.chunk(0)
     codes = np.from_dlpack(whole.indices).astype(np.intp)
-    return Words(codes, whole.dictionary.to_pylist())
+    return TextColumn(codes, whole.dictionary.to_pylist())

@@ -3,7 +3,7 @@
 Program output and ``==PROF==`` lines stand before, between and after the rows; one stream may hold
 several exports, each with its own header and units; cells may hold newlines (NVTX), and
 spreadsheets re-save with other separators and without quotes. What is a row is decided line by
-line: it has as many cells as the header and its ID is a number. All else is passed on as notes.
+line: it has as many cells as the header and its ID is a number. All other lines are kept aside.
 
 Most of a long export needs no such care. A block of it whose every line is a row as ``ncu`` writes
 them is parsed as a whole, by whoever reads the tables.
@@ -11,26 +11,26 @@ them is parsed as a whole, by whoever reads the tables.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.sources.ncu.cells import split_cells
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from kernelprof.sources.columns import Columns
+    from kernelprof.sources.ncu.columns import TableColumns
 
-    ParseBlock = Callable[["Table", bytes], Callable[[], Columns | None] | None]
+    ParseBlock = Callable[["Table", bytes], Callable[[], TableColumns | None] | None]
     """Begins to parse a block of a table's rows; what it returns waits for the columns. ``None`` at
     once or in the end: the block has to be taken apart."""
 
 _DELIMITERS: Final = (",", ";", "\t", "|")
 _MOST_LINES_A_ROW: Final = 400
 """NVTX ranges put one line a range into a cell; deeper nesting than this is not a row."""
-_KEPT_NOISE: Final = 200
+_KEPT_LINES: Final = 200
 _PROFILER: Final = re.compile(r"==[A-Z]+==")
 _AHEAD: Final = 2
 """Blocks that are begun while one is waited for."""
@@ -66,29 +66,42 @@ class Table:
     units: tuple[str, ...] | None
     rows: list[bytes]
     number: int = 0
-    columns: Columns | None = None
+    columns: TableColumns | None = None
 
 
 @dataclass(slots=True)
 class Scan:
-    """What stood around the tables: ``profiler`` are the ``==...==`` lines, ``noise`` others."""
+    """What is not in the tables: lines around them, and rows that were left out.
 
-    profiler: list[str] = field(default_factory=list)
-    noise: list[str] = field(default_factory=list)
+    ``ncu_lines`` are the ``==...==`` lines, ``other_lines`` the first of all others. ``broken``
+    counts rows that are not complete, with the one in which the input ends if that is ``cut``.
+    """
+
+    ncu_lines: list[str] = field(default_factory=list)
+    other_lines: list[str] = field(default_factory=list)
     header_seen: bool = False
     broken: int = 0
     cut: bool = False
     last_cell_lost: bool = False
 
-
-def split_cells(row: bytes, delimiter: str) -> list[str] | None:
-    """The cells of one row; None if it cannot be one."""
-    text = row.decode("utf-8", "replace")
-    try:
-        parsed = list(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter))
-    except csv.Error:
-        return None
-    return parsed[0] if len(parsed) == 1 else None
+    def warnings(self, when_cut: str = "") -> list[str]:
+        """Sentences about the rows that were left out; ``when_cut`` ends the one about a cut."""
+        sentences = []
+        whole = self.broken - self.cut
+        if whole == 1:
+            sentences.append("One row was not complete and was left out.")
+        elif whole > 1:
+            sentences.append(f"{whole} rows were not complete and were left out.")
+        if self.cut:
+            sentences.append(
+                f"The input ends in the middle of a row, which was left out{when_cut}."
+            )
+        if self.last_cell_lost:
+            sentences.append(
+                "The last line has no line end, so that its last value may be cut off: it was left "
+                "out."
+            )
+        return sentences
 
 
 @dataclass(slots=True)
@@ -97,7 +110,7 @@ class _Block:
 
     text: bytes
     number: int = -1
-    columns: Callable[[], Columns | None] | None = None
+    columns: Callable[[], TableColumns | None] | None = None
 
 
 class _Lines:
@@ -161,12 +174,12 @@ class Scanner:
     """Splits UTF-8 text with ``\\n`` line ends into tables and the rest.
 
     ``blocks`` are pieces of the text that end at the end of a line. ``parse`` gets those in which a
-    table goes on, the next while the last is still being parsed. ``found`` is complete once
+    table goes on, the next while the last is still being parsed. ``scan`` is complete once
     :meth:`tables` has come to its end.
     """
 
     def __init__(self, blocks: Iterable[bytes], parse: ParseBlock | None = None) -> None:
-        self.found = Scan()
+        self.scan = Scan()
         self._lines = _Lines(blocks)
         self._parse = parse
         self._header: Header | None = None
@@ -237,7 +250,7 @@ class Scanner:
         if header is not None:
             self._open_table(header)
         elif self._header is None:
-            self._note(line)
+            self._keep(line)
         elif self._is_whole(line) and not self._lines.is_open_end(0):
             self._take(line)
         else:
@@ -250,10 +263,10 @@ class Scanner:
             self._take(row)
             return after
         if self._begins_row(line) or (self._lines.is_open_end(0) and line.startswith(b'"')):
-            self.found.broken += 1
-            self.found.cut |= self._lines.get(after) is None
+            self.scan.broken += 1
+            self.scan.cut |= self._lines.get(after) is None
         else:
-            self._note(line)
+            self._keep(line)
         return 1
 
     def _collect(self) -> tuple[int, bytes | None]:
@@ -288,7 +301,7 @@ class Scanner:
         if identity and not identity.replace(",", "").isdigit():
             return None
         if last and not row.endswith(b'"'):
-            self.found.last_cell_lost = bool(cells[-1])
+            self.scan.last_cell_lost = bool(cells[-1])
             row = row[: row.rfind(header.delimiter.encode()) + 1]
         return row
 
@@ -336,7 +349,7 @@ class Scanner:
             # ncu ends the row of a metric after its value, with one delimiter more.
             self._fewest = header.names.index("Metric Value") + 1
             self._ends = (b'"', b'"' + delimiter)
-        self.found.header_seen = True
+        self.scan.header_seen = True
 
     def _close_table(self) -> None:
         """Begin another table: its rows are not those of the one before."""
@@ -362,15 +375,15 @@ class Scanner:
         assert header is not None
         units = tuple(cell.strip() for cell in split_cells(row, header.delimiter) or ())
         if len(units) != len(header.names) or header.is_details:
-            self.found.broken += 1
+            self.scan.broken += 1
             return
         if self._units is not None and units != self._units:
             self._close_table()
         self._units = units
 
-    def _note(self, line: bytes) -> None:
+    def _keep(self, line: bytes) -> None:
         text = line.decode("utf-8", "replace").strip()
         if _PROFILER.match(text):
-            self.found.profiler.append(text)
-        elif text and len(self.found.noise) < _KEPT_NOISE:
-            self.found.noise.append(text)
+            self.scan.ncu_lines.append(text)
+        elif text and len(self.scan.other_lines) < _KEPT_LINES:
+            self.scan.other_lines.append(text)
