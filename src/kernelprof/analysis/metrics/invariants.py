@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernelprof.analysis.metrics.architectures import EVERY
 from kernelprof.analysis.metrics.groups import STALLS
 
 if TYPE_CHECKING:
@@ -30,10 +31,10 @@ our captures is 103.1 % (a maximum over SMs); a value beyond this is broken."""
 
 _UPPER_BOUNDS = {
     "%": 100.0,
-    "thread": 1024.0,
-    "byte/sector": 32.0,
-    "warp": 64.0,
-    "register/thread": 255.0,
+    "thread": float(EVERY.threads_per_block),
+    "byte/sector": float(EVERY.sector_bytes),
+    "warp": float(EVERY.warps_per_sm),
+    "register/thread": float(EVERY.registers_per_thread),
 }
 
 

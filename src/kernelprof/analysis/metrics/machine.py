@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernelprof.analysis.metrics.catalogue import catalogue, chip_of
+from kernelprof.analysis.metrics.architectures import EVERY, architecture, chip_of
+from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.groups import FLOATING_POINT_RATES, SM_PIPES
 from kernelprof.analysis.metrics.interval import Interval, Truth, largest
 from kernelprof.analysis.metrics.warps import Warps
-from kernelprof.analysis.metrics.waste import WARP_SIZE
 
 if TYPE_CHECKING:
+    from kernelprof.analysis.metrics.architectures import Capability
     from kernelprof.analysis.metrics.facts import Facts
     from kernelprof.analysis.metrics.reported import Reported
 
@@ -60,25 +61,19 @@ UNEXPLAINED_RATIO = 0.8
 """The parts that rules follow explain the SM's throughput where one reaches 80 % of it; in
 ``table_constant`` of ``tests/captures/validation`` the busiest of them is at 1 % of 67 %."""
 
-PIPES_A_SLOT = {"alu_pipe": 2.0, "fma_pipe": 2.0, "xu_pipe": 8.0}
-"""Utilization of a pipe for each share of the issue slots it gets, at most: 64 lanes of ALU and at
-least 64 of FMA, and 16 of XU, against 128 threads that an SM issues a cycle (CUDA C++ Programming
-Guide, table of arithmetic throughput)."""
+THREADS_ISSUED = EVERY.schedulers * EVERY.warp_size
+"""Threads for which an SM issues an instruction per cycle."""
 
-FP64_AT_HALF_RATE = frozenset({(9, 0), (10, 0)})
-"""CUDA C++ Programming Guide, table of arithmetic throughput: 64 FP64 results a cycle against 128
-issue lanes."""
-
-MOST_L2_SLICES = 128.0
-"""More than any chip has: an H200's atomics are spread over 94 (sum over mean of
-``lts__t_sectors_op_red``)."""
+PIPES_A_SLOT = {
+    "alu_pipe": THREADS_ISSUED / EVERY.alu_lanes,
+    "fma_pipe": THREADS_ISSUED / EVERY.fma_lanes,
+    "xu_pipe": THREADS_ISSUED / EVERY.xu_lanes,
+}
+"""Utilization of a pipe for each share of the issue slots it gets, at most."""
 
 SLOWEST_L2_TURN_NS = 1.5
 """Longest that an atomic on one address takes in its L2 slice, in ns: ``start-codon-each-match`` of
 ``cuda/pairs`` does 523,555 in 402 us on an H200 with 76 % of the slice's cycles, 0.58 ns each."""
-
-SCHEDULERS = 4.0
-"""Warp schedulers of an SM, each issuing one instruction a cycle (compute capability 7.0 on)."""
 
 
 class Machine:
@@ -152,7 +147,7 @@ class Machine:
 
         Where FP64 runs at half the FP32 rate, its full pipe takes half of the slots.
         """
-        half_rate = self.facts.by_capability(lambda each: each in FP64_AT_HALF_RATE)
+        half_rate = self.facts.by_capability(_has_fp64_at_half_rate)
         taken = self.pipe("fp64_pipe").low_only() * Interval.exactly(np.where(half_rate, 0.5, 0.0))
         return self.issue - taken
 
@@ -190,9 +185,9 @@ class Machine:
         )
         sectors = facts.metric("l2_atomic_sectors") + facts.metric("l2_reduction_sectors")
         mean = facts.fraction("l2_atomic_unit")
-        turns = (requests * WARP_SIZE).at_most(sectors.high_only()) * SLOWEST_L2_TURN_NS
+        turns = (requests * EVERY.warp_size).at_most(sectors.high_only()) * SLOWEST_L2_TURN_NS
         by_turns = turns / facts.metric("duration").at_least(1.0)
-        bounded = own.at_most((mean * MOST_L2_SLICES).high_only()).at_most(by_turns.high_only())
+        bounded = own.at_most((mean * EVERY.l2_slices).high_only()).at_most(by_turns.high_only())
         return own.or_else(bounded.at_most(1.0))
 
     @cached_property
@@ -328,7 +323,7 @@ class Machine:
         rate = facts.exact(0.0)
         for name in FLOATING_POINT_RATES:
             rate = rate + facts.metric(name)
-        slots = facts.metric("sm_count") * SCHEDULERS * facts.fraction("issue_slots")
+        slots = facts.metric("sm_count") * EVERY.schedulers * facts.fraction("issue_slots")
         threads = facts.metric("threads_per_instruction").at_most(32.0)
         share = (rate / (slots * threads)).at_most(1.0)
         # An FMA counts for two operations of the peak, an add or a multiply for one.
@@ -391,6 +386,12 @@ class Machine:
         by_waiting = (1.0 / (1.0 - waiting).at_least(1e-3)).at_least(1.0)
         gain = by_relief.where(self.saturated, by_relief.at_most(by_waiting))
         return gain.where(share > 0.0, 1.0)
+
+
+def _has_fp64_at_half_rate(capability: Capability | None) -> bool:
+    """Whether FP64 instructions that fill their pipe take half of the issue slots."""
+    known = architecture(capability)
+    return known is not None and known.fp64_lanes == THREADS_ISSUED / 2
 
 
 def _set_where(own: Interval, value: Interval, condition: Truth) -> Interval:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernelprof.analysis.metrics.catalogue import chip_of
+from kernelprof.analysis.metrics.architectures import chip_of
 from kernelprof.analysis.metrics.groups import FALLBACKS
 from kernelprof.analysis.metrics.machine import NEAR_LIMIT
 from kernelprof.analysis.verdict.choose import AT_LIMIT
