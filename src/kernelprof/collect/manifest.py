@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from kernelprof.analysis.kernel_name import function_name
 from kernelprof.analysis.metrics.catalogue import SAMPLES
-from kernelprof.collect.kernel_name import function_name
 from kernelprof.errors import InputError
 from kernelprof.model.records import RecordError, build, read_object
 

@@ -6,8 +6,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernelprof.collect.command import collection
-from kernelprof.collect.kernel_name import function_name, kernel_filter
+from kernelprof.analysis.kernel_name import function_name, kernel_filter
+from kernelprof.analysis.ncu_command import collection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

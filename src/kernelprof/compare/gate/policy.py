@@ -13,8 +13,8 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from kernelprof.analysis.kernel_name import function_name
 from kernelprof.analysis.metrics.catalogue import catalogue
-from kernelprof.collect.kernel_name import function_name
 from kernelprof.compare.counters import COUNTERS, DERIVED
 from kernelprof.errors import UsageError
 from kernelprof.model.gate import Outcome

@@ -5,8 +5,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from kernelprof.analysis.kernel_name import kernel_filter
 from kernelprof.analysis.metrics.catalogue import SAMPLES, preset
-from kernelprof.collect.kernel_name import kernel_filter
 from kernelprof.errors import UsageError
 
 if TYPE_CHECKING:
