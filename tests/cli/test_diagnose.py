@@ -17,8 +17,8 @@ import pytest
 from tests.support.processes import started
 
 from kernelprof.analysis.metrics.catalogue import SAMPLES
+from kernelprof.analysis.ncu_command import ncu_command
 from kernelprof.cli.main import main
-from kernelprof.collect.command import ncu_command
 from kernelprof.model.capture import Capture
 from kernelprof.report.json import schema
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernelprof.analysis.metrics.catalogue import chip_of
+from kernelprof.analysis.metrics.architectures import chip_of
 from kernelprof.analysis.metrics.groups import FALLBACKS
 from kernelprof.analysis.metrics.machine import NEAR_LIMIT
 from kernelprof.analysis.verdict.choose import AT_LIMIT
@@ -13,7 +13,7 @@ from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import Confidence
 
 if TYPE_CHECKING:
-    from kernelprof.analysis.rules import Rule, Scene
+    from kernelprof.analysis.rules import Rule, RuleContext
     from kernelprof.analysis.verdict.choose import Choice
 
 SHORT_LAUNCH_NS = 10_000.0
@@ -42,12 +42,12 @@ class Grade:
     reasons: tuple[str, ...]
 
 
-def grade(scene: Scene, choice: Choice, rule: Rule, row: int) -> Grade:
+def grade(context: RuleContext, choice: Choice, rule: Rule, row: int) -> Grade:
     """Grade the decided verdict of one launch.
 
     Each weakness takes a step off ``high``; two or more end at ``low``.
     """
-    facts = scene.facts
+    facts = context.facts
     reasons: list[str] = []
     capability = facts.capture.launches[row].compute_capability
     absent = [
@@ -76,12 +76,12 @@ def grade(scene: Scene, choice: Choice, rule: Rule, row: int) -> Grade:
     if any(doubt.rows[row] and doubt.metric in rule.metrics for doubt in facts.doubts):
         reasons.append("a metric that the rule uses had a value that cannot be")
     if not choice.at_limit[row]:
-        reasons += _margin(scene, choice, row)
+        reasons += _margin(context, choice, row)
     steps = (Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW)
     return Grade(steps[min(len(reasons), 2)], tuple(reasons))
 
 
-def _margin(scene: Scene, choice: Choice, row: int) -> list[str]:
+def _margin(context: RuleContext, choice: Choice, row: int) -> list[str]:
     first = choice.low[choice.winner[row], row]
     others = sorted(
         (choice.high[r, row], choice.rules[r])
@@ -94,7 +94,7 @@ def _margin(scene: Scene, choice: Choice, row: int) -> list[str]:
         return [f"{choice.rules[near[0]]} is within the uncertainty of the estimate"]
     if second * CLEAR_MARGIN > first:
         return [f"{name} is not far behind"]
-    top = scene.machine.top.low[row]
+    top = context.machine.top.low[row]
     if top < NEAR_LIMIT and first < CLEAR_LATENCY_GAIN:
         return ["no unit is near its limit, and several causes together would give such a gain"]
     if NEAR_LIMIT <= top < AT_LIMIT:

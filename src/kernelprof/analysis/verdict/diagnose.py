@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernelprof.analysis.rules import Finding, Scene, registry
+from kernelprof.analysis.rules import Finding, RuleContext, registry
 from kernelprof.analysis.verdict.confidence import grade
 from kernelprof.analysis.verdict.group import Group, group_launches
 from kernelprof.analysis.verdict.judge import Answers, Judgement, answer, judge
@@ -50,7 +50,7 @@ def diagnose(
     groups = group_launches(launches, answers)
     # Evidence is for the few launches that stand for the others.
     shown = judge(capture.rows([group.representative for group in groups]))
-    settler = Settler(shown.scene.facts, preset, launches)
+    settler = Settler(shown.context.facts, preset, launches)
     ids = np.array(launches.ids, dtype=object)
     return Diagnosis(
         kernels=tuple(
@@ -67,7 +67,7 @@ def _kernel(
     judged: Judgement, settler: Settler, group: Group, row: int, ids: tuple[str, ...]
 ) -> KernelDiagnosis:
     """``row`` is that of the group's representative among the launches that were ``judged``."""
-    capture = judged.scene.facts.capture
+    capture = judged.context.facts.capture
     launch = capture.launches[row]
     said = _inconclusive if judged.status(row) is Status.INCONCLUSIVE else _decided
     return KernelDiagnosis(
@@ -85,18 +85,18 @@ def _kernel(
 
 
 def _decided(judged: Judgement, settler: Settler, group: Group, row: int) -> Verdict:
-    scene, choice = judged.scene, judged.choice
+    context, choice = judged.context, judged.choice
     rule = judged.rule(row)
     finding = judged.findings[rule.slug]
     gain = min(group.gain, LARGEST_GAIN)
     full = judged.status(row) is Status.AT_LIMIT
-    graded = grade(scene, choice, rule, row)
+    graded = grade(context, choice, rule, row)
     high = graded.confidence is Confidence.HIGH
     missing = () if high else settler.absent(row, rule.slug)
     notes = list(graded.reasons)
     if group.mixed:
         notes.append("launches of this kernel with the same grid and block differ: see the others")
-    detail = rule.detail(scene, row) if rule.detail else None
+    detail = rule.detail(context, row) if rule.detail else None
     return Verdict(
         status=Status.AT_LIMIT if full else Status.BOTTLENECK,
         bottleneck=rule.slug,
@@ -105,7 +105,7 @@ def _decided(judged: Judgement, settler: Settler, group: Group, row: int) -> Ver
         gain_reason=finding.gain_reason,
         next_limit=gain if full else None,
         also=_candidates(choice, [] if full else choice.runners_up(row), row),
-        evidence=_evidence(scene, finding, row),
+        evidence=_evidence(context, finding, row),
         why=" ".join(part for part in (rule.docs.detects, detail) if part),
         advice=rule.docs.fixes,
         notes=tuple(notes),
@@ -115,11 +115,11 @@ def _decided(judged: Judgement, settler: Settler, group: Group, row: int) -> Ver
 
 
 def _inconclusive(judged: Judgement, settler: Settler, group: Group, row: int) -> Verdict:
-    scene, choice = judged.scene, judged.choice
+    context, choice = judged.context, judged.choice
     candidates = choice.candidates(row)
     slugs = [choice.rules[r] for r in candidates]
     missing = settler.deciding(row, slugs)
-    known = [item for slug in slugs[:3] for item in _evidence(scene, judged.findings[slug], row)]
+    known = [item for slug in slugs[:3] for item in _evidence(context, judged.findings[slug], row)]
     return Verdict(
         status=Status.INCONCLUSIVE,
         bottleneck=None,
@@ -158,7 +158,7 @@ def _candidates(choice: Choice, rows: list[int], launch: int) -> tuple[Candidate
     )
 
 
-def _evidence(scene: Scene, finding: Finding, row: int) -> tuple[Evidence, ...]:
+def _evidence(context: RuleContext, finding: Finding, row: int) -> tuple[Evidence, ...]:
     """The facts that are known, each with its threshold where it is past it.
 
     An interval that is not a number is no evidence, and a comparison that does not hold supports
@@ -178,7 +178,7 @@ def _evidence(scene: Scene, finding: Finding, row: int) -> tuple[Evidence, ...]:
                 unit=shown.unit,
                 op=shown.op if holds else "=",
                 threshold=shown.threshold if holds else None,
-                source=shown.source or _source(scene.facts, shown.metric, row),
+                source=_source(context.facts, shown.metric, row),
             )
         )
     return tuple(known)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from kernelprof.analysis.metrics.facts import Facts
-from kernelprof.analysis.rules import Scene, registry
+from kernelprof.analysis.rules import RuleContext, registry
 from kernelprof.analysis.verdict.choose import LEAST_GAIN, Choice, choose
 from kernelprof.model.diagnosis import Status
 
@@ -33,7 +33,7 @@ BLOCK: Final = 14336
 class Judgement:
     """What each rule says about each launch of a capture, and which rule wins it."""
 
-    scene: Scene
+    context: RuleContext
     findings: Mapping[str, Finding]
     choice: Choice
 
@@ -71,10 +71,10 @@ class Answers:
 
 def judge(capture: Capture) -> Judgement:
     """Evaluate all rules over all launches and compare their gains."""
-    scene = Scene(Facts(capture))
-    findings = {slug: rule.evaluate(scene) for slug, rule in registry().items()}
-    unexplained = scene.machine.limited_by_something_else
-    return Judgement(scene, findings, choose(findings, unexplained, scene.facts.substituted))
+    context = RuleContext(Facts(capture))
+    findings = {slug: rule.evaluate(context) for slug, rule in registry().items()}
+    unexplained = context.machine.limited_by_something_else
+    return Judgement(context, findings, choose(findings, unexplained, context.facts.substituted))
 
 
 def answer(capture: Capture, *, heard: Callable[[int], object] | None = None) -> Answers:
@@ -84,7 +84,7 @@ def answer(capture: Capture, *, heard: Callable[[int], object] | None = None) ->
     for start in range(0, len(capture), BLOCK):
         judged = judge(capture.part(start, start + BLOCK))
         parts.append(_answers(judged))
-        for doubt in judged.scene.facts.doubts:
+        for doubt in judged.context.facts.doubts:
             doubts[doubt.metric, doubt.reason] += int(doubt.rows.sum())
         if heard is not None:
             heard(len(parts[-1][0]))
@@ -99,5 +99,5 @@ def _answers(
 ) -> tuple[IntArray, BoolArray, BoolArray, FloatArray, FloatArray]:
     choice = judged.choice
     gain = choice.low[choice.winner, np.arange(len(choice.winner))]
-    duration = judged.scene.facts.values("duration")
+    duration = judged.context.facts.values("duration")
     return choice.winner, choice.decided, choice.at_limit, gain, duration

@@ -18,7 +18,7 @@ import numpy as np
 from kernelprof.analysis.metrics.catalogue import catalogue, names_read
 from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.analysis.metrics.groups import FAMILIES
-from kernelprof.analysis.rules import Scene, registry
+from kernelprof.analysis.rules import RuleContext, registry
 from kernelprof.model.capture import OWN_COLUMNS, Capture, Launches, MetricColumn, Origin
 
 if TYPE_CHECKING:
@@ -129,12 +129,12 @@ def _uncertainty(trial: _Trial, known: Sequence[set[str]]) -> FloatArray:
     """Width of the rules' gains over copies that know these metrics, ``(known, trials)``."""
     masks = np.array([[name in names for name in trial.missing] for names in known])
     values = np.where(masks[:, None, :], trial.values[None], np.nan)
-    scene = Scene(Facts(_synthetic(trial, values.reshape(-1, len(trial.missing)))))
+    context = RuleContext(Facts(_synthetic(trial, values.reshape(-1, len(trial.missing)))))
     rules = registry()
-    unexplained = scene.machine.limited_by_something_else
+    unexplained = context.machine.limited_by_something_else
     widths = (unexplained.sure != unexplained.maybe).astype(np.float64)
     for slug in trial.slugs:
-        finding = rules[slug].evaluate(scene)
+        finding = rules[slug].evaluate(context)
         for interval in (finding.gain, finding.saturation):
             if interval is not None:
                 widths += np.minimum(interval.high - interval.low, WIDE)

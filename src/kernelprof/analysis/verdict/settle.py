@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from kernelprof.analysis.metrics.catalogue import catalogue, metrics_for, preset
 from kernelprof.analysis.metrics.groups import FALLBACKS
+from kernelprof.analysis.ncu_command import ncu_command, quote
 from kernelprof.analysis.rules import registry
 from kernelprof.analysis.verdict.needed import Needs
-from kernelprof.collect.command import ncu_command, quote
 from kernelprof.model.diagnosis import MissingMetric
 
 if TYPE_CHECKING:
