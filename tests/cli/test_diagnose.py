@@ -32,8 +32,8 @@ def full(captures) -> str:
 def judged(monkeypatch, samples):
     """Replace reading and judging, so that only what the command does with the result counts."""
 
-    def judge(capture, *, preset=None, heard=None):
-        assert preset is heard is None
+    def judge(capture, *, preset=None, progress=None):
+        assert preset is progress is None
         return stored[capture.origin]
 
     def read(target, *, only=None, heard=None):

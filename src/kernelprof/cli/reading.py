@@ -49,7 +49,7 @@ def diagnosed(
         found = []
         for capture in captures:
             heard = watched.steps(f"judging {Path(capture.origin).name}", len(capture), "launches")
-            found.append((capture, diagnose(capture, preset=preset, heard=heard)))
+            found.append((capture, diagnose(capture, preset=preset, progress=heard)))
     return found
 
 

@@ -57,18 +57,12 @@ class Knob:
 KNOBS: Final = (
     Knob(
         "near limit",
-        (
-            "metrics.machine.NEAR_LIMIT",
-            "verdict.confidence.NEAR_LIMIT",
-        ),
+        ("metrics.machine.NEAR_LIMIT", "verdict.ranking.NEAR_LIMIT"),
         (0.6, 0.65, 0.7, 0.75, 0.8),
     ),
     Knob(
         "at limit",
-        (
-            "verdict.choose.AT_LIMIT",
-            "verdict.confidence.AT_LIMIT",
-        ),
+        ("verdict.ranking.AT_LIMIT",),
         (0.7, 0.75, 0.8, 0.85, 0.9),
     ),
     Knob(

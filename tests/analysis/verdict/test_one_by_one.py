@@ -11,9 +11,8 @@ import pytest
 
 from kernelprof.analysis.metrics.catalogue import SHOWN_ONLY, names_read
 from kernelprof.analysis.metrics.facts import Facts
-from kernelprof.analysis.verdict import diagnose
-from kernelprof.analysis.verdict import judge as judging
-from kernelprof.analysis.verdict.needed import Needs
+from kernelprof.analysis.verdict import diagnose, grouping
+from kernelprof.analysis.verdict.sensitivity import Sensitivity
 from kernelprof.report.json import render_json
 from kernelprof.sources import raw_page, read_capture, source
 
@@ -38,7 +37,7 @@ def _export(path: Path) -> Any:
 @pytest.fixture
 def short(monkeypatch) -> None:
     """What to measure next is searched for in the same way on both paths; that takes long."""
-    monkeypatch.setattr(Needs, "needed", lambda *asked: tuple(asked[-1]))
+    monkeypatch.setattr(Sensitivity, "deciding", lambda *asked: tuple(asked[-1]))
 
 
 @pytest.mark.usefixtures("short")
@@ -50,7 +49,7 @@ def test_the_fast_path_writes_what_the_plain_one_writes(path: Path, monkeypatch)
     monkeypatch.setattr(raw_page, "WORTH_A_BLOCK", 0)
     fast = diagnose(read_capture(path, only=names_read()))
     monkeypatch.setattr(raw_page, "WORTH_A_BLOCK", math.inf)
-    monkeypatch.setattr(judging, "BLOCK", 1)
+    monkeypatch.setattr(grouping, "BLOCK", 1)
     plain = diagnose(read_capture(path))
     assert render_json([fast]) == render_json([plain])
 

@@ -70,14 +70,14 @@ class _Trial:
     values: FloatArray
 
 
-class Needs:
+class Sensitivity:
     """Finds the metrics that would decide; launches in the same situation share the search."""
 
     def __init__(self, facts: Facts) -> None:
         self._facts = facts
         self._found: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]] = {}
 
-    def needed(self, row: int, slugs: Sequence[str], missing: Sequence[str]) -> tuple[str, ...]:
+    def deciding(self, row: int, slugs: Sequence[str], missing: Sequence[str]) -> tuple[str, ...]:
         """Those of the ``missing`` canonical metrics on which a gain of ``slugs`` depends.
 
         Launches that lack the same metrics and have the same rules in the running are taken to

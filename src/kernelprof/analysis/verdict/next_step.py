@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
@@ -10,7 +11,6 @@ from kernelprof.analysis.metrics.catalogue import catalogue, metrics_for, preset
 from kernelprof.analysis.metrics.groups import FALLBACKS
 from kernelprof.analysis.ncu_command import ncu_command, quote
 from kernelprof.analysis.rules import registry
-from kernelprof.analysis.verdict.needed import Needs
 from kernelprof.model.diagnosis import MissingMetric
 
 if TYPE_CHECKING:
@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
     from kernelprof.analysis.metrics.catalogue import Metric
     from kernelprof.analysis.metrics.facts import Facts
+    from kernelprof.analysis.verdict.sensitivity import Sensitivity
     from kernelprof.model.capture import Launches
 
 
-class Settler:
+class NextStep:
     """Says of the launches that stand for others what to measure next.
 
     ``facts`` are of those, ``launches`` all of the capture. ``preset_name`` is the metric set that
@@ -31,13 +32,19 @@ class Settler:
     def __init__(self, facts: Facts, preset_name: str | None, launches: Launches) -> None:
         self._facts = facts
         self._preset = preset_name
-        self._needs = Needs(facts)
         self._launched = launches.codes_by(lambda each: (each.kernel, each.grid, each.block))
+
+    @cached_property
+    def _sensitivity(self) -> Sensitivity:
+        # Read only for launches that their evidence does not decide.
+        from kernelprof.analysis.verdict.sensitivity import Sensitivity
+
+        return Sensitivity(self._facts)
 
     def deciding(self, row: int, slugs: Sequence[str]) -> tuple[MissingMetric, ...]:
         """Missing metrics that would decide between these rules in this launch."""
         missing = self._missing(row, slugs)
-        return self._described(row, self._needs.needed(row, slugs, missing))
+        return self._described(row, self._sensitivity.deciding(row, slugs, missing))
 
     def absent(self, row: int, slug: str) -> tuple[MissingMetric, ...]:
         """Metrics of one rule that the launch lacks: what would raise the confidence in it."""
