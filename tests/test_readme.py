@@ -8,7 +8,8 @@ from tests.compare.gate.planted import gated, taken
 
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.report.comparison_text import render_gate_text
-from kernelprof.report.text import render_text
+from kernelprof.report.documents.diagnosis import document
+from kernelprof.report.writers import terminal
 from kernelprof.sources import read_capture
 
 ROOT = Path(__file__).parent.parent
@@ -18,7 +19,7 @@ CAPTURE = "tests/captures/four_gemms.full.raw.csv"
 def test_the_output_in_the_readme_is_the_real_one() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     capture = read_capture(ROOT / CAPTURE)
-    printed = render_text([diagnose(capture)], top=4).rstrip("\n")
+    printed = terminal.write(document(diagnose(capture), top=4)).rstrip("\n")
     shown = printed.replace(str(ROOT / CAPTURE), CAPTURE)
     for card in shown.split("\n\n"):
         assert card in readme

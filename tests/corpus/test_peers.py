@@ -94,7 +94,7 @@ def changed(*path: str, to: Any) -> dict[str, Any]:
         ("nonsense", "it is not JSON"),
         ("[]", "it is not a JSON object"),
         ('{"ncu": {"version": "1", "pairs": {"a": {"rule": "x", "slugs": [], '
-         '"speedup_percent": NaN}}}}', "NaN is no number"),
+         '"speedup_percent": NaN}}}}', "NaN is not JSON"),
         ({}, "it has none of ncu, fournex"),
         ({"others": {}}, "it has none of ncu, fournex"),
         (changed("ncu", to=[]), "'ncu' is not an object"),
@@ -104,7 +104,7 @@ def changed(*path: str, to: Any) -> dict[str, Any]:
          "'ncu.pairs.banks.slugs': no bottleneck is called 'bank'"),
         (changed("ncu", "pairs", "banks", "anywhere", to=["bank"]),
          "'ncu.pairs.banks.anywhere': no bottleneck is called 'bank'"),
-        (changed("ncu", "pairs", "banks", to={"rule": "x"}), "'ncu.pairs.banks.slugs' is missing"),
+        (changed("ncu", "pairs", "banks", to={"rule": "x"}), "'ncu.pairs[...].slugs' is missing"),
         (changed("fournex", "pairs", "banks", "confidence", to=0.9), "confidence' has a value of"),
     ],
 )  # fmt: skip

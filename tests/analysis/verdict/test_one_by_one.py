@@ -12,7 +12,7 @@ from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.analysis.verdict import judge as judging
 from kernelprof.analysis.verdict.needed import Needs
-from kernelprof.report.json import render_json
+from kernelprof.report.writers.json import write as render_json
 from kernelprof.sources import raw_page, read_capture, source
 
 CAPTURES = Path(__file__).parents[2] / "captures"

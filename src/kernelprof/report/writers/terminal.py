@@ -44,7 +44,7 @@ WIDEST_PROSE: Final = 110
 _SPACIOUS_FROM: Final = 100
 """Columns from which tables have wide gaps and long headings."""
 
-_LEAST_YIELDING: Final = 20
+_LEAST_YIELDING: Final = 16
 _LEAST_CUT: Final = 8
 _LEAST_WRAPPED: Final = 24
 _WIDEST_UNWRAPPED: Final = 40
@@ -67,6 +67,11 @@ class Screen:
     width: int = 80
     color: bool = False
     encoding: str = "utf-8"
+
+    @property
+    def ellipsis(self) -> str:
+        """What stands for what was cut, in an encoding that may lack the usual character."""
+        return encodable(ELLIPSIS, self.encoding)
 
 
 def write(document: Document, screen: Screen | None = None) -> str:
@@ -101,7 +106,7 @@ class _Page:
     def __init__(self, console: Console, screen: Screen) -> None:
         self.console = console
         self.encoding = screen.encoding
-        self.ellipsis = encodable(ELLIPSIS, screen.encoding)
+        self.ellipsis = screen.ellipsis
         self.width = min(console.width, WIDEST_PROSE)
 
     def print(self, renderable: RenderableType) -> None:
