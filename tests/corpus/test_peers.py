@@ -97,7 +97,7 @@ def changed(*path: str, to: Any) -> dict[str, Any]:
          '"speedup_percent": NaN}}}}', "NaN is not JSON"),
         ({}, "it has none of ncu, fournex"),
         ({"others": {}}, "it has none of ncu, fournex"),
-        (changed("ncu", to=[]), "'ncu' has a value of another kind: expected `object`"),
+        (changed("ncu", to=[]), "'ncu' has a value of another kind: expected `object | null`"),
         (changed("ncu", "version", to=2025), "'ncu.version' has a value of another kind"),
         (changed("ncu", "pairs", "banks", "slugs", to=BANKS), "'ncu.pairs[...].slugs' has a"),
         (changed("ncu", "pairs", "banks", "slugs", to=[BANKS, "bank"]),
