@@ -9,7 +9,8 @@ from tests.compare.gate.planted import gated, taken
 
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.report.comparison_text import render_gate_text
-from kernelprof.report.text import render_text
+from kernelprof.report.documents.diagnosis import document
+from kernelprof.report.writers import terminal
 from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ def test_the_output_in_the_readme_is_the_real_one(monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(ROOT)
     readme = (ROOT / "README.md").read_text("utf-8")
     capture = read_capture(CAPTURE)
-    printed = render_text([diagnose(capture)], top=4).rstrip("\n")
+    printed = terminal.write(document(diagnose(capture), top=4)).rstrip("\n")
     for card in printed.split("\n\n"):
         assert card in readme
 

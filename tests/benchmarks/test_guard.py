@@ -17,7 +17,7 @@ from benchmarks.speed.inputs import narrowed, read_export, write_export
 
 from kernelprof.analysis.metrics.catalogue import names_read
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.report.json import render_json
+from kernelprof.report.writers.json import write as render_json
 from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:

@@ -30,5 +30,7 @@ def schema(
 ) -> None:
     """Print the JSON Schema of what a command writes with `--format json`."""
     from kernelprof.report import schemas
+    from kernelprof.report.writers import json
 
-    write_text(schemas.schema(document.value))
+    published = schemas if document is Document.CORPUS else json
+    write_text(published.schema(document.value))

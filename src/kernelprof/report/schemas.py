@@ -1,14 +1,11 @@
-"""The published JSON Schemas, without what renders the documents: reading one has to be cheap."""
+"""The published JSON Schema of the corpus' score."""
 
 from __future__ import annotations
 
 from importlib import resources
-from typing import Final
-
-DOCUMENTS: Final = ("diagnosis", "comparison", "gate", "history", "corpus")
 
 
-def schema(document: str = "diagnosis") -> str:
-    """The JSON Schema of a document, one of :data:`DOCUMENTS`."""
+def schema(document: str = "corpus") -> str:
+    """The JSON Schema as it is published."""
     file = resources.files("kernelprof.report") / "schema" / f"{document}.v1.schema.json"
     return file.read_text(encoding="utf-8")

@@ -13,7 +13,7 @@ from kernelprof.analysis.metrics.catalogue import SHOWN_ONLY, names_read
 from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.analysis.verdict import diagnose, grouping
 from kernelprof.analysis.verdict.sensitivity import Sensitivity
-from kernelprof.report.json import render_json
+from kernelprof.report.writers.json import write as render_json
 from kernelprof.sources import raw_page, read_capture, source
 
 CAPTURES = Path(__file__).parents[2] / "captures"

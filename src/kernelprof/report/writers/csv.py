@@ -6,9 +6,10 @@ import csv
 from io import StringIO
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.report.history_json import measured_by
 from kernelprof.report.names import printable
 from kernelprof.report.numbers import dimensions
+from kernelprof.report.writers import Writer
+from kernelprof.report.writers.json import measured_by
 
 if TYPE_CHECKING:
     from kernelprof.model.history import History, KernelHistory, Row
@@ -48,7 +49,7 @@ COLUMNS: Final = (
 _FORMULA: Final = ("=", "+", "-", "@")
 
 
-def render_history_csv(history: History) -> str:
+def write(history: History) -> str:
     """A heading, then a line for each row of each kernel; what is not known is empty."""
     text = StringIO()
     writer = csv.writer(text, lineterminator="\n")
@@ -57,6 +58,9 @@ def render_history_csv(history: History) -> str:
         for row in kernel.rows:
             writer.writerow(_cells(kernel, row))
     return text.getvalue()
+
+
+WRITER: Final = Writer("csv", ".csv", write, kinds=("history",))
 
 
 def _cells(kernel: KernelHistory, row: Row) -> list[object]:

@@ -9,6 +9,7 @@ from kernelprof.compare.gate.answer import why
 from kernelprof.model.gate import Code, Outcome
 from kernelprof.report.comparison_labels import comparison_labels
 from kernelprof.report.names import printable
+from kernelprof.report.writers import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +23,7 @@ CLASS: Final = "kernelprof.gate"
 _NS: Final = 1e9
 
 
-def render_junit(result: GateResult) -> str:
+def write(result: GateResult) -> str:
     """One test suite; what is inconclusive fails too, unless the policy lets it pass.
 
     Findings of no single kernel are a test case of their own, so that a comparison of nothing is
@@ -51,6 +52,9 @@ def render_junit(result: GateResult) -> str:
     suite.set("time", f"{sum(_seconds(each) for each in result.kernels):.3f}")
     ET.indent(suite)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ET.tostring(suite, encoding="unicode")}\n'
+
+
+WRITER: Final = Writer("junit", ".xml", write, kinds=("gate",))
 
 
 def _case(suite: ET.Element, name: str, seconds: float) -> ET.Element:

@@ -1,34 +1,176 @@
-"""What a verdict says, in sentences that the terminal and the Markdown output share."""
+"""What a diagnosis says: the kernels in a table, and a card for each that matters."""
 
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import Status, Verdict
-from kernelprof.report.names import printable
-from kernelprof.report.numbers import count, dimensions, factor, quantity, share
+from kernelprof.report.document import (
+    Cell,
+    Code,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Layout,
+    Note,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    Tone,
+)
+from kernelprof.report.names import labels, middle, printable
+from kernelprof.report.numbers import comparison, count, dimensions, factor, quantity, share
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from kernelprof.model.diagnosis import Candidate, Diagnosis, Evidence, KernelDiagnosis
+    from kernelprof.report.document import Block, Text
 
-SHARE_OF_CARDS = 0.9
-MOST_CARDS = 5
-MOST_MISSING = 12
-MOST_HELPFUL = 4
-_EXPORTS = (".csv", ".gz", ".txt", ".ncu-rep")
-_NO_GAIN_BELOW = 1.005
-_NO_BOUND_FROM = 100.0
+SHARE_OF_CARDS: Final = 0.9
+MOST_CARDS: Final = 5
+MOST_ROWS: Final = 30
+MOST_WARNINGS: Final = 10
+MOST_MISSING: Final = 12
+MOST_HELPFUL: Final = 4
+_NAME_WIDTH: Final = 400
+_EXPORTS: Final = (".csv", ".gz", ".txt", ".ncu-rep")
+_NO_GAIN_BELOW: Final = 1.005
+_NO_BOUND_FROM: Final = 100.0
 """A candidate's gain from here on is what remains of an unknown, not an estimate."""
+
+TONES: Final = {
+    Status.BOTTLENECK: Tone.BAD,
+    Status.AT_LIMIT: Tone.GOOD,
+    Status.INCONCLUSIVE: Tone.OPEN,
+}
+_COLUMNS: Final = (
+    Column("#", number=True),
+    Column("kernel", yielding=True),
+    Column("launches", brief="n", number=True, optional=True),
+    Column("time", number=True, optional=True),
+    Column("share", number=True),
+    Column("verdict"),
+    Column("confidence", brief="conf", optional=True),
+    Column("gain", number=True),
+)
+_EVIDENCE: Final = (Column("evidence"), Column("what"), Column("metric"))
+
+
+def document(diagnosis: Diagnosis, top: int | None = None) -> Document:
+    """All that a diagnosis says; ``top`` is the number of cards instead of :func:`cards`."""
+    kernels = diagnosis.kernels
+    shown = cards(kernels, top)
+    rows = kernels[: max(MOST_ROWS, shown)]
+    names = [label_text(label) for label in labels(rows)]
+    blocks: list[Block] = []
+    if len(kernels) > 1 and shown:
+        blocks.append(_answer(kernels[0], names[0]))
+    blocks += [Paragraph(Span(f"{overview(diagnosis)}.")), *_warnings(diagnosis.warnings)]
+    table_rows = [_row(at, *each) for at, each in enumerate(zip(rows, names, strict=True), 1)]
+    blocks.append(Table(_COLUMNS, tuple(table_rows), label="Kernels, costliest first"))
+    if left := rest(kernels, len(rows)):
+        blocks.append(Paragraph(left, Tone.MUTED))
+    for number, (kernel, name) in enumerate(zip(kernels[:shown], names, strict=False), 1):
+        blocks.append(
+            Section(
+                (f"{number} ", *name),
+                tuple(_card(kernel, diagnosis.origin)),
+                tone=TONES[kernel.verdict.status],
+                folded=len(kernels) > 1,
+                summary=_conclusion(kernel.verdict),
+            )
+        )
+    left = rest(kernels, shown)
+    if left and shown:
+        blocks.append(Paragraph(f"{left}: `--top {len(kernels)}` shows them", Tone.MUTED))
+    return Document("kernelprof", tuple(blocks), origin=diagnosis.origin)
+
+
+def label_text(label: tuple[str, str]) -> tuple[Span, ...]:
+    """A kernel's short name and what tells it from others of that name."""
+    name, detail = label
+    return (Span(name, code=True), *([Span(f" {detail}", code=True)] if detail else []))
+
+
+def _answer(kernel: KernelDiagnosis, name: tuple[Span, ...]) -> Section:
+    """The costliest kernel's verdict, for those who read no further."""
+    verdict, brings = kernel.verdict, gain_cell(kernel.verdict)
+    text = f"Confidence: {verdict.confidence.value}."
+    if brings.endswith("x"):
+        text += f" Gain: {brings}."
+    return Section(
+        name,
+        (Paragraph(text),),
+        tone=TONES[verdict.status],
+        layout=Layout.HERO,
+        summary=Span(headline(verdict)),
+    )
+
+
+def _warnings(warnings: Sequence[str]) -> list[Note]:
+    notes = [Note(Span(each), warning=True) for each in warnings[:MOST_WARNINGS]]
+    if len(warnings) > MOST_WARNINGS:
+        more = len(warnings) - MOST_WARNINGS
+        notes.append(Note(f"and {more:,} more like these", warning=True))
+    return notes
+
+
+def _row(number: int, kernel: KernelDiagnosis, name: tuple[Span, ...]) -> tuple[Cell, ...]:
+    verdict, duration = kernel.verdict, kernel.duration_ns
+    return (
+        Cell(str(number)),
+        Cell(name),
+        Cell(f"{kernel.launches:,}"),
+        Cell("-" if duration is None else quantity(duration.median, "ns")),
+        Cell(share(kernel.share)),
+        Cell(Span(verdict_cell(verdict), TONES[verdict.status], code=True)),
+        Cell(verdict.confidence.value),
+        Cell(gain_cell(verdict, "limit")),
+    )
+
+
+def _card(kernel: KernelDiagnosis, origin: str) -> Iterable[Block]:
+    verdict = kernel.verdict
+    yield Paragraph(Span(middle(printable(kernel.name), _NAME_WIDTH), code=True), Tone.MUTED)
+    yield Paragraph(Span(summary(kernel)), Tone.MUTED)
+    yield Table(
+        _EVIDENCE,
+        tuple(_evidence(each) for each in verdict.evidence),
+        label="Evidence",
+        headings=False,
+    )
+    yield Facts(tuple(Fact(title, tuple(lines)) for title, lines in parts(verdict)))
+    if verdict.command is None:
+        return
+    yield Paragraph(invitation(verdict))
+    yield Code(verdict.command, language="sh", copy=True)
+    if following := next_step(verdict.command, origin):
+        yield Paragraph("Then diagnose both captures as one:")
+        yield Code(following, language="sh", copy=True)
+
+
+def _evidence(each: Evidence) -> tuple[Cell, ...]:
+    origin = "" if is_counter(each) else f", {each.source.value}"
+    metric = (Span(each.metric, Tone.MUTED, code=True), Span(origin, Tone.MUTED))
+    return Cell(Span(comparison(each), Tone.STRONG, code=True)), Cell(each.label), Cell(metric)
+
+
+def _conclusion(verdict: Verdict) -> Text:
+    return (
+        Span(headline(verdict), TONES[verdict.status]),
+        f" Confidence: {verdict.confidence.value}.",
+    )
 
 
 def headline(verdict: Verdict) -> str:
     """The verdict in one plain sentence."""
     if verdict.status is Status.BOTTLENECK:
-        return f"Held back by {verdict.bottleneck}."
+        return f"Limited by {verdict.bottleneck}."
     if verdict.status is Status.AT_LIMIT:
         return f"At its limit: {verdict.bottleneck}. The work that fills this unit is needed."
     if verdict.also:
@@ -115,9 +257,9 @@ def runner_up(candidate: Candidate) -> str:
     return f"{candidate.bottleneck} ({factor(low)} to {factor(high)})"
 
 
-def origin(evidence: Evidence) -> str:
-    """Where a value comes from that is no plain counter; empty for a counter."""
-    return "" if evidence.source is Origin.MEASURED else evidence.source.value
+def is_counter(evidence: Evidence) -> bool:
+    """Whether a value is that of a counter, and not worked out or reported."""
+    return evidence.source is Origin.MEASURED
 
 
 def parts(verdict: Verdict) -> list[tuple[str, list[str]]]:
@@ -127,12 +269,12 @@ def parts(verdict: Verdict) -> list[tuple[str, list[str]]]:
     named = [runner_up(candidate) for candidate in verdict.also]
     # The headline of an open verdict already names the candidates, and that something is missing.
     listed = undecided and bool(verdict.missing)
-    told = named and not (undecided and named == [each.bottleneck for each in verdict.also])
+    not_yet = named and not (undecided and named == [each.bottleneck for each in verdict.also])
     found = [
         ("Why", [verdict.why] if verdict.why and not listed else []),
         ("What to do", list(verdict.advice)),
         ("Less work" if at_limit else "Gain", [gain(verdict)] if gain(verdict) else []),
-        ("Candidates" if undecided else "Runner-up", [", ".join(named)] if told else []),
+        ("Candidates" if undecided else "Runner-up", [", ".join(named)] if not_yet else []),
         ("Note", list(verdict.notes)),
         ("Missing" if undecided else "Would help", _missing(verdict)),
     ]

@@ -20,6 +20,7 @@ from kernelprof.compare.gate.codes import RULES
 from kernelprof.model.gate import Outcome
 from kernelprof.report.comparison_labels import comparison_labels
 from kernelprof.report.names import printable, short_name
+from kernelprof.report.writers import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -40,7 +41,7 @@ _LINK: Final = re.compile(r"\[(?=[^\[\]]*\]\()")
 _Json = dict[str, Any]
 
 
-def render_sarif(
+def write(
     result: GateResult, lines: Mapping[str, int] | None = None, *, docs: str | None = None
 ) -> str:
     """One run with a rule a code.
@@ -50,6 +51,9 @@ def render_sarif(
     """
     log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(result, lines or {}, docs)]}
     return json.dumps(log, indent=2, allow_nan=False) + "\n"
+
+
+WRITER: Final = Writer("sarif", ".sarif", write, kinds=("gate",))
 
 
 def _run(result: GateResult, lines: Mapping[str, int], docs: str | None) -> _Json:
