@@ -1,0 +1,1 @@
+"""Results as documents of blocks, a file a kind of result."""

@@ -1,0 +1,1 @@
+"""A document in one format: a file (or a package) a format."""
