@@ -1,1 +1,1 @@
-"""Results as documents of blocks, a file a kind of result."""
+"""Results as documents of blocks, one file a kind of result."""

@@ -19,11 +19,11 @@ from kernelprof.report.document import (
     Section,
     Table,
     Tone,
+    plain,
 )
 from kernelprof.report.writers.html.markup import (
     classes,
     element,
-    flat,
     for_script,
     inline,
     joined,
@@ -127,7 +127,8 @@ class Blocks:
             content = self.write(section.blocks, level=inner, anchor=own, boxed=True)
             look = classes("part" if boxed else "panel", "even" if grid else "")
         look = classes(look, "wide" if _is_wide(section) else "", _tone(section.tone))
-        return self._named(section, look, joined([title, content]), name)
+        parts = [title, self._summary(section, "p", "muted"), content]
+        return self._named(section, look, joined(parts), name)
 
     def _hero(self, section: Section, level: int, anchor: str) -> Markup:
         """The answer in a box of its own, and the sections below it."""
@@ -138,7 +139,8 @@ class Blocks:
         inner = level + bool(section.title)
         title, name = self._title(section, level)
         box = self.write(section.blocks[:first], level=inner, anchor=anchor, boxed=True)
-        hero = element("div", joined([title, box]), class_=f"hero {section.tone.value}")
+        parts = [title, self._summary(section, "p", "headline"), box]
+        hero = element("div", joined(parts), class_=f"hero {section.tone.value}")
         rest = self.write(section.blocks[first:], level=inner, anchor=anchor)
         look = "kernel" if section.anchor else "group"
         if section.anchor not in self.page.cards:
@@ -150,7 +152,7 @@ class Blocks:
         is_card = bool(section.anchor) and not boxed
         text = self._text(section.title)
         heading = element(f"h{min(level, _DEEPEST)}", text) if not boxed else text
-        summary = element("summary", heading)
+        summary = element("summary", heading, " ", self._summary(section, "span", "gist"))
         self.page.folds += 1
         content = self.write(
             section.blocks, level=level + 1, anchor=anchor, boxed=boxed or not is_card
@@ -162,6 +164,11 @@ class Blocks:
         look = classes("" if boxed else "panel", "kernel card" if is_card else "")
         name = None if self.page.static else section.anchor
         return element("details", joined([summary, content]), class_=look, id=name)
+
+    def _summary(self, section: Section, name: str, look: str) -> Markup:
+        if not section.summary:
+            return Markup("")
+        return element(name, self._text(section.summary), class_=look)
 
     def _store(self, anchor: str, content: Markup) -> None:
         card = element("script", for_script(content), type="text/html", data_card=anchor)
@@ -189,7 +196,7 @@ class Blocks:
     # What stands in sections
 
     def _facts(self, facts: Facts) -> Markup:
-        lines = [flat(line) for fact in facts.items for line in fact.lines]
+        lines = [plain(line) for fact in facts.items for line in fact.lines]
         look = ""
         if any(len(line) > LONGEST_BESIDE for line in lines):
             look = "rows"

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import re
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from markupsafe import Markup, escape
 
-from kernelprof.report.document import Span, Text, Tone
+from kernelprof.report.document import Tone, spans
 from kernelprof.report.names import printable
 
-_CODE: Final = re.compile(r"`([^`]+)`")
+if TYPE_CHECKING:
+    from kernelprof.report.document import Span, Text
+
 _PILLS: Final = frozenset({Tone.GOOD, Tone.BAD, Tone.OPEN})
 
 
@@ -35,20 +36,9 @@ def joined(parts: list[Markup], between: str = "\n") -> Markup:
 
 def inline(text: Text, *, links: bool = True) -> Markup:
     """A text: words between backticks are code, a toned span is a status."""
-    if isinstance(text, str):
-        return _plain(text)
-    if isinstance(text, Span):
-        return _span(text, links=links)
-    return Markup("").join(inline(part, links=links) for part in text)
-
-
-def flat(text: Text) -> str:
-    """A text without any markup."""
-    if isinstance(text, str):
-        return text.replace("`", "")
-    if isinstance(text, Span):
-        return printable(text.text)
-    return "".join(flat(part) for part in text)
+    if isinstance(text, str) and "`" not in text:
+        return escape(text)
+    return Markup("").join(_span(each, links=links) for each in spans(text))
 
 
 def classes(*names: str) -> str:
@@ -65,16 +55,6 @@ def json_for_script(text: str) -> Markup:
     """JSON inside a script element: no tag can begin or end in it."""
     safe = text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
     return Markup(safe)
-
-
-def _plain(text: str) -> Markup:
-    if "`" not in text:
-        return escape(text)
-    parts = _CODE.split(text)
-    return Markup("").join(
-        element("code", part) if position % 2 else escape(part)
-        for position, part in enumerate(parts)
-    )
 
 
 def _span(span: Span, *, links: bool) -> Markup:

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from markupsafe import Markup
 
+from kernelprof.report.document import plain
 from kernelprof.report.numbers import share
 from kernelprof.report.writers.html.markup import (
     classes,
     element,
-    flat,
     inline,
     joined,
 )
@@ -142,7 +142,7 @@ def _stored_rows(found: Table) -> list[tuple[tuple[str, ...], list[str]]]:
     numeric = [column.number for column in found.columns]
     rows = []
     for row in found.rows:
-        texts = [cell.text if isinstance(cell.text, str) else flat(cell.text) for cell in row]
+        texts = [cell.text if isinstance(cell.text, str) else plain(cell.text) for cell in row]
         about = tuple(text for text, number in zip(texts, numeric, strict=True) if not number)
         rows.append((about, [text for text, number in zip(texts, numeric, strict=True) if number]))
     return rows
