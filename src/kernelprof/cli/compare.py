@@ -111,7 +111,7 @@ def write_page(
     """Write a comparison as a page for a browser; ``typed`` are the words of its command."""
     import shlex
 
-    from kernelprof.report.html.build.private import shown_origin
+    from kernelprof.report.private import shown_origin
     from kernelprof.report.html.comparison import render_comparison_page
 
     command = shlex.join(["kernelprof", *map(shown_origin, typed)])
