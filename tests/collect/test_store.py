@@ -274,5 +274,5 @@ def test_a_manifest_cannot_name_a_file_elsewhere(tmp_path: Path, page: bytes) ->
     known = hashlib.sha256((folder / "raw.csv.gz").read_bytes()).hexdigest()
     changed = text.replace('"raw.csv.gz"', '"../outside.csv"').replace(known, digest)
     (folder / "manifest.json").write_text(changed, encoding="utf-8")
-    with pytest.raises(InputError, match="stands elsewhere"):
+    with pytest.raises(InputError, match="its manifest names a file outside the directory"):
         read_capture(folder)
