@@ -94,7 +94,7 @@ def test_a_capture_without_lines_has_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "not what the manifest was written for"),
+        (b"", "does not have the hash that the manifest gives"),
         (None, r"lines\.csv\.gz cannot be read \(No such file"),
     ],
 )

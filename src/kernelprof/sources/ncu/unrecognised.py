@@ -58,7 +58,7 @@ def why_no_launch(scan: Scan, data: bytes, where: str) -> InputError:
             return not_a_capture(f"this is {name}", where)
     if scan.header_seen:
         return _header_only(scan, where)
-    said = _what_ncu_said(scan, where)
+    said = _no_csv(scan, where)
     if said is not None:
         return said
     if b"\0" in data[:_HEAD]:
@@ -81,7 +81,7 @@ _NO_KERNEL: Final = (
 )
 
 
-def _what_ncu_said(scan: Scan, where: str) -> InputError | None:
+def _no_csv(scan: Scan, where: str) -> InputError | None:
     """ncu ran, but no CSV came out: it says why in its own lines or in a text page."""
     complaint = _first_complaint(scan.ncu_lines)
     said = f' (Nsight Compute said: "{complaint}")' if complaint else ""
