@@ -58,7 +58,7 @@ def read_stored(directory: Path) -> Capture:
 
     manifest = read_manifest(directory)
     if not manifest.runs:
-        raise damaged("its manifest names no run", directory / MANIFEST)
+        raise damaged("its manifest lists no runs", directory / MANIFEST)
     parts = [_read_run(directory, manifest, run) for run in manifest.runs]
     first, *others = parts
     # A follow-up that shares no launch with the first was not used when it was made either.
@@ -75,13 +75,13 @@ def read_checked(directory: Path, name: str, sha256: str | None) -> bytes:
     """A file of a capture directory, if it has the hash that the manifest holds."""
     path = directory / name
     if Path(name).name != name:
-        raise damaged("a file is named that stands elsewhere", path)
+        raise damaged("its manifest names a file outside the directory", path)
     try:
         packed = path.read_bytes()
     except OSError as error:
         raise damaged(f"{name} cannot be read ({error.strerror})", path) from error
     if hashlib.sha256(packed).hexdigest() != sha256:
-        raise damaged(f"{name} is not what the manifest was written for", path)
+        raise damaged(f"{name} does not have the hash that the manifest gives", path)
     return packed
 
 
@@ -109,7 +109,7 @@ def damaged(what: str, path: Path) -> InputError:
     return InputError(
         f"the capture is damaged: {what}",
         where=str(path),
-        hint="copy the whole directory again, or make the capture again",
+        hint="copy the whole directory again, or repeat the capture",
     )
 
 
@@ -118,7 +118,7 @@ def lines_from_csv(data: bytes) -> tuple[SourceLine, ...]:
     rows = csv.reader(io.StringIO(data.decode("utf-8"), newline=""))
     try:
         if tuple(next(rows, ())) != LINES_HEADER:
-            raise ValueError("the header is another")
+            raise ValueError("it begins with another header")
         return tuple(
             SourceLine(file, function, int(line), int(samples))
             for file, function, line, samples in rows
@@ -130,7 +130,7 @@ def lines_from_csv(data: bytes) -> tuple[SourceLine, ...]:
 def read_lines(directory: Path, manifest: Manifest) -> tuple[SourceLine, ...] | None:
     """The samples by source line of all runs of a capture directory; ``None`` where it has none.
 
-    Raises :class:`InputError` for a file that is not what the manifest was written for.
+    Raises :class:`InputError` for a file that does not have the hash that the manifest gives.
     """
     import gzip
 

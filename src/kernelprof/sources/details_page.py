@@ -36,7 +36,7 @@ class DetailsPage:
     """Reads the rows of details pages; launches are in the order of their first rows."""
 
     def __init__(self) -> None:
-        # Only who reads a details page needs what is known about its labels and rules.
+        # Needed for details pages only: labels and rules are long lists.
         from kernelprof.sources.ncu.labels import SECTIONS
         from kernelprof.sources.ncu.rule_messages import read_message
 
@@ -69,12 +69,12 @@ class DetailsPage:
         header = table.header
         if header is not self._header:
             self._begin(header, table_decimal(header, table.rows))
-        width, who = len(header.names), len(self._identity)
+        width, identity = len(header.names), len(self._identity)
         # Rows of metrics end after the value; the last of these stands for columns that are absent.
         blank = [""] * (width + 1)
         for row in table.rows:
             picked = self._pick(_split(row, header.delimiter)[:width] + blank)
-            self._add_row(picked[:who], picked[who:])
+            self._add_row(picked[:identity], picked[identity:])
 
     def _begin(self, header: Header, decimal: str) -> None:
         """Begin another table, whose launches are others even if they are called the same."""
@@ -89,9 +89,9 @@ class DetailsPage:
         self._launch_of = {}
         self._lead_of = {}
 
-    def _add_row(self, who: Cells, body: Cells) -> None:
+    def _add_row(self, identity: Cells, body: Cells) -> None:
         section, label, unit, value, rule, text = body
-        launch = self._launch(who, (section, label, unit) if label else None)
+        launch = self._launch(identity, (section, label, unit) if label else None)
         self._last = launch
         if label:
             self._metric_rows[launch] += 1
@@ -106,19 +106,19 @@ class DetailsPage:
             self._sections[launch][rule] = None
             self._messages.append((launch, self._read_message(rule, text)))
 
-    def _launch(self, who: Cells, metric: Cells | None) -> int:
+    def _launch(self, identity: Cells, metric: Cells | None) -> int:
         """The launch of a row, numbered by first appearance.
 
         Where the first metric of an identity comes again, another export without a header of its
         own was appended, and another launch of the same identity begins.
         """
-        launch = self._launch_of.get(who)
-        lead = self._lead_of.get(who)
+        launch = self._launch_of.get(identity)
+        lead = self._lead_of.get(identity)
         if metric is not None and lead is None:
-            self._lead_of[who] = metric
+            self._lead_of[identity] = metric
         if launch is None or (metric is not None and metric == lead):
-            launch = self._launch_of[who] = len(self)
-            self._identities.append(dict(zip(self._identity, who, strict=True)))
+            launch = self._launch_of[identity] = len(self)
+            self._identities.append(dict(zip(self._identity, identity, strict=True)))
             self._metric_rows.append(0)
             self._sections.append({})
         return launch
@@ -126,8 +126,8 @@ class DetailsPage:
     def capture(self, origin: str, scan: Scan) -> Capture:
         """Everything that was added.
 
-        Launches that may lack rows get no :data:`SECTIONS_COLUMN`: whether a rule had nothing to
-        say or its row is gone cannot be told. Where the input ended within a row, or early, that is
+        Launches that may lack rows get no :data:`SECTIONS_COLUMN`: a rule may have had nothing to
+        say, or its row is gone. Where the input ended within a row, or early, that is
         the last launch, and all of them where other rows were lost.
         """
         builder = CaptureBuilder()

@@ -105,9 +105,9 @@ def _through_ncu(tool: str, path: Path) -> Capture:
             hint=f"${VARIABLE} or the search path names the ncu to use.",
         ) from error
     if done.returncode != 0:
-        said = (done.stdout + done.stderr).decode("utf-8", "replace").strip().splitlines()
+        printed = (done.stdout + done.stderr).decode("utf-8", "replace").strip().splitlines()
         what = f"{tool} could not open the report"
-        raise not_a_capture(f"{what}: {said[0]}" if said else what, str(path))
+        raise not_a_capture(f"{what}: {printed[0]}" if printed else what, str(path))
     return read_bytes(done.stdout, str(path))
 
 

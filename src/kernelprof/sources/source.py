@@ -97,16 +97,16 @@ class TableReader(Protocol):
         ...
 
     def capture(self, origin: str, scan: Scan) -> Capture:
-        """Everything that was added; ``scan`` tells which rows of the input were lost."""
+        """Everything that was added; ``scan`` has the rows of the input that were lost."""
         ...
 
 
 class Input:
     """What is to be read: a file, a directory or a stream of bytes, under its name for messages.
 
-    ``path`` is ``None`` for what is not a file, and ``size`` 0 where nobody knows it. ``packed``
-    tells whether it is compressed, and ``complete`` whether the compressed stream came to its end:
-    both hold once it was read.
+    ``path`` is ``None`` for what is not a file, and ``size`` 0 where nobody knows it. ``packed`` is
+    whether it is compressed, ``complete`` whether the compressed stream came to its end: both hold
+    once it was read.
     """
 
     def __init__(
@@ -123,7 +123,7 @@ class Input:
         self.packed = False
         self.complete = True
         self._read = read
-        self._pieces = self._unpacked()
+        self._rest = self._unpacked()
 
     @staticmethod
     def of_bytes(data: bytes, origin: str) -> Input:
@@ -138,7 +138,7 @@ class Input:
     @cached_property
     def head(self) -> bytes:
         """Its first bytes, unpacked; none of a directory."""
-        return b"" if self.is_directory else next(self._pieces, b"")
+        return b"" if self.is_directory else next(self._rest, b"")
 
     @property
     def text_head(self) -> bytes:
@@ -162,17 +162,23 @@ class Input:
         if last:
             yield _with_line_ends(last)
 
+    def pieces(self) -> Iterator[bytes]:
+        """Its bytes, unpacked; to go over once, like :meth:`blocks`."""
+        first = self.head
+        # Messages need no more of it.
+        self.head = first[:FIRST]
+        yield first
+        yield from self._rest
+
     def _texts(self) -> Iterator[bytes]:
         """Pieces of UTF-8 text; a text in another form is converted as a whole."""
-        first = self.head
-        # The first piece stays no longer than it takes to read it.
-        self.head = first[:FIRST]
+        pieces = self.pieces()
+        first = next(pieces)
         if _is_utf16(first) or (b"\r" in first and b"\n" not in first):
-            yield to_utf8(b"".join([first, *self._pieces]))
+            yield to_utf8(b"".join([first, *pieces]))
             return
         yield first.removeprefix(_BOM)
-        del first
-        yield from self._pieces
+        yield from pieces
 
     def _unpacked(self) -> Iterator[bytes]:
         first = self._read(FIRST)

@@ -87,7 +87,7 @@ class Log:
     unavailable: frozenset[str]
 
     def application(self, launches: Sequence[Launch]) -> str | None:
-        """The program of the first launch: its path if a line tells it, else its name."""
+        """The program of the first launch: its path if a line names it, else its name."""
         paths = dict(self.programs)
         for launch in launches[:1]:
             known = paths.get(launch.process_id or "") or launch.process_name

@@ -39,7 +39,7 @@ class BlockParser:
         self._selection = selection
         self._learning = Lock()
         self._plain: set[int] = set()
-        """Columns that were plain numbers so far: no thousands separators, no words."""
+        """Columns that were plain numbers so far: no thousands separators, no texts."""
         self._coded: set[int] = set()
         """Columns of few different cells, as those of the launch and the device are."""
         self._grouped: set[int] = set()

@@ -161,9 +161,9 @@ class _MetricBuilder:
         self.unit = ""
         self.original_unit = ""
         self.texts: list[tuple[IntArray | slice, TextColumn]] = []
-        """Parts with words that are no numbers, and the launches that each is of."""
+        """Parts with cells that are not numbers, and the launches that each is of."""
         self.unavailable: set[str] | None = set()
-        """Words where no number was so far; ``None`` once a part had numbers and no texts."""
+        """Cells where no number was so far; ``None`` once a part had numbers and no texts."""
         self._values = np.empty(room)
         self._length = 0
 
@@ -208,7 +208,7 @@ class _MetricBuilder:
         self._values[rows[gaps]] = values[gaps]
 
     def values(self, count: int) -> FloatArray:
-        """All values so far, NaN for launches of which nothing was said."""
+        """All values so far, NaN for launches without one."""
         if len(self._values) != count:
             self._values.resize(count, refcheck=False)
         self._values[self._length :] = np.nan

@@ -35,7 +35,7 @@ class ReportedNumber:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What one message says in numbers and in words (name, text)."""
+    """The numbers in one message, and its texts by name."""
 
     numbers: tuple[ReportedNumber, ...] = ()
     texts: tuple[tuple[str, str], ...] = ()
@@ -43,7 +43,7 @@ class Message:
 
 @lru_cache(maxsize=65536)
 def read_message(rule: str, text: str) -> Message:
-    """The numbers in what the rule ``rule`` (its identifier on the page) said."""
+    """What a message of the rule ``rule`` (its identifier on the page) says."""
     if rule in _READERS:
         return _READERS[rule](text)
     return Message(tuple(number for each in _PATTERNS.get(rule, ()) for number in each.read(text)))
@@ -262,23 +262,23 @@ def _pipes(text: str) -> Message:
         numbers.append(ReportedNumber(f"{PREFIX}highest_pipe_pct", percent, "%"))
         if pipe in _PIPE_CYCLES:
             numbers.append(ReportedNumber(f"{_PIPE_CYCLES[pipe]}.{_ELAPSED}", percent, "%"))
-    words = [(f"{PREFIX}highest_pipe", pipe)]
+    texts = [(f"{PREFIX}highest_pipe", pipe)]
     part = _search(r"dominated by its (.{1,40}?) sub-pipeline", text)
     if part is not None:
-        words.append((f"{PREFIX}highest_pipe_part", part[1]))
+        texts.append((f"{PREFIX}highest_pipe_part", part[1]))
     by_count = _search(
         rf"number of executed instructions, the highest utilized pipeline \({_N}%\) is ([^.]+)\.",
         text,
     )
     if by_count is not None:
-        words.append((f"{PREFIX}highest_pipe_by_instructions", by_count[2].strip()))
+        texts.append((f"{PREFIX}highest_pipe_by_instructions", by_count[2].strip()))
         numbers.append(
             ReportedNumber(f"{PREFIX}highest_pipe_by_instructions_pct", _value(by_count[1]), "%")
         )
         raw = _PIPE_INSTRUCTIONS.get(by_count[2].strip())
         if raw is not None and not of_active:
             numbers.append(ReportedNumber(f"{raw}.{_ELAPSED}", _value(by_count[1]), "%"))
-    return Message(tuple(numbers), tuple(words))
+    return Message(tuple(numbers), tuple(texts))
 
 
 def _roofline(text: str) -> Message:
@@ -315,8 +315,8 @@ def _imbalance(text: str) -> Message:
 def _occupancy(text: str) -> Message:
     numbers = tuple(number for each in _OCCUPANCY for number in each.read(text))
     limits = re.findall(r"is limited by ([^.]+)\.", text, re.IGNORECASE)
-    words = ((f"{PREFIX}occupancy_limiter", "; ".join(limits)),) if limits else ()
-    return Message(numbers, words)
+    texts = ((f"{PREFIX}occupancy_limiter", "; ".join(limits)),) if limits else ()
+    return Message(numbers, texts)
 
 
 _READERS: Final[dict[str, Callable[[str], Message]]] = {

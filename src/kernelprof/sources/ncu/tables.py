@@ -57,9 +57,9 @@ class Header:
 class Table:
     """Rows under one header and one row of units, as the bytes that were there.
 
-    ``units`` has one unit a column, ``None`` where the table has no such row. ``number`` tells the
-    parts of one table from those of another with the same header. ``columns`` has what a whole
-    block was parsed to, which then has no ``rows``.
+    ``units`` has one unit a column, ``None`` where the table has no such row. ``number`` is the
+    same for all parts of one table, and differs for another with the same header. ``columns`` has
+    what a whole block was parsed to, which then has no ``rows``.
     """
 
     header: Header

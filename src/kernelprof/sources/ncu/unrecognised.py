@@ -49,7 +49,7 @@ def not_a_capture(what: str, where: str, *, hint: str = "") -> InputError:
 
 
 def why_no_launch(scan: Scan, data: bytes, where: str) -> InputError:
-    """The error for ``data`` in which no launch was found; ``scan`` is what was instead."""
+    """The error for ``data`` without a launch; ``scan`` holds what was found instead."""
     head = data[:_HEAD].lstrip()
     if not data.strip():
         return not_a_capture("the input is empty", where)
@@ -58,7 +58,7 @@ def why_no_launch(scan: Scan, data: bytes, where: str) -> InputError:
             return not_a_capture(f"this is {name}", where)
     if scan.header_seen:
         return _header_only(scan, where)
-    said = _what_ncu_said(scan, where)
+    said = _no_csv(scan, where)
     if said is not None:
         return said
     if b"\0" in data[:_HEAD]:
@@ -69,9 +69,9 @@ def why_no_launch(scan: Scan, data: bytes, where: str) -> InputError:
 
 def _header_only(scan: Scan, where: str) -> InputError:
     if scan.broken:
-        what = "there is a header of Nsight Compute but no complete row under it"
-        return not_a_capture(what, where, hint="The file seems cut off.")
-    what = "there is a header of Nsight Compute but no launch under it"
+        what = "there is a header from Nsight Compute, but no complete row under it"
+        return not_a_capture(what, where, hint="The file seems to be cut off.")
+    what = "there is a header from Nsight Compute, but no launch under it"
     return not_a_capture(what, where, hint=_NO_KERNEL)
 
 
@@ -81,14 +81,14 @@ _NO_KERNEL: Final = (
 )
 
 
-def _what_ncu_said(scan: Scan, where: str) -> InputError | None:
+def _no_csv(scan: Scan, where: str) -> InputError | None:
     """ncu ran, but no CSV came out: it says why in its own lines or in a text page."""
     complaint = _first_complaint(scan.ncu_lines)
     said = f' (Nsight Compute said: "{complaint}")' if complaint else ""
     if any("ERR_NVGPUCTRPERM" in line for line in scan.ncu_lines):
         hint = (
             "Counters are restricted to administrators on that machine; "
-            "https://developer.nvidia.com/ERR_NVGPUCTRPERM says how to allow them."
+            "https://developer.nvidia.com/ERR_NVGPUCTRPERM explains how to allow access."
         )
         return not_a_capture(f"nothing was profiled{said}", where, hint=hint)
     if any(_TEXT_PAGE.match(line) for line in scan.other_lines):
@@ -151,14 +151,15 @@ def _describe_text(text: str, lines: Sequence[str]) -> str:
         rows = [split_cells(line.encode(), delimiter) or [] for line in lines[:2]]
         if rows and len(rows[0]) > 1 and len(rows[0]) == len(rows[-1]):
             return _describe_csv([cell.strip() for cell in rows[0]])
-    return f'this is text without a table; it begins with "{lines[0][:60]}"' if lines else "no text"
+    begins = f'; it begins with "{lines[0][:60]}"' if lines else ""
+    return f"this is text without a table{begins}"
 
 
 def _describe_csv(cells: Sequence[str]) -> str:
     first = ", ".join(f'"{cell[:40]}"' for cell in cells[:4])
     folded = [cell.lower() for cell in cells]
     if "kernel name" in folded and "invocations" in folded:
-        return "this is a summary over launches (--print-summary), which says nothing of each one"
+        return "this is a summary over launches (--print-summary), without values for each launch"
     lines = "#" in folded[:1] and ("address" in folded or "source" in folded)
     if lines or folded[0] == "file path":
         return "this is the source page of Nsight Compute, not its raw or details page"
