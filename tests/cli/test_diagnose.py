@@ -19,7 +19,7 @@ from kernelprof.analysis.metrics.catalogue import SAMPLES
 from kernelprof.cli.main import main
 from kernelprof.collect.command import ncu_command
 from kernelprof.model.capture import Capture
-from kernelprof.report.writers.json import schema
+from kernelprof.report.schemas import schema
 
 
 @pytest.fixture(autouse=True)

@@ -30,7 +30,7 @@ from kernelprof.errors import MissingToolError
 from kernelprof.launch.hashes import launch_hashes
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.model.records import to_json
-from kernelprof.report.writers.json import schema
+from kernelprof.report.schemas import schema
 
 LADDER = Path(__file__).parents[2] / "cuda" / "ladder"
 OLD, NEW = "2026-11-20T09:00:00Z", "2026-11-21T09:00:00Z"
