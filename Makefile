@@ -58,7 +58,7 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 rules: $(VENV)/.runtime
-	$(BIN)/python -m kernelprof.report.rule_pages > reports/rules.md.new
+	$(BIN)/python -m kernelprof.report.documents.rule > reports/rules.md.new
 	mv reports/rules.md.new reports/rules.md
 
 # A test runs these commands and compares: the same input gives the same bytes.

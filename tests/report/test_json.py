@@ -13,7 +13,8 @@ import jsonschema
 import pytest
 
 from kernelprof.model.diagnosis import Candidate, Diagnosis, Evidence, Spread
-from kernelprof.report.writers.json import ROOTS, document, schema, write
+from kernelprof.report.schemas import ROOTS, schema
+from kernelprof.report.writers.json import document, write
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,5 @@ def schema(
 ) -> None:
     """Print the JSON Schema of what a command writes with `--format json`."""
     from kernelprof.report import schemas
-    from kernelprof.report.writers import json
 
-    published = schemas if document is Document.CORPUS else json
-    write_text(published.schema(document.value))
+    write_text(schemas.schema(document.value))

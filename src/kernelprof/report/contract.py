@@ -6,14 +6,15 @@ Within version 1 fields are added, never removed or given another meaning. The t
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Struct
 
 from kernelprof.model.capture import Origin  # noqa: TC001 (the types of fields are read)
 from kernelprof.model.diagnosis import Confidence, Status  # noqa: TC001
 
-BOTTLENECK = "Bottleneck"
+VERSION: Final = "1"
+BOTTLENECK: Final = "Bottleneck"
 """The title of a bottleneck's name; the schema lists those of the rules there."""
 
 Version = Literal["1"]
@@ -171,3 +172,21 @@ class Diagnosis(Object):
     kernels: Annotated[
         list[Kernel], Meta(description="Within a capture, those that took most time first.")
     ]
+
+
+class Check(Object):
+    """Something that was looked for: what is there, what its lack stops, how to get it."""
+
+    name: str
+    title: str
+    ok: Annotated[bool | None, Meta(description="null where it cannot be told.")]
+    found: str
+    stops: str
+    remedy: str
+
+
+class Doctor(Object):
+    """What `kernelprof doctor --format json` writes."""
+
+    schema_version: Version
+    checks: list[Check]

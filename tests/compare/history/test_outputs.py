@@ -16,12 +16,13 @@ from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.history import Accepted, Commit, Kind, Source
 from kernelprof.report.history_markdown import render_history_markdown
 from kernelprof.report.history_text import render_history_text
+from kernelprof.report.schemas import schema
 from kernelprof.report.writers import json as as_json
 from kernelprof.report.writers.csv import COLUMNS
 from kernelprof.report.writers.csv import write as render_history_csv
 from kernelprof.report.writers.terminal import Screen
 
-PUBLISHED = json.loads(as_json.schema("history"))
+PUBLISHED = json.loads(schema("history"))
 SCHEMA = jsonschema.Draft202012Validator(PUBLISHED)
 
 
@@ -226,6 +227,6 @@ def test_the_schema_names_every_word() -> None:
     definitions = PUBLISHED["$defs"]
     for kind in (TimeOutcome, Source, Kind):
         assert set(definitions[kind.__name__]["enum"]) == set(kind)
-    comparison = json.loads(as_json.schema("comparison"))["$defs"]
+    comparison = json.loads(schema("comparison"))["$defs"]
     for name in ("SideVerdict", "Time"):
         assert definitions[name] == comparison[name]

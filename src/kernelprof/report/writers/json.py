@@ -1,4 +1,4 @@
-"""Results as JSON, as :mod:`kernelprof.report.contract` has it, and the schemas of that."""
+"""Results as JSON, as :mod:`kernelprof.report.contract` has it."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ from kernelprof.report.writers import Writer
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from kernelprof.collect.doctor import Check
     from kernelprof.model.comparison import KernelComparison, TimeChange
     from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis, Status, Verdict
     from kernelprof.model.gate import KernelResult
@@ -30,36 +31,24 @@ Struct = TypeVar("Struct", bound=msgspec.Struct)
 Known = TypeVar("Known")
 Made = TypeVar("Made")
 
-VERSION: Final = "1"
-ROOTS: Final[dict[str, type[msgspec.Struct]]] = {
-    "diagnosis": contract.Diagnosis,
-    "comparison": changes.Comparison,
-    "gate": changes.Gate,
-    "history": changes.History,
-}
+
+def write(result: Any, kind: str = "") -> str:
+    """A result as one JSON document; what is no finite number in it is ``null``.
+
+    ``kind``, one of :data:`KINDS`, need not be told of comparisons, gates, histories and diagnoses.
+    """
+    return written(document(result, kind))
 
 
-def write(result: Comparison | GateResult | History | Sequence[Diagnosis]) -> str:
-    """A result as one JSON document; what is no finite number in it is ``null``."""
-    return written(document(result))
-
-
-WRITER: Final = Writer("json", ".json", write, kinds=tuple(ROOTS))
-
-
-def document(result: Comparison | GateResult | History | Sequence[Diagnosis]) -> dict[str, Any]:
+def document(result: Any, kind: str = "") -> dict[str, Any]:
     """The document as plain values."""
-    match result:
-        case Comparison():
-            made: msgspec.Struct = _comparison(result)
-        case GateResult():
-            made = _gate(result)
-        case History():
-            made = _history(result)
-        case _:
-            made = _diagnosis(result)
-    values: dict[str, Any] = msgspec.to_builtins(made)
+    values: dict[str, Any] = msgspec.to_builtins(_MAKERS[kind or _kind(result)](result))
     return values
+
+
+def _kind(result: object) -> str:
+    of_class = {Comparison: "comparison", GateResult: "gate", History: "history"}
+    return of_class.get(type(result), "diagnosis")
 
 
 def written(values: object) -> str:
@@ -68,41 +57,6 @@ def written(values: object) -> str:
         return json.dumps(values, indent=2, allow_nan=False) + "\n"
     except ValueError:
         return json.dumps(_finite(values), indent=2, allow_nan=False) + "\n"
-
-
-def schema(kind: str = "diagnosis") -> str:
-    """The published JSON Schema of a kind of result, one of :data:`ROOTS`."""
-    from kernelprof.analysis.rules import registry
-
-    root = ROOTS[kind]
-    (body,), definitions = msgspec.json.schema_components([root])
-    definitions = cast("dict[str, Any]", _named(definitions))
-    if contract.BOTTLENECK in json.dumps(definitions):
-        definitions[contract.BOTTLENECK] = {
-            "description": "A bottleneck's name; `kernelprof explain NAME` prints its page.",
-            "enum": list(registry()),
-        }
-    published = {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"urn:kernelprof:{kind}:v{VERSION}",
-        "title": f"kernelprof {kind}, version {VERSION}",
-        "description": f"{root.__doc__} Fields are added within version {VERSION}, never removed "
-        "or given another meaning.",
-        **body,
-        "$defs": definitions,
-    }
-    return json.dumps(published, indent=2) + "\n"
-
-
-def _named(node: object) -> object:
-    """A schema in which names of bottlenecks refer to the one list of them."""
-    if isinstance(node, list):
-        return [_named(each) for each in node]
-    if not isinstance(node, dict):
-        return node
-    if node.get("title") == contract.BOTTLENECK:
-        return {"$ref": f"#/$defs/{contract.BOTTLENECK}"}
-    return {key: _named(each) for key, each in node.items()}
 
 
 def _finite(values: object) -> object:
@@ -142,7 +96,7 @@ def _if_known(make: Callable[[Known], Made], value: Known | None) -> Made | None
 
 def _diagnosis(diagnoses: Sequence[Diagnosis]) -> contract.Diagnosis:
     return contract.Diagnosis(
-        schema_version=VERSION,
+        schema_version=contract.VERSION,
         tool=_tool(),
         captures=[
             contract.CaptureRead(
@@ -211,7 +165,7 @@ def _verdict(verdict: Verdict) -> contract.Verdict:
 
 def _comparison(comparison: Comparison) -> changes.Comparison:
     return changes.Comparison(
-        schema_version=VERSION,
+        schema_version=contract.VERSION,
         kind="comparison",
         tool=_tool(),
         **_sides(comparison),
@@ -223,7 +177,7 @@ def _gate(result: GateResult) -> changes.Gate:
     from kernelprof.compare.gate.answer import exit_code, reason
 
     return changes.Gate(
-        schema_version=VERSION,
+        schema_version=contract.VERSION,
         kind="gate",
         tool=_tool(),
         outcome=result.outcome,
@@ -326,7 +280,7 @@ def _time(change: TimeChange) -> changes.Time:
 
 def _history(history: History) -> changes.History:
     return changes.History(
-        schema_version=VERSION,
+        schema_version=contract.VERSION,
         kind="history",
         tool=_tool(),
         origin=history.origin,
@@ -390,3 +344,18 @@ def measured_by(kernel: KernelSnapshot) -> str | None:
     if kernel.events_ns:
         return EVENTS
     return PROFILER if kernel.profiled_ns else None
+
+
+def _doctor(checks: Sequence[Check]) -> contract.Doctor:
+    return contract.Doctor(schema_version=contract.VERSION, checks=_all(contract.Check, checks))
+
+
+_MAKERS: Final[dict[str, Callable[[Any], msgspec.Struct]]] = {
+    "diagnosis": _diagnosis,
+    "comparison": _comparison,
+    "gate": _gate,
+    "history": _history,
+    "doctor": _doctor,
+}
+KINDS: Final = tuple(_MAKERS)
+WRITER: Final = Writer("json", ".json", write, kinds=KINDS)
