@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernelprof.cli.output import write_file, write_text
-from kernelprof.cli.report import beside, page_of
+from kernelprof.cli.report import page_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kernelprof.cli.report import Beside
+    from kernelprof.collect.contents import Contents
     from kernelprof.ladder.results import Climb, Climbed
     from kernelprof.report.html.view import KernelView
 
@@ -40,15 +40,16 @@ def write_ladder_html(found: Climb, output: Path, captures: Path | None) -> None
     write_text(f"{output}: {rungs} on {found.surroundings.gpu}\n")
 
 
-def _known(captures: Path, rung: Climbed) -> Beside | None:
+def _known(captures: Path, rung: Climbed) -> Contents | None:
     """The capture directory of a rung, if there is one."""
+    from kernelprof.collect.contents import contents
     from kernelprof.collect.store import is_capture
 
     folder = captures / rung.file.removesuffix(".cu")
-    return beside(str(folder)) if is_capture(folder) else None
+    return contents(str(folder)) if is_capture(folder) else None
 
 
-def _of_another(known: Beside, rung: Climbed, found: Climb) -> str:
+def _of_another(known: Contents, rung: Climbed, found: Climb) -> str:
     """Why a capture is not of what the results are of; empty where it is."""
     source = None if known.manifest is None else known.manifest.source
     if source is None:
@@ -59,7 +60,7 @@ def _of_another(known: Beside, rung: Climbed, found: Climb) -> str:
     return _OTHER_SIZE if isinstance(sizes, dict) and sizes != found.sizes else ""
 
 
-def _card(known: Beside) -> KernelView:
+def _card(known: Contents) -> KernelView:
     """The card of the kernel that takes the time: a rung launches just one."""
     from kernelprof.analysis.verdict import diagnose
     from kernelprof.sources import read_capture

@@ -1,22 +1,29 @@
-"""Sentences of comparisons, as every output shows them."""
+"""Sentences and short words of comparisons and of the gate, as every output shows them."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections import Counter
+from typing import TYPE_CHECKING, Final
 
 from kernelprof.compare.times import LEAST_FLOOR
 from kernelprof.model.comparison import Match, TimeOutcome
 from kernelprof.model.diagnosis import Status
-from kernelprof.report.numbers import factor, number, quantity
+from kernelprof.model.gate import Code, Outcome
+from kernelprof.report.names import short_name
+from kernelprof.report.numbers import dimensions, factor, number, quantity
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from kernelprof.model.comparison import (
         Comparison,
         CounterChange,
         KernelComparison,
         TimeChange,
     )
-    from kernelprof.model.snapshot import KernelSnapshot, Said
+    from kernelprof.model.diagnosis import Verdict
+    from kernelprof.model.gate import GateResult, KernelResult
+    from kernelprof.model.snapshot import KernelSnapshot
 
 _CLEAR = 1.5
 """From this factor on people say "1.5x slower", below it "12 % slower"."""
@@ -47,32 +54,20 @@ def summary(comparison: Comparison) -> str:
     kernels = comparison.kernels
     if len(kernels) == 1:
         return headline(kernels[0])
-    counted = []
-    for outcome in (
-        TimeOutcome.SLOWER,
-        TimeOutcome.FASTER,
-        TimeOutcome.SAME,
-        TimeOutcome.UNDECIDED,
-    ):
-        found = sum(each.time.outcome is outcome for each in kernels)
-        if found:
-            counted.append(f"{found} {_COUNTED[outcome]}")
-    unknown = sum(
-        each.time.outcome not in _COUNTED and each.match not in {Match.VANISHED, Match.APPEARED}
-        for each in kernels
-    )
+    alone = {Match.VANISHED: "vanished", Match.APPEARED: "new"}
+    both = Counter(each.time.outcome for each in kernels if each.match not in alone)
+    counted = [f"{both[outcome]} {words}" for outcome, words in _COUNTED.items() if both[outcome]]
+    unknown = sum(times for outcome, times in both.items() if outcome not in _COUNTED)
     if unknown:
         counted.append(f"{unknown} whose times are not compared")
-    for kind, words in ((Match.VANISHED, "vanished"), (Match.APPEARED, "new")):
-        found = sum(each.match is kind for each in kernels)
-        if found:
-            counted.append(f"{found} {words}")
+    matches = Counter(each.match for each in kernels)
+    counted += [f"{matches[kind]} {words}" for kind, words in alone.items() if matches[kind]]
     changed = sum(each.verdict_changed for each in kernels)
     text = f"{len(kernels)} kernels: {', '.join(counted)}"
     return f"{text}; {changed} with another verdict" if changed else text
 
 
-_COUNTED = {
+_COUNTED: Final = {
     TimeOutcome.SLOWER: "slower",
     TimeOutcome.FASTER: "faster",
     TimeOutcome.SAME: "as fast as before",
@@ -107,19 +102,19 @@ def counter_text(change: CounterChange) -> str:
     return text
 
 
-def verdict_text(before: Said, after: Said) -> str:
+def verdict_text(before: Verdict, after: Verdict) -> str:
     """How the verdict changed, or that it did not."""
     old, new = before.bottleneck, after.bottleneck
-    at_limit = after.status == Status.AT_LIMIT
-    if after.status == Status.INCONCLUSIVE:
-        return "now inconclusive" if before.status != Status.INCONCLUSIVE else "still inconclusive"
-    if before.status == Status.INCONCLUSIVE:
+    at_limit = after.status is Status.AT_LIMIT
+    if after.status is Status.INCONCLUSIVE:
+        return f"{'still' if before.status is Status.INCONCLUSIVE else 'now'} inconclusive"
+    if before.status is Status.INCONCLUSIVE:
         return f"now {new}{' at its limit' if at_limit else ''}"
     if old == new:
         if before.status == after.status:
             return f"still {new}{' at its limit' if at_limit else ''}"
         return f"now {new} at its limit" if at_limit else f"{new} is no longer at its limit"
-    if before.status == Status.AT_LIMIT:
+    if before.status is Status.AT_LIMIT:
         return f"no longer {old} at its limit; now {new}{' at its limit' if at_limit else ''}"
     return f"{old} is gone; now {new}{' at its limit' if at_limit else ''}"
 
@@ -137,15 +132,12 @@ def launches_text(before: KernelSnapshot, after: KernelSnapshot) -> str:
 
 def other_verdicts_text(before: KernelSnapshot, after: KernelSnapshot) -> str:
     """What some launches of a kernel got and most did not; empty where all got the same."""
-    told = []
-    for when, side in (("before", before), ("after", after)):
-        for other in side.others:
-            said = other.verdict
-            told.append(
-                f"{when}, {other.launches:,} of {side.launches:,} launches: "
-                f"{said.bottleneck or said.status}"
-            )
-    return "; ".join(told)
+    return "; ".join(
+        f"{when}, {other.launches:,} of {side.launches:,} launches: "
+        f"{other.verdict.bottleneck or other.verdict.status}"
+        for when, side in (("before", before), ("after", after))
+        for other in side.others
+    )
 
 
 def several_text(kernel: KernelComparison) -> str:
@@ -159,8 +151,8 @@ def several_text(kernel: KernelComparison) -> str:
     )
 
 
-def remarks(kernel: KernelComparison) -> tuple[str, ...]:
-    """Everything about a kernel that is to be said beside the figures."""
+def notes(kernel: KernelComparison) -> tuple[str, ...]:
+    """Everything to know about a kernel beside the figures."""
     return tuple(filter(None, (*kernel.notes, several_text(kernel))))
 
 
@@ -188,3 +180,93 @@ def _time_words(time: TimeChange) -> str:
 def amount(by: float) -> str:
     """A factor over 1 as people say it: ``1.5x``, ``12 %``."""
     return factor(by) if by >= _CLEAR else f"{100 * (by - 1):.2g} %"
+
+
+def why(kernel: KernelResult) -> str:
+    """Why a kernel's outcome is what it is, in a line."""
+    first = next(iter(kernel.findings), None)
+    if first is None or first.outcome is Outcome.PASS or first.code in _IN_HEADLINE:
+        return headline(kernel.kernel)
+    return first.text
+
+
+_IN_HEADLINE: Final = frozenset(
+    {Code.SLOWER, Code.COUNTER_WORSE, Code.NEW_BOTTLENECK, Code.LEFT_LIMIT}
+)
+"""What the headline of a comparison says already, in fewer words than the finding."""
+
+
+def policy_text(result: GateResult) -> str:
+    """What the policy makes of the outcome, empty where that is nothing special."""
+    if result.outcome is Outcome.INCONCLUSIVE and result.inconclusive_passes:
+        return "the policy lets this pass"
+    return "inconclusive, which the policy fails" if result.fails_inconclusive else ""
+
+
+def passed_text(result: GateResult) -> str:
+    """What a passed comparison found, and how many kernels the policy leaves out."""
+    text = summary(result.comparison)
+    ignored = sum(each.ignored for each in result.kernels)
+    return f"{text}; {ignored} left out by the policy" if ignored else text
+
+
+def reason(result: GateResult) -> str:
+    """The outcome and why, in a line."""
+    kernels = result.deciding
+    if kernels:
+        text = f"{short_name(kernels[0].kernel.name)}: {why(kernels[0])}"
+        if len(kernels) > 1:
+            text = f"{len(kernels)} of {len(result.kernels)} kernels; {text}"
+    elif result.outcome is Outcome.PASS or not result.general:
+        text = passed_text(result)
+    else:
+        text = result.general[0].text
+    note = policy_text(result)
+    return f"{result.outcome.value}: {text}" + (f" ({note})" if note else "")
+
+
+def gate_line(result: GateResult) -> str:
+    """The outcome and how many kernels have which, in a line."""
+    found = Counter(each.outcome for each in result.kernels)
+    counted = [f"{found[each]} {words}" for each, words in _OUTCOMES.items() if found[each]]
+    line = f"{result.outcome.value.capitalize()}: {', '.join(counted) or 'no kernel'}."
+    if result.outcome is Outcome.INCONCLUSIVE and result.inconclusive_passes:
+        line += " The policy lets that pass."
+    return line
+
+
+_OUTCOMES: Final = {
+    Outcome.REGRESSION: "worse",
+    Outcome.INCONCLUSIVE: "inconclusive",
+    Outcome.PASS: "passed",
+}
+
+
+def labels(kernels: Sequence[KernelComparison]) -> list[tuple[str, str]]:
+    """Short names, each with what tells kernels of one name apart: pairs that ``fit`` joins."""
+    names = [short_name(kernel.name) for kernel in kernels]
+    alike: dict[str, list[KernelComparison]] = {}
+    for name, kernel in zip(names, kernels, strict=True):
+        alike.setdefault(name, []).append(kernel)
+    details = {name: iter(_details(group)) for name, group in alike.items()}
+    return [(name, next(details[name])) for name in names]
+
+
+def _details(kernels: Sequence[KernelComparison]) -> list[str]:
+    if len(kernels) == 1:
+        return [""]
+    sides = [kernel.after or kernel.before for kernel in kernels]
+    grids = [None if side is None else side.grid for side in sides]
+    blocks = [None if side is None else side.block for side in sides]
+    for sizes in (blocks, grids):
+        known = [dimensions(size) for size in sizes if size]
+        if len(set(known)) == len(kernels):
+            return known
+    both = [
+        f"{dimensions(grid)}/{dimensions(block)}"
+        for grid, block in zip(grids, blocks, strict=True)
+        if grid and block
+    ]
+    if len(set(both)) == len(kernels):
+        return both
+    return [f"#{number}" for number in range(1, len(kernels) + 1)]

@@ -6,6 +6,7 @@ import json
 import types
 import typing
 from dataclasses import MISSING, asdict, fields, is_dataclass
+from enum import StrEnum
 from functools import cache
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -77,6 +78,8 @@ def _value(kind: Any, value: object, place: str) -> Any:
         return _items(kind, value, place)
     if kind is Any:
         return value
+    if isinstance(kind, type) and issubclass(kind, StrEnum) and value in set(kind):
+        return kind(str(value))
     wanted: Any = (int, float) if kind is float else origin or kind
     if isinstance(value, wanted) and isinstance(value, bool) == (kind is bool):
         return value

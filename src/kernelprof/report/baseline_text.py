@@ -8,8 +8,8 @@ from kernelprof.report.names import printable, short_name
 from kernelprof.report.numbers import quantity
 
 if TYPE_CHECKING:
-    from kernelprof.compare.gate.baseline import Acceptance, Baseline
-    from kernelprof.model.snapshot import KernelSnapshot
+    from kernelprof.compare.gate.baseline import Baseline
+    from kernelprof.model.snapshot import Acceptance, KernelSnapshot
 
 
 def render_baseline(baseline: Baseline) -> str:

@@ -8,8 +8,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
-from kernelprof.compare.gate.answer import exit_code, reason
-from kernelprof.compare.words import headline, remarks, summary
+from kernelprof.compare.words import headline, notes, reason, summary
 from kernelprof.report import json_parts
 from kernelprof.report.json_parts import finite
 
@@ -55,7 +54,7 @@ def gate_document(result: GateResult) -> _Json:
     return {
         **_head("gate"),
         "outcome": result.outcome.value,
-        "exit_code": int(exit_code(result)),
+        "exit_code": int(result.exit_code),
         "reason": reason(result),
         "inconclusive_passes": result.inconclusive_passes,
         "findings": _findings(result.general),
@@ -74,8 +73,8 @@ def _head(kind: str) -> _Json:
 
 def _comparison(comparison: Comparison) -> _Json:
     return {
-        "before": comparison.before,
-        "after": comparison.after,
+        "before": comparison.before.origin,
+        "after": comparison.after.origin,
         "summary": summary(comparison),
         "times_comparable": comparison.times_comparable,
         "machine": [_input(each) for each in comparison.machine],
@@ -112,7 +111,7 @@ def _kernel(kernel: KernelComparison) -> _Json:
         "lacking": list(kernel.lacking),
         "metrics": [_metric(each) for each in kernel.metrics],
         "inputs": [_input(each) for each in kernel.inputs],
-        "notes": list(remarks(kernel)),
+        "notes": list(notes(kernel)),
         "diff": kernel.diff,
     }
 

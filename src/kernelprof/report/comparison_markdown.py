@@ -5,12 +5,20 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final
 
-from kernelprof.compare.gate.answer import deciding, passed_words, remark, why
-from kernelprof.compare.words import counter_text, headline, remarks, summary, time_text
+from kernelprof.compare.words import (
+    counter_text,
+    headline,
+    labels,
+    notes,
+    passed_text,
+    policy_text,
+    summary,
+    time_text,
+    why,
+)
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.gate import Code, Outcome
-from kernelprof.report.comparison_labels import comparison_labels
 from kernelprof.report.markdown import markdown_environment
 from kernelprof.report.names import fit, middle, printable
 from kernelprof.report.numbers import count, dimensions, factor, number, quantity, share
@@ -27,8 +35,9 @@ if TYPE_CHECKING:
         KernelComparison,
         MetricChange,
     )
+    from kernelprof.model.diagnosis import Verdict
     from kernelprof.model.gate import Finding, GateResult, KernelResult
-    from kernelprof.model.snapshot import KernelSnapshot, Said
+    from kernelprof.model.snapshot import KernelSnapshot
 
 LARGEST: Final = 65_000
 """GitHub takes comments of up to 65,536 characters; these are bytes, and some are left for a mark
@@ -65,7 +74,7 @@ def render_comparison_markdown(comparison: Comparison) -> str:
     kernels = [(kernel, None) for kernel in comparison.kernels]
     answer: dict[str, Any] = {"label": "", "text": _clip(summary(comparison))}
     if len(kernels) == 1:
-        answer["label"] = fit(comparison_labels(comparison.kernels)[0], _LABEL_WIDTH)
+        answer["label"] = fit(labels(comparison.kernels)[0], _LABEL_WIDTH)
     return _assemble(comparison, kernels, {"title": "compare", "answer": answer, "general": ()})
 
 
@@ -92,11 +101,11 @@ def diff_block(diff: str) -> str:
 
 def _answer(result: GateResult) -> dict[str, Any]:
     """The one line that matters most: the worst kernel, and how many more there are."""
-    kernels = deciding(result)
-    note = remark(result)
+    kernels = result.deciding
+    note = policy_text(result)
     if kernels:
-        labels = comparison_labels([each.kernel for each in result.kernels])
-        label = labels[result.kernels.index(kernels[0])]
+        named = labels([each.kernel for each in result.kernels])
+        label = named[result.kernels.index(kernels[0])]
         more = f"; and {count(len(kernels) - 1, 'more kernel')}" if len(kernels) > 1 else ""
         return {
             "label": fit(label, _LABEL_WIDTH),
@@ -104,10 +113,10 @@ def _answer(result: GateResult) -> dict[str, Any]:
         }
     if result.outcome is not Outcome.PASS and result.general:
         return {"label": "", "text": _clip(result.general[0].text)}
-    alone = comparison_labels([each.kernel for each in result.kernels[:1]])
+    alone = labels([each.kernel for each in result.kernels[:1]])
     return {
         "label": fit(alone[0], _LABEL_WIDTH) if len(result.kernels) == 1 else "",
-        "text": _clip(passed_words(result)),
+        "text": _clip(passed_text(result)),
     }
 
 
@@ -119,11 +128,11 @@ def _assemble(
     """The head with its table, then as many cards as there is room for."""
     environment = markdown_environment()
     environment.filters["diff"] = diff_block
-    labels = comparison_labels([kernel for kernel, _ in kernels])
-    names = [fit(label, _LABEL_WIDTH) for label in labels[:MOST_ROWS]]
+    named = labels([kernel for kernel, _ in kernels])
+    names = [fit(label, _LABEL_WIDTH) for label in named[:MOST_ROWS]]
     head |= {
-        "before": middle(printable(comparison.before), _NAME_WIDTH),
-        "after": middle(printable(comparison.after), _NAME_WIDTH),
+        "before": middle(printable(comparison.before.origin), _NAME_WIDTH),
+        "after": middle(printable(comparison.after.origin), _NAME_WIDTH),
         "notes": [_clip(each) for each in comparison.notes[:3]],
         "machine": [_change(each, _REMARK_WIDTH) for each in comparison.machine[:_MOST_REMARKS]],
         "gated": any(result is not None for _, result in kernels),
@@ -201,7 +210,7 @@ def _tells(kernel: KernelComparison, result: KernelResult | None) -> bool:
         kernel.counters
         or kernel.lacking
         or kernel.inputs
-        or remarks(kernel)
+        or notes(kernel)
         or kernel.diff
         or kernel.verdict_changed
         or kernel.time.outcome not in {TimeOutcome.SAME, TimeOutcome.NOT_MEASURED}
@@ -232,10 +241,10 @@ def _outcome(result: KernelResult) -> str:
 
 
 def _ignored(result: KernelResult) -> bool:
-    return any(each.code is Code.IGNORED for each in result.findings)
+    return result.ignored
 
 
-def _verdict(said: Said) -> str:
+def _verdict(said: Verdict) -> str:
     if said.status == Status.INCONCLUSIVE or said.bottleneck is None:
         return "inconclusive"
     limit = " (at limit)" if said.status == Status.AT_LIMIT else ""
@@ -269,7 +278,7 @@ def _card(kernel: KernelComparison, result: KernelResult | None, name: str) -> d
         "counters": [_counter(each) for each in kernel.counters[:_MOST_ENTRIES]],
         "metrics": [_metric(each) for each in kernel.metrics[:_MOST_METRICS]],
         "inputs": [_change(each) for each in kernel.inputs[:_MOST_ENTRIES]],
-        "notes": [_clip(each) for each in remarks(kernel)[:_MOST_ENTRIES]],
+        "notes": [_clip(each) for each in notes(kernel)[:_MOST_ENTRIES]],
         "lacking": _clip(", ".join(kernel.lacking)),
         "diff": kernel.diff,
         "long_diff": False,
@@ -284,7 +293,7 @@ def _left_out(kernel: KernelComparison, findings: Iterable[Finding]) -> str:
         "counter": len(kernel.counters) - _MOST_ENTRIES,
         "metric": len(kernel.metrics) - _MOST_METRICS,
         "changed input": len(kernel.inputs) - _MOST_ENTRIES,
-        "note": len(remarks(kernel)) - _MOST_ENTRIES,
+        "note": len(notes(kernel)) - _MOST_ENTRIES,
     }
     return ", ".join(count(more, f"more {noun}") for noun, more in beyond.items() if more > 0)
 

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from kernelprof.analysis.metrics.catalogue import catalogue
-from kernelprof.compare.words import counter_text, headline, remarks, summary, time_text
+from kernelprof.compare.words import counter_text, gate_line, headline, notes, summary, time_text
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.gate import Outcome
 from kernelprof.report.names import encodable, middle, printable, short_name
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from kernelprof.model.comparison import Comparison, KernelComparison
+    from kernelprof.model.diagnosis import Verdict
     from kernelprof.model.gate import Finding, GateResult
-    from kernelprof.model.snapshot import Said
 
 MOST_CARDS = 10
 MOST_METRICS = 6
@@ -75,23 +75,6 @@ def render_gate_text(result: GateResult, screen: Screen | None = None) -> str:
     return page.text()
 
 
-def gate_line(result: GateResult) -> str:
-    """The outcome with what it rests on, in a line."""
-    counts = [
-        f"{sum(each.outcome is outcome for each in result.kernels)} {words}"
-        for outcome, words in (
-            (Outcome.REGRESSION, "worse"),
-            (Outcome.INCONCLUSIVE, "inconclusive"),
-            (Outcome.PASS, "passed"),
-        )
-        if any(each.outcome is outcome for each in result.kernels)
-    ]
-    line = f"{result.outcome.value.capitalize()}: {', '.join(counts) or 'no kernel'}."
-    if result.outcome is Outcome.INCONCLUSIVE and result.inconclusive_passes:
-        line += " The policy lets that pass."
-    return line
-
-
 class _Page:
     """One answer on one console."""
 
@@ -118,8 +101,8 @@ class _Page:
 
     def title(self, comparison: Comparison) -> None:
         """The names of both sides."""
-        self.line(f"before  {comparison.before}", "dim")
-        self.line(f"after   {comparison.after}", "dim")
+        self.line(f"before  {comparison.before.origin}", "dim")
+        self.line(f"after   {comparison.after.origin}", "dim")
 
     def line(self, text: str, style: str = "") -> None:
         """A paragraph."""
@@ -202,8 +185,8 @@ def _parts(kernel: KernelComparison, *, judged: bool) -> Iterable[tuple[str, lis
         ]
         more = len(inputs) - MOST_INPUTS
         yield "Changed", inputs[:MOST_INPUTS] + ([f"and {more} more"] if more > 0 else [])
-    if not judged and (notes := remarks(kernel)):
-        yield "Note", list(notes)
+    if not judged and (found := notes(kernel)):
+        yield "Note", list(found)
 
 
 def metric_lines(kernel: KernelComparison, most: int = MOST_METRICS) -> Iterable[str]:
@@ -219,7 +202,7 @@ def metric_lines(kernel: KernelComparison, most: int = MOST_METRICS) -> Iterable
         yield f"and {len(kernel.metrics) - most} more"
 
 
-def _said(said: Said) -> str:
+def _said(said: Verdict) -> str:
     return f"{said.bottleneck or said.status} ({said.status}, {said.confidence})"
 
 

@@ -11,7 +11,7 @@ from kernelprof.report.names import printable
 from kernelprof.report.numbers import dimensions
 
 if TYPE_CHECKING:
-    from kernelprof.model.history import History, KernelHistory, Row
+    from kernelprof.model.history import History, HistoryRow, KernelHistory
 
 COLUMNS: Final = (
     "kernel",
@@ -59,7 +59,7 @@ def render_history_csv(history: History) -> str:
     return text.getvalue()
 
 
-def _cells(kernel: KernelHistory, row: Row) -> list[object]:
+def _cells(kernel: KernelHistory, row: HistoryRow) -> list[object]:
     moment, measured, time = row.moment, row.kernel, row.time
     commit, said = moment.commit, measured.verdict
     return [

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from kernelprof.compare.history.words import summary
 from kernelprof.compare.times import EVENTS, PROFILER
 from kernelprof.report import json_parts
-from kernelprof.report.history_words import summary
 from kernelprof.report.json_parts import finite
 
 if TYPE_CHECKING:
-    from kernelprof.model.history import History, KernelHistory, Moment, Row
+    from kernelprof.model.history import History, HistoryRow, KernelHistory, Moment
     from kernelprof.model.snapshot import KernelSnapshot, Machine
 
 SCHEMA_VERSION: Final = "1"
@@ -50,7 +50,7 @@ def _kernel(kernel: KernelHistory) -> _Json:
     }
 
 
-def _row(row: Row) -> _Json:
+def _row(row: HistoryRow) -> _Json:
     kernel = row.kernel
     return {
         **_moment(row.moment),

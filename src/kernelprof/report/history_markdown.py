@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.model.history import Source
-from kernelprof.report import history_words as words
+from kernelprof.compare.history import words
+from kernelprof.model.history import HistoryOrigin
 from kernelprof.report.markdown import code, prose
 from kernelprof.report.names import middle
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kernelprof.model.history import History, KernelHistory, Row
+    from kernelprof.model.history import History, HistoryRow, KernelHistory
 
 _WIDTH: Final = 64
 
@@ -26,13 +26,13 @@ def render_history_markdown(history: History) -> str:
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _kernel(kernel: KernelHistory, source: Source) -> Iterable[str]:
+def _kernel(kernel: KernelHistory, source: HistoryOrigin) -> Iterable[str]:
     gpus = words.machines(kernel)
     yield f"### {code(middle(words.title(kernel), _WIDTH))}"
     yield ""
     yield prose(words.summary(kernel))
     yield ""
-    headings = ["date", "commit" if source is Source.GIT else "capture", "time", "change"]
+    headings = ["date", "commit" if source is HistoryOrigin.GIT else "capture", "time", "change"]
     headings += ["verdict", "confidence", "counters"]
     headings += [*(["GPU"] if len(gpus) > 1 else []), "remarks"]
     yield f"| {' | '.join(headings)} |"
@@ -46,7 +46,7 @@ def _kernel(kernel: KernelHistory, source: Source) -> Iterable[str]:
         yield prose(reason)
 
 
-def _cells(row: Row, date: str, *, first: bool, several: bool) -> Iterable[str]:
+def _cells(row: HistoryRow, date: str, *, first: bool, several: bool) -> Iterable[str]:
     commit, said = row.moment.commit, row.kernel.verdict
     subject = [commit.subject] if commit is not None else []
     yield date
@@ -58,4 +58,4 @@ def _cells(row: Row, date: str, *, first: bool, several: bool) -> Iterable[str]:
     yield words.counters_cell(row)
     if several:
         yield prose(words.gpu(row))
-    yield "<br>".join(prose(each) for each in (*subject, *words.remarks(row)))
+    yield "<br>".join(prose(each) for each in (*subject, *words.notes(row)))

@@ -11,17 +11,17 @@ from rich.padding import Padding
 from rich.rule import Rule as Line
 from rich.text import Text
 
+from kernelprof.compare.history import words
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.diagnosis import Status
-from kernelprof.model.history import Source
-from kernelprof.report import history_words as words
+from kernelprof.model.history import HistoryOrigin
 from kernelprof.report.names import encodable, middle, printable
 from kernelprof.report.text import NARROWEST, Screen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kernelprof.model.history import History, KernelHistory, Row
+    from kernelprof.model.history import History, HistoryRow, KernelHistory
 
 _FULL_FROM: Final = 76
 """Columns from which confidence and counters are shown."""
@@ -121,7 +121,7 @@ class _Page:
 
     def _table(self, kernel: KernelHistory, *, several: bool) -> None:
         dates = words.dates(kernel.rows)
-        if self.history.source is Source.GIT:
+        if self.history.source is HistoryOrigin.GIT:
             dates = [words.day(row.moment.date) for row in kernel.rows]
         changes = [
             words.change_cell(row, first=position == 0, marks=self.marks)
@@ -145,7 +145,7 @@ class _Page:
         self, kernel: KernelHistory, dates: Sequence[str], changes: Sequence[str]
     ) -> list[_Column]:
         columns = [_Column("date", len(dates[0]))]
-        if self.history.source is Source.GIT:
+        if self.history.source is HistoryOrigin.GIT:
             commits = [row.moment.commit.short for row in kernel.rows if row.moment.commit]
             columns.append(_Column("commit", max(map(len, commits), default=6)))
         columns.append(
@@ -163,11 +163,11 @@ class _Page:
         columns += [_Column("verdict", verdict), *after]
         left = self.width - used - verdict - 2
         origins = max(len("capture"), *(len(row.moment.origin) for row in kernel.rows))
-        if self.history.source is Source.FOLDER and left >= min(origins, _ORIGIN_FROM):
+        if self.history.source is HistoryOrigin.FOLDER and left >= min(origins, _ORIGIN_FROM):
             columns.append(_Column("capture", min(left, origins, _WIDEST_ORIGIN)))
         return columns
 
-    def _cells(self, row: Row, date: str, change: str) -> dict[str, tuple[str, str]]:
+    def _cells(self, row: HistoryRow, date: str, change: str) -> dict[str, tuple[str, str]]:
         said, outcome = row.kernel.verdict, row.time.outcome if row.time is not None else None
         commit = row.moment.commit
         style = _STATUS_STYLE.get(said.status, "")
@@ -185,16 +185,16 @@ class _Page:
             "capture": (printable(row.moment.origin), "dim"),
         }
 
-    def _notes(self, row: Row, *, shown: bool) -> Iterable[str]:
+    def _notes(self, row: HistoryRow, *, shown: bool) -> Iterable[str]:
         """What stands below a row: its commit, or the capture of one in which something changed."""
         if row.moment.commit is not None:
             yield row.moment.commit.subject
         elif not shown and _changed(row):
             yield row.moment.origin
-        yield from words.remarks(row)
+        yield from words.notes(row)
 
 
-def _changed(row: Row) -> bool:
+def _changed(row: HistoryRow) -> bool:
     decided = row.time is not None and row.time.outcome in _TIME_STYLE
     return decided or row.verdict_changed or bool(row.counters)
 

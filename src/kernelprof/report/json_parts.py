@@ -10,7 +10,7 @@ import kernelprof
 
 if TYPE_CHECKING:
     from kernelprof.model.comparison import CounterChange, TimeChange
-    from kernelprof.model.snapshot import Said
+    from kernelprof.model.diagnosis import Verdict
 
     Json = dict[str, Any]
 
@@ -30,14 +30,14 @@ def finite(value: float | None) -> float | None:
     return value if value is not None and math.isfinite(value) else None
 
 
-def verdict(said: Said) -> Json:
+def verdict(verdict: Verdict) -> Json:
     """A verdict of a snapshot."""
     return {
-        "status": said.status,
-        "bottleneck": said.bottleneck,
-        "confidence": said.confidence,
-        "also": list(said.also),
-        "estimated_gain": finite(said.gain),
+        "status": verdict.status,
+        "bottleneck": verdict.bottleneck,
+        "confidence": verdict.confidence,
+        "also": [each.bottleneck for each in verdict.also],
+        "estimated_gain": finite(verdict.gain),
     }
 
 

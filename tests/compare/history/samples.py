@@ -9,7 +9,7 @@ from tests.compare.gate.planted import taken
 
 from kernelprof.compare.history.rows import Wanted, build_history
 from kernelprof.compare.history.store import Store
-from kernelprof.model.history import Kind, Moment, Source
+from kernelprof.model.history import HistoryOrigin, Moment, MomentKind
 
 if TYPE_CHECKING:
     from typing import Any
@@ -27,7 +27,7 @@ def moment(day: int, label: str, run: str = "1", **machine: Any) -> Moment:
     return Moment(
         date=f"2026-09-{day:02}T10:00:00Z",
         origin=f"{label}/{run}",
-        kind=Kind.CAPTURE.value,
+        kind=MomentKind.CAPTURE,
         machine=replace(snapshot.machine, **machine),
         kernels=snapshot.kernels,
     )
@@ -46,7 +46,7 @@ def together(first: Moment, *kernels: KernelSnapshot) -> Moment:
 def history(*moments: Moment, wanted: Wanted | None = None, origin: str = "captures") -> History:
     """The history of some moments."""
     with Store(None) as store:
-        return build_history(origin, Source.FOLDER, moments, wanted or Wanted(), store)
+        return build_history(origin, HistoryOrigin.FOLDER, moments, wanted or Wanted(), store)
 
 
 def eventful() -> History:

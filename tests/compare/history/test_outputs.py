@@ -13,7 +13,8 @@ from markdown_it import MarkdownIt
 from tests.compare.history.samples import GPU, HOSTILE, eventful, history, moment, with_kernels
 
 from kernelprof.model.comparison import TimeOutcome
-from kernelprof.model.history import Accepted, Commit, Kind, Source
+from kernelprof.model.history import Commit, HistoryOrigin, MomentKind
+from kernelprof.model.snapshot import Acceptance
 from kernelprof.report.history_csv import COLUMNS, render_history_csv
 from kernelprof.report.history_json import history_document, render_history_json
 from kernelprof.report.history_markdown import render_history_markdown
@@ -114,16 +115,16 @@ def test_markdown_is_tables() -> None:
 
 def test_nothing_of_strangers_is_markup() -> None:
     commit = Commit("a" * 40, "a" * 7, HOSTILE)
-    accepted = (Accepted(HOSTILE, "now", HOSTILE, HOSTILE, 35318048.5),)
+    accepted = (Acceptance(HOSTILE, "now", HOSTILE, HOSTILE, after_ns=35318048.5),)
     strange = with_kernels(moment(1, "naive"), name=HOSTILE)
     strange = replace(
         strange,
         commit=commit,
         accepted=accepted,
-        kind=Kind.BASELINE.value,
+        kind=MomentKind.BASELINE,
         machine=replace(strange.machine, gpu=HOSTILE),
     )
-    found = replace(history(strange, origin=HOSTILE), source=Source.GIT)
+    found = replace(history(strange, origin=HOSTILE), source=HistoryOrigin.GIT)
     markdown = MarkdownIt("commonmark").enable("table").render(render_history_markdown(found))
     assert "<img" not in markdown
     assert "<em>" not in markdown
@@ -225,8 +226,8 @@ def test_the_schema_refuses_what_the_contract_does_not_have(path, value) -> None
 def test_the_schema_names_every_word() -> None:
     definitions = PUBLISHED["$defs"]
     assert set(definitions["time"]["properties"]["outcome"]["enum"]) == set(TimeOutcome)
-    assert set(PUBLISHED["properties"]["source"]["enum"]) == set(Source)
-    assert set(definitions["row"]["properties"]["kind"]["enum"]) == set(Kind)
+    assert set(PUBLISHED["properties"]["source"]["enum"]) == set(HistoryOrigin)
+    assert set(definitions["row"]["properties"]["kind"]["enum"]) == set(MomentKind)
     comparison = json.loads(schema("comparison"))["$defs"]
     for name in ("dimensions", "verdict", "time"):
         assert definitions[name] == comparison[name]

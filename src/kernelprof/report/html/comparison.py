@@ -17,22 +17,19 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kernelprof.model.comparison import Comparison
-    from kernelprof.model.snapshot import Snapshot
     from kernelprof.report.html.charts import Row, Spec
     from kernelprof.report.html.comparison_view import ChangedKernel, ComparisonPage
 
 
 def render_comparison_page(
     comparison: Comparison,
-    sides: tuple[Snapshot, Snapshot] | None = None,
     command: str = "",
 ) -> str:
     """What happened between two captures as one HTML file; every text in it is escaped.
 
-    ``sides`` are the snapshots that were compared: the machine of each is told where they are
-    given. ``command`` is what was typed.
+    ``command`` is what was typed.
     """
-    return render_built(build_comparison(comparison, sides, command))
+    return render_built(build_comparison(comparison, command))
 
 
 def render_built(page: ComparisonPage) -> str:

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import kernelprof
+from kernelprof.compare.history import words
 from kernelprof.model.diagnosis import Status
-from kernelprof.model.history import Source
-from kernelprof.report import history_words as words
+from kernelprof.model.history import HistoryOrigin
 from kernelprof.report.history_json import render_history_json
 from kernelprof.report.html import charts
 from kernelprof.report.html.build.measured import finite
@@ -21,7 +21,7 @@ from kernelprof.report.html.view import Fact
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from kernelprof.model.history import History, KernelHistory, Row
+    from kernelprof.model.history import History, HistoryRow, KernelHistory
     from kernelprof.report.html.charts.history import Symbol
 
 MOST_ROWS: Final = 5_000
@@ -114,7 +114,7 @@ def build_history_page(history: History) -> HistoryPage:
             for number, kernel in enumerate(history.kernels, start=1)
         ),
         looks=looks,
-        source="Commit" if history.source is Source.GIT else "Capture",
+        source="Commit" if history.source is HistoryOrigin.GIT else "Capture",
         provenance=tuple(_provenance(history)),
         warnings=tuple(shown(note) for note in history.notes),
         made=f"Made by kernelprof {kernelprof.__version__}",
@@ -143,7 +143,7 @@ def _kernel(
     )
 
 
-def _row(row: Row, when: str, *, first: bool) -> RowView:
+def _row(row: HistoryRow, when: str, *, first: bool) -> RowView:
     commit, said = row.moment.commit, row.kernel.verdict
     short = row.moment.origin if commit is None else commit.short
     return RowView(
@@ -165,7 +165,7 @@ def _row(row: Row, when: str, *, first: bool) -> RowView:
         counters=words.counters_cell(row),
         counter_names=", ".join(each.label for each in row.counters),
         gpu=shown(words.gpu(row)),
-        remarks=shown("; ".join(words.remarks(row))),
+        remarks=shown("; ".join(words.notes(row))),
     )
 
 

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from kernelprof.compare.words import headline, several_text, verdict_text
 from kernelprof.model.comparison import TimeOutcome
-from kernelprof.model.diagnosis import Status
 from kernelprof.report.html.build.comparison import diff, tables
 from kernelprof.report.html.build.comparison.medians import Medians
 from kernelprof.report.html.build.comparison.roofline import both_sides
@@ -29,9 +28,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kernelprof.model.comparison import InputChange, KernelComparison
-    from kernelprof.model.snapshot import KernelSnapshot, Machine, Said
+    from kernelprof.model.diagnosis import Verdict
+    from kernelprof.model.snapshot import KernelSnapshot, Machine
 
-_KNOWN = {each.value for each in Status}
 _NO_CHANGE = (
     "Nothing differs in what is known of the source, its options, its sizes and its launch."
 )
@@ -124,13 +123,13 @@ def _side(name: str, kernel: KernelSnapshot, compared_ns: float | None) -> Side:
         kernel=shown(short_name(kernel.name)),
         time=median_text(kernel, compared_ns),
         verdict=_verdict(said),
-        status=said.status if said.status in _KNOWN else "unknown",
+        status=said.status,
         confidence=shown(said.confidence),
         facts=tuple(_facts(kernel)),
     )
 
 
-def _verdict(said: Said) -> str:
+def _verdict(said: Verdict) -> str:
     return shown(said.bottleneck or said.status)
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import kernelprof
-from kernelprof.compare.words import summary
-from kernelprof.model.snapshot import Machine, Snapshot
+from kernelprof.compare.words import labels, summary
 from kernelprof.report.comparison_json import render_comparison_json
-from kernelprof.report.comparison_labels import comparison_labels
 from kernelprof.report.html.build.comparison.kernel import changed, lone, sentence
 from kernelprof.report.html.build.comparison.sides import side_rows, without_folders
 from kernelprof.report.html.build.private import shown, without_homes
@@ -22,22 +20,18 @@ if TYPE_CHECKING:
 
 def build_comparison(
     comparison: Comparison,
-    sides: tuple[Snapshot, Snapshot] | None = None,
     command: str = "",
 ) -> ComparisonPage:
     """Everything that the page shows.
 
-    ``sides`` are the snapshots that were compared, which tell the machines; ``command`` is what
-    was typed.
+    ``command`` is what was typed.
     """
     comparison = without_folders(comparison)
-    before, after = sides or (_unknown(comparison.before), _unknown(comparison.after))
+    before, after = comparison.before, comparison.after
     machines = (before.machine, after.machine), comparison.machine
     kernels: list[ChangedKernel] = []
     vanished, appeared = [], []
-    for kernel, label in zip(
-        comparison.kernels, comparison_labels(comparison.kernels), strict=True
-    ):
+    for kernel, label in zip(comparison.kernels, labels(comparison.kernels), strict=True):
         if kernel.before is not None and kernel.after is not None:
             name = " ".join(part for part in label if part)
             anchor = f"kernel-{len(kernels) + 1}"
@@ -51,8 +45,8 @@ def build_comparison(
     return ComparisonPage(
         title=kernels[0].name if alone else count(len(comparison.kernels), "kernel"),
         headline="" if alone else sentence(shown(summary(comparison))),
-        before=comparison.before,
-        after=comparison.after,
+        before=before.origin,
+        after=after.origin,
         kernels=tuple(kernels),
         vanished=tuple(vanished),
         appeared=tuple(appeared),
@@ -62,7 +56,3 @@ def build_comparison(
         made=f"Made by kernelprof {kernelprof.__version__}",
         json=without_homes(render_comparison_json(comparison)),
     )
-
-
-def _unknown(origin: str) -> Snapshot:
-    return Snapshot(origin, None, Machine(), ())

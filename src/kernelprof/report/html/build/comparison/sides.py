@@ -22,10 +22,14 @@ def without_folders(comparison: Comparison) -> Comparison:
     """The comparison with the names of files in place of whole paths."""
     return replace(
         comparison,
-        before=shown_origin(comparison.before),
-        after=shown_origin(comparison.after),
+        before=_named(comparison.before),
+        after=_named(comparison.after),
         kernels=tuple(_kernel(each) for each in comparison.kernels),
     )
+
+
+def _named(side: Snapshot) -> Snapshot:
+    return replace(side, origin=shown_origin(side.origin))
 
 
 def _kernel(kernel: KernelComparison) -> KernelComparison:
@@ -52,7 +56,7 @@ def _input(change: InputChange) -> InputChange:
 def side_rows(comparison: Comparison, before: Snapshot, after: Snapshot) -> tuple[InputRow, ...]:
     """What each side was measured on and with; rows that neither side knows are left out."""
     found: list[tuple[str, str | None, str | None]] = [
-        ("capture", comparison.before, comparison.after),
+        ("capture", before.origin, after.origin),
         ("kernels", _kernels(before), _kernels(after)),
         ("measured at (UTC)", before.created, after.created),
         ("GPU", _gpu(before), _gpu(after)),
