@@ -17,8 +17,8 @@ import pytest
 from kernelprof.analysis.metrics.catalogue import SAMPLES
 from kernelprof.cli.main import main
 from kernelprof.collect.environment import Gpu, Machine
-from kernelprof.collect.manifest import SourceFacts, schema
 from kernelprof.collect.source import Prepared
+from kernelprof.model.manifest import SourceFacts, schema
 from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:

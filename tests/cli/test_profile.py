@@ -18,8 +18,8 @@ import pytest
 from kernelprof.analysis.metrics.catalogue import preset
 from kernelprof.cli.main import main
 from kernelprof.collect import drill
-from kernelprof.collect.manifest import schema
 from kernelprof.collect.progress import Progress
+from kernelprof.model.manifest import schema
 from kernelprof.sources import read_capture
 
 

@@ -15,7 +15,9 @@ import pytest
 from kernelprof.analysis.metrics.catalogue import preset
 from kernelprof.collect import store
 from kernelprof.collect.failures import StorageError
-from kernelprof.collect.manifest import (
+from kernelprof.collect.request import preset_facts
+from kernelprof.errors import InputError, UsageError
+from kernelprof.model.manifest import (
     CorrectnessFacts,
     GpuFacts,
     Manifest,
@@ -24,10 +26,8 @@ from kernelprof.collect.manifest import (
     SourceFacts,
     TimingFacts,
     from_json,
-    preset_facts,
     schema,
 )
-from kernelprof.errors import InputError, UsageError
 from kernelprof.model.records import to_json
 from kernelprof.sources import read_capture
 

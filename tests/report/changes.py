@@ -10,7 +10,6 @@ from typing import Any
 from hypothesis import strategies as st
 
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.collect.store import read_manifest
 from kernelprof.compare.compare import compare
 from kernelprof.compare.gate.judge import judge
 from kernelprof.compare.gate.policy import Policy
@@ -29,6 +28,7 @@ from kernelprof.model.diagnosis import Confidence, Status, Verdict
 from kernelprof.model.gate import Code, Finding, GateResult, KernelResult, Outcome
 from kernelprof.model.snapshot import Inputs, KernelSnapshot, Snapshot
 from kernelprof.sources import read_capture
+from kernelprof.sources.capture_directory import read_manifest
 
 CHANGES = Path(__file__).parents[1] / "captures" / "h200_changes"
 

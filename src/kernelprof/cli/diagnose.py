@@ -158,7 +158,7 @@ def diagnose(
                 warn(f"{diagnosis.origin}: {warning}")
     write_result(text, output)
     if html is not None:
-        from kernelprof.collect.contents import Contents, contents
+        from kernelprof.sources.contents import Contents, contents
 
         target = "" if merge or not targets else targets[0]
         known = (

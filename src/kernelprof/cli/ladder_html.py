@@ -10,9 +10,9 @@ from kernelprof.cli.report import material
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kernelprof.collect.contents import Contents
     from kernelprof.ladder.results import Climb, Climbed
     from kernelprof.report.html.view import KernelView
+    from kernelprof.sources.contents import Contents
 
 _OTHER_FILE = "The capture of this rung is of another version of its file, so it is not shown."
 _OTHER_SIZE = "The capture of this rung is of another size, so it is not shown."
@@ -42,8 +42,8 @@ def write_ladder_html(found: Climb, output: Path, captures: Path | None) -> None
 
 def _known(captures: Path, rung: Climbed) -> Contents | None:
     """The capture directory of a rung, if there is one."""
-    from kernelprof.collect.contents import contents
-    from kernelprof.collect.store import is_capture
+    from kernelprof.sources.capture_directory import is_capture
+    from kernelprof.sources.contents import contents
 
     folder = captures / rung.file.removesuffix(".cu")
     return contents(str(folder)) if is_capture(folder) else None

@@ -11,10 +11,10 @@ from kernelprof.cli.output import write_file, write_text
 from kernelprof.errors import UsageError
 
 if TYPE_CHECKING:
-    from kernelprof.collect.contents import Contents
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Diagnosis
     from kernelprof.report.documents.capture_page import Beside as Material
+    from kernelprof.sources.contents import Contents
 
 LONG: Final = 4 << 20
 """Bytes from which a capture is read for a page of many kernels first."""
@@ -34,7 +34,7 @@ def report(
     ],
 ) -> None:
     """Write a report that opens in a browser, from disk and without a network."""
-    from kernelprof.collect.contents import contents
+    from kernelprof.sources.contents import contents
 
     check_name(output)
     found, diagnosis = _read(capture)
@@ -79,7 +79,7 @@ def write_report(capture: Capture, diagnosis: Diagnosis, output: Path, known: Co
 
 def material(known: Contents) -> Material:
     """What the page shows beside the counters."""
-    from kernelprof.model.lines import shares
+    from kernelprof.model.capture import shares
     from kernelprof.report.documents.capture_page import Beside as Material
 
     manifest, hot = known.manifest, None

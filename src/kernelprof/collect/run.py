@@ -13,11 +13,18 @@ from kernelprof.collect import lines as source_lines
 from kernelprof.collect import processes
 from kernelprof.collect.environment import Machine
 from kernelprof.collect.failures import Ended, ProfilerError, failure
-from kernelprof.collect.manifest import GpuFacts, Manifest, RunFacts, preset_facts
-from kernelprof.collect.request import DEFAULT_CLOCKS, Filters, import_command, profile_command
-from kernelprof.collect.store import numbered, understand
+from kernelprof.collect.request import (
+    DEFAULT_CLOCKS,
+    Filters,
+    import_command,
+    preset_facts,
+    profile_command,
+)
+from kernelprof.collect.store import numbered
 from kernelprof.errors import InputError
 from kernelprof.model.capture import DEVICE_NAME
+from kernelprof.model.manifest import GpuFacts, Manifest, RunFacts
+from kernelprof.sources.capture_directory import capture_of_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,8 +33,7 @@ if TYPE_CHECKING:
     from kernelprof.collect.interrupts import Interrupts
     from kernelprof.collect.source import Prepared
     from kernelprof.collect.store import Draft
-    from kernelprof.model.capture import Capture
-    from kernelprof.model.lines import SourceLine
+    from kernelprof.model.capture import Capture, SourceLine
 
 PASSES = "profiler__replayer_passes"
 _MOST_WARNINGS = 20
@@ -213,7 +219,7 @@ class Session:
         facts = replace(
             facts, application=dict(notes.programs).get(_first_process(said)) or facts.application
         )
-        found = understand(page, self.draft.place(facts.raw), facts, self.clock_control)
+        found = capture_of_run(page, self.draft.place(facts.raw), facts, self.clock_control)
         absent = [name for name in facts.metrics if name not in found.columns]
         if absent and len(absent) == len(facts.metrics):
             raise InputError(
@@ -229,7 +235,7 @@ class Session:
             application=facts.application or found.application,
             unavailable=tuple(sorted({*found.unavailable, *notes.unavailable, *absent})),
         )
-        return understand(page, self.draft.place(facts.raw), facts, self.clock_control), facts
+        return capture_of_run(page, self.draft.place(facts.raw), facts, self.clock_control), facts
 
     def _names(self, metrics: Sequence[Metric]) -> list[str]:
         capability = self._capability()

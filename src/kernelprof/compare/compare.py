@@ -8,7 +8,6 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.collect.kernel_name import function_name
 from kernelprof.compare.counters import counter_changes, metric_changes
 from kernelprof.compare.inputs import (
     input_changes,
@@ -26,6 +25,7 @@ from kernelprof.model.comparison import (
     TimeChange,
     TimeOutcome,
 )
+from kernelprof.model.kernel_name import function_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.collect.contents import contents
 from kernelprof.compare.gate.baseline import KIND, from_text, read_text
 from kernelprof.compare.snapshots import joined, snapshot_of, snapshot_of_json
 from kernelprof.errors import InputError, UsageError
 from kernelprof.model.records import RecordError, read_object
 from kernelprof.sources import read_capture
+from kernelprof.sources.contents import contents
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
     from _typeshed import DataclassInstance
 
-    from kernelprof.collect.manifest import Manifest
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis
+    from kernelprof.model.manifest import Manifest
 
     Record = TypeVar("Record", bound=DataclassInstance)
 

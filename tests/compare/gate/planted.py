@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.collect.store import is_capture, read_manifest
 from kernelprof.compare.compare import compare
 from kernelprof.compare.gate.judge import judge
 from kernelprof.compare.gate.policy import Policy
 from kernelprof.compare.snapshots import snapshot_of
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.sources import read_capture
+from kernelprof.sources.capture_directory import is_capture, read_manifest
 
 if TYPE_CHECKING:
     from kernelprof.model.gate import GateResult

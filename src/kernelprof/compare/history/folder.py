@@ -9,13 +9,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.collect.store import MANIFEST
 from kernelprof.compare.gate.baseline import from_text
 from kernelprof.compare.history.store import state_of
 from kernelprof.compare.snapshots import from_values, to_values
 from kernelprof.errors import InputError, KernelprofError
 from kernelprof.model.history import Moment, MomentKind
 from kernelprof.model.records import RecordError, read_object
+from kernelprof.sources.capture_directory import MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -154,8 +154,8 @@ def _why(error: Exception) -> str:
 def of_capture(folder: Path, origin: str) -> Moment:
     """A capture directory, diagnosed. Raises one of :data:`Unreadable`."""
     from kernelprof.analysis.verdict import diagnose
-    from kernelprof.collect.store import read_manifest, read_stored
     from kernelprof.compare.snapshots import snapshot_of
+    from kernelprof.sources.capture_directory import read_manifest, read_stored
 
     manifest = read_manifest(folder)
     date = utc(manifest.created, origin)

@@ -30,9 +30,9 @@ from kernelprof.report.private import shown, shown_origin, without_homes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from kernelprof.collect.manifest import Manifest
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Confidence, Diagnosis, KernelDiagnosis
+    from kernelprof.model.manifest import Manifest
     from kernelprof.report.document import Block
 
 _COLUMNS = (

@@ -16,7 +16,7 @@ from kernelprof.report.figures.measured import capability
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kernelprof.collect.manifest import Manifest
+    from kernelprof.model.manifest import Manifest
     from kernelprof.report.figures.measured import Numbers
 
 MEASURED: Final = "measured"

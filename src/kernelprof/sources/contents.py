@@ -7,13 +7,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelprof.collect.lines import read_lines
-from kernelprof.collect.store import SOURCE, is_capture, read_manifest
 from kernelprof.resources import data_folder
+from kernelprof.sources.capture_directory import (
+    SOURCE_FILE,
+    is_capture,
+    read_lines,
+    read_manifest,
+)
 
 if TYPE_CHECKING:
-    from kernelprof.collect.manifest import Manifest
-    from kernelprof.model.lines import SourceLine
+    from kernelprof.model.capture import SourceLine
+    from kernelprof.model.manifest import Manifest
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +36,7 @@ class Contents:
         if self.manifest is None or self.manifest.source is None:
             return None
         named = Path(self.manifest.source.path)
-        places = [self.place / SOURCE, named]
+        places = [self.place / SOURCE_FILE, named]
         if named.parts[:1] == ("cuda",):
             places.append(data_folder("cuda").joinpath(*named.parts[1:]))
         for place in places:

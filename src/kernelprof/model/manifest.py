@@ -6,19 +6,13 @@ another schema version is refused, one with more keys than are known here is rea
 
 from __future__ import annotations
 
-import hashlib
-import json
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
-from kernelprof.analysis.metrics.catalogue import SAMPLES
-from kernelprof.collect.kernel_name import function_name
 from kernelprof.errors import InputError
+from kernelprof.model.kernel_name import function_name
 from kernelprof.model.records import RecordError, build, read_object
-
-if TYPE_CHECKING:
-    from kernelprof.analysis.metrics.catalogue import Preset
 
 SCHEMA_VERSION: Final = "1"
 
@@ -184,26 +178,3 @@ def schema() -> str:
     """The JSON Schema of the manifest."""
     path = Path(__file__).with_name("schema") / "manifest.v1.schema.json"
     return path.read_text(encoding="utf-8")
-
-
-def preset_facts(preset: Preset) -> PresetFacts:
-    """A preset's name and the hash of its metrics with all their names and sections.
-
-    Samples by source line are part of it where a preset asks for them.
-    """
-    asked: list[object] = [
-        {
-            "name": metric.name,
-            "ncu": metric.ncu,
-            "unit": metric.unit,
-            "section": metric.section,
-            "architectures": dict(sorted(metric.architectures.items())),
-            "only_on": metric.only_on,
-            "not_on": metric.not_on,
-        }
-        for metric in sorted(preset.metrics, key=lambda metric: metric.name)
-    ]
-    if preset.samples:
-        asked.append(SAMPLES)
-    text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
-    return PresetFacts(preset.name, hashlib.sha256(text.encode()).hexdigest())
