@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
@@ -25,7 +26,8 @@ if TYPE_CHECKING:
     from kernelprof.model.gate import GateResult, KernelResult
     from kernelprof.model.snapshot import KernelSnapshot
 
-_CLEAR = 1.5
+_TWICE: Final = 2.0
+_CLEAR: Final = 1.5
 """From this factor on people say "1.5x slower", below it "12 % slower"."""
 
 
@@ -156,6 +158,99 @@ def notes(kernel: KernelComparison) -> tuple[str, ...]:
     return tuple(filter(None, (*kernel.notes, several_text(kernel))))
 
 
+def outcome_text(time: TimeChange) -> str:
+    """What happened to the time in a few words, for a cell or a chart."""
+    ratio = _usable(time.ratio)
+    if time.outcome in {TimeOutcome.FASTER, TimeOutcome.SLOWER} and ratio is not None:
+        return ratio_text(ratio)
+    if time.outcome is TimeOutcome.SAME and ratio and abs(ratio - 1) > LEAST_FLOOR:
+        return "within the noise"
+    return _OUTCOME[time.outcome]
+
+
+_OUTCOME: Final = {
+    TimeOutcome.FASTER: "faster",
+    TimeOutcome.SLOWER: "slower",
+    TimeOutcome.SAME: "as fast as before",
+    TimeOutcome.UNDECIDED: "undecided",
+    TimeOutcome.NOT_ENOUGH_SAMPLES: "too few samples",
+    TimeOutcome.NOT_COMPARABLE: "not comparable",
+    TimeOutcome.NOT_MEASURED: "not measured",
+}
+
+
+def interval_text(time: TimeChange) -> str:
+    """The 95 % interval of the change in the words of its ends; empty where it is not known."""
+    low, high = _usable(time.low), _usable(time.high)
+    if low is None or high is None:
+        return ""
+    if low > 1:
+        return f"{_by(low)} to {_by(high)} slower"
+    if high < 1:
+        return f"{_by(1 / high)} to {_by(1 / low)} faster"
+    return f"{_by(1 / low)} faster to {_by(high)} slower"
+
+
+def verdict_on_time(time: TimeChange) -> str:
+    """Why the times are called what they are called; empty where they were not compared."""
+    floor, p = time.floor, time.p
+    if floor is None or p is None or not (math.isfinite(floor) and math.isfinite(p)):
+        return ""
+    noise = f"{percent(floor)}, below which a difference counts as noise ({time.floor_from})"
+    odds = f"p = {p:.1g}, Mann-Whitney"
+    if time.outcome is TimeOutcome.SAME:
+        return f"The medians are nearer to each other than {noise}."
+    if time.outcome is TimeOutcome.UNDECIDED:
+        return (
+            f"The medians are further apart than {noise}, but the launches could still be those of "
+            f"one kernel ({odds}): more launches or quieter ones would decide."
+        )
+    return (
+        f"The medians are further apart than {noise}, and launches of one kernel would hardly ever "
+        f"fall so far apart ({odds})."
+    )
+
+
+def not_timed(time: TimeChange) -> str:
+    """Why no times are compared; empty where they are."""
+    if time.outcome in _COUNTED:
+        return ""
+    why_not = time.reason or "no reason is given"
+    if time.outcome is TimeOutcome.NOT_ENOUGH_SAMPLES:
+        return f"There are too few launches to compare times: {why_not}."
+    return f"Times are not compared: {why_not}."
+
+
+def change_text(old: float, new: float) -> str:
+    """By how much a value changed, as a factor where that is large: ``6.6x less``, ``+12 %``."""
+    if not (math.isfinite(old) and math.isfinite(new)) or old < 0 or new < 0 or old == new:
+        return ""
+    if old == 0:
+        return "from none"
+    if new == 0:
+        return "to none"
+    if new / old >= _TWICE:
+        return f"{number(new / old)}x as much"
+    if old / new >= _TWICE:
+        return f"{number(old / new)}x less"
+    return f"{signed(100 * (new / old - 1))} %"
+
+
+def signed(value: float) -> str:
+    """A difference with its sign."""
+    return f"{'+' if value > 0 else '−'}{number(abs(value))}"
+
+
+def percent(part: float) -> str:
+    """A part as a percentage with as many digits as it needs."""
+    return f"{number(100 * part)} %"
+
+
+def sentence(text: str) -> str:
+    """With a capital and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}" if text else ""
+
+
 def ratio_text(ratio: float) -> str:
     """A ratio of times, after over before: ``12.1x faster``, ``3.2 % slower``."""
     return f"{amount(ratio)} slower" if ratio > 1 else f"{amount(1 / ratio)} faster"
@@ -175,6 +270,17 @@ def _time_words(time: TimeChange) -> str:
         if (time.outcome is TimeOutcome.NOT_ENOUGH_SAMPLES)
         else f"times {time.outcome.value} ({time.reason})"
     )
+
+
+def _usable(ratio: float | None) -> float | None:
+    """A ratio that can be turned over: above zero and no more than a number can be."""
+    if ratio is None or not 0 < ratio < math.inf or not math.isfinite(1 / ratio):
+        return None
+    return ratio
+
+
+def _by(ratio: float) -> str:
+    return f"{ratio:.4g}x" if ratio >= _CLEAR else f"{100 * (ratio - 1):.2g} %"
 
 
 def amount(by: float) -> str:
