@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
+from html import escape
 from typing import TYPE_CHECKING, Final
-
-from markupsafe import Markup, escape
 
 from kernelprof.report.document import Tone, spans
 from kernelprof.report.names import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kernelprof.report.document import Span, Text
 
 _PILLS: Final = frozenset({Tone.GOOD, Tone.BAD, Tone.OPEN})
+
+
+class Markup(str):
+    """HTML. A ``str`` of another class is text, and is escaped where it becomes HTML."""
+
+    __slots__ = ()
+
+
+def markup(text: str) -> Markup:
+    """A text as HTML."""
+    return text if isinstance(text, Markup) else Markup(escape(text))
 
 
 def element(name: str, *children: str, **attributes: str | float | bool | None) -> Markup:
@@ -21,24 +33,28 @@ def element(name: str, *children: str, **attributes: str | float | bool | None) 
     Attributes are named as in HTML, with ``_`` for ``-`` and ``class_`` for ``class``; those that
     are ``None``, false or empty are left out.
     """
-    given = "".join(
-        f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{escape(value)}"')
-        for key, value in attributes.items()
-        if value is not None and value is not False and value != ""
-    )
-    return Markup(f"<{name}{given}>{''.join(map(escape, children))}</{name}>")
+    parts = [f"<{name}"]
+    for key, value in attributes.items():
+        if value is None or value is False or value == "":
+            continue
+        shown = key.rstrip("_").replace("_", "-")
+        parts.append(f" {shown}" if value is True else f' {shown}="{escape(str(value))}"')
+    parts.append(">")
+    parts += [each if isinstance(each, Markup) else escape(each) for each in children]
+    parts.append(f"</{name}>")
+    return Markup("".join(parts))
 
 
-def joined(parts: list[Markup], between: str = "\n") -> Markup:
+def joined(parts: Iterable[Markup], between: str = "\n") -> Markup:
     """Pieces of markup one after the other."""
-    return Markup(between).join(parts)
+    return Markup(between.join(parts))
 
 
 def inline(text: Text, *, links: bool = True) -> Markup:
     """A text: words between backticks are code, a toned span is a status."""
     if isinstance(text, str) and "`" not in text:
-        return escape(text)
-    return Markup("").join(_span(each, links=links) for each in spans(text))
+        return markup(text)
+    return joined([_span(each, links=links) for each in spans(text)], "")
 
 
 def classes(*names: str) -> str:
@@ -46,9 +62,9 @@ def classes(*names: str) -> str:
     return " ".join(name for name in names if name)
 
 
-def for_script(markup: str) -> Markup:
+def for_script(content: str) -> Markup:
     """HTML inside a script element of another type: only its own end tag would end it."""
-    return Markup(str(markup).replace("</", "<\\/"))
+    return Markup(content.replace("</", "<\\/"))
 
 
 def json_for_script(text: str) -> Markup:
@@ -58,7 +74,7 @@ def json_for_script(text: str) -> Markup:
 
 
 def _span(span: Span, *, links: bool) -> Markup:
-    shown = escape(printable(span.text))
+    shown = markup(printable(span.text))
     if span.code:
         shown = element("code", shown)
     if span.target and links:

@@ -13,9 +13,8 @@ from kernelprof.report.charts.parts import CONFIG
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from markupsafe import Markup
-
     from kernelprof.report.charts.parts import Row
+    from kernelprof.report.writers.html.markup import Markup
 
 
 @dataclass(slots=True)

@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from markupsafe import Markup
-
 from kernelprof.report.document import plain
 from kernelprof.report.numbers import share
-from kernelprof.report.writers.html.markup import (
-    classes,
-    element,
-    inline,
-    joined,
-)
+from kernelprof.report.writers.html.markup import Markup, classes, element, inline, joined
 
 if TYPE_CHECKING:
     from kernelprof.report.document import Bar, Cell, Code, Column, Table
@@ -120,7 +113,7 @@ def _cell(cell: Cell, column: Column, page: Page, *, unfolds: bool) -> Markup:
         tip = element("p", inline(cell.tip), class_="muted")
         content = element("details", element("summary", content), tip, class_="tip")
     if cell.bar is not None:
-        content += _bar(cell.bar)
+        content = joined([content, _bar(cell.bar)], "")
     return element(
         "td",
         content,
@@ -139,10 +132,10 @@ def _bar(bar: Bar) -> Markup:
 
 def _stored_rows(found: Table) -> list[tuple[tuple[str, ...], list[str]]]:
     """Each row's texts, and its numbers."""
-    numeric = [column.number for column in found.columns]
+    numbers = [at for at, column in enumerate(found.columns) if column.number]
+    others = [at for at, column in enumerate(found.columns) if not column.number]
     rows = []
     for row in found.rows:
-        texts = [cell.text if isinstance(cell.text, str) else plain(cell.text) for cell in row]
-        about = tuple(text for text, number in zip(texts, numeric, strict=True) if not number)
-        rows.append((about, [text for text, number in zip(texts, numeric, strict=True) if number]))
+        texts = [text if isinstance(text := cell.text, str) else plain(text) for cell in row]
+        rows.append((tuple([texts[at] for at in others]), [texts[at] for at in numbers]))
     return rows
