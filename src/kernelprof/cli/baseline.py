@@ -54,10 +54,13 @@ def save(
 @baseline.command("show")
 def show(file: FileArgument) -> None:
     """Print what a baseline holds, and what was accepted in it."""
+    from kernelprof.cli.compare import screen_of
     from kernelprof.compare.gate.baseline import read_baseline
-    from kernelprof.report.baseline_text import render_baseline
+    from kernelprof.report.documents import baseline as documents
+    from kernelprof.report.writers import terminal
 
-    write_text(render_baseline(read_baseline(file)))
+    found = documents.document(read_baseline(file), str(file))
+    write_text(terminal.write(found, screen_of(None, no_color=False)))
 
 
 @baseline.command("update")

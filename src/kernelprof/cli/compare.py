@@ -16,6 +16,8 @@ from kernelprof.cli.source_options import DefineOption, SizeOption, wishes
 if TYPE_CHECKING:
     from kernelprof.model.comparison import Comparison
     from kernelprof.model.snapshot import Snapshot
+    from kernelprof.report.document import Document
+    from kernelprof.report.writers.terminal import Screen
 
 
 def compare(
@@ -48,6 +50,7 @@ def compare(
     Two .cu files are built and measured in turn, A B A B.
     """
     from kernelprof.compare.compare import compare as compared
+    from kernelprof.report.documents import comparison as documents
 
     if html is not None:
         check_name(html)
@@ -57,7 +60,8 @@ def compare(
     if html is not None:
         options = [f"--size={each}" for each in size or ()]
         options += [f"--define={each}" for each in define or ()]
-        write_page(found, html, ("compare", before, after, *options))
+        command = typed_command("compare", before, after, *options)
+        write_page(documents.document(found, documents.Detail.FULL, command=command), html)
     text = _render(found, output_format, output, no_color=no_color)
     write_result(text, output)
 
@@ -78,31 +82,37 @@ def _sides(
 def _render(
     comparison: Comparison, output_format: OutputFormat, output: Path | None, *, no_color: bool
 ) -> str:
+    from kernelprof.report.documents import comparison as documents
+    from kernelprof.report.writers import markdown, terminal
+
     if output_format is OutputFormat.JSON:
         from kernelprof.report.comparison_json import render_comparison_json
 
         return render_comparison_json(comparison)
     if output_format is OutputFormat.MARKDOWN:
-        from kernelprof.report.comparison_markdown import render_comparison_markdown
+        return markdown.write(documents.document(comparison, documents.Detail.COMMENT))
+    return terminal.write(documents.document(comparison), screen_of(output, no_color=no_color))
 
-        return render_comparison_markdown(comparison)
-    from kernelprof.report.comparison_text import render_comparison_text
-    from kernelprof.report.text import Screen
+
+def screen_of(output: Path | None, *, no_color: bool) -> Screen:
+    """What the text is written for."""
+    from kernelprof.report.writers.terminal import Screen
 
     to = screen.of(output, no_color=no_color)
-    return render_comparison_text(comparison, Screen(to.width, to.color, to.encoding))
+    return Screen(to.width, to.color, to.encoding)
 
 
-def write_page(
-    comparison: Comparison,
-    html: Path,
-    typed: tuple[str, ...],
-) -> None:
-    """Write a comparison as a page for a browser; ``typed`` are the words of its command."""
+def typed_command(*typed: str) -> str:
+    """What was typed, without the folders of the machine."""
     import shlex
 
-    from kernelprof.report.html.comparison import render_comparison_page
     from kernelprof.report.private import shown_origin
 
-    command = shlex.join(["kernelprof", *map(shown_origin, typed)])
-    write_file(render_comparison_page(comparison, command), html)
+    return shlex.join(["kernelprof", *map(shown_origin, typed)])
+
+
+def write_page(document: Document, html: Path) -> None:
+    """Write a document as a page for a browser."""
+    from kernelprof.report.writers import html as writer
+
+    write_file(writer.write(document), html)

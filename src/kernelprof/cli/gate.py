@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelprof.cli import screen
-from kernelprof.cli.compare import write_page
+from kernelprof.cli.compare import screen_of, typed_command, write_page
 from kernelprof.cli.diagnose import OutputFormat
 from kernelprof.cli.output import check_place, write_file, write_result, write_text
 from kernelprof.cli.report import check_name
@@ -94,7 +93,11 @@ def gate(
     result = judged(baseline, candidate[0], policy)
     _write_files(result, junit, sarif, markdown)
     if html is not None:
-        write_page(result.comparison, html, ("gate", baseline, candidate[0]))
+        from kernelprof.report.documents import gate as documents
+        from kernelprof.report.documents.comparison import Detail
+
+        command = typed_command("gate", baseline, candidate[0])
+        write_page(documents.document(result, Detail.FULL, command=command), html)
     text = _render(result, output_format, output, no_color=no_color)
     write_result(text, output)
     raise typer.Exit(result.exit_code)
@@ -133,9 +136,7 @@ def _write_files(
 
         write_file(render_sarif(result, _lines(result)), sarif)
     if markdown is not None:
-        from kernelprof.report.comparison_markdown import render_gate_markdown
-
-        write_file(render_gate_markdown(result), markdown)
+        write_file(_markdown(result), markdown)
 
 
 def _lines(result: GateResult) -> dict[str, int]:
@@ -164,11 +165,16 @@ def _render(
 
         return render_gate_json(result)
     if output_format is OutputFormat.MARKDOWN:
-        from kernelprof.report.comparison_markdown import render_gate_markdown
+        return _markdown(result)
+    from kernelprof.report.documents import gate as documents
+    from kernelprof.report.writers import terminal
 
-        return render_gate_markdown(result)
-    from kernelprof.report.comparison_text import render_gate_text
-    from kernelprof.report.text import Screen
+    return terminal.write(documents.document(result), screen_of(output, no_color=no_color))
 
-    to = screen.of(output, no_color=no_color)
-    return render_gate_text(result, Screen(to.width, to.color, to.encoding))
+
+def _markdown(result: GateResult) -> str:
+    from kernelprof.report.documents import gate as documents
+    from kernelprof.report.documents.comparison import Detail
+    from kernelprof.report.writers import markdown
+
+    return markdown.write(documents.document(result, Detail.COMMENT))

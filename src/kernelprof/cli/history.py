@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelprof.cli import screen
-from kernelprof.cli.output import check_place, warn, write_file, write_result
+from kernelprof.cli.compare import screen_of, write_page
+from kernelprof.cli.output import check_place, warn, write_result
 from kernelprof.cli.remarks import remark
 from kernelprof.cli.report import check_name
 
@@ -81,9 +81,10 @@ def history(
         check_place(output)
     found = _read(folder, wanted(kernel, since, limit), git=git, cached=not no_cache)
     if html is not None:
-        from kernelprof.report.html.history import render_history_page
+        from kernelprof.report.documents import history as documents
+        from kernelprof.report.documents.comparison import Detail
 
-        write_file(render_history_page(found), html)
+        write_page(documents.document(found, Detail.FULL), html)
     text = _render(found, output_format, output, no_color=no_color)
     write_result(text, output)
 
@@ -116,12 +117,10 @@ def _render(
 
         remark(found.notes)
         return render_history_csv(found)
+    from kernelprof.report.documents import history as documents
+    from kernelprof.report.writers import markdown, terminal
+
+    document = documents.document(found)
     if output_format is HistoryFormat.MARKDOWN:
-        from kernelprof.report.history_markdown import render_history_markdown
-
-        return render_history_markdown(found)
-    from kernelprof.report.history_text import render_history_text
-    from kernelprof.report.text import Screen
-
-    to = screen.of(output, no_color=no_color)
-    return render_history_text(found, Screen(to.width, to.color, to.encoding))
+        return markdown.write(document, largest=None)
+    return terminal.write(document, screen_of(output, no_color=no_color))

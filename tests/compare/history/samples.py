@@ -9,6 +9,7 @@ from tests.compare.gate.planted import taken
 
 from kernelprof.compare.history.rows import Wanted, build_history
 from kernelprof.compare.history.store import Store
+from kernelprof.model.diagnosis import Confidence, Status, Verdict
 from kernelprof.model.history import HistoryOrigin, Moment, MomentKind
 
 if TYPE_CHECKING:
@@ -54,9 +55,7 @@ def eventful() -> History:
     worse = moment(3, "three-blocks")
     strange = with_kernels(moment(6, "naive"), name=HOSTILE)
     unknown = moment(7, "naive", "2")
-    said = replace(
-        unknown.kernels[0].verdict, status="inconclusive", bottleneck=None, confidence="low"
-    )
+    undecided = Verdict(Status.INCONCLUSIVE, None, Confidence.LOW)
     return history(
         moment(1, "four-blocks"),
         moment(2, "four-blocks", "2"),
@@ -64,6 +63,6 @@ def eventful() -> History:
         moment(4, "four-blocks", "3", gpu="NVIDIA A100"),
         moment(5, "four-blocks", "4"),
         strange,
-        with_kernels(unknown, verdict=said, passed=False),
+        with_kernels(unknown, verdict=undecided, passed=False),
         moment(8, "four-blocks", "5", ncu="2026.1.0.0"),
     )

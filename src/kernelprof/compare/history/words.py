@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.compare.words import amount
@@ -31,19 +30,6 @@ _REASONS: Final = (
 MOST_REASONS: Final = 5
 OTHER_GPU: Final = "other GPU"
 NOT_COMPARED: Final = "not comp."
-
-
-@dataclass(frozen=True, slots=True)
-class Marks:
-    """What slower and faster look like."""
-
-    slower: str = "▲"
-    faster: str = "▼"
-
-
-DRAWN: Final = Marks()
-PLAIN: Final = Marks("+", "-")
-"""For encodings without triangles."""
 
 
 def title(kernel: KernelHistory) -> str:
@@ -130,7 +116,7 @@ def time_cell(row: HistoryRow) -> str:
     return "-" if row.kernel.median_ns is None else quantity(row.kernel.median_ns, "ns")
 
 
-def change_cell(row: HistoryRow, *, first: bool, marks: Marks = DRAWN) -> str:
+def change_cell(row: HistoryRow, *, first: bool) -> str:
     """How the time changed: only what is large and significant has a number."""
     if row.time is None:
         return "" if first else OTHER_GPU
@@ -139,8 +125,8 @@ def change_cell(row: HistoryRow, *, first: bool, marks: Marks = DRAWN) -> str:
         reason = row.time.reason
         return next((short for start, short in _REASONS if reason.startswith(start)), NOT_COMPARED)
     return {
-        TimeOutcome.SLOWER: f"{marks.slower} {amount(ratio)}",
-        TimeOutcome.FASTER: f"{marks.faster} {amount(1 / ratio)}",
+        TimeOutcome.SLOWER: f"▲ {amount(ratio)}",
+        TimeOutcome.FASTER: f"▼ {amount(1 / ratio)}",
         TimeOutcome.SAME: SAME,
         TimeOutcome.NOT_MEASURED: "no time",
     }.get(outcome, UNDECIDED)

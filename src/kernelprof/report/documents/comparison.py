@@ -92,8 +92,8 @@ _COUNTERS: Final = (
     Column("counter"),
     Column("before", number=True),
     Column("after", number=True),
-    Column("change", number=True),
-    Column("which is", optional=True),
+    Column("change", number=True, optional=True),
+    Column(""),
 )
 _METRICS: Final = (
     Column("metric"),
@@ -174,7 +174,7 @@ def judged(
     kernels: Sequence[KernelComparison], results: Sequence[KernelResult] = ()
 ) -> list[Judged]:
     """Kernels under their names, with the gate's results where there are any."""
-    given = results or [None] * len(kernels)
+    given: Sequence[KernelResult | None] = results or [None] * len(kernels)
     named = zip(kernels, words.labels(kernels), given, strict=True)
     return [Judged(kernel, label, result) for kernel, label, result in named]
 
