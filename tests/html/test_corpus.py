@@ -6,10 +6,10 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.corpus.samples import card
+from tests.benchmarks.corpus.samples import card
 from tests.html.support import charts, has_horizontal_scroll, screenshot, undrawn_charts
 
-from kernelprof.corpus.halves import Halves
+from benchmarks.corpus.halves import Halves
 from kernelprof.report.corpus_json import render_corpus_json
 from kernelprof.report.html.corpus import render_corpus_page
 

@@ -207,6 +207,6 @@ def test_both_schemas_describe_a_kernel_alike() -> None:
 
 
 def test_every_document_has_a_schema() -> None:
-    assert DOCUMENTS == ("diagnosis", "comparison", "gate", "history", "corpus")
+    assert DOCUMENTS == ("diagnosis", "comparison", "gate", "history")
     for name in DOCUMENTS:
         assert json.loads(schema(name))["$id"] == f"urn:kernelprof:{name}:v1"

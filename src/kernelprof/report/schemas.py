@@ -5,7 +5,7 @@ from __future__ import annotations
 from importlib import resources
 from typing import Final
 
-DOCUMENTS: Final = ("diagnosis", "comparison", "gate", "history", "corpus")
+DOCUMENTS: Final = ("diagnosis", "comparison", "gate", "history")
 
 
 def schema(document: str = "diagnosis") -> str:
