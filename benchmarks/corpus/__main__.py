@@ -141,12 +141,13 @@ def _written(card: Scorecard, form: str) -> str:
     if form == "json":
         return to_json(card)
     from benchmarks.corpus.document import document
+
     from kernelprof.report.writers import html, markdown, terminal
 
     if form == "text":
         return terminal.write(document(card), terminal.Screen(shutil.get_terminal_size().columns))
     if form == "markdown":
-        return markdown.write(document(card))
+        return markdown.write(document(card), largest=None, level=1)
     return html.write(document(card))
 
 

@@ -8,9 +8,9 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from benchmarks import command
 from benchmarks.ladder import documents, measure
 
+from benchmarks import command
 from kernelprof.errors import InputError
 from kernelprof.ladder.results import from_json
 from kernelprof.model.records import to_json
@@ -72,7 +72,8 @@ def _report(options: argparse.Namespace, typed: str) -> int:
     climb = _climb(options)
     measured = measure.from_json(_text(options.measured), str(options.measured))
     document, _ = REPORTS[options.command]
-    command.write(markdown.write(document(climb, measured)), options.output)
+    text = markdown.write(document(climb, measured), largest=None, level=1)
+    command.write(text, options.output)
     return 0
 
 

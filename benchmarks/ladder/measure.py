@@ -74,8 +74,8 @@ def measure(wanted: Wanted, say: Callable[[str], None]) -> Measurements:
     rungs = choose(ladder(), [each.file for each in wanted.climb.rungs])
     plan = Plan(rungs, wanted.command)
     found: list[Measured] = []
-    with open_bench(plan) as (bench, _):
-        bench = replace(bench, sizes=wanted.climb.sizes)
+    with open_bench(plan) as (opened, _):
+        bench = replace(opened, sizes=wanted.climb.sizes)
         for position, rung in enumerate(rungs, 1):
             found.append(_rung(bench, rung, wanted))
             error = found[-1].error

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernelprof.cli.output import write_file, write_text
 from kernelprof.cli.report import beside, page_of
 
 if TYPE_CHECKING:
@@ -19,25 +18,16 @@ _OTHER_SIZE = "The capture of this rung is of another size, so it is not shown."
 _NO_CAPTURE = "There is no capture of this rung, so this is all that is known."
 
 
-def write_ladder_html(found: Climb, output: Path, captures: Path | None) -> None:
-    """Render the page and put it in its place."""
-    from kernelprof.ladder.registry import ladder
-    from kernelprof.report.html.ladder import build_ladder
-    from kernelprof.report.html.page import render_ladder
-    from kernelprof.report.numbers import count
+def cards(found: Climb, captures: Path | None) -> dict[str, Card]:
+    """What the captures of the rungs add to the page, by file."""
+    from kernelprof.report.documents.ladder_parts import Card
 
-    cards: dict[str, KernelView] = {}
-    notes: dict[str, str] = {}
+    cards = {}
     for rung in found.rungs:
         known = None if captures is None else _known(captures.expanduser(), rung)
         note = _NO_CAPTURE if known is None else _of_another(known, rung, found)
-        if known is None or note:
-            notes[rung.file] = note
-        else:
-            cards[rung.file] = _card(known)
-    write_file(render_ladder(build_ladder(found, ladder(), cards, notes)), output)
-    rungs = count(len(found.rungs), "rung")
-    write_text(f"{output}: {rungs} on {found.surroundings.gpu}\n")
+        cards[rung.file] = Card(note=note) if known is None or note else _card(known)
+    return cards
 
 
 def _known(captures: Path, rung: Climbed) -> Beside | None:
