@@ -189,13 +189,14 @@ class Document:
     """All that a result says, the answer first.
 
     ``origin`` is what it is about (a capture's path), ``data`` the same result as JSON for formats
-    that can carry it along.
+    that can carry it along, and ``file`` the name to save that under.
     """
 
     title: str
     blocks: tuple[Block, ...]
     origin: str = ""
     data: str = ""
+    file: str = "result.json"
 
 
 _CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
