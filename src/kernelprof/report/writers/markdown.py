@@ -157,6 +157,8 @@ class _Page:
 
     def _section(self, section: Section, depth: int, *, codes: bool) -> str:
         inner = self.all(section.blocks, depth + 1, codes=codes)
+        if section.blocks and not inner and section.layout is not Layout.HERO:
+            return ""  # nothing but charts
         if section.folded:
             title = _html(section.title)
             if plain(section.summary):
