@@ -112,8 +112,8 @@ def _score(options: argparse.Namespace) -> int:
         lacking = f"{len(found.left_out)} of {len(found.left_out) + len(found.rows)} pairs"
         _say(f"warning: {lacking} are left out: not measured as they are now")
     if options.html is not None:
-        command.write(_written(found, "html"), options.html)
-    command.write(_written(found, options.format), options.output)
+        command.write(written(found, "html"), options.html)
+    command.write(written(found, options.format), options.output)
     return 0
 
 
@@ -135,7 +135,8 @@ def _scored(options: argparse.Namespace) -> Scorecard:
         )
 
 
-def _written(card: Scorecard, form: str) -> str:
+def written(card: Scorecard, form: str) -> str:
+    """The score in a format."""
     from benchmarks.corpus.results import to_json
 
     if form == "json":

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.corpus.score import NEAR
 
-from kernelprof.report.html.charts.parts import (
+from kernelprof.report import charts
+from kernelprof.report.charts.parts import (
     ACCENT,
     CALM,
     MUTED,
+    Kind,
     Row,
     Spec,
     layer,
@@ -17,12 +20,12 @@ from kernelprof.report.html.charts.parts import (
     spec,
     tidy,
 )
+from kernelprof.report.numbers import factor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kernelprof.report.html.corpus import PairView
-
+NAME: Final = "gains"
 HEIGHT: Final = 420
 _ROOM: Final = 1.15
 """Factor by which the scales go beyond the points."""
@@ -40,14 +43,29 @@ _TOOLTIP: Final = [
 ]
 
 
-def rows(pairs: Sequence[PairView]) -> list[Row]:
-    """A row a right verdict with a predicted gain, and the corners of the band."""
-    points = [each for each in pairs if each.error is not None]
-    gains = [gain for each in points for gain in (each.predicted, each.measured) if gain]
-    if not gains:
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A right verdict: factors of run time that it promised and that the fix brought.
+
+    ``error`` is the factor between the two, 1 or more.
+    """
+
+    name: str
+    verdict: str
+    confidence: str
+    predicted: float
+    measured: float
+    brought: str
+    error: float
+
+
+def rows(points: Sequence[Point]) -> list[Row]:
+    """A row a point, and the corners of the band."""
+    if not points:
         return []
+    gains = [gain for each in points for gain in (each.predicted, each.measured)]
     low, high = min(gains) / _ROOM, max(gains) * _ROOM
-    found: list[Row] = [
+    corners: list[Row] = [
         {
             "what": "band",
             "predicted": tidy(at),
@@ -57,56 +75,43 @@ def rows(pairs: Sequence[PairView]) -> list[Row]:
         }
         for at in sorted({low, min(high, low * NEAR), max(low, high / NEAR), high})
     ]
-    for each in points:
-        colour, shape = _LOOKS[(each.error or 0.0) <= NEAR]
-        found.append(
-            {
-                "what": "point",
-                "predicted": tidy(each.predicted or 1.0),
-                "measured": tidy(each.measured or 1.0),
-                "colour": colour,
-                "shape": shape,
-                "name": each.name,
-                "verdict": each.verdict,
-                "confidence": each.confidence,
-                "promised": each.promised,
-                "brought": each.brought,
-                "off": each.off,
-            }
-        )
-    return found
+    return corners + [_row(each) for each in points]
+
+
+def _row(point: Point) -> Row:
+    colour, shape = _LOOKS[point.error <= NEAR]
+    return {
+        "what": "point",
+        "predicted": tidy(point.predicted),
+        "measured": tidy(point.measured),
+        "colour": colour,
+        "shape": shape,
+        "name": point.name,
+        "verdict": point.verdict,
+        "confidence": point.confidence,
+        "promised": factor(point.predicted),
+        "brought": point.brought,
+        "off": factor(point.error),
+    }
 
 
 def chart() -> Spec:
     """The specification: both axes are logarithmic, so that a factor is a distance."""
-    scale = {"type": "log", "nice": False}
-    axis = log_axis("~r")
-    x: Spec = {
-        "field": "predicted",
+    shared = {
         "type": "quantitative",
-        "title": "Predicted gain, as a factor",
-        "scale": scale,
-        "axis": axis,
+        "scale": {"type": "log", "nice": False},
+        "axis": log_axis("~r"),
     }
-    y: Spec = {
-        "field": "measured",
-        "type": "quantitative",
-        "title": "What the fix brought",
-        "scale": scale,
-        "axis": axis,
-    }
+    x: Spec = {"field": "predicted", "title": "Predicted gain, as a factor", **shared}
+    y: Spec = {"field": "measured", "title": "What the fix brought", **shared}
     band = "datum.what == 'band'"
+    area = {"type": "area", "color": CALM, "opacity": 0.3}
+    dashes = {"type": "line", "color": MUTED, "strokeDash": [4, 3]}
     return spec(
         height=HEIGHT,
         layer=[
-            layer(
-                band,
-                {"type": "area", "color": CALM, "opacity": 0.3},
-                x=x,
-                y={**y, "field": "low"},
-                y2={"field": "high"},
-            ),
-            layer(band, {"type": "line", "color": MUTED, "strokeDash": [4, 3]}, x=x, y=y),
+            layer(band, area, x=x, y={**y, "field": "low"}, y2={"field": "high"}),
+            layer(band, dashes, x=x, y=y),
             layer(
                 "datum.what == 'point'",
                 {"type": "point", "filled": True, "size": 110, "opacity": 0.9},
@@ -118,3 +123,6 @@ def chart() -> Spec:
             ),
         ],
     )
+
+
+charts.register(NAME, Kind(chart, wide=True))

@@ -10,7 +10,7 @@ from benchmarks.corpus.results import to_json
 from benchmarks.corpus.score import LEAST_EFFECT, MOST_FOR_A_DECOY, NEAR
 from benchmarks.corpus.scorecard import Mode
 
-from benchmarks.corpus import words
+from benchmarks.corpus import chart, words
 from kernelprof.model.diagnosis import Status
 from kernelprof.report.document import (
     Bullets,
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 
     from kernelprof.report.document import Block, Text
 
-CHART: Final = "gains"
 FEWER: Final = (Mode.TRIAGE, Mode.DRILL_DOWN)
 """Modes whose verdicts have fewer metrics to go by."""
 
@@ -64,6 +63,7 @@ def document(card: Scorecard) -> Document:
         title="How often the verdict is right",
         blocks=tuple(each for each in sections if each is not None),
         data=to_json(card),
+        file="corpus.json",
     )
 
 
@@ -100,7 +100,7 @@ def _totals(card: Scorecard) -> Section:
         (
             Column("of the kernels"),
             *(
-                Column(each.title, number=True, optional=0 < position < modes)
+                Column(each.title, each.brief, number=True, optional=0 < position < modes)
                 for position, each in enumerate(columns)
             ),
         ),
@@ -134,32 +134,29 @@ def _gains(card: Scorecard) -> Section | None:
     found = [row for row in card.rows if row.scored[Mode.FULL].error is not None]
     if not found:
         return None
-    chart = Chart(
-        CHART,
-        tuple(_point(row) for row in found),
-        "Measured gain over predicted gain of each right verdict; the tables below have the same",
-    )
-    text = (
+    caption = (
         "Each point is a right verdict; what is predicted at a unit's limit is the gain from half "
         f"of its work. In the band prediction and measurement are within a factor of {NEAR:g}. "
         "Above the dashed line the fix brought more than was predicted."
     )
-    return Section("Predicted and measured gains", (chart, Paragraph(text, Tone.MUTED)))
+    label = "Measured gain over predicted gain of each right verdict; the tables have the same"
+    rows = tuple(chart.rows([_point(row) for row in found]))
+    return Section("Predicted and measured gains", (Chart(chart.NAME, rows, label, caption),))
 
 
-def _point(row: Row) -> dict[str, object]:
+def _point(row: Row) -> chart.Point:
     scored = row.scored[Mode.FULL]
-    return {
-        "name": row.pair.name,
-        "verdict": scored.named,
-        "confidence": scored.verdict.confidence.value,
-        "predicted": scored.predicted,
-        "measured": scored.measured,
-        "promised": words.factor_cell(scored.predicted),
-        "brought": words.brought(row),
-        "off": words.factor_cell(scored.error),
-        "near": (scored.error or 0.0) <= NEAR,
-    }
+    assert scored.predicted is not None
+    assert scored.measured is not None
+    return chart.Point(
+        name=row.pair.name,
+        verdict=scored.named,
+        confidence=scored.verdict.confidence.value,
+        predicted=scored.predicted,
+        measured=scored.measured,
+        brought=words.brought(row),
+        error=scored.error or 1.0,
+    )
 
 
 def _short(card: Scorecard) -> Section:
@@ -172,9 +169,9 @@ def _short(card: Scorecard) -> Section:
         ("Right, and only said to be at its limit: no way out is promised", _no_gain(card)),
         ("The fixed kernel is still said to have what was fixed", _stays(card)),
         ("Proves nothing", _void(card)),
-        ("Not scored", ((each.name, each.why) for each in card.left_out)),
+        ("Not scored", ((each.name, f": {each.why}") for each in card.left_out)),
     ):
-        found = tuple((_name(name), Span(f": {text}")) for name, text in items)
+        found = tuple((_name(name), Span(text)) for name, text in items)
         if found:
             blocks += [Paragraph(f"{title} ({len(found)}):"), Bullets(found)]
     nothing = Paragraph("Nothing of the kind was found.")
@@ -182,14 +179,14 @@ def _short(card: Scorecard) -> Section:
 
 
 def _wrong(card: Scorecard) -> Iterator[tuple[str, str]]:
-    return ((row.pair.name, words.wrong_sentence(row)) for row in words.wrong(card))
+    return ((row.pair.name, f": {words.wrong_sentence(row)}") for row in words.wrong(card))
 
 
 def _beaten(card: Scorecard) -> Iterator[tuple[str, str]]:
     for row in words.wrong(card):
         titles = [peer.title for peer in card.peers if _peer_right(row, peer.name, card)]
         if titles:
-            yield row.pair.name, " and ".join(titles)
+            yield row.pair.name, f": {' and '.join(titles)}"
 
 
 def _far(card: Scorecard) -> Iterator[tuple[str, str]]:
@@ -199,7 +196,7 @@ def _far(card: Scorecard) -> Iterator[tuple[str, str]]:
         scored = row.scored[Mode.FULL]
         yield (
             row.pair.name,
-            f"{scored.verdict.bottleneck}, {factor(error)}; predicted "
+            f" ({scored.verdict.bottleneck}): {factor(error)}; predicted "
             f"{words.factor_cell(scored.predicted)}, the fix brings "
             f"{words.factor_cell(scored.measured)}",
         )
@@ -212,7 +209,7 @@ def _no_gain(card: Scorecard) -> Iterator[tuple[str, str]]:
         if planted and scored.right and scored.verdict.status is Status.AT_LIMIT:
             yield (
                 row.pair.name,
-                f"{scored.verdict.bottleneck}, half of its work is said to bring "
+                f" ({scored.verdict.bottleneck}): half of its work is said to bring "
                 f"{words.factor_cell(scored.predicted)}, the fix brings "
                 f"{words.factor_cell(scored.measured)}",
             )
@@ -222,12 +219,12 @@ def _stays(card: Scorecard) -> Iterator[tuple[str, str]]:
     for row in card.rows:
         scored = row.scored[Mode.FULL]
         if scored.right and scored.gone is False:
-            yield row.pair.name, str(scored.verdict.bottleneck)
+            yield row.pair.name, f" ({scored.verdict.bottleneck})"
 
 
 def _void(card: Scorecard) -> Iterator[tuple[str, str]]:
     rows = (row for row in card.rows if row.scored[Mode.FULL].right is None)
-    return ((row.pair.name, words.void_sentence(row)) for row in rows)
+    return ((row.pair.name, f": {words.void_sentence(row)}") for row in rows)
 
 
 def _by_bottleneck(card: Scorecard) -> Section | None:

@@ -26,15 +26,15 @@ DASH: Final = "-"
 
 MODES: Final = {
     Mode.FULL: "all metrics",
-    Mode.TRIAGE: "`triage` alone",
+    Mode.TRIAGE: "triage alone",
     Mode.DRILL_DOWN: "drill-down",
 }
 
 LINES: Final = {
     "first": "planted bottleneck named first",
     "at_limit": "of those, said to be at its limit",
-    "first_two": "planted, named first or second",
-    "anywhere": "planted, named at all",
+    "first_two": "planted bottleneck named first or second",
+    "anywhere": "planted bottleneck named at all, among however many",
     "healthy": "healthy kernel said to be at its limit",
     "decoys": "decoy that is not named",
     "inconclusive": "inconclusive",
@@ -42,10 +42,10 @@ LINES: Final = {
     "high": "right where the confidence is high",
     "medium": "right where the confidence is medium",
     "low": "right where the confidence is low",
-    "near": f"gain within {NEAR:g}x of the measured one",
+    "near": f"predicted gain within {NEAR:g}x of the measured one",
     "near_promised": "of those where a gain is promised",
-    "near_halved": "at a limit, with half of the work",
-    "error": "gain off by (median factor)",
+    "near_halved": "at a limit, with half of the unit's work",
+    "error": "median factor between predicted and measured gain",
     "gone": "gone after its fix",
 }
 """What the totals are of."""
@@ -56,14 +56,19 @@ class Column:
     """One analyzer, or one mode of ours: a cell for each line of :data:`LINES` that it has."""
 
     title: str
+    brief: str
     cells: Mapping[str, str]
 
 
 def columns(card: Scorecard) -> list[Column]:
     """Three modes, and the other analyzers beside them."""
-    ours = [Column(title, _cells(card.totals(mode))) for mode, title in MODES.items()]
+    ours = [Column(title, mode.value, _cells(card.totals(mode))) for mode, title in MODES.items()]
     peers = [
-        Column(f"{peer.title} {peer.version}".strip(), _peer_cells(card.peer_totals(peer)))
+        Column(
+            f"{peer.title} {peer.version}".strip(),
+            peer.name,
+            _peer_cells(card.peer_totals(peer)),
+        )
         for peer in card.peers
     ]
     return [*ours, *peers]

@@ -6,12 +6,13 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from benchmarks.corpus.document import document
+from benchmarks.corpus.halves import Halves
+from benchmarks.corpus.results import to_json
 from tests.benchmarks.corpus.samples import card
 from tests.html.support import charts, has_horizontal_scroll, screenshot, undrawn_charts
 
-from benchmarks.corpus.halves import Halves
-from kernelprof.report.corpus_json import render_corpus_json
-from kernelprof.report.html.corpus import render_corpus_page
+from kernelprof.report.writers import html
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,7 +26,7 @@ HALVES = Halves(draws=200, chosen_on=(950, 1000), scored_on=(920, 1000), least=0
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("corpus") / "corpus.html"
-    path.write_text(render_corpus_page(card(halves=HALVES)), encoding="utf-8")
+    path.write_text(html.write(document(card(halves=HALVES))), encoding="utf-8")
     return path
 
 
@@ -95,7 +96,7 @@ def test_the_score_can_be_saved(corpus: Path, open_page: OpenPage, tmp_path: Pat
     assert download.value.suggested_filename == "corpus.json"
     download.value.save_as(tmp_path / "saved.json")
     saved = json.loads((tmp_path / "saved.json").read_text("utf-8"))
-    assert saved == json.loads(render_corpus_json(card(halves=HALVES)))
+    assert saved == json.loads(to_json(card(halves=HALVES)))
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

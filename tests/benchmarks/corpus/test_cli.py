@@ -1,4 +1,4 @@
-"""``corpus`` as it is typed: output, files and exit codes."""
+"""``python -m benchmarks.corpus`` as it is typed: output, files and exit codes."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ import re
 from typing import TYPE_CHECKING
 
 import pytest
+from benchmarks.corpus.__main__ import main
 from benchmarks.corpus.pairs import corpus
 from benchmarks.corpus.stored import FOLDER
-
-from kernelprof.cli.main import main
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,27 +23,28 @@ def _width(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_list_has_every_pair(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["corpus", "list"]) == 0
+    assert main(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert [line.split()[0] for line in lines] == [each.name for each in corpus()]
 
 
 def test_a_score_of_some_pairs(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["corpus", "score", f"cuda/pairs/{NAMES[1]}/", NAMES[0]]) == 0
+    assert main(["score", f"cuda/pairs/{NAMES[1]}/", NAMES[0]]) == 0
     out, err = capsys.readouterr()
     assert err == ""
-    assert out.startswith("2 planted bottlenecks; NVIDIA H200, driver ")
-    assert re.search(r"^planted, named first( +2/2){3}$", out, re.MULTILINE)
+    words = " ".join(out.split())
+    assert "The corpus: 2 planted bottlenecks. Measured on NVIDIA H200, driver " in words
+    assert re.search(r"^planted bottleneck named first +(2 of 2 \(100 %\) *)+$", out, re.MULTILINE)
     assert max(map(len, out.splitlines())) <= 80
 
 
 def test_formats_and_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["corpus", "score", *NAMES, "--format", "json"]) == 0
+    assert main(["score", *NAMES, "--format", "json"]) == 0
     printed = capsys.readouterr().out
     assert [each["name"] for each in json.loads(printed)["pairs"]] == NAMES
     report, page = tmp_path / "score.md", tmp_path / "score.html"
     words = ["--captures", str(FOLDER), "--format", "markdown", "-o", str(report)]
-    assert main(["corpus", "score", *NAMES, *words, "--html", str(page)]) == 0
+    assert main(["score", *NAMES, *words, "--html", str(page)]) == 0
     assert capsys.readouterr().out == ""
     assert report.read_text("utf-8").startswith("# How often the verdict is right\n")
     assert "Predicted and measured gains" in page.read_text("utf-8")
@@ -54,21 +54,25 @@ def test_other_analyzers_stand_beside(tmp_path: Path, capsys: pytest.CaptureFixt
     path = tmp_path / "peers.json"
     answer = {"label": "uncoalesced", "slugs": ["uncoalesced-global-access"]}
     path.write_text(json.dumps({"fournex": {"version": "1", "pairs": {NAMES[0]: answer}}}), "utf-8")
-    assert main(["corpus", "score", NAMES[0], "--peers", str(path)]) == 0
+    assert main(["score", NAMES[0], "--peers", str(path)]) == 0
     out = capsys.readouterr().out
-    assert re.search(r"^planted, named first( +1/1){4}$", out, re.MULTILINE)
+    assert re.search(r"^of the kernels +full .*fournex$", out, re.MULTILINE)
+    assert re.search(r"^planted bottleneck named .*1 of 1 \(100 %\)$", out, re.MULTILINE)
 
 
 @pytest.mark.parametrize(
     "mistake",
     [
-        (["no-such-pair"], "the corpus has no pair 'no-such-pair'", "corpus list"),
-        (["--captures", "nowhere"], "no such folder with captures of the corpus", "corpus run"),
-        (["--captures", "."], "no pair was measured as it is now", "corpus run"),
+        (["no-such-pair"], "the corpus has no pair 'no-such-pair'", "benchmarks.corpus list"),
+        (
+            ["--captures", "nowhere"],
+            "no such folder with captures of the corpus",
+            "benchmarks.corpus run",
+        ),
+        (["--captures", "."], "no pair was measured as it is now", "benchmarks.corpus run"),
         (["--peers", "nowhere.json"], "answers cannot be read: No such file", "docs/corpus.md"),
-        (["--html", "page.txt"], "a report is an HTML file", ".html"),
-        (["-o", "no/folder.md"], "there is no such folder", "a folder that exists"),
-        (["--html", "no/page.html"], "there is no such folder", "a folder that exists"),
+        (["-o", "no/folder.md"], "there is no such folder to write to", "no: "),
+        (["--html", "no/page.html"], "there is no such folder to write to", "no: "),
     ],
 )
 def test_mistakes(
@@ -79,7 +83,7 @@ def test_mistakes(
 ) -> None:
     words, what, hint = mistake
     monkeypatch.chdir(tmp_path)
-    assert main(["corpus", "score", *words]) == 2
+    assert main(["score", *words]) == 2
     out, err = capsys.readouterr()
     assert out == ""
     assert what in err
@@ -88,10 +92,10 @@ def test_mistakes(
 
 def test_what_is_left_out_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / NAMES[0]).symlink_to(FOLDER / NAMES[0])
-    assert main(["corpus", "score", *NAMES, "--captures", str(tmp_path)]) == 0
+    assert main(["score", *NAMES, "--captures", str(tmp_path)]) == 0
     out, err = capsys.readouterr()
-    assert f"not scored: 1: {NAMES[1]}" in out
+    assert "Not scored (1):" in out
+    assert f"- {NAMES[1]}: no capture of before and after as it is now" in " ".join(out.split())
     assert err == (
-        "kernelprof: warning: 1 of 2 pairs are left out: not all of their kernels were measured as "
-        "they are now\n"
+        "benchmarks.corpus: warning: 1 of 2 pairs are left out: not measured as they are now\n"
     )

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from benchmarks.corpus.__main__ import written
 from benchmarks.corpus.measure import is_measured, place
 from benchmarks.corpus.pairs import Kind, corpus
 from benchmarks.corpus.peers import read_peers
 from benchmarks.corpus.scorecard import scorecard
 from benchmarks.corpus.stored import FOLDER
-from kernelprof.report.corpus_markdown import render_corpus_markdown
 
 from kernelprof.analysis.rules import registry
 from kernelprof.collect.store import read_manifest
@@ -21,7 +21,7 @@ from kernelprof.collect.store import read_manifest
 if TYPE_CHECKING:
     from benchmarks.corpus.scorecard import Scorecard
 
-REPORTS = Path(__file__).parents[2] / "reports"
+REPORTS = Path(__file__).parents[3] / "reports"
 LEAST_PAIRS = 2
 MOST_SECONDS = 0.5
 """Of processor time for a pair; it takes a fourth of that, most of it to read the pages."""
@@ -46,7 +46,7 @@ def test_every_kind_is_there() -> None:
 
 
 def test_every_pair_has_its_captures() -> None:
-    """Where this fails: ``kernelprof corpus run --captures`` on a machine with a GPU."""
+    """Where this fails: ``python -m benchmarks.corpus run --captures`` on a machine with a GPU."""
     lacking = [
         each.target(side)
         for each in corpus()
@@ -84,6 +84,7 @@ def test_the_other_analyzers_were_asked_about_every_pair(card: Scorecard) -> Non
         assert names <= set(peer.answers), peer.name
 
 
-def test_the_report_is_what_its_command_makes(card: Scorecard) -> None:
+@pytest.mark.parametrize(("form", "suffix"), [("markdown", "md"), ("html", "html")])
+def test_the_report_is_what_its_command_makes(card: Scorecard, form: str, suffix: str) -> None:
     """Where this fails after a change of rules or captures: ``make corpus-report``."""
-    assert (REPORTS / "corpus-h200.md").read_text("utf-8") == render_corpus_markdown(card)
+    assert (REPORTS / f"corpus-h200.{suffix}").read_text("utf-8") == written(card, form)

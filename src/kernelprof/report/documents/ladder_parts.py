@@ -134,7 +134,7 @@ def bar_section(climb: Climb, way: frozenset[str]) -> Section | None:
         "Each bar is a rung with what limits it. Dark bars lead up to the fastest one; light ones "
         "are variants to compare with."
     )
-    return Section("The climb", (Chart("climb", tuple(rows), label), Paragraph(text, Tone.MUTED)))
+    return Section("The climb", (Chart("climb", tuple(rows), label, text),))
 
 
 def _bar(climb: Climb, rung: Climbed, way: frozenset[str]) -> bars.Rung:
@@ -191,8 +191,8 @@ def roofline_section(
         "cross is a variant beside them."
     )
     limits = ", ".join(f"{each.label} ({each.origin})" for each in ceilings)
-    note = Paragraph(f"{text} Limits: {limits}." if limits else text, Tone.MUTED)
-    return Section("The way on the roofline", (Chart("roofline", tuple(rows), label), note))
+    caption = f"{text} Limits: {limits}." if limits else text
+    return Section("The way on the roofline", (Chart("roofline", tuple(rows), label, caption),))
 
 
 def _ceilings(climb: Climb, cards: Mapping[str, Card]) -> Iterator[roofline.Ceiling]:
