@@ -8,9 +8,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from benchmarks.ladder import documents, measure
-
 from benchmarks import command
+from benchmarks.ladder import documents, measure
 from kernelprof.errors import InputError
 from kernelprof.ladder.results import from_json
 from kernelprof.model.records import to_json
@@ -62,7 +61,9 @@ def _run(options: argparse.Namespace, typed: str) -> int:
     wanted = measure.Wanted(_climb(options), typed, options.full_set, options.sweep)
     found = measure.measure(wanted, _say)
     command.write(to_json(found), options.output)
-    troubles = [each.error for each in found.rungs if each.error is not None]
+    troubles = [error for each in found.rungs for error in each.troubles()]
+    for each in troubles:
+        _say(f"warning: {each.where or 'the ladder'}: {each.what}")
     return troubles[0].exit_code if troubles else 0
 
 

@@ -45,6 +45,11 @@ class Measured:
     sweep: tuple[Variant, ...] | None = None
     error: Trouble | None = None
 
+    def troubles(self) -> tuple[Trouble, ...]:
+        """The errors of the rung and of its variants."""
+        every = (self.error, *(variant.error for variant in self.sweep or ()))
+        return tuple(each for each in every if each is not None)
+
 
 @dataclass(frozen=True, slots=True)
 class Measurements:

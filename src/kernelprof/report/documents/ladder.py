@@ -204,15 +204,14 @@ def _row(
     of_peak = ratio(rate, peak_gflops(climb.surroundings))
     gains = next_gains(climb, rung)
     known = about.get(rung.file)
-    failed = rung.error is not None
     yield Cell(str(rung.number), sort=rung.number)
     yield Cell(
         Span(rung.title, target=_anchor(rung)),
         tip="" if known is None else _SENTENCE.split(known.changes)[0].rstrip(".") + ".",
     )
-    yield Cell(Span("failed", Tone.BAD) if failed else verdict_text(said))
+    yield Cell(verdict_text(said) if rung.error is None else Span("failed", Tone.BAD))
     yield Cell(DASH if said is None else said.confidence)
-    yield Cell("failed" if failed and timing is None else time_cell(timing), sort=_median(timing))
+    yield Cell(time_cell(timing), sort=_median(timing))
     yield Cell(spread_cell(timing), sort=_median(timing))
     yield Cell(rate_cell(timing), sort=rate)
     yield Cell(share(of_ceiling), sort=of_ceiling)

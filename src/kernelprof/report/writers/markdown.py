@@ -163,7 +163,8 @@ class _Page:
             title = _html(section.title)
             if plain(section.summary):
                 title += f": {_html(section.summary)}"
-            head = f"<details><summary>{title}</summary>"
+            mark = f'<a id="{html.escape(section.anchor)}"></a>' if section.anchor else ""
+            head = f"{mark}<details><summary>{title}</summary>"
             return "\n\n".join([head, *inner, "</details>"])
         summary = prose(section.summary)
         if section.layout is Layout.HERO:
