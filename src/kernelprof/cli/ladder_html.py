@@ -1,17 +1,17 @@
-"""The HTML report of a climb: its results, and the captures of its rungs where they are known."""
+"""The captures of a climb's rungs, for its page, where they are known."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernelprof.cli.report import beside, page_of
+from kernelprof.cli.report import beside, material
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from kernelprof.cli.report import Beside
     from kernelprof.ladder.results import Climb, Climbed
-    from kernelprof.report.html.view import KernelView
+    from kernelprof.report.documents.ladder_parts import Card
 
 _OTHER_FILE = "The capture of this rung is of another version of its file, so it is not shown."
 _OTHER_SIZE = "The capture of this rung is of another size, so it is not shown."
@@ -26,7 +26,7 @@ def cards(found: Climb, captures: Path | None) -> dict[str, Card]:
     for rung in found.rungs:
         known = None if captures is None else _known(captures.expanduser(), rung)
         note = _NO_CAPTURE if known is None else _of_another(known, rung, found)
-        cards[rung.file] = Card(note=note) if known is None or note else _card(known)
+        cards[rung.file] = Card(note=note) if known is None or note else _card(known, rung)
     return cards
 
 
@@ -49,10 +49,10 @@ def _of_another(known: Beside, rung: Climbed, found: Climb) -> str:
     return _OTHER_SIZE if isinstance(sizes, dict) and sizes != found.sizes else ""
 
 
-def _card(known: Beside) -> KernelView:
-    """The card of the kernel that takes the time: a rung launches just one."""
+def _card(known: Beside, rung: Climbed) -> Card:
     from kernelprof.analysis.verdict import diagnose
+    from kernelprof.report.documents.ladder_parts import card
     from kernelprof.sources import read_capture
 
     capture = read_capture(str(known.place))
-    return page_of(capture, diagnose(capture), known).kernels[0]
+    return card(capture, diagnose(capture), material(known), rung)

@@ -162,10 +162,11 @@ class _Climber:
         if known is None:
             return begun
         _check_same(known, begun)
+        whole = len(self.plan.rungs) == len(registry.ladder())
         return replace(
             begun,
             # What made the whole, not what measured a rung of it again.
-            command=begun.command if len(self.plan.rungs) == len(registry.ladder()) else known.command,
+            command=begun.command if whole else known.command,
             surroundings=_filled(begun.surroundings, known.surroundings),
             ceiling=known.ceiling,
             rungs=known.rungs,

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.ladder.results import gflops, next_gains, peak_gflops, ratio
-from kernelprof.model.records import to_json
+from kernelprof.ladder.results import Climb, gflops, next_gains, peak_gflops, ratio
+from kernelprof.model.records import build, read_object, to_json
 from kernelprof.report.document import (
     Bullets,
     Cell,
@@ -26,6 +26,7 @@ from kernelprof.report.documents.ladder_parts import (
     DASH,
     TONES,
     Card,
+    anchor,
     any_timing,
     bar_section,
     ceiling_rate,
@@ -43,13 +44,14 @@ from kernelprof.report.documents.ladder_parts import (
     way_up,
 )
 from kernelprof.report.numbers import count, factor, number, quantity, share
+from kernelprof.report.private import without_homes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from kernelprof.collect.manifest import TimingFacts
     from kernelprof.ladder.registry import Rung
-    from kernelprof.ladder.results import Climb, Climbed
+    from kernelprof.ladder.results import Climbed
     from kernelprof.report.document import Block, Text
 
 SAVED: Final = "results.json"
@@ -60,6 +62,8 @@ def document(
     climb: Climb, registry: Sequence[Rung] = (), cards: Mapping[str, Card] | None = None
 ) -> Document:
     """The whole report; ``registry`` says what a rung changes, ``cards`` are by its file."""
+    data = without_homes(to_json(climb))
+    climb = build(Climb, read_object(data))
     known, about = cards or {}, {rung.file: rung for rung in registry}
     way = way_up(climb)
     sections = (
@@ -75,7 +79,7 @@ def document(
     return Document(
         title=f"The GEMM ladder on {climb.surroundings.gpu or 'an unknown GPU'}",
         blocks=tuple(each for each in sections if each is not None),
-        data=to_json(climb),
+        data=data,
         file=SAVED,
     )
 
@@ -206,7 +210,7 @@ def _row(
     known = about.get(rung.file)
     yield Cell(str(rung.number), sort=rung.number)
     yield Cell(
-        Span(rung.title, target=_anchor(rung)),
+        Span(rung.title, target=anchor(rung)),
         tip="" if known is None else _SENTENCE.split(known.changes)[0].rstrip(".") + ".",
     )
     yield Cell(verdict_text(said) if rung.error is None else Span("failed", Tone.BAD))
@@ -302,10 +306,6 @@ def _failed(climb: Climb) -> Section | None:
 # Each rung, and how it was measured
 
 
-def _anchor(rung: Climbed) -> str:
-    return f"rung-{rung.number}"
-
-
 def _rung(climbed: Climbed, climb: Climb, about: Rung | None, card: Card | None) -> Section:
     blocks: list[Block] = []
     error = climbed.error
@@ -333,7 +333,7 @@ def _rung(climbed: Climbed, climb: Climb, about: Rung | None, card: Card | None)
     return Section(
         Span(f"{climbed.number} {climbed.title}"),
         tuple(blocks),
-        anchor=_anchor(climbed),
+        anchor=anchor(climbed),
         tone=Tone.BAD if said is None else TONES.get(said.status, Tone.PLAIN),
         folded=True,
         summary=Span(", ".join(parts)),

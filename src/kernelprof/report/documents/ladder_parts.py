@@ -10,6 +10,9 @@ from kernelprof.ladder.results import gflops, peak_gflops, ratio, speedup
 from kernelprof.report.charts import climb as bars
 from kernelprof.report.charts import roofline
 from kernelprof.report.document import Bullets, Chart, Code, Paragraph, Section, Span, Tone
+from kernelprof.report.documents.capture_page import cards
+from kernelprof.report.figures.ceilings import DATASHEET, MEASURED, bandwidths
+from kernelprof.report.figures.measured import Measured
 from kernelprof.report.numbers import count, factor, number, quantity, share
 
 if TYPE_CHECKING:
@@ -17,7 +20,10 @@ if TYPE_CHECKING:
 
     from kernelprof.collect.manifest import TimingFacts
     from kernelprof.ladder.results import Climb, Climbed, ShortVerdict, Surroundings
+    from kernelprof.model.capture import Capture
+    from kernelprof.model.diagnosis import Diagnosis
     from kernelprof.report.document import Block, Text
+    from kernelprof.report.documents.capture_page import Beside
 
 DASH: Final = "-"
 TONES: Final = {"at-limit": Tone.GOOD, "bottleneck": Tone.BAD, "inconclusive": Tone.OPEN}
@@ -32,6 +38,19 @@ class Card:
     bandwidth: roofline.Ceiling | None = None
     note: str = ""
     """Why there is no capture to show."""
+
+
+def card(capture: Capture, diagnosis: Diagnosis, beside: Beside, rung: Climbed) -> Card:
+    """What the capture of a rung shows of the kernel that takes the time; there is just one."""
+    kernel = diagnosis.kernels[0]
+    section = next(iter(cards(capture, diagnosis, beside, anchor=f"{anchor(rung)}-kernel")))
+    limits = bandwidths(Measured(capture), kernel.rows[0])
+    return Card((section,), next((each for each in limits if each.label == "DRAM"), None))
+
+
+def anchor(rung: Climbed) -> str:
+    """What the section of a rung is called in links."""
+    return f"rung-{rung.number}"
 
 
 def time_cell(timing: TimingFacts | None) -> str:
@@ -198,11 +217,11 @@ def roofline_section(
 def _ceilings(climb: Climb, cards: Mapping[str, Card]) -> Iterator[roofline.Ceiling]:
     peak, ceiling = peak_gflops(climb.surroundings), ceiling_rate(climb)
     if peak is not None:
-        yield roofline.Ceiling("FP32 peak", "compute", peak * 1e9, "datasheet")
+        yield roofline.Ceiling("FP32 peak", "compute", peak * 1e9, DATASHEET)
     if ceiling is not None:
-        yield roofline.Ceiling("cuBLAS", "compute", ceiling * 1e9, "measured")
+        yield roofline.Ceiling("cuBLAS", "compute", ceiling * 1e9, MEASURED)
     found = [card.bandwidth for card in cards.values() if card.bandwidth is not None]
-    yield from ([each for each in found if each.origin == "measured"] or found)[:1]
+    yield from ([each for each in found if each.origin == MEASURED] or found)[:1]
 
 
 def _ideal(climb: Climb, ceilings: Sequence[roofline.Ceiling]) -> Iterator[roofline.Point]:
