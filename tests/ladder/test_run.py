@@ -102,7 +102,7 @@ def test_two_rungs_with_captures_and_a_report(machine, workshop, results, capsys
     assert naive["defines"] == {"BLOCK": 32}
 
     report = (machine / "ladder-h200.md").read_text(encoding="utf-8")
-    assert "| 1 | [Naive](#rung-1) | `uncoalesced-global-access` | high | 35.31 ms |" in report
+    assert "| [1 Naive](#rung-1) | `uncoalesced-global-access` | high | 35.31 ms |" in report
     assert "| 2: 12.7x |" in report
     assert "68.74 GB (1,366x)" in report
     assert shlex.join(["kernelprof", *RUN, *command]) in report
@@ -148,7 +148,7 @@ def test_without_the_profiler_and_at_another_size(machine, workshop, capsys, mon
     ]
     assert out.startswith("# The GEMM ladder on NVIDIA H200\n")
     assert "M = N = K = 2048" in out
-    assert "| 1 | [Naive](#rung-1) | - | - | 35.31 ms |" in out
+    assert "| [1 Naive](#rung-1) | - | - | 35.31 ms |" in out
     assert "## Bytes" not in out
     assert "drill-down" not in out
     assert _names(machine) == ["gemm_series"]

@@ -49,7 +49,6 @@ from kernelprof.report.private import without_homes
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from kernelprof.collect.manifest import TimingFacts
     from kernelprof.ladder.registry import Rung
     from kernelprof.ladder.results import Climbed
     from kernelprof.report.document import Block, Text
@@ -176,17 +175,14 @@ def _facts(climb: Climb) -> Iterator[Fact]:
 
 def _rungs(climb: Climb, about: Mapping[str, Rung], way: frozenset[str]) -> Section:
     columns = (
-        Column("#", number=True),
         Column("rung", yielding=True),
         Column("verdict"),
         Column("confidence", brief="conf", optional=True),
         Column("time", number=True),
-        Column("95 % confidence", number=True, optional=True),
         Column("GFLOP/s", number=True),
         Column("of cuBLAS", number=True),
-        Column("of peak", number=True, optional=True),
         Column("gain at most", brief="gain", number=True),
-        Column("next rung gained", number=True, optional=True),
+        Column("next rung gained", optional=True),
     )
     rows = tuple(tuple(_row(climb, rung, about, way)) for rung in climb.rungs)
     text = (
@@ -205,21 +201,22 @@ def _row(
     said = None if rung.full is None else rung.full.said
     rate, timing = gflops(rung.timing), rung.timing
     of_ceiling = ratio(rate, ceiling_rate(climb))
-    of_peak = ratio(rate, peak_gflops(climb.surroundings))
     gains = next_gains(climb, rung)
     known = about.get(rung.file)
-    yield Cell(str(rung.number), sort=rung.number)
     yield Cell(
-        Span(rung.title, target=anchor(rung)),
+        Span(f"{rung.number} {rung.title}", target=anchor(rung)),
+        sort=rung.number,
         tip="" if known is None else _SENTENCE.split(known.changes)[0].rstrip(".") + ".",
     )
     yield Cell(verdict_text(said) if rung.error is None else Span("failed", Tone.BAD))
     yield Cell(DASH if said is None else said.confidence)
-    yield Cell(time_cell(timing), sort=_median(timing))
-    yield Cell(spread_cell(timing), sort=_median(timing))
+    yield Cell(
+        time_cell(timing),
+        sort=None if timing is None else timing.median_ns,
+        tip="" if timing is None else f"95 % confidence: {spread_cell(timing)}",
+    )
     yield Cell(rate_cell(timing), sort=rate)
     yield Cell(share(of_ceiling), sort=of_ceiling)
-    yield Cell(share(of_peak), sort=of_peak)
     yield Cell(gain_cell(said), sort=None if said is None else said.gain)
     yield Cell(_gained(gains, way), sort=max((gain for _, gain in gains), default=None))
 
@@ -233,10 +230,6 @@ def _gained(gains: Sequence[tuple[Climbed, float]], way: frozenset[str]) -> Text
     return tuple(found) or DASH
 
 
-def _median(timing: TimingFacts | None) -> float | None:
-    return None if timing is None else timing.median_ns
-
-
 def _bytes(climb: Climb) -> Section | None:
     if all(rung.traffic is None for rung in climb.rungs):
         return None
@@ -245,7 +238,6 @@ def _bytes(climb: Climb) -> Section | None:
         *("FLOP per byte of device memory", "FLOP per byte asked"),
     )
     columns = (
-        Column("#", number=True),
         Column("rung", yielding=True),
         *(Column(title, number=True, optional=title.startswith("FLOP")) for title in titles),
     )
@@ -284,8 +276,7 @@ def _bytes_row(rung: Climbed) -> Iterator[Cell]:
     flops = None if timing is None else timing.flops
     names = ("asked", "l1", "l2", "dram")
     levels = [None if traffic is None else getattr(traffic, name) for name in names]
-    yield Cell(str(rung.number), sort=rung.number)
-    yield Cell(Span(rung.title))
+    yield Cell(Span(f"{rung.number} {rung.title}"))
     for level in levels:
         text = DASH if level is None else quantity(level, "byte")
         yield Cell(f"{text} ({factor(level / least)})" if level and least else text, sort=level)
@@ -317,7 +308,7 @@ def _rung(climbed: Climbed, climb: Climb, about: Rung | None, card: Card | None)
         if about.before is not None and about.after is not None:
             led = f"What rung {int(about.after[:2])} said, which led here: {about.before}"
             blocks.append(Paragraph(Span(led), Tone.MUTED))
-    facts = tuple(_rung_facts(climbed))
+    facts = tuple(_rung_facts(climbed, climb))
     if facts:
         blocks.append(Facts(facts))
     if card is not None:
@@ -340,12 +331,15 @@ def _rung(climbed: Climbed, climb: Climb, about: Rung | None, card: Card | None)
     )
 
 
-def _rung_facts(rung: Climbed) -> Iterator[Fact]:
+def _rung_facts(rung: Climbed, climb: Climb) -> Iterator[Fact]:
     """What the results say about a rung beyond the table."""
     yield Fact("File", (Span(rung.file, code=True),))
     if rung.timing is not None:
         launches = count(rung.timing.launches, "launch")
         yield Fact("95 % confidence of the median", (f"{spread_cell(rung.timing)}, {launches}",))
+    of_peak = ratio(gflops(rung.timing), peak_gflops(climb.surroundings))
+    if of_peak is not None:
+        yield Fact("Of the FP32 peak", (share(of_peak),))
     if rung.correctness is not None and rung.correctness.largest_error is not None:
         passed = "passed" if rung.correctness.passed else "failed"
         text = f"{passed}, largest error {rung.correctness.largest_error:.1e}"

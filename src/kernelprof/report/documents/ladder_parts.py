@@ -10,9 +10,6 @@ from kernelprof.ladder.results import gflops, peak_gflops, ratio, speedup
 from kernelprof.report.charts import climb as bars
 from kernelprof.report.charts import roofline
 from kernelprof.report.document import Bullets, Chart, Code, Paragraph, Section, Span, Tone
-from kernelprof.report.documents.capture_page import cards
-from kernelprof.report.figures.ceilings import DATASHEET, MEASURED, bandwidths
-from kernelprof.report.figures.measured import Measured
 from kernelprof.report.numbers import count, factor, number, quantity, share
 
 if TYPE_CHECKING:
@@ -42,6 +39,10 @@ class Card:
 
 def card(capture: Capture, diagnosis: Diagnosis, beside: Beside, rung: Climbed) -> Card:
     """What the capture of a rung shows of the kernel that takes the time; there is just one."""
+    from kernelprof.report.documents.capture_page import cards
+    from kernelprof.report.figures.ceilings import bandwidths
+    from kernelprof.report.figures.measured import Measured
+
     kernel = diagnosis.kernels[0]
     section = next(iter(cards(capture, diagnosis, beside, anchor=f"{anchor(rung)}-kernel")))
     limits = bandwidths(Measured(capture), kernel.rows[0])
@@ -215,6 +216,8 @@ def roofline_section(
 
 
 def _ceilings(climb: Climb, cards: Mapping[str, Card]) -> Iterator[roofline.Ceiling]:
+    from kernelprof.report.figures.ceilings import DATASHEET, MEASURED
+
     peak, ceiling = peak_gflops(climb.surroundings), ceiling_rate(climb)
     if peak is not None:
         yield roofline.Ceiling("FP32 peak", "compute", peak * 1e9, DATASHEET)
