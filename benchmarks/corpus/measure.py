@@ -18,9 +18,10 @@ from kernelprof.collect.portable import portable
 from kernelprof.collect.request import Filters
 from kernelprof.collect.run import PASSES, Session
 from kernelprof.collect.source import Wishes, preparer
-from kernelprof.collect.store import draft, is_capture, read_manifest
+from kernelprof.collect.store import draft
 from kernelprof.errors import ExitCode, KernelprofError, MissingToolError
 from kernelprof.report.numbers import factor, quantity
+from kernelprof.sources.capture_directory import is_capture, read_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,11 +31,11 @@ if TYPE_CHECKING:
 
     from kernelprof.collect.environment import Machine
     from kernelprof.collect.interrupts import Interrupts
-    from kernelprof.collect.manifest import Manifest
     from kernelprof.collect.progress import Progress
     from kernelprof.collect.source import Prepared, Preparer
     from kernelprof.collect.store import Draft
     from kernelprof.model.capture import Capture
+    from kernelprof.model.manifest import Manifest
 
 PRESET: Final = "full"
 NCU_SET: Final = "full"

@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from benchmarks.corpus.score import Scored, Totals
     from benchmarks.corpus.stored import Kernel
 
-    from kernelprof.collect.manifest import Manifest
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Verdict
+    from kernelprof.model.manifest import Manifest
 
 
 class Mode(StrEnum):

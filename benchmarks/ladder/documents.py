@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from benchmarks.ladder.measure import timing_with
 from benchmarks.ladder.published import published
 
-from kernelprof.analysis.verdict.choose import AT_LIMIT
+from kernelprof.analysis.verdict.ranking import AT_LIMIT
 from kernelprof.ladder.results import gflops, ratio, speedup
 from kernelprof.model.diagnosis import Status
 from kernelprof.report.document import (
@@ -38,8 +38,8 @@ if TYPE_CHECKING:
     from benchmarks.ladder.measure import Measured, Measurements
     from benchmarks.ladder.published import Asked, Published, Step
 
-    from kernelprof.collect.manifest import TimingFacts
     from kernelprof.ladder.results import Climb, Climbed, Way
+    from kernelprof.model.manifest import TimingFacts
     from kernelprof.report.document import Block, Text
 
 HALF: Final = 0.5

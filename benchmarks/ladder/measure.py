@@ -6,11 +6,11 @@ import time
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from kernelprof.collect.manifest import TimingFacts  # noqa: TC001 (a record's types are read)
 from kernelprof.errors import InputError, KernelprofError
 from kernelprof.ladder.climb import Plan, open_bench
 from kernelprof.ladder.registry import choose, ladder
 from kernelprof.ladder.results import Trouble, Way, check_timing, trouble
+from kernelprof.model.manifest import TimingFacts  # noqa: TC001 (a record's types are read)
 from kernelprof.model.records import RecordError, build, read_object
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from benchmarks.peers.ncu_rules import find, read_rules
 from benchmarks.peers.translation import UnknownSayingError
 
 from benchmarks import command
-from kernelprof.collect.store import is_capture, read_manifest
 from kernelprof.errors import InputError
 from kernelprof.resources import data_folder
+from kernelprof.sources.capture_directory import is_capture, read_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

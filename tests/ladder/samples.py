@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kernelprof.collect.manifest import CorrectnessFacts, TimingFacts
 from kernelprof.ladder.results import (
     Ceiling,
     Climb,
@@ -13,6 +12,7 @@ from kernelprof.ladder.results import (
     Trouble,
     Way,
 )
+from kernelprof.model.manifest import CorrectnessFacts, TimingFacts
 
 FLOPS = 2e9
 MIN_BYTES = 12e6

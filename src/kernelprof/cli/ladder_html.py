@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernelprof.cli.report import beside, material
+from kernelprof.cli.report import material
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kernelprof.cli.report import Beside
     from kernelprof.ladder.results import Climb, Climbed
     from kernelprof.report.documents.ladder_parts import Card
+    from kernelprof.sources.contents import Contents
 
 _OTHER_FILE = "The capture of this rung is of another version of its file, so it is not shown."
 _OTHER_SIZE = "The capture of this rung is of another size, so it is not shown."
@@ -30,15 +30,16 @@ def cards(found: Climb, captures: Path | None) -> dict[str, Card]:
     return cards
 
 
-def _known(captures: Path, rung: Climbed) -> Beside | None:
+def _known(captures: Path, rung: Climbed) -> Contents | None:
     """The capture directory of a rung, if there is one."""
-    from kernelprof.collect.store import is_capture
+    from kernelprof.sources.capture_directory import is_capture
+    from kernelprof.sources.contents import contents
 
     folder = captures / rung.file.removesuffix(".cu")
-    return beside(str(folder)) if is_capture(folder) else None
+    return contents(str(folder)) if is_capture(folder) else None
 
 
-def _of_another(known: Beside, rung: Climbed, found: Climb) -> str:
+def _of_another(known: Contents, rung: Climbed, found: Climb) -> str:
     """Why a capture is not of what the results are of; empty where it is."""
     source = None if known.manifest is None else known.manifest.source
     if source is None:
@@ -49,7 +50,7 @@ def _of_another(known: Beside, rung: Climbed, found: Climb) -> str:
     return _OTHER_SIZE if isinstance(sizes, dict) and sizes != found.sizes else ""
 
 
-def _card(known: Beside, rung: Climbed) -> Card:
+def _card(known: Contents, rung: Climbed) -> Card:
     from kernelprof.analysis.verdict import diagnose
     from kernelprof.report.documents.ladder_parts import card
     from kernelprof.sources import read_capture

@@ -28,12 +28,12 @@ if TYPE_CHECKING:
 
     from kernelprof.analysis.metrics.traffic import Traffic
     from kernelprof.collect.interrupts import Interrupts
-    from kernelprof.collect.manifest import GpuFacts
     from kernelprof.collect.source import Prepared, Preparer
     from kernelprof.collect.store import Draft
     from kernelprof.ladder.registry import Define, Rung
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Diagnosis
+    from kernelprof.model.manifest import GpuFacts
 
 PRESET: Final = "full"
 _MULTIPROCESSORS: Final = "device__attribute_multiprocessor_count"

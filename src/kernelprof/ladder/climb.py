@@ -101,8 +101,8 @@ def open_bench(plan: Plan) -> Iterator[tuple[Bench, Machine]]:
 
 def finished(found: Climbed | None, rung: Rung, plan: Plan) -> bool:
     """Whether there are results of a rung as it is now, with all that a plan asks for."""
-    from kernelprof.collect.store import is_capture
     from kernelprof.launch.hashes import file_hash
+    from kernelprof.sources.capture_directory import is_capture
 
     if plan.anew or found is None or found.error is not None:
         return False

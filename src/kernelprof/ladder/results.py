@@ -7,10 +7,10 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from kernelprof.analysis.metrics.arithmetic import FLOPS_OF_FMA, FP32_LANES
+from kernelprof.analysis.metrics.architectures import FLOPS_OF_FMA, fp32_lanes
 from kernelprof.analysis.metrics.traffic import Traffic  # noqa: TC001 (read below)
-from kernelprof.collect.manifest import CorrectnessFacts, TimingFacts  # noqa: TC001 (read below)
 from kernelprof.errors import InputError, KernelprofError
+from kernelprof.model.manifest import CorrectnessFacts, TimingFacts  # noqa: TC001 (read below)
 from kernelprof.model.records import RecordError, build, read_object
 
 SCHEMA_VERSION: Final = "1"
@@ -180,7 +180,7 @@ def gflops(timing: TimingFacts | None) -> float | None:
 
 def peak_gflops(chip: Surroundings) -> float | None:
     """What the FP32 lanes of all SMs do at the highest clock that the GPU allows."""
-    lanes = FP32_LANES.get(chip.compute_capability or "")
+    lanes = fp32_lanes(chip.compute_capability)
     if lanes is None or chip.multiprocessors is None or not chip.max_sm_mhz:
         return None
     return chip.multiprocessors * lanes * FLOPS_OF_FMA * chip.max_sm_mhz * 1e-3

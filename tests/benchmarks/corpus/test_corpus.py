@@ -16,7 +16,7 @@ from benchmarks.corpus.scorecard import scorecard
 from benchmarks.corpus.stored import FOLDER
 
 from kernelprof.analysis.rules import registry
-from kernelprof.collect.store import read_manifest
+from kernelprof.sources.capture_directory import read_manifest
 
 if TYPE_CHECKING:
     from benchmarks.corpus.scorecard import Scorecard

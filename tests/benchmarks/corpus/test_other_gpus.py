@@ -10,9 +10,9 @@ from benchmarks.corpus.measure import place
 from benchmarks.corpus.pairs import Side, corpus
 from benchmarks.corpus.stored import FOLDER, verdicts_on
 
-from kernelprof.analysis.metrics.presets import CHIPS
-from kernelprof.collect.store import read_stored
+from kernelprof.analysis.metrics.architectures import CHIPS
 from kernelprof.model.diagnosis import Confidence, Status
+from kernelprof.sources.capture_directory import read_stored
 
 if TYPE_CHECKING:
     from kernelprof.model.capture import Capture

@@ -26,10 +26,10 @@ from benchmarks.corpus import stored
 from kernelprof.analysis.metrics.catalogue import preset
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.collect.drill import drill
-from kernelprof.collect.store import MANIFEST, read_stored
 from kernelprof.errors import InputError
 from kernelprof.resources import data_folder
 from kernelprof.sources import read_capture
+from kernelprof.sources.capture_directory import MANIFEST, read_stored
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

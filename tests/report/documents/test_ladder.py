@@ -8,8 +8,9 @@ import pytest
 from markdown_it import MarkdownIt
 from tests.ladder.samples import CLIMB, COALESCED, NAIVE, ROLLED, TILE, timing
 
+from kernelprof.analysis.metrics.architectures import fp32_lanes
 from kernelprof.ladder.registry import ladder
-from kernelprof.ladder.results import FP32_LANES, Climb, Surroundings, Trouble, peak_gflops
+from kernelprof.ladder.results import Climb, Surroundings, Trouble, peak_gflops
 from kernelprof.report.documents.ladder import document
 from kernelprof.report.writers import markdown
 
@@ -178,4 +179,4 @@ def test_the_peak(chip: tuple[str | None, int | None, float | None], peak: float
         )
     )
     assert found == (None if peak is None else pytest.approx(peak))
-    assert capability in FP32_LANES or peak is None
+    assert fp32_lanes(capability) or peak is None

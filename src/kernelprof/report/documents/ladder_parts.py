@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.metrics.arithmetic import FLOPS_OF_FMA, FP32_LANES
+from kernelprof.analysis.metrics.architectures import FLOPS_OF_FMA, fp32_lanes
 from kernelprof.ladder.results import gflops, peak_gflops, ratio, speedup
 from kernelprof.report.charts import climb as bars
 from kernelprof.report.charts import roofline
@@ -15,10 +15,10 @@ from kernelprof.report.numbers import count, factor, number, quantity, share
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from kernelprof.collect.manifest import TimingFacts
     from kernelprof.ladder.results import Climb, Climbed, ShortVerdict, Surroundings
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Diagnosis
+    from kernelprof.model.manifest import TimingFacts
     from kernelprof.report.document import Block, Text
     from kernelprof.report.documents.capture_page import Beside
 
@@ -328,7 +328,7 @@ def _peak_rule(chip: Surroundings) -> str:
     peak = peak_gflops(chip)
     if peak is None:
         return "The FP32 peak of this GPU is not known here, so no share of it is given."
-    lanes = FP32_LANES[chip.compute_capability or ""]
+    lanes = fp32_lanes(chip.compute_capability)
     return (
         f"FP32 peak: {chip.multiprocessors} SMs x {lanes} lanes x {FLOPS_OF_FMA} x "
         f"{chip.max_sm_mhz:,.0f} MHz = {number(round(peak))} GFLOP/s."

@@ -7,11 +7,9 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from markupsafe import Markup
-
 import kernelprof
 from kernelprof.report.writers.html.blocks import MOST_OPEN, Blocks, cards
-from kernelprof.report.writers.html.markup import element, joined, json_for_script
+from kernelprof.report.writers.html.markup import Markup, element, joined, json_for_script, markup
 from kernelprof.report.writers.html.page import Page
 
 if TYPE_CHECKING:
@@ -36,20 +34,21 @@ def write(document: Document) -> str:
         download = element(
             "a", "JSON", class_="button", id="download-json", href="#data", download=document.file
         )
-    return _asset("page.html").format(
-        policy=POLICY,
-        title=document.title,
-        css=_asset("page.css"),
-        origin=origin,
-        download=download,
-        content=content,
-        made=f"Made by kernelprof {kernelprof.__version__}",
-        cards=joined(page.stored),
-        data=json_for_script(document.data or "{}"),
-        views=json_for_script(page.views()),
-        vendor=_library() if page.kinds else Markup(""),
-        script=_asset("page.js"),
-    )
+    parts = {
+        "policy": Markup(POLICY),
+        "title": document.title,
+        "css": _asset("page.css"),
+        "origin": origin,
+        "download": download,
+        "content": content,
+        "made": f"Made by kernelprof {kernelprof.__version__}",
+        "cards": joined(page.stored),
+        "data": json_for_script(document.data or "{}"),
+        "views": json_for_script(page.views()),
+        "vendor": _library() if page.kinds else Markup(""),
+        "script": _asset("page.js"),
+    }
+    return _asset("page.html").format_map({name: markup(part) for name, part in parts.items()})
 
 
 def fragment(document: Document) -> str:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from markupsafe import Markup
-
 from kernelprof.report.charts import kind_of
 from kernelprof.report.charts.parts import SHAPES
 from kernelprof.report.document import (
@@ -22,6 +20,7 @@ from kernelprof.report.document import (
     plain,
 )
 from kernelprof.report.writers.html.markup import (
+    Markup,
     classes,
     element,
     for_script,
@@ -127,7 +126,11 @@ class Blocks:
             content = self.write(section.blocks, level=inner, anchor=own, boxed=True)
             look = classes("part" if boxed else "panel", "even" if grid else "")
         look = classes(look, "wide" if _is_wide(section) else "", _tone(section.tone))
-        parts = [title, self._summary(section, "p", "muted"), content]
+        parts = [
+            title,
+            self._summary(section, "p", "headline" if level == _HIGHEST else "muted"),
+            content,
+        ]
         return self._named(section, look, joined(parts), name)
 
     def _hero(self, section: Section, level: int, anchor: str) -> Markup:

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+from functools import cache
+from html import escape
 from typing import TYPE_CHECKING, Final
-
-from markupsafe import Markup, escape
 
 from kernelprof.report.document import Tone, spans
 from kernelprof.report.names import printable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kernelprof.report.document import Span, Text
 
 _PILLS: Final = frozenset({Tone.GOOD, Tone.BAD, Tone.OPEN})
+
+
+class Markup(str):
+    """HTML. A ``str`` of another class is text, and is escaped where it becomes HTML."""
+
+    __slots__ = ()
+
+
+def markup(text: str) -> Markup:
+    """A text as HTML."""
+    return text if isinstance(text, Markup) else Markup(escape(text))
 
 
 def element(name: str, *children: str, **attributes: str | float | bool | None) -> Markup:
@@ -22,23 +35,31 @@ def element(name: str, *children: str, **attributes: str | float | bool | None) 
     are ``None``, false or empty are left out.
     """
     given = "".join(
-        f" {key.rstrip('_').replace('_', '-')}" + ("" if value is True else f'="{escape(value)}"')
-        for key, value in attributes.items()
-        if value is not None and value is not False and value != ""
+        [
+            f" {_attribute(key)}" if value is True else f' {_attribute(key)}="{escape(str(value))}"'
+            for key, value in attributes.items()
+            if value is not None and value is not False and value != ""
+        ]
     )
-    return Markup(f"<{name}{given}>{''.join(map(escape, children))}</{name}>")
+    parts = [each if each.__class__ is Markup else escape(each) for each in children]
+    return Markup(f"<{name}{given}>{''.join(parts)}</{name}>")
 
 
-def joined(parts: list[Markup], between: str = "\n") -> Markup:
+@cache
+def _attribute(key: str) -> str:
+    return key.rstrip("_").replace("_", "-")
+
+
+def joined(parts: Iterable[Markup], between: str = "\n") -> Markup:
     """Pieces of markup one after the other."""
-    return Markup(between).join(parts)
+    return Markup(between.join(parts))
 
 
 def inline(text: Text, *, links: bool = True) -> Markup:
     """A text: words between backticks are code, a toned span is a status."""
     if isinstance(text, str) and "`" not in text:
-        return escape(text)
-    return Markup("").join(_span(each, links=links) for each in spans(text))
+        return markup(text)
+    return joined([_span(each, links=links) for each in spans(text)], "")
 
 
 def classes(*names: str) -> str:
@@ -46,9 +67,9 @@ def classes(*names: str) -> str:
     return " ".join(name for name in names if name)
 
 
-def for_script(markup: str) -> Markup:
+def for_script(content: str) -> Markup:
     """HTML inside a script element of another type: only its own end tag would end it."""
-    return Markup(str(markup).replace("</", "<\\/"))
+    return Markup(content.replace("</", "<\\/"))
 
 
 def json_for_script(text: str) -> Markup:
@@ -58,7 +79,7 @@ def json_for_script(text: str) -> Markup:
 
 
 def _span(span: Span, *, links: bool) -> Markup:
-    shown = escape(printable(span.text))
+    shown = markup(printable(span.text))
     if span.code:
         shown = element("code", shown)
     if span.target and links:

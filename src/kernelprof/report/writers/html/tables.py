@@ -4,16 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from markupsafe import Markup
-
-from kernelprof.report.document import plain
 from kernelprof.report.numbers import share
-from kernelprof.report.writers.html.markup import (
-    classes,
-    element,
-    inline,
-    joined,
-)
+from kernelprof.report.writers.html.diff import diff_table
+from kernelprof.report.writers.html.markup import Markup, classes, element, inline, joined
 
 if TYPE_CHECKING:
     from kernelprof.report.document import Bar, Cell, Code, Column, Table
@@ -31,7 +24,7 @@ def table(found: Table, page: Page) -> Markup:
     """A table; a long one can be sorted and filtered, and in a folded section is filled later."""
     live = found.long and not page.static
     later = live and page.folds > 0
-    number = page.store_table(_stored_rows(found)) if later else None
+    number = page.store_table(found) if later else None
     rows = [] if later else [_row(found, row, page) for row in found.rows]
     parts = [_head(found, sortable=live)] if found.headings else []
     parts.append(element("tbody", joined(rows)))
@@ -42,7 +35,9 @@ def table(found: Table, page: Page) -> Markup:
 
 
 def code(found: Code, anchor: str, page: Page) -> Markup:
-    """Code to copy, or a listing with the number of each line."""
+    """Code to copy, a difference, or a listing with the number of each line."""
+    if found.language == "diff":
+        return _scrolling(diff_table(found.text), "code", page.label("Difference of the sources"))
     if found.numbered or found.shares:
         return _listing(found, anchor, page)
     if not found.copy or page.static:
@@ -120,7 +115,7 @@ def _cell(cell: Cell, column: Column, page: Page, *, unfolds: bool) -> Markup:
         tip = element("p", inline(cell.tip), class_="muted")
         content = element("details", element("summary", content), tip, class_="tip")
     if cell.bar is not None:
-        content += _bar(cell.bar)
+        content = joined([content, _bar(cell.bar)], "")
     return element(
         "td",
         content,
@@ -135,14 +130,3 @@ def _bar(bar: Bar) -> Markup:
     if bar.mark is not None:
         parts.append(element("span", class_="mark", style=f"left: {100 * bar.mark:.1f}%"))
     return element("span", *parts, class_="bar", aria_hidden="true")
-
-
-def _stored_rows(found: Table) -> list[tuple[tuple[str, ...], list[str]]]:
-    """Each row's texts, and its numbers."""
-    numeric = [column.number for column in found.columns]
-    rows = []
-    for row in found.rows:
-        texts = [cell.text if isinstance(cell.text, str) else plain(cell.text) for cell in row]
-        about = tuple(text for text, number in zip(texts, numeric, strict=True) if not number)
-        rows.append((about, [text for text, number in zip(texts, numeric, strict=True) if number]))
-    return rows
