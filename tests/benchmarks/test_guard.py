@@ -23,6 +23,8 @@ from kernelprof.sources import read_capture
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+pytestmark = pytest.mark.slow("takes the time of whole runs, which needs a machine at rest")
+
 REAL = Path(__file__).parents[1] / "captures" / "gemm_series.full.raw.csv"
 LAUNCHES = 10_000
 REPEATS = 3

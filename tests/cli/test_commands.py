@@ -9,9 +9,9 @@ import jsonschema
 import pytest
 
 from kernelprof.analysis.metrics.catalogue import presets
+from kernelprof.analysis.ncu_command import ncu_command
 from kernelprof.analysis.rules import registry
 from kernelprof.cli.main import main
-from kernelprof.collect.command import ncu_command
 
 
 @pytest.fixture(autouse=True)

@@ -110,8 +110,8 @@ def write_page(
     """Write a comparison as a page for a browser; ``typed`` are the words of its command."""
     import shlex
 
-    from kernelprof.report.html.build.private import shown_origin
     from kernelprof.report.html.comparison import render_comparison_page
+    from kernelprof.report.private import shown_origin
 
     command = shlex.join(["kernelprof", *map(shown_origin, typed)])
     write_file(render_comparison_page(comparison, sides, command), html)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernelprof.analysis.verdict.choose import AT_LIMIT
+from kernelprof.analysis.verdict.ranking import AT_LIMIT
 from kernelprof.ladder.figures import ratio
 from kernelprof.ladder.markdown import DASH, share_cell, table
 from kernelprof.ladder.report import heading_lines, join

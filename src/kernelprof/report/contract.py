@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, Literal
 
 from msgspec import Meta, Struct
 
-from kernelprof.model.capture import Source  # noqa: TC001 (the types of fields are read)
+from kernelprof.model.capture import Origin  # noqa: TC001 (the types of fields are read)
 from kernelprof.model.diagnosis import Confidence, Status  # noqa: TC001
 
 VERSION: Final = "1"
@@ -74,7 +74,7 @@ class Evidence(Object):
     unit: str
     op: Literal["=", "<", "<=", ">", ">="]
     threshold: float | None
-    source: Source
+    source: Origin
 
 
 class Candidate(Object):

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NamedTuple
 
 from kernelprof.report.names import ELLIPSIS, printable, shorten
 
@@ -92,9 +93,11 @@ class Bar:
     mark: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A cell of a table; ``sort`` is what it sorts by where that is not its text."""
+class Cell(NamedTuple):
+    """A cell of a table; ``sort`` is what it sorts by where that is not its text.
+
+    A named tuple, as a page of many kernels has hundreds of thousands.
+    """
 
     text: Text
     sort: float | None = None
@@ -189,13 +192,14 @@ class Document:
     """All that a result says, the answer first.
 
     ``origin`` is what it is about (a capture's path), ``data`` the same result as JSON for formats
-    that can carry it along.
+    that can carry it along, and ``file`` the name to save that under.
     """
 
     title: str
     blocks: tuple[Block, ...]
     origin: str = ""
     data: str = ""
+    file: str = "result.json"
 
 
 _CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
@@ -217,6 +221,8 @@ def spans(text: Text) -> tuple[Span, ...]:
 
 def plain(text: Text) -> str:
     """A text without what it means, for places that show nothing but characters."""
+    if isinstance(text, str):
+        return text
     pieces = text if isinstance(text, tuple) else (text,)
     return "".join(piece.text if isinstance(piece, Span) else piece for piece in pieces)
 

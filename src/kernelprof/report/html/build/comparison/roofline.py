@@ -17,8 +17,8 @@ from kernelprof.report.html.view import Roofline
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kernelprof.collect.manifest import TimingFacts
     from kernelprof.model.comparison import InputChange
+    from kernelprof.model.manifest import TimingFacts
     from kernelprof.model.snapshot import KernelSnapshot
     from kernelprof.report.html.build.comparison.medians import Medians
     from kernelprof.report.html.view import RooflineCeiling, RooflinePoint
