@@ -6,28 +6,66 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.analysis.metrics.traffic import traffic_of
 from kernelprof.launch.timing import timing_facts
-from kernelprof.report.html.build.ceilings import MEASURED
-from kernelprof.report.html.build.comparison.medians import ROW
-from kernelprof.report.html.build.flops import count
-from kernelprof.report.html.build.measured import finite
-from kernelprof.report.html.build.roofline import IDEAL, roofline
-from kernelprof.report.html.view import Roofline
+from kernelprof.report.figures.ceilings import MEASURED
+from kernelprof.report.figures.flops import count
+from kernelprof.report.figures.measured import clip, finite
+from kernelprof.report.figures.roofline import IDEAL, Roofline, roofline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from kernelprof.analysis.metrics.traffic import Traffic
     from kernelprof.model.comparison import InputChange
     from kernelprof.model.manifest import TimingFacts
-    from kernelprof.model.snapshot import KernelSnapshot
-    from kernelprof.report.html.build.comparison.medians import Medians
-    from kernelprof.report.html.view import RooflineCeiling, RooflinePoint
+    from kernelprof.model.snapshot import KernelSnapshot, Machine
+    from kernelprof.report.charts.roofline import Ceiling, Point
+
+ROW: Final = 0
+"""Medians are a single row."""
 
 _OTHER_CHIP: Final = frozenset({"GPU", "compute capability"})
 _ABOUT_LIMITS: Final = "Limits:"
 _ABOUT_IDEAL: Final = "The ideal point"
 _SENTENCE: Final = re.compile(r"(?<=\.) (?=[A-Z])")
 _LEGEND: Final = "Hollow: before. Filled: after. The arrows join the two at each level of memory."
+
+
+class Medians:
+    """The medians of a kernel's launches; a snapshot keeps no columns of ``ncu``."""
+
+    least_utilization = 0.005
+    """Two decimals of a percentage are off by 1 % here, which cannot be seen on an axis of powers
+    of ten, and there is nothing else that tells the limit: attributes of the chip are columns."""
+
+    tensor_columns: tuple[str, ...] = ()
+
+    def __init__(self, kernel: KernelSnapshot, machine: Machine) -> None:
+        self._metrics = kernel.metrics
+        self._capability = machine.compute_capability
+
+    def value(self, name: str, row: int) -> float | None:  # noqa: ARG002
+        """A metric by its canonical name."""
+        return finite(self._metrics.get(name))
+
+    def raw(self, ncu_name: str, row: int) -> float | None:  # noqa: ARG002
+        """Nothing: a snapshot has canonical metrics only."""
+        return None
+
+    def share(self, name: str, row: int) -> float | None:
+        """A percentage as a share, 0 to 1."""
+        value = self.value(name, row)
+        return None if value is None else clip(value / 100.0)
+
+    def compute_capability(self, row: int) -> tuple[int, int] | None:  # noqa: ARG002
+        """The architecture, where all launches of the capture ran on one."""
+        major, _, minor = (self._capability or "").partition(".")
+        return (int(major), int(minor)) if major.isdecimal() and minor.isdecimal() else None
+
+    def traffic(self, row: int) -> Traffic:
+        """Bytes at every level of the memory."""
+        return traffic_of(lambda name: self.value(name, row))
 
 
 def both_sides(
@@ -58,16 +96,17 @@ def both_sides(
         for point in side.points
         if point.level == IDEAL
     ]
-    told = [*_counted(before.note, after.note)]
+    sentences = [*_counted(before.note, after.note)]
     limits = _limits(after.ceilings, before.ceilings)
     if limits:
-        told.append(f"Limits: {', '.join(f'{each.label} ({each.origin})' for each in limits)}.")
+        named = ", ".join(f"{each.label} ({each.origin})" for each in limits)
+        sentences.append(f"Limits: {named}.")
     if len({point.flop_per_byte for *_, point in ideal}) == 1:
         # At the roof on the side whose roof is known, else at the faster time.
         _, note, best = max(ideal, key=lambda each: each[0])
         points += (best,)
-        told += [each for each in _split(note) if each.startswith(_ABOUT_IDEAL)]
-    return Roofline(points, limits), " ".join([_LEGEND, *told])
+        sentences += [each for each in _split(note) if each.startswith(_ABOUT_IDEAL)]
+    return Roofline(points, limits), " ".join([_LEGEND, *sentences])
 
 
 def _side(kernel: KernelSnapshot, numbers: Medians) -> Roofline | None:
@@ -82,9 +121,7 @@ def _timing(kernel: KernelSnapshot) -> TimingFacts | None:
     return timing_facts(times, warm_up=0, flops=kernel.flops, min_bytes=kernel.min_bytes)
 
 
-def _joined(
-    before: Iterable[RooflinePoint], after: Iterable[RooflinePoint]
-) -> Iterable[RooflinePoint]:
+def _joined(before: Iterable[Point], after: Iterable[Point]) -> Iterable[Point]:
     """Points at levels that both sides have, in pairs."""
     arrived = {each.level: each for each in after if each.level != IDEAL}
     for start in before:
@@ -102,11 +139,9 @@ def _joined(
             )
 
 
-def _limits(
-    after: Iterable[RooflineCeiling], before: Iterable[RooflineCeiling]
-) -> tuple[RooflineCeiling, ...]:
+def _limits(after: Iterable[Ceiling], before: Iterable[Ceiling]) -> tuple[Ceiling, ...]:
     """Each limit once: measured before worked out, and then as it was after the change."""
-    found: dict[str, RooflineCeiling] = {}
+    found: dict[str, Ceiling] = {}
     for each in (*after, *before):
         known = found.get(each.label)
         if known is None or (each.origin == MEASURED and known.origin != MEASURED):

@@ -1,22 +1,21 @@
-"""Words of the history, as every output shows them."""
+"""Sentences and short words of the history, as every output shows them."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.compare.words import amount
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.diagnosis import Status
-from kernelprof.model.history import Source
+from kernelprof.model.history import HistoryOrigin
 from kernelprof.report.names import printable, short_name
 from kernelprof.report.numbers import count, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kernelprof.model.history import History, KernelHistory, Row
-    from kernelprof.model.snapshot import Said
+    from kernelprof.model.diagnosis import Verdict
+    from kernelprof.model.history import History, HistoryRow, KernelHistory
 
 SAME: Final = "~"
 UNDECIDED: Final = "?"
@@ -33,19 +32,6 @@ OTHER_GPU: Final = "other GPU"
 NOT_COMPARED: Final = "not comp."
 
 
-@dataclass(frozen=True, slots=True)
-class Marks:
-    """What slower and faster look like."""
-
-    slower: str = "▲"
-    faster: str = "▼"
-
-
-DRAWN: Final = Marks()
-PLAIN: Final = Marks("+", "-")
-"""For encodings without triangles."""
-
-
 def title(kernel: KernelHistory) -> str:
     """The kernel's short name with what tells it from others of that name."""
     name = short_name(kernel.name)
@@ -60,7 +46,7 @@ def overview(history: History) -> str:
         for number, noun in ((captures, "capture"), (history.baselines, "baseline"))
         if number
     ]
-    if history.source is Source.GIT:
+    if history.source is HistoryOrigin.GIT:
         parts = [count(history.moments, "commit")]
     return f"{' and '.join(parts)}, {count(len(history.kernels), 'kernel')}, {period(history)}"
 
@@ -89,12 +75,12 @@ def summary(kernel: KernelHistory) -> str:
         "another verdict": sum(row.verdict_changed for row in kernel.rows),
         "other counters": sum(bool(row.counters) for row in kernel.rows),
     }
-    told = [
+    parts = [
         f"{word} {'once' if times == 1 else f'{times} times'}"
         for word, times in counted.items()
         if times
     ]
-    return f"{text}; {', '.join(told) or 'no change'}"
+    return f"{text}; {', '.join(parts) or 'no change'}"
 
 
 def machines(kernel: KernelHistory) -> list[str]:
@@ -102,7 +88,7 @@ def machines(kernel: KernelHistory) -> list[str]:
     return list(dict.fromkeys(gpu(row) for row in kernel.rows))
 
 
-def gpu(row: Row) -> str:
+def gpu(row: HistoryRow) -> str:
     """The GPU of a row."""
     return printable(row.moment.machine.gpu or "unknown GPU")
 
@@ -117,7 +103,7 @@ def minute(date: str) -> str:
     return date[:16].replace("T", " ")
 
 
-def dates(rows: Sequence[Row]) -> list[str]:
+def dates(rows: Sequence[HistoryRow]) -> list[str]:
     """The dates of rows: days, with the time where several rows are of one day."""
     days = [day(row.moment.date) for row in rows]
     if len(set(days)) == len(days):
@@ -125,12 +111,12 @@ def dates(rows: Sequence[Row]) -> list[str]:
     return [minute(row.moment.date) for row in rows]
 
 
-def time_cell(row: Row) -> str:
+def time_cell(row: HistoryRow) -> str:
     """The median time."""
     return "-" if row.kernel.median_ns is None else quantity(row.kernel.median_ns, "ns")
 
 
-def change_cell(row: Row, *, first: bool, marks: Marks = DRAWN) -> str:
+def change_cell(row: HistoryRow, *, first: bool) -> str:
     """How the time changed: only what is large and significant has a number."""
     if row.time is None:
         return "" if first else OTHER_GPU
@@ -139,33 +125,33 @@ def change_cell(row: Row, *, first: bool, marks: Marks = DRAWN) -> str:
         reason = row.time.reason
         return next((short for start, short in _REASONS if reason.startswith(start)), NOT_COMPARED)
     return {
-        TimeOutcome.SLOWER: f"{marks.slower} {amount(ratio)}",
-        TimeOutcome.FASTER: f"{marks.faster} {amount(1 / ratio)}",
+        TimeOutcome.SLOWER: f"▲ {amount(ratio)}",
+        TimeOutcome.FASTER: f"▼ {amount(1 / ratio)}",
         TimeOutcome.SAME: SAME,
         TimeOutcome.NOT_MEASURED: "no time",
     }.get(outcome, UNDECIDED)
 
 
-def verdict_cell(said: Said) -> str:
+def verdict_cell(verdict: Verdict) -> str:
     """The bottleneck, or that there is no verdict."""
-    text = printable(said.bottleneck or said.status)
-    return f"{text} (limit)" if said.status == Status.AT_LIMIT else text
+    text = printable(verdict.bottleneck or verdict.status)
+    return f"{text} (limit)" if verdict.status is Status.AT_LIMIT else text
 
 
-def counters_cell(row: Row) -> str:
+def counters_cell(row: HistoryRow) -> str:
     """How many exact counters changed."""
     return str(len(row.counters)) if row.counters else ""
 
 
-def launch_text(row: Row) -> str:
+def launch_text(row: HistoryRow) -> str:
     """How many launches, and what stands for their spread."""
     if row.low_ns is None or row.high_ns is None:
         return ""
     return f"{quantity(row.low_ns, 'ns')} to {quantity(row.high_ns, 'ns')}"
 
 
-def remarks(row: Row) -> Iterable[str]:
-    """What is to be said of a row beside its cells."""
+def notes(row: HistoryRow) -> Iterable[str]:
+    """What to know about a row beside its cells."""
     if row.kernel.passed is False:
         yield "its result was wrong"
     for each in row.accepted:
@@ -181,10 +167,12 @@ def reasons(kernel: KernelHistory) -> list[str]:
     )
     if any(row.against is not None and not row.next_to for row in kernel.rows):
         found["after another GPU a row is compared with the last one on its own"] = None
-    told = list(found)
-    more = len(told) - MOST_REASONS
-    return [*told[:MOST_REASONS], f"and {more} more: --format json has all"] if more > 0 else told
+    listed = list(found)
+    more = len(listed) - MOST_REASONS
+    if more <= 0:
+        return listed
+    return [*listed[:MOST_REASONS], f"and {more} more: --format json has all"]
 
 
-def _is(row: Row, outcome: TimeOutcome) -> bool:
+def _is(row: HistoryRow, outcome: TimeOutcome) -> bool:
     return row.time is not None and row.time.outcome is outcome

@@ -1,33 +1,34 @@
-"""Snapshots of captures, and of the JSON of earlier diagnoses."""
+"""Snapshots of captures and of the JSON of earlier diagnoses, and how files hold them."""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.compare.counters import COUNTERS
-from kernelprof.compare.machines import LONG_ENOUGH_NS
+from kernelprof.compare.inputs import LONG_ENOUGH_NS
 from kernelprof.errors import InputError
-from kernelprof.model.diagnosis import Confidence, Status
-from kernelprof.model.snapshot import (
-    Inputs,
-    KernelSnapshot,
-    Machine,
-    OtherVerdict,
-    Said,
-    Snapshot,
-)
+from kernelprof.model.diagnosis import Candidate, Confidence, Status, Verdict
+from kernelprof.model.records import build
+from kernelprof.model.snapshot import Inputs, KernelSnapshot, Machine, OtherVerdict, Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from _typeshed import DataclassInstance
+
     from kernelprof.model.capture import Capture
-    from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis, Verdict
+    from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis
     from kernelprof.model.manifest import Manifest
+
+    Record = TypeVar("Record", bound=DataclassInstance)
+
+_KEPT: Final = ("status", "bottleneck", "confidence", "gain")
+"""What files keep of a verdict, beside the names of its runners-up."""
 
 
 def snapshot_of(
@@ -111,6 +112,38 @@ def snapshot_of_json(document: dict[str, Any], origin: str) -> Snapshot:
         ) from error
 
 
+def to_values(record: DataclassInstance) -> dict[str, Any]:
+    """A record as files hold it; of a verdict they keep what comparisons look at."""
+    return asdict(record, dict_factory=_kept)
+
+
+def from_values(kind: type[Record], values: dict[str, Any]) -> Record:
+    """The record of :func:`to_values`. Raises ``RecordError`` with the key of a mistake."""
+    return build(kind, _with_candidates(values))
+
+
+def _kept(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if values.keys() >= {*_KEPT, "also", "evidence"}:
+        names = [each["bottleneck"] for each in values["also"]]
+        return {**{key: values[key] for key in _KEPT}, "also": names}
+    return values
+
+
+def _with_candidates(values: Any) -> Any:
+    """The same values, with a table in place of each runner-up's name."""
+    if isinstance(values, list):
+        return [_with_candidates(each) for each in values]
+    if not isinstance(values, dict):
+        return values
+    found = {key: _with_candidates(each) for key, each in values.items()}
+    if "bottleneck" in found and isinstance(found.get("also"), list):
+        found["also"] = [
+            {"bottleneck": each} if isinstance(each, str) else each for each in found["also"]
+        ]
+    return found
+
+
 def inputs_of(manifest: Manifest) -> Inputs | None:
     """What the kernel of a capture was built and launched from."""
     source = manifest.source
@@ -150,7 +183,7 @@ def _kernel(
         grid=first.grid,
         block=first.block,
         launches=len(rows),
-        verdict=_said(first.verdict),
+        verdict=first.verdict,
         events_ns=events,
         profiled_ns=profiled,
         median_ns=float(np.median(times)) if times else None,
@@ -161,20 +194,10 @@ def _kernel(
         passed=own.correctness.passed if own is not None and own.correctness else None,
         inputs=inputs_of(own) if own is not None else None,
         others=tuple(
-            OtherVerdict(_said(each.verdict), len(each.rows))
+            OtherVerdict(each.verdict, len(each.rows))
             for each in entries
-            if _said(each.verdict).answer != _said(first.verdict).answer
+            if each.verdict.answer != first.verdict.answer
         ),
-    )
-
-
-def _said(verdict: Verdict) -> Said:
-    return Said(
-        status=verdict.status.value,
-        bottleneck=verdict.bottleneck,
-        confidence=verdict.confidence.value,
-        gain=verdict.gain,
-        also=tuple(each.bottleneck for each in verdict.also),
     )
 
 
@@ -187,7 +210,7 @@ def _machine(facts: Facts, manifest: Manifest | None) -> Machine:
             for each in launches
         }
     )
-    told = Machine(
+    known = Machine(
         gpu=gpu,
         compute_capability=capability,
         clock_control=facts.capture.clock_control,
@@ -195,9 +218,9 @@ def _machine(facts: Facts, manifest: Manifest | None) -> Machine:
         rough_sm_hz=_clock(facts, 0.0),
     )
     if manifest is None:
-        return told
+        return known
     return replace(
-        told,
+        known,
         gpu=manifest.gpu.name or gpu,
         compute_capability=manifest.gpu.compute_capability or capability,
         driver=manifest.driver,
@@ -210,14 +233,14 @@ def _machine(facts: Facts, manifest: Manifest | None) -> Machine:
 def _clock(facts: Facts, least_ns: float) -> float | None:
     """The SM clock, weighted by time, over launches of that length."""
     clock, duration = facts.values("sm_clock"), facts.values("duration")
-    told = ~np.isnan(clock) & (duration > 0) & (duration >= least_ns)
-    if not told.any():
+    usable = ~np.isnan(clock) & (duration > 0) & (duration >= least_ns)
+    if not usable.any():
         return None
-    return float(np.average(clock[told], weights=duration[told]))
+    return float(np.average(clock[usable], weights=duration[usable]))
 
 
 def _only(values: Iterable[str | None]) -> str | None:
-    """The value that all have; several are told together."""
+    """The value that all have; several are named together."""
     known = sorted({each for each in values if each is not None})
     return ", ".join(known) or None
 
@@ -230,12 +253,12 @@ def _kernel_of_json(kernel: dict[str, Any]) -> KernelSnapshot:
         grid=None if kernel["grid"] is None else (*kernel["grid"],),
         block=None if kernel["block"] is None else (*kernel["block"],),
         launches=kernel["launches"],
-        verdict=Said(
-            status=Status(verdict["status"]).value,
+        verdict=Verdict(
+            status=Status(verdict["status"]),
             bottleneck=verdict["bottleneck"],
-            confidence=Confidence(verdict["confidence"]).value,
+            confidence=Confidence(verdict["confidence"]),
             gain=verdict["estimated_gain"],
-            also=tuple(verdict["also"]),
+            also=tuple(map(Candidate, verdict["also"])),
         ),
         median_ns=None if duration is None else duration["median"],
         metrics={
