@@ -24,7 +24,7 @@ from kernelprof.sources import read_capture
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kernelprof.collect.interrupts import Interrupts
+    from kernelprof.launch.processes import Interrupts
     from kernelprof.collect.source import Wishes
 
 STAND_IN = Path(__file__).parents[1] / "fake_ncu" / "ncu"

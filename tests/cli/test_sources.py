@@ -24,7 +24,7 @@ from kernelprof.errors import MissingToolError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kernelprof.collect.interrupts import Interrupts
+    from kernelprof.launch.processes import Interrupts
 
 LADDER = Path(__file__).parents[2] / "cuda" / "ladder"
 KERNEL = "__global__ void k(float *a) { a[0] = 1; }\n"

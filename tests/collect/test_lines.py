@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kernelprof.collect import lines
-from kernelprof.collect.interrupts import Interrupts
+from kernelprof.launch.processes import Interrupts
 from kernelprof.collect.manifest import GpuFacts, Manifest, RunFacts
 from kernelprof.collect.portable import file_names
 from kernelprof.collect.store import draft

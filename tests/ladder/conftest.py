@@ -20,7 +20,7 @@ from kernelprof.launch.timing import timing_facts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kernelprof.collect.interrupts import Interrupts
+    from kernelprof.launch.processes import Interrupts
     from kernelprof.collect.source import Wishes
     from kernelprof.errors import KernelprofError
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import kernelprof
-from kernelprof.collect.interrupts import Interrupts
+from kernelprof.launch.processes import Interrupts
 from kernelprof.ladder.ceiling import CeilingError, measured_ceiling, read_ceiling
 
 GOOD = {

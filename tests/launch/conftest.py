@@ -89,7 +89,7 @@ def no_nvcc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
     monkeypatch.delenv("CUDA_HOME", raising=False)
     monkeypatch.delenv("CUDA_PATH", raising=False)
-    monkeypatch.setattr("kernelprof.launch.nvcc._PLACES", ())
+    monkeypatch.setattr("kernelprof.tools._NVCC_PLACES", ())
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ import pytest
 from tests.launch.conftest import stand_in
 
 from kernelprof.errors import MissingToolError
-from kernelprof.launch.nvcc import find_nvcc, nvcc_version
+from kernelprof.tools import find_nvcc, nvcc_version
 
 VERSION = """\
 nvcc: NVIDIA (R) Cuda compiler driver
@@ -47,7 +47,7 @@ def test_the_search_path_comes_first_then_the_variables_then_the_usual_place(
     toolkit, monkeypatch
 ) -> None:
     usual, path, home, other = (toolkit(name) for name in ("usual", "path", "home", "other"))
-    monkeypatch.setattr("kernelprof.launch.nvcc._PLACES", (f"{usual}/bin",))
+    monkeypatch.setattr("kernelprof.tools._NVCC_PLACES", (f"{usual}/bin",))
     assert find_nvcc() == f"{usual}/bin/nvcc"
     monkeypatch.setenv("CUDA_PATH", path)
     assert find_nvcc() == f"{path}/bin/nvcc"

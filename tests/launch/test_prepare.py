@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from tests.launch.conftest import stand_in
 
-from kernelprof.collect.interrupts import Interrupts
+from kernelprof.launch.processes import Interrupts
 from kernelprof.collect.manifest import CorrectnessFacts, SourceFacts
 from kernelprof.collect.source import Wishes
 from kernelprof.errors import ExitCode, InputError, MissingToolError, UsageError

@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from kernelprof.launch.toml_places import places
+from kernelprof.launch.syntax import toml_places as places
 
 TEXT = '''\
 # top

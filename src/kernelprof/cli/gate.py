@@ -148,7 +148,7 @@ def _write_files(
 
 def _lines(result: GateResult, texts: dict[str, str]) -> dict[str, int]:
     """The line at which each kernel of a known source is defined, by the kernel's name."""
-    from kernelprof.collect.kernel_name import function_name
+    from kernelprof.model.kernel_name import function_name
     from kernelprof.launch.signature import kernels
 
     found: dict[str, int] = {}

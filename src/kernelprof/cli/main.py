@@ -26,7 +26,7 @@ from kernelprof.cli.profile import profile
 from kernelprof.cli.program import ProgramCommand
 from kernelprof.cli.report import report
 from kernelprof.cli.schema import schema
-from kernelprof.collect.interrupts import Terminated
+from kernelprof.errors import Terminated
 from kernelprof.errors import KernelprofError
 
 if TYPE_CHECKING:

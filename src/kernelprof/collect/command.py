@@ -6,7 +6,7 @@ import shlex
 from typing import TYPE_CHECKING
 
 from kernelprof.analysis.metrics.catalogue import SAMPLES, preset
-from kernelprof.collect.kernel_name import kernel_filter
+from kernelprof.model.kernel_name import kernel_filter
 from kernelprof.errors import UsageError
 
 if TYPE_CHECKING:

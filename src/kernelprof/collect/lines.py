@@ -12,7 +12,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.collect import processes
+from kernelprof.launch import processes
 from kernelprof.collect.request import source_page_command
 from kernelprof.collect.store import damaged, read_checked
 from kernelprof.errors import MissingToolError
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from kernelprof.collect.interrupts import Interrupts
+    from kernelprof.launch.processes import Interrupts
     from kernelprof.collect.manifest import Manifest
 
 HEADER: Final = ("file", "function", "line", "samples")

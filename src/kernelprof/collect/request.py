@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from kernelprof.analysis.metrics.catalogue import SAMPLES
 from kernelprof.collect.command import collection
-from kernelprof.collect.kernel_name import function_name, kernel_filter
+from kernelprof.launch.overrides import LaunchOverrides
+from kernelprof.model.kernel_name import function_name, kernel_filter
+from kernelprof.model.manifest import PresetFacts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
-    from kernelprof.analysis.metrics.catalogue import Metric
+    from kernelprof.analysis.metrics.catalogue import Metric, Preset
 
 DEFAULT_CLOCKS = "none"
 """The GPU's clocks are left alone: a time under the profiler is then one at the clocks that the
@@ -37,6 +43,26 @@ class Filters:
     def by_number(self) -> bool:
         """Whether launches are counted, so that leaving out a kernel would choose others."""
         return self.launch_skip is not None or self.launch_count is not None
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRequest:
+    """What is to be profiled and how; either ``application`` or ``source`` is given.
+
+    ``overrides`` are for a source. ``keep`` is the capture directory to write, ``None`` for none.
+    With ``samples`` a drill-down samples in its first run where in the source warps are; a preset
+    says that of itself.
+    """
+
+    application: tuple[str, ...] = ()
+    source: Path | None = None
+    overrides: LaunchOverrides = field(default_factory=LaunchOverrides)
+    keep: Path | None = None
+    force: bool = False
+    filters: Filters = field(default_factory=Filters)
+    clock_control: str = DEFAULT_CLOCKS
+    time_limit: float | None = None
+    samples: bool = False
 
 
 def profile_command(
@@ -91,6 +117,29 @@ def source_page_command(ncu: str, report: str) -> list[str]:
     """The command that prints a report's source page: lines, and the instructions below each."""
     page = ["--page", "source", "--print-source", "cuda,sass"]
     return [ncu, "--import", report, "--csv", *page]
+
+
+def preset_facts(preset: Preset) -> PresetFacts:
+    """A preset's name and the hash of its metrics with all their names and sections.
+
+    Samples by source line are part of it where a preset asks for them.
+    """
+    asked: list[object] = [
+        {
+            "name": metric.name,
+            "ncu": metric.ncu,
+            "unit": metric.unit,
+            "section": metric.section,
+            "architectures": dict(sorted(metric.architectures.items())),
+            "only_on": metric.only_on,
+            "not_on": metric.not_on,
+        }
+        for metric in sorted(preset.metrics, key=lambda metric: metric.name)
+    ]
+    if preset.samples:
+        asked.append(SAMPLES)
+    text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
+    return PresetFacts(preset.name, hashlib.sha256(text.encode()).hexdigest())
 
 
 def _only(kernels: Sequence[str]) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import kernelprof
 from kernelprof.collect import lines as source_lines
-from kernelprof.collect import processes
+from kernelprof.launch import processes
 from kernelprof.collect.environment import Machine
 from kernelprof.collect.failures import Ended, ProfilerError, failure
 from kernelprof.collect.manifest import GpuFacts, Manifest, RunFacts, preset_facts
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kernelprof.analysis.metrics.catalogue import Metric
-    from kernelprof.collect.interrupts import Interrupts
+    from kernelprof.launch.processes import Interrupts
     from kernelprof.collect.source import Prepared
     from kernelprof.collect.store import Draft
     from kernelprof.model.capture import Capture

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from kernelprof.collect import elsewhere, lines
 from kernelprof.collect.request import DEFAULT_CLOCKS, Filters
 from kernelprof.collect.source import Wishes, preparer
-from kernelprof.collect.tool import ncu_version
+from kernelprof.tools import ncu_version
 from kernelprof.errors import MissingToolError, UsageError
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kernelprof.analysis.metrics.catalogue import Metric
     from kernelprof.collect.drill import Drilled
     from kernelprof.collect.elsewhere import Here
-    from kernelprof.collect.interrupts import Interrupts
+    from kernelprof.launch.processes import Interrupts
     from kernelprof.collect.manifest import Manifest
     from kernelprof.collect.progress import Progress
     from kernelprof.collect.run import Session
@@ -253,7 +253,7 @@ def _opened(
     if here.ncu is None or here.lacks:
         raise elsewhere.for_program(order, preset, here)
     from kernelprof.collect import environment
-    from kernelprof.collect.interrupts import Interrupts
+    from kernelprof.launch.processes import Interrupts
     from kernelprof.collect.progress import Progress
     from kernelprof.collect.run import Session
     from kernelprof.collect.store import draft

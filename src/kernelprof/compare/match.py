@@ -7,7 +7,7 @@ import math
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.collect.kernel_name import function_name
+from kernelprof.model.kernel_name import function_name
 from kernelprof.model.comparison import Match
 
 if TYPE_CHECKING:

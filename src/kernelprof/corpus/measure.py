@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kernelprof.collect.environment import Machine
-    from kernelprof.collect.interrupts import Interrupts
+    from kernelprof.launch.processes import Interrupts
     from kernelprof.collect.manifest import Manifest
     from kernelprof.collect.progress import Progress
     from kernelprof.collect.source import Prepared, Preparer
@@ -63,9 +63,9 @@ class Failure:
 def measure(plan: Plan, say: Callable[[str], None]) -> tuple[Failure, ...]:
     """Measure what is new or changed; a kernel that fails is told and the others go on."""
     from kernelprof.collect.elsewhere import look
-    from kernelprof.collect.interrupts import Interrupts
+    from kernelprof.launch.processes import Interrupts
     from kernelprof.collect.progress import Progress
-    from kernelprof.collect.tool import ncu_version
+    from kernelprof.tools import ncu_version
 
     here, prepare = look(for_source=True), preparer()
     if here.lacks or here.ncu is None or here.machine is None or prepare is None:

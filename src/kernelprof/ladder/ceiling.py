@@ -19,7 +19,7 @@ from kernelprof.errors import ExitCode, KernelprofError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kernelprof.collect.interrupts import Interrupts
+    from kernelprof.launch.processes import Interrupts
     from kernelprof.ladder.results import Ceiling
 
 WARM_UP: Final = 5
@@ -42,7 +42,7 @@ class CeilingError(KernelprofError):
 
 def measured_ceiling(size: int, interrupts: Interrupts) -> Ceiling:
     """cuBLAS on two square matrices, measured in a child process."""
-    from kernelprof.collect import processes
+    from kernelprof.launch import processes
 
     words = ["--size", str(size), "--warmup", str(WARM_UP), "--measured", str(MEASURED)]
     command = [sys.executable, "-P", "-m", "kernelprof.ladder.ceiling", *words]

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kernelprof.collect.environment import Machine
-    from kernelprof.collect.interrupts import Interrupts
+    from kernelprof.launch.processes import Interrupts
     from kernelprof.collect.progress import Progress
     from kernelprof.collect.source import Prepared, Preparer
     from kernelprof.ladder.registry import Define, Rung
@@ -66,7 +66,7 @@ def climb(plan: Plan, watch: Watch, known: Climb | None = None) -> Climb:
     was measured is raised: the other rungs would meet it too.
     """
     from kernelprof.collect.elsewhere import look
-    from kernelprof.collect.interrupts import Interrupts
+    from kernelprof.launch.processes import Interrupts
 
     here, prepare = look(for_source=True), preparer()
     lacks = [each for each in here.lacks if each != "ncu" or plan.profile]
@@ -161,7 +161,7 @@ class _Climber:
         )
 
     def _ncu_version(self) -> str | None:
-        from kernelprof.collect.tool import ncu_version
+        from kernelprof.tools import ncu_version
 
         return ncu_version(self.ncu) if self.plan.profile and self.ncu is not None else None
 

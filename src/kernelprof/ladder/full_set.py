@@ -6,7 +6,7 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kernelprof.collect import processes
+from kernelprof.launch import processes
 from kernelprof.collect.failures import Ended, failure
 from kernelprof.collect.request import profile_command
 

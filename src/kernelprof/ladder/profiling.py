@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from kernelprof.analysis.metrics.traffic import Traffic
     from kernelprof.collect.environment import Machine
-    from kernelprof.collect.interrupts import Interrupts
+    from kernelprof.launch.processes import Interrupts
     from kernelprof.collect.manifest import GpuFacts
     from kernelprof.collect.progress import Progress
     from kernelprof.collect.source import Prepared

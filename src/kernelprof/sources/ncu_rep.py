@@ -10,7 +10,7 @@ import os
 import subprocess
 from typing import TYPE_CHECKING, Any, Final
 
-from kernelprof.collect.tool import VARIABLE, find_ncu
+from kernelprof.tools import NCU_VARIABLE, find_ncu
 from kernelprof.errors import MissingToolError
 from kernelprof.sources import complaints
 
@@ -55,7 +55,7 @@ def _tool() -> str | None:
     try:
         return find_ncu()
     except MissingToolError:
-        if os.environ.get(VARIABLE):
+        if os.environ.get(NCU_VARIABLE):
             raise
         return None
 
@@ -70,7 +70,7 @@ def _through_ncu(tool: str, path: Path) -> Capture:
         raise MissingToolError(
             f"cannot run {tool}: {error}",
             where=str(path),
-            hint=f"${VARIABLE} or the search path names the ncu to use.",
+            hint=f"${NCU_VARIABLE} or the search path names the ncu to use.",
         ) from error
     if done.returncode != 0:
         said = (done.stdout + done.stderr).decode("utf-8", "replace").strip().splitlines()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.collect.kernel_name import function_name
+from kernelprof.model.kernel_name import function_name
 from kernelprof.compare.counters import value
 from kernelprof.compare.gate.policy import PER_REQUEST, Budget, Limits, Policy
 from kernelprof.compare.gate.words import budget_text

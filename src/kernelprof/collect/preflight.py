@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelprof.collect.request import DEFAULT_CLOCKS
-from kernelprof.collect.tool import find_ncu
+from kernelprof.tools import find_ncu
 from kernelprof.errors import MissingToolError
 
 if TYPE_CHECKING:

@@ -1,0 +1,245 @@
+"""The manifest of a capture directory: what was run on what, with which outcome.
+
+Plain values, their JSON and its schema. A manifest of another schema version is refused, one with
+more keys than are known here is read.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
+
+from kernelprof.errors import InputError
+from kernelprof.model.kernel_name import function_name
+
+SCHEMA_VERSION: Final = "1"
+
+
+def _pattern(expression: str, description: str) -> Meta:
+    """A pattern for the schema alone: who reads a file of a capture checks its name and hash."""
+    return Meta(description=description, extra_json_schema={"pattern": expression})
+
+
+Sha256 = Annotated[str, _pattern("^[0-9a-f]{64}$", "SHA-256 in hexadecimal")]
+FileName = Annotated[str, _pattern("^[^/]+$", "a file of this directory")]
+Time = Annotated[str, _pattern(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$", "UTC in ISO 8601")]
+
+
+@dataclass(frozen=True, slots=True)
+class GpuFacts:
+    """The GPU that was measured, and its clocks in MHz just before."""
+
+    name: str | None = None
+    compute_capability: str | None = None
+    sm_mhz: float | None = None
+    memory_mhz: float | None = None
+    max_sm_mhz: float | None = None
+    max_memory_mhz: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class PresetFacts:
+    """The preset that was collected, and the hash of everything that it asks for."""
+
+    name: str
+    sha256: Sha256
+    """Of all metrics with their names and sections, and of the samples by source line."""
+
+
+@dataclass(frozen=True, slots=True)
+class SourceFacts:
+    """The kernel's source, its launch specification and how it was compiled."""
+
+    path: str
+    sha256: Sha256
+    specification: dict[str, Any] | None = None
+    specification_sha256: Sha256 | None = None
+    compiler: str | None = None
+    compile_flags: tuple[str, ...] = ()
+    compile_sha256: Annotated[
+        Sha256 | None, Meta(description="of the options that the specification gives the compiler")
+    ] = None
+    includes: Annotated[
+        dict[str, str] | None,
+        Meta(
+            description="files that it includes in quotes, with their hashes; one that only a "
+            "macro names has none"
+        ),
+    ] = None
+    resources: Annotated[
+        dict[str, Any] | None,
+        Meta(description="what the compiler gave the kernel: registers, shared and local memory"),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class TimingFacts:
+    """Launches timed by CUDA events, outside the profiler; nanoseconds of one launch.
+
+    ``low_ns`` and ``high_ns`` are the shortest and the longest; the confidence interval is that of
+    the median, at 95 %.
+    """
+
+    launches: int
+    warm_up: int
+    median_ns: float
+    low_ns: float
+    high_ns: float
+    confidence_low_ns: float | None = None
+    confidence_high_ns: float | None = None
+    times_ns: Annotated[tuple[float, ...], Meta(description="all launches in their order")] = ()
+    flops: Annotated[
+        float | None, Meta(description="floating-point operations that the problem needs")
+    ] = None
+    min_bytes: Annotated[
+        float | None,
+        Meta(description="bytes that have to move to and from device memory at least"),
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
+class CorrectnessFacts:
+    """The check of the kernel's result against a reference, at sizes of its own."""
+
+    passed: bool
+    reference: str | None = None
+    largest_error: float | None = None
+    tolerance: float | None = None
+    sizes: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunFacts:
+    """One run of the program under ``ncu``: the command, what it gave, and what it cost."""
+
+    command: Annotated[
+        tuple[str, ...],
+        Meta(description="the exact command; file names are those in this directory"),
+    ]
+    raw: Annotated[FileName, Meta(description="file of the raw page, gzip")]
+    raw_sha256: Sha256
+    report: Annotated[FileName | None, Meta(description="file of the report")]
+    why: Annotated[str, Meta(description="what it was for")]
+    metrics: Annotated[tuple[str, ...], Meta(description="ncu names that were asked for")]
+    launches: int
+    passes: Annotated[int | None, Meta(description="replays over all launches; null: not known")]
+    seconds: Annotated[float, Meta(description="wall-clock time of the run")]
+    kernels: Annotated[
+        tuple[str, ...] | None,
+        Meta(description="those to which the run was limited; null: all that the filters let pass"),
+    ] = None
+    application: Annotated[
+        str | None, Meta(description="the executable that launched the first kernel")
+    ] = None
+    program_exit_code: Annotated[
+        int, Meta(description="not 0: the program failed after its kernels were profiled")
+    ] = 0
+    unavailable: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    lines: Annotated[
+        FileName | None,
+        Meta(
+            description="file of the samples by source line, CSV with the columns file, function, "
+            "line and samples, gzip; null: not asked for, or no lines known"
+        ),
+    ] = None
+    lines_sha256: Sha256 | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """Everything that a capture directory says about itself; times are UTC in ISO 8601."""
+
+    created: Time
+    kernelprof: Annotated[str, Meta(description="version of kernelprof")]
+    target: Annotated[
+        tuple[str, ...], Meta(description="the program with its arguments, or the source file")
+    ]
+    ncu: Annotated[str | None, Meta(description="version of Nsight Compute")]
+    driver: Annotated[str | None, Meta(description="version of the GPU's driver")]
+    cuda: Annotated[str | None, Meta(description="newest CUDA that the driver supports")]
+    gpu: GpuFacts
+    clock_control: Annotated[str, Meta(description="what ncu did to the GPU's clocks")]
+    runs: Annotated[
+        tuple[RunFacts, ...],
+        Meta(description="in their order; later ones fill what the first lacks"),
+    ]
+    preset: PresetFacts | None = None
+    unavailable: Annotated[
+        tuple[str, ...],
+        Meta(description="ncu names of metrics that were asked for and that no run gave in full"),
+    ] = ()
+    source: SourceFacts | None = None
+    timing: TimingFacts | None = None
+    correctness: CorrectnessFacts | None = None
+    schema_version: str = SCHEMA_VERSION
+
+    def is_of(self, kernel: str, kernels: int) -> bool:
+        """Whether the source, the times and the check are those of a kernel of the capture.
+
+        They are of the kernel that the specification names; one beside it, of a library or for
+        initialisation, has none of them. ``kernels`` is how many the capture has.
+        """
+        named = ((self.source and self.source.specification) or {}).get("kernel")
+        if not isinstance(named, str):
+            return kernels == 1
+        return function_name(kernel) == function_name(named)
+
+    def describe(self) -> str:
+        """Where and when it was made, in a line."""
+        gpu = self.gpu.name or "an unknown GPU"
+        ncu = f"Nsight Compute {self.ncu}" if self.ncu else "an unknown Nsight Compute"
+        return f"measured on {gpu} at {self.created} with {ncu}"
+
+
+def from_json(text: str, where: str) -> Manifest:
+    """A manifest; :class:`InputError` names the key of a mistake."""
+    try:
+        values = msgspec.json.decode(text, type=dict[str, Any])
+        version = values.get("schema_version")
+        if version != SCHEMA_VERSION:
+            raise InputError(
+                f"the capture has a manifest of schema version {version!r}, and this kernelprof "
+                f"reads version {SCHEMA_VERSION!r}",
+                where=where,
+                hint="install a newer kernelprof, or make the capture again",
+            )
+        return msgspec.convert(values, Manifest)
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise InputError(
+            f"the capture's manifest cannot be read: {error}",
+            where=where,
+            hint="make the capture again with 'kernelprof profile'",
+        ) from error
+
+
+def schema() -> str:
+    """The JSON Schema of the manifest.
+
+    Every key is written, so every key is required, except for those that were added within
+    version 1: a manifest without them is read with their defaults.
+    """
+    (reference,), definitions = msgspec.json.schema_components([Manifest])
+    for name, definition in definitions.items():
+        keys = definition["properties"]
+        definition["required"] = [key for key in keys if key not in _ADDED.get(name, ())]
+    definitions["Manifest"]["properties"]["schema_version"] = {"const": SCHEMA_VERSION}
+    document = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "urn:kernelprof:manifest:v1",
+        **reference,
+        "$defs": definitions,
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+_ADDED: Final = {
+    "RunFacts": ("lines", "lines_sha256"),
+    "SourceFacts": ("compile_sha256", "includes", "resources"),
+    "TimingFacts": ("times_ns", "flops", "min_bytes"),
+    "CorrectnessFacts": ("sizes",),
+}
