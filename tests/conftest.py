@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 import kernelprof
-from kernelprof.model.capture import Source
+from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import (
     Candidate,
     Confidence,
@@ -46,7 +46,7 @@ class Samples:
             Evidence("load_bytes", "used of each loaded sector", 4.23, "byte/sector", "<", 16),
             Evidence("l1_throughput", "L1 busy", 98.97, "%", ">", 80.0),
             Evidence("load_sectors", "sectors loaded", 4563402752, "sector"),
-            Evidence("excess", "sectors for one needed", 8.5, "1", ">", 1.25, Source.DERIVED),
+            Evidence("excess", "sectors for one needed", 8.5, "1", ">", 1.25, Origin.DERIVED),
         ),
         why="Neighbouring threads of a warp read addresses that lie a row apart.",
         advice=("Let threadIdx.x run along the columns.", "Or stage a tile in shared memory."),

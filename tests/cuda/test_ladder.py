@@ -12,13 +12,13 @@ import pytest
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.cli.main import main
 from kernelprof.collect.environment import Machine
-from kernelprof.collect.store import read_manifest
 from kernelprof.ladder.drilldown_report import render_drilldown_report
 from kernelprof.ladder.registry import Rung, ladder
 from kernelprof.ladder.report import render_report
 from kernelprof.ladder.results import from_json
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.sources import read_capture
+from kernelprof.sources.capture_directory import read_manifest
 
 ROOT = Path(__file__).parents[2]
 LADDER = ROOT / "cuda" / "ladder"

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from tests.gpu import support
 
-from kernelprof.collect.store import read_manifest
 from kernelprof.launch.hashes import launch_hashes
 from kernelprof.launch.read_spec import load_spec
+from kernelprof.sources.capture_directory import read_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import strategies as st
 
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.collect.store import read_manifest
 from kernelprof.compare import compare
 from kernelprof.compare.gate import judge
 from kernelprof.compare.gate.policy import Policy
@@ -28,6 +27,7 @@ from kernelprof.model.comparison import (
 from kernelprof.model.gate import Code, Finding, GateResult, KernelResult, Outcome
 from kernelprof.model.snapshot import Inputs, KernelSnapshot, Said
 from kernelprof.sources import read_capture
+from kernelprof.sources.capture_directory import read_manifest
 
 if TYPE_CHECKING:
     from kernelprof.model.snapshot import Snapshot

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from kernelprof.analysis.metrics.catalogue import SAMPLES
 from kernelprof.errors import InputError
-from kernelprof.model.lines import SourceLine, shares
+from kernelprof.model.capture import SourceLine, shares
 from kernelprof.sources import read_capture
 from kernelprof.sources.reader import read_bytes
 from kernelprof.sources.source_page import read_source_page

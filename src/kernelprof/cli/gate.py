@@ -148,8 +148,8 @@ def _write_files(
 
 def _lines(result: GateResult, texts: dict[str, str]) -> dict[str, int]:
     """The line at which each kernel of a known source is defined, by the kernel's name."""
-    from kernelprof.model.kernel_name import function_name
     from kernelprof.launch.signature import kernels
+    from kernelprof.model.kernel_name import function_name
 
     found: dict[str, int] = {}
     for each in result.comparison.kernels:

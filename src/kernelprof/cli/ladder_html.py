@@ -42,7 +42,7 @@ def write_ladder_html(found: Climb, output: Path, captures: Path | None) -> None
 
 def _known(captures: Path, rung: Climbed) -> Beside | None:
     """The capture directory of a rung, if there is one."""
-    from kernelprof.collect.store import is_capture
+    from kernelprof.sources.capture_directory import is_capture
 
     folder = captures / rung.file.removesuffix(".cu")
     return beside(str(folder)) if is_capture(folder) else None

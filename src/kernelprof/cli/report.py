@@ -12,10 +12,9 @@ from kernelprof.cli.output import write_file, write_text
 from kernelprof.errors import UsageError
 
 if TYPE_CHECKING:
-    from kernelprof.collect.manifest import Manifest
-    from kernelprof.model.capture import Capture
+    from kernelprof.model.capture import Capture, SourceLine
     from kernelprof.model.diagnosis import Diagnosis
-    from kernelprof.model.lines import SourceLine
+    from kernelprof.model.manifest import Manifest
     from kernelprof.report.html.view import Page
 
 LONG: Final = 4 << 20
@@ -84,8 +83,7 @@ class Beside:
 
 def beside(target: str) -> Beside:
     """What a capture directory holds beside the counters; nothing for any other capture."""
-    from kernelprof.collect.lines import read_lines
-    from kernelprof.collect.store import is_capture, read_manifest
+    from kernelprof.sources.capture_directory import is_capture, read_lines, read_manifest
 
     folder = Path(target)
     if not is_capture(folder):
@@ -103,7 +101,7 @@ def write_report(capture: Capture, diagnosis: Diagnosis, output: Path, known: Be
 
 def page_of(capture: Capture, diagnosis: Diagnosis, known: Beside) -> Page:
     """What a report of a capture shows."""
-    from kernelprof.model.lines import shares
+    from kernelprof.model.capture import shares
     from kernelprof.report.html.build import build_page
 
     manifest, hot = known.manifest, None
@@ -117,13 +115,13 @@ def source_text(manifest: Manifest | None, capture: Path) -> str | None:
     """The kernel's source as it was measured: kept with the capture, or still where it was."""
     import hashlib
 
-    from kernelprof.collect.store import SOURCE
     from kernelprof.resources import data_folder
+    from kernelprof.sources.capture_directory import SOURCE_FILE
 
     if manifest is None or manifest.source is None:
         return None
     named = Path(manifest.source.path)
-    places = [capture / SOURCE, named]
+    places = [capture / SOURCE_FILE, named]
     if named.parts[:1] == ("cuda",):
         places.append(data_folder("cuda").joinpath(*named.parts[1:]))
     for place in places:

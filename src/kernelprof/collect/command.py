@@ -6,8 +6,8 @@ import shlex
 from typing import TYPE_CHECKING
 
 from kernelprof.analysis.metrics.catalogue import SAMPLES, preset
-from kernelprof.model.kernel_name import kernel_filter
 from kernelprof.errors import UsageError
+from kernelprof.model.kernel_name import kernel_filter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

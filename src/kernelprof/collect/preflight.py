@@ -1,23 +1,31 @@
-"""What this machine lacks for a measurement, and the commands for one that has it."""
+"""What can be checked before anything is built or run: the request, and what this machine has.
+
+Where something is missing, the error holds the commands for a machine that has it.
+"""
 
 from __future__ import annotations
 
+import re
 import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelprof.collect.request import DEFAULT_CLOCKS
+from kernelprof.errors import MissingToolError, UsageError
 from kernelprof.tools import find_ncu
-from kernelprof.errors import MissingToolError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from kernelprof.collect.environment import Machine
-    from kernelprof.collect.session import Order
+    from kernelprof.collect.request import ProfileRequest
+    from kernelprof.launch.overrides import LaunchOverrides
+    from kernelprof.launch.spec import LaunchSpec
 
 
 @dataclass(frozen=True, slots=True)
-class Here:
-    """What this machine has; ``problem`` says why there is no ``ncu``.
+class LocalTools:
+    """What this machine has for a measurement; ``problem`` says why there is no ``ncu``.
 
     ``machine`` is ``None`` where nobody asked for a GPU: whether a program needs one is its own
     affair.
@@ -28,44 +36,97 @@ class Here:
     machine: Machine | None = None
 
     @property
-    def lacks(self) -> tuple[str, ...]:
+    def missing(self) -> tuple[str, ...]:
         """``GPU`` and ``ncu``, as far as they are missing."""
         gpu = self.machine is not None and not self.machine.gpus
         return ("GPU",) * gpu + ("ncu",) * (self.ncu is None)
 
     def describe(self) -> str:
         """What is missing, within a sentence: ``no GPU``, ``no GPU and no ncu``."""
-        return " and ".join(f"no {each}" for each in self.lacks)
+        return " and ".join(f"no {each}" for each in self.missing)
 
 
-def look(*, for_source: bool) -> Here:
+def local_tools(*, for_source: bool) -> LocalTools:
     """Look for ``ncu``, and for a GPU where a source is to be launched."""
     from kernelprof.collect import environment
 
     machine = environment.machine() if for_source else None
     try:
-        return Here(find_ncu(), machine=machine)
+        return LocalTools(find_ncu(), machine=machine)
     except MissingToolError as error:
-        return Here(None, error, machine)
+        return LocalTools(None, error, machine)
 
 
-def for_program(order: Order, preset: str, here: Here) -> MissingToolError:
+def check_request(request: ProfileRequest, preset: str | None) -> LaunchSpec | None:
+    """Refuse what is wrong on any machine; the specification of a source that has one."""
+    from kernelprof.analysis.metrics.catalogue import preset as known_preset
+
+    if preset is not None:
+        known_preset(preset)
+    if request.keep is not None:
+        from kernelprof.collect.store import refuse_existing
+
+        refuse_existing(request.keep.expanduser(), force=request.force)
+    if request.source is not None:
+        return _specification(request.source, request.overrides)
+    if not request.application:
+        raise UsageError(
+            "there is no program after --", hint="name one: kernelprof diagnose -- ./app args..."
+        )
+    return None
+
+
+def check_filters(kernel: str | None) -> None:
+    """Refuse a filter that is not a regular expression."""
+    if kernel is None:
+        return
+    try:
+        re.compile(kernel)
+    except re.error as error:
+        raise UsageError(
+            f"--kernel {kernel!r} is not a regular expression: {error}",
+            hint="escape brackets of a kernel's name with a backslash",
+        ) from error
+
+
+def check_recordable(request: ProfileRequest, tools: LocalTools) -> None:
+    """Refuse options that only a measurement can follow, where a record takes its place."""
+    given = {
+        "--keep": request.keep is not None,
+        "--sanitize": bool(request.overrides.sanitizers),
+        "--launch-skip": request.filters.launch_skip is not None,
+        "--launch-count": request.filters.launch_count is not None,
+        "--nvtx-include": bool(request.filters.nvtx_include),
+        "--clock-control": request.clock_control != DEFAULT_CLOCKS,
+    }
+    options = [option for option, is_given in given.items() if is_given]
+    if options:
+        raise MissingToolError(
+            f"{' and '.join(options)} cannot be done with a recorded capture, and this machine has "
+            f"{tools.describe()} to make another",
+            where=str(request.source),
+            hint="leave it out to diagnose what was recorded, or run it on a machine with a GPU",
+        )
+
+
+def program_error(request: ProfileRequest, preset: str, tools: LocalTools) -> MissingToolError:
     """What is missing here, and the command of ``ncu`` that makes the capture elsewhere."""
     from kernelprof.collect.command import ncu_command, quote
 
-    problem, before, application = here.problem, "", order.application
+    problem, before, application = tools.problem, "", request.application
     what, where = ("", None) if problem is None else (problem.what, problem.where)
-    if order.source is not None:
-        what, where = f"{order.source} cannot be measured here: {_missing(here)}", str(order.source)
-        name = order.source.stem
-        build = quote(["nvcc", "-O3", "-lineinfo", "-o", name, str(order.source)])
+    if request.source is not None:
+        source = str(request.source)
+        what, where = f"{source} cannot be measured here: {_missing(tools)}", source
+        name = request.source.stem
+        build = quote(["nvcc", "-O3", "-lineinfo", "-o", name, source])
         before, application = f"build {name} from it ({build}), then ", (f"./{name}",)
-    filters = order.filters
+    filters = request.filters
     command = ncu_command(
         preset,
         launch_skip=filters.launch_skip,
         launch_count=filters.launch_count,
-        clock_control=order.clock_control,
+        clock_control=request.clock_control,
         nvtx_include=filters.nvtx_include,
         application=application,
     )
@@ -80,19 +141,24 @@ def for_program(order: Order, preset: str, here: Here) -> MissingToolError:
     return MissingToolError(
         what,
         where=where,
-        hint=f"{_remedy(here)}on a machine with a GPU {before}make capture.csv with the command "
+        hint=f"{_remedy(tools)}on a machine with a GPU {before}make capture.csv with the command "
         f"below, and then diagnose that: kernelprof diagnose capture.csv\n{quote(command)}",
     )
 
 
-def for_source(
-    order: Order, preset: str | None, here: Here, *, diagnosing: bool, why: str = ""
+def source_error(
+    request: ProfileRequest,
+    preset: str | None,
+    tools: LocalTools,
+    *,
+    diagnosing: bool,
+    why: str = "",
 ) -> MissingToolError:
     """What is missing here, why no record helps, and the commands for a machine with a GPU."""
-    assert order.source is not None
-    source, options = str(order.source), _options(order, preset)
-    folder = str(order.keep or order.source.stem)
-    keep = [] if order.keep is None else ["--keep", folder]
+    assert request.source is not None
+    source, options = str(request.source), _options(request, preset)
+    folder = str(request.keep or request.source.stem)
+    keep = [] if request.keep is None else ["--keep", folder]
     diagnose = shlex.join(["kernelprof", "diagnose", source, *options, *keep])
     profile = shlex.join(["kernelprof", "profile", source, *options, "-o", folder])
     later = shlex.join(["kernelprof", "diagnose", folder])
@@ -101,45 +167,59 @@ def for_source(
     else:
         hint = "capture on a machine with a GPU and ncu"
     return MissingToolError(
-        f"{source} cannot be measured here: {_missing(here)}" + (f"; {why}" if why else ""),
+        f"{source} cannot be measured here: {_missing(tools)}" + (f"; {why}" if why else ""),
         where=source,
-        hint=f"{_remedy(here)}{hint}, and diagnose here the folder that it writes:\n"
+        hint=f"{_remedy(tools)}{hint}, and diagnose here the folder that it writes:\n"
         f"{profile}\n{later}",
     )
 
 
-def _missing(here: Here) -> str:
+def _specification(source: Path, overrides: LaunchOverrides) -> LaunchSpec | None:
+    """The launch specification with the overrides; ``None`` for a source with its own main."""
+    from kernelprof.launch.build import check_arguments
+    from kernelprof.launch.prepare import is_program
+    from kernelprof.launch.read_spec import load_spec
+    from kernelprof.launch.signature import choose, kernels
+    from kernelprof.launch.source import read_source, refuse_other_than_file
+
+    refuse_other_than_file(source, hint="name a .cu file, or a program after --")
+    if is_program(source, overrides):
+        return None
+    spec = overrides.applied_to(load_spec(source), source)
+    check_arguments(spec, choose(kernels(read_source(source)), spec.kernel, str(source)))
+    return spec
+
+
+def _missing(tools: LocalTools) -> str:
     shown = {
         "GPU": "no NVIDIA GPU (none answers nvidia-smi)",
         "ncu": "no ncu (Nsight Compute)",
     }
-    return f"this machine has {' and '.join(shown[each] for each in here.lacks)}"
+    return f"this machine has {' and '.join(shown[each] for each in tools.missing)}"
 
 
-def _remedy(here: Here) -> str:
+def _remedy(tools: LocalTools) -> str:
     """How to get ``ncu``, where that is all that is missing; a line, or nothing."""
-    if here.problem is None or "GPU" in here.lacks:
+    if tools.problem is None or "GPU" in tools.missing:
         return ""
-    before = "" if here.machine is None else f"{here.problem.what}: "
-    return f"{before}{here.problem.hint}\n"
+    before = "" if tools.machine is None else f"{tools.problem.what}: "
+    return f"{before}{tools.problem.hint}\n"
 
 
-def _options(order: Order, preset: str | None) -> list[str]:
+def _options(request: ProfileRequest, preset: str | None) -> list[str]:
     """The options of a measurement, as they were given."""
-    from kernelprof.launch.changes import arguments
-
-    filters = order.filters
-    clocks = None if order.clock_control == DEFAULT_CLOCKS else order.clock_control
-    words = list(arguments(order.wishes.sizes, order.wishes.defines))
+    filters = request.filters
+    clocks = None if request.clock_control == DEFAULT_CLOCKS else request.clock_control
+    words = request.overrides.options()
     for option, values in (
-        ("--sanitize", order.wishes.sanitizers),
+        ("--sanitize", request.overrides.sanitizers),
         ("--preset", (preset,)),
         ("--kernel", (filters.kernel,)),
         ("--launch-skip", (filters.launch_skip,)),
         ("--launch-count", (filters.launch_count,)),
         ("--nvtx-include", filters.nvtx_include),
         ("--clock-control", (clocks,)),
-        ("--time-limit", (order.time_limit,)),
+        ("--time-limit", (request.time_limit,)),
     ):
         for value in values:
             if value is not None:

@@ -7,8 +7,8 @@ import math
 from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.model.kernel_name import function_name
 from kernelprof.model.comparison import Match
+from kernelprof.model.kernel_name import function_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Sequence

@@ -25,9 +25,9 @@ from kernelprof.model.snapshot import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kernelprof.collect.manifest import Manifest
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis, Verdict
+    from kernelprof.model.manifest import Manifest
 
 
 def snapshot_of(

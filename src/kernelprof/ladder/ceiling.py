@@ -19,8 +19,8 @@ from kernelprof.errors import ExitCode, KernelprofError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kernelprof.launch.processes import Interrupts
     from kernelprof.ladder.results import Ceiling
+    from kernelprof.launch.processes import Interrupts
 
 WARM_UP: Final = 5
 MEASURED: Final = 20
@@ -53,7 +53,7 @@ def measured_ceiling(size: int, interrupts: Interrupts) -> Ceiling:
 def read_ceiling(printed: bytes, size: int) -> Ceiling:
     """What the child process printed; :class:`CeilingError` where it could not measure."""
     from kernelprof.ladder.results import Ceiling
-    from kernelprof.launch.timing import timing_facts
+    from kernelprof.launch.trial import timing_facts
 
     found = _last_object(printed)
     if found is None or "error" in found:

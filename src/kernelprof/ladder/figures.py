@@ -9,8 +9,8 @@ from kernelprof.analysis.metrics.arithmetic import FLOPS_OF_FMA, FP32_LANES
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from kernelprof.collect.manifest import TimingFacts
     from kernelprof.ladder.results import Climb, Climbed, Surroundings
+    from kernelprof.model.manifest import TimingFacts
 
 
 def gflops(timing: TimingFacts | None) -> float | None:

@@ -10,7 +10,7 @@ from kernelprof.report.numbers import factor, number, quantity, share
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from kernelprof.collect.manifest import TimingFacts
+    from kernelprof.model.manifest import TimingFacts
 
 DASH = "-"
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))

@@ -20,9 +20,9 @@ from kernelprof.report.markdown import prose
 from kernelprof.report.numbers import factor, quantity
 
 if TYPE_CHECKING:
-    from kernelprof.collect.manifest import TimingFacts
     from kernelprof.ladder.published import Asked, Published, Step
     from kernelprof.ladder.results import Climb, Climbed
+    from kernelprof.model.manifest import TimingFacts
 
 
 def sweep_lines(climb: Climb) -> list[str]:

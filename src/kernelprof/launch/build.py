@@ -230,8 +230,8 @@ def _base_name(name: str) -> tuple[list[str], bool]:
 def _instances(names: Sequence[str], kernel: str) -> list[str]:
     """The instances whose template arguments can be those of the kernel, by ``cu++filt``.
 
-    An argument that is neither a number nor a plain type fits every other; so do all where there
-    is no ``cu++filt``.
+    An argument of the kernel that is neither a number nor a plain type fits every other; so do all
+    where there is no ``cu++filt``.
     """
     program = find_in_toolkit(_DEMANGLER)
     done = None if program is None else ask(program, *names)
@@ -243,7 +243,7 @@ def _instances(names: Sequence[str], kernel: str) -> list[str]:
     for name, shown in zip(names, readable, strict=True):
         given = [plain_argument(each) for each in template_arguments(shown)]
         pairs = zip(wanted, given, strict=False)
-        if len(given) >= len(wanted) and all(None in pair or len(set(pair)) == 1 for pair in pairs):
+        if len(given) >= len(wanted) and all(one in (None, other) for one, other in pairs):
             fitting[name] = len(given)
     # Arguments that are left out are defaults: an instance without more is nearer.
     nearest = min(fitting.values(), default=0)

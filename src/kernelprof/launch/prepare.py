@@ -50,11 +50,18 @@ _LAST_LINES = 12
 
 @dataclass(frozen=True, slots=True)
 class PreparedKernel:
-    """A built and checked kernel: the command that ``ncu`` is to run, and what is known so far."""
+    """A built and checked kernel: the command that ``ncu`` is to run, and what is known so far.
+
+    ``kernel`` is a regular expression for the full names of the kernels that count, ``None`` for
+    all; ``launch_skip`` and ``launch_count`` leave out warm-up launches.
+    """
 
     target: str
     command: tuple[str, ...]
-    source: SourceFacts
+    kernel: str | None = None
+    launch_skip: int | None = None
+    launch_count: int | None = None
+    source: SourceFacts | None = None
     timing: TimingFacts | None = None
     correctness: CorrectnessFacts | None = None
 

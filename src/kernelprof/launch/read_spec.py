@@ -49,6 +49,15 @@ _EXPRESSIONS: Final[dict[str, tuple[type, ...]]] = {
 }
 """The keys that hold expressions, and the types of a text or a number that stands for one."""
 
+_KINDS: Final = {
+    "int": "a whole number",
+    "float": "a number",
+    "str": "a string",
+    "bool": "true or false",
+    "array": "a list",
+    "object": "a table",
+    "bool | int | float | str": "a number or a string",
+}
 _AT_LINE = re.compile(r" ?\(at line (\d+), column (\d+)\)")
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 
@@ -174,11 +183,11 @@ class _Reading:
             path, what = self._wrong_entry(path)
         named = re.search(r"(required|unknown) field `(.*)`", what)
         if named is None:
-            expected = what.partition(", got")[0].replace("`Expression`", "an expression")
+            key, value = _last(path), _shown(self._value(path))
+            if "regex" in what or "enum" in what:
+                self._refuse(path, f"{key} {value} is not valid", hint=_example(path))
             self._refuse(
-                path,
-                f"{_last(path)} is not valid: {_shown(self._value(path))}",
-                hint=_example(path) if "regex" in what else f"{expected}; {_example(path)}",
+                path, f"{key} is {value}, and has to be {_expected(what, path)}", _example(path)
             )
         key = named[2]
         known = _TABLES[_names(path)].__struct_fields__
@@ -191,7 +200,7 @@ class _Reading:
 
     def _wrong_entry(self, path: TomlPath) -> tuple[TomlPath, str]:
         """The first wrong entry of a table of names, which msgspec does not name."""
-        kind = get_type_hints(_TABLES[_names(path[:-1])], include_extras=True)[path[-1]]
+        kind = get_type_hints(_TABLES[_names(path[:-1])], include_extras=True)[str(path[-1])]
         for key, value in self._value(path).items():
             try:
                 msgspec.convert({key: value}, kind)
@@ -319,8 +328,18 @@ def _last(path: TomlPath) -> str:
 
 
 def _shown(value: Any) -> str:
-    kinds = {dict: "a table", list: "a list"}
-    return kinds.get(type(value)) or repr(value)
+    if isinstance(value, dict | list):
+        return "a table" if isinstance(value, dict) else f"a list of {len(value)}"
+    return json.dumps(value, default=str, ensure_ascii=False)
+
+
+def _expected(what: str, path: TomlPath) -> str:
+    """What msgspec expects at a path, in words: ``Expected `int` >= 1, got ...``."""
+    kind, bounds = re.findall(r"`(.*?)(?: \| null)?`([^,]*)", what)[0]
+    if kind == "Expression":
+        whole = "" if float in _EXPRESSIONS[_names(path)[-1]] else "whole "
+        return f"a {whole}number or an expression"
+    return f"{_KINDS.get(kind, kind)}{bounds}"
 
 
 def _example(path: TomlPath) -> str:

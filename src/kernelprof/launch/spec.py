@@ -301,7 +301,10 @@ def schema() -> str:
             definition["properties"][key] = _without_null(described)
     of_an_array = [{"required": [key]} for key in ("shape", "fill", "seed", "output")]
     a_scalar = {"required": ["value"], "not": {"anyOf": of_an_array}}
-    definitions["Argument"]["oneOf"] = [of_an_array[0], a_scalar]
+    definitions["Argument"]["oneOf"] = [
+        {**of_an_array[0], "not": {"required": ["value"]}},
+        a_scalar,
+    ]
     document = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": "urn:kernelprof:launch:v1",

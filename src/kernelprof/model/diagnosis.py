@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from kernelprof.model.capture import Source
+from kernelprof.model.capture import Origin
 
 HALF: Final = 2.0
 """By how much less work a unit at its limit would have, where that is asked: half of it."""
@@ -43,7 +43,7 @@ class Evidence:
     unit: str
     op: str = "="
     threshold: float | None = None
-    source: Source = Source.MEASURED
+    source: Origin = Origin.MEASURED
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,7 +166,10 @@ class Manifest:
     clock_control: Annotated[str, Meta(description="what ncu did to the GPU's clocks")]
     runs: Annotated[
         tuple[RunFacts, ...],
-        Meta(description="in their order; later ones fill what the first lacks"),
+        Meta(
+            description="in their order; later ones fill what the first lacks",
+            extra_json_schema={"minItems": 1},
+        ),
     ]
     preset: PresetFacts | None = None
     unavailable: Annotated[

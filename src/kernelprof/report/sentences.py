@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from kernelprof.model.capture import Source
+from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import Status, Verdict
 from kernelprof.report.names import printable
 from kernelprof.report.numbers import count, dimensions, factor, quantity, share
@@ -117,7 +117,7 @@ def runner_up(candidate: Candidate) -> str:
 
 def origin(evidence: Evidence) -> str:
     """Where a value comes from that is no plain counter; empty for a counter."""
-    return "" if evidence.source is Source.MEASURED else evidence.source.value
+    return "" if evidence.source is Origin.MEASURED else evidence.source.value
 
 
 def parts(verdict: Verdict) -> list[tuple[str, list[str]]]:

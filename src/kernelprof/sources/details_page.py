@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from kernelprof.model.capture import SECTIONS_COLUMN, SPOKEN_COLUMN, MetricColumn, Source
+from kernelprof.model.capture import SECTIONS_COLUMN, SPOKEN_COLUMN, MetricColumn, Origin
 from kernelprof.sources import identity
 from kernelprof.sources.details_labels import SECTIONS, is_left_out, raw_name
 from kernelprof.sources.numbers import parse_numbers
@@ -204,7 +204,7 @@ class _Filler:
         self._page.note_unavailable(name, cells)
         self._put(name, unit, source_of(name), np.array(launches, dtype=np.intp), values)
 
-    def _put(self, name: str, unit: str, source: Source, at: Any, values: Any) -> None:
+    def _put(self, name: str, unit: str, source: Origin, at: Any, values: Any) -> None:
         """Values in ``unit`` for the launches ``at``; what is already there stays."""
         column = self._column(name, unit, source)
         if column.unit != scale_of(unit).unit:
@@ -212,7 +212,7 @@ class _Filler:
         fresh = np.isnan(column.values[at])
         column.values[at[fresh]] = scale_of(unit).apply(values)[fresh]
 
-    def _column(self, name: str, unit: str, source: Source) -> MetricColumn:
+    def _column(self, name: str, unit: str, source: Origin) -> MetricColumn:
         if name not in self._values:
             blank = np.full(self._count, np.nan)
             self._values[name] = MetricColumn(name, blank, scale_of(unit).unit, unit, source)
@@ -240,11 +240,11 @@ class _Filler:
         value = number.value
         if number.share_of is not None:
             whole = self._values.get(number.share_of)
-            if whole is None or whole.source is Source.REPORTED:
+            if whole is None or whole.source is Origin.REPORTED:
                 return
             value *= float(whole.values[launch])
         self._put(
-            number.metric, number.unit, Source.REPORTED, np.array([launch]), np.array([value])
+            number.metric, number.unit, Origin.REPORTED, np.array([launch]), np.array([value])
         )
 
     def sections(self, seen: Iterable[Iterable[str]]) -> None:

@@ -10,9 +10,9 @@ import os
 import subprocess
 from typing import TYPE_CHECKING, Any, Final
 
-from kernelprof.tools import NCU_VARIABLE, find_ncu
 from kernelprof.errors import MissingToolError
 from kernelprof.sources import complaints
+from kernelprof.tools import NCU_VARIABLE, find_ncu
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

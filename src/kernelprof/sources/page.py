@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.model.capture import Launch, MetricColumn, Source
+from kernelprof.model.capture import Launch, MetricColumn, Origin
 from kernelprof.sources.numbers import decimal_mark
 
 if TYPE_CHECKING:
@@ -18,13 +18,13 @@ _SAMPLE_BYTES: Final = 1 << 18
 _UNAVAILABLE: Final = frozenset({"(!) n/a", "n/a", "N/A"})
 
 
-def source_of(metric: str) -> Source:
+def source_of(metric: str) -> Origin:
     """Where the values of a metric come from, by its name."""
     if metric.startswith(_LAUNCH_PREFIXES):
-        return Source.LAUNCH
+        return Origin.LAUNCH
     if metric.startswith("derived_"):
-        return Source.DERIVED
-    return Source.MEASURED
+        return Origin.DERIVED
+    return Origin.MEASURED
 
 
 @dataclass(slots=True)

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelprof.model.capture import DEVICE_NAME, MetricColumn
-from kernelprof.model.launches import Launches
+from kernelprof.model.capture import DEVICE_NAME, Launches, MetricColumn
 from kernelprof.sources import identity
 from kernelprof.sources.blocks import BlockParser, give_back_memory
 from kernelprof.sources.columns import Wanted, columns_of_rows

@@ -78,7 +78,7 @@ def _continued(
 
 
 def _read_directory(path: Path) -> Capture:
-    from kernelprof.collect.store import is_capture, read_stored
+    from kernelprof.sources.capture_directory import is_capture, read_stored
 
     if not is_capture(path):
         what = "this is a directory without a capture in it"

@@ -11,7 +11,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.catalogue import SAMPLES
-from kernelprof.model.lines import SourceLine, summed
+from kernelprof.model.capture import SourceLine, summed
 from kernelprof.sources.numbers import parse_number
 
 if TYPE_CHECKING:

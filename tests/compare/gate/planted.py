@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.collect.store import is_capture, read_manifest
 from kernelprof.compare import compare
 from kernelprof.compare.gate import judge
 from kernelprof.compare.gate.answer import exit_code
@@ -17,6 +16,7 @@ from kernelprof.compare.gate.policy import Policy
 from kernelprof.compare.take import snapshot_of
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.sources import read_capture
+from kernelprof.sources.capture_directory import is_capture, read_manifest
 
 if TYPE_CHECKING:
     from kernelprof.model.gate import GateResult

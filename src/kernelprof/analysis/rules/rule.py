@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kernelprof.analysis.metrics.reported import Reported
     from kernelprof.analysis.metrics.waiting import Waiting
     from kernelprof.analysis.metrics.waste import Waste
-    from kernelprof.model.capture import Source
+    from kernelprof.model.capture import Origin
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Shown:
     unit: str
     op: str = "="
     threshold: float | None = None
-    source: Source | None = None
+    source: Origin | None = None
 
 
 @dataclass(frozen=True)

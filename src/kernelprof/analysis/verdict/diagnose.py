@@ -12,7 +12,7 @@ from kernelprof.analysis.verdict.confidence import grade
 from kernelprof.analysis.verdict.group import Group, group_launches
 from kernelprof.analysis.verdict.judge import Answers, Judgement, answer, judge
 from kernelprof.analysis.verdict.settle import Settler
-from kernelprof.model.capture import DEVICE_NAME, Source
+from kernelprof.model.capture import DEVICE_NAME, Launches, Origin
 from kernelprof.model.diagnosis import (
     Candidate,
     Confidence,
@@ -22,7 +22,6 @@ from kernelprof.model.diagnosis import (
     Status,
     Verdict,
 )
-from kernelprof.model.launches import Launches
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -185,8 +184,8 @@ def _evidence(scene: Scene, finding: Finding, row: int) -> tuple[Evidence, ...]:
     return tuple(known)
 
 
-def _source(facts: Facts, metric: str, row: int) -> Source:
-    return facts.source(metric, row) if facts.has(metric)[row] else Source.DERIVED
+def _source(facts: Facts, metric: str, row: int) -> Origin:
+    return facts.source(metric, row) if facts.has(metric)[row] else Origin.DERIVED
 
 
 def _device(capture: Capture, row: int) -> str | None:

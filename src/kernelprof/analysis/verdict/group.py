@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernelprof.model.capture import Launches
 from kernelprof.model.diagnosis import Spread
-from kernelprof.model.launches import Launches
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.model.kernel_name import function_name
 from kernelprof.compare.counters import value
 from kernelprof.compare.gate.policy import PER_REQUEST, Budget, Limits, Policy
 from kernelprof.compare.gate.words import budget_text
@@ -24,6 +23,7 @@ from kernelprof.compare.words import (
 from kernelprof.model.comparison import CounterChange, KernelComparison, Match, TimeOutcome
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.gate import Code, Finding, GateResult, KernelResult, Outcome
+from kernelprof.model.kernel_name import function_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

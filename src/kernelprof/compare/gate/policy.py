@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.analysis.metrics.catalogue import catalogue
-from kernelprof.model.kernel_name import function_name
 from kernelprof.compare.counters import COUNTERS, DERIVED
 from kernelprof.errors import UsageError
 from kernelprof.model.gate import Outcome
+from kernelprof.model.kernel_name import function_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from kernelprof.collect.store import MANIFEST
+from kernelprof.sources.capture_directory import MANIFEST
 
 DEPTH: Final = 4
 """Folders below the one that is named: enough for KERNEL/BRANCH/DATE/RUN, and an end for a home."""

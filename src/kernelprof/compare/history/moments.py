@@ -21,8 +21,8 @@ Unreadable = (KernelprofError, OSError, ValueError, RecursionError)
 def of_capture(folder: Path, origin: str) -> Moment:
     """A capture directory, diagnosed. Raises one of :data:`Unreadable`."""
     from kernelprof.analysis.verdict import diagnose
-    from kernelprof.collect.store import read_manifest, read_stored
     from kernelprof.compare.take import snapshot_of
+    from kernelprof.sources.capture_directory import read_manifest, read_stored
 
     manifest = read_manifest(folder)
     date = utc(manifest.created, origin)

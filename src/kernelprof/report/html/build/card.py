@@ -27,8 +27,8 @@ from kernelprof.report.sentences import gain_cell, launch_parts, less_work
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kernelprof.collect.manifest import Manifest, TimingFacts
     from kernelprof.model.diagnosis import Candidate, KernelDiagnosis, Spread, Verdict
+    from kernelprof.model.manifest import Manifest, TimingFacts
     from kernelprof.report.html.build.flops import Counted
     from kernelprof.report.html.build.measured import Measured
     from kernelprof.report.html.build.metrics import MetricTable

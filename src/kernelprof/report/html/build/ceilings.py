@@ -16,7 +16,7 @@ from kernelprof.report.html.view import RooflineCeiling
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kernelprof.collect.manifest import Manifest
+    from kernelprof.model.manifest import Manifest
     from kernelprof.report.html.build.measured import Numbers
 
 MEASURED: Final = "measured"

@@ -20,9 +20,9 @@ from kernelprof.report.numbers import count
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kernelprof.collect.manifest import Manifest
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Diagnosis
+    from kernelprof.model.manifest import Manifest
 
 MOST_WITH_ALL_METRICS: Final = 20
 """Kernels of a page up to which the tables hold every column: 2,200 columns of ``--set full`` are

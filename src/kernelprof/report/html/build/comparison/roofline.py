@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.launch.timing import timing_facts
+from kernelprof.launch.trial import timing_facts
 from kernelprof.report.html.build.ceilings import MEASURED
 from kernelprof.report.html.build.comparison.medians import ROW
 from kernelprof.report.html.build.flops import count
@@ -17,8 +17,8 @@ from kernelprof.report.html.view import Roofline
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kernelprof.collect.manifest import TimingFacts
     from kernelprof.model.comparison import InputChange
+    from kernelprof.model.manifest import TimingFacts
     from kernelprof.model.snapshot import KernelSnapshot
     from kernelprof.report.html.build.comparison.medians import Medians
     from kernelprof.report.html.view import RooflineCeiling, RooflinePoint
