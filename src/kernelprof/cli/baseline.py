@@ -142,7 +142,7 @@ def _now() -> str:
 
 def _who() -> str:
     """The committer's name as git has it, else the user's."""
-    from kernelprof.collect.processes import ask
+    from kernelprof.tools import ask
 
     told = ask("git", "config", "user.name")
     return (told.stdout.strip() if told else "") or _user()

@@ -11,7 +11,7 @@ from kernelprof.cli import screen
 from kernelprof.cli.diagnose import OutputFormat
 from kernelprof.cli.output import check_place, write_file, write_result
 from kernelprof.cli.report import check_name
-from kernelprof.cli.source_options import DefineOption, SizeOption, wishes
+from kernelprof.cli.source_options import DefineOption, SizeOption, overrides
 from kernelprof.errors import UsageError
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def _sides(
             hint="compare two sources, which are measured in turn, or profile this one first: "
             f"kernelprof profile {before if sources[0] else after} -o DIR",
         )
-    wished = wishes(size, define, None, has_source=all(sources))
+    wished = overrides(size, define, None, has_source=all(sources))
     if all(sources):
         return measure(Path(before), Path(after), wished)
     return load(before), load(after)

@@ -128,13 +128,13 @@ def score(
 def _scored(
     names: list[str] | None, captures: Path | None, peers: Path | None, *, with_halves: bool
 ) -> Scorecard:
-    from kernelprof.collect.progress import Progress
     from kernelprof.corpus.peers import read_peers
     from kernelprof.corpus.scorecard import scorecard
     from kernelprof.corpus.stored import FOLDER
+    from kernelprof.report.progress import ProgressLine
 
     others = () if peers is None else read_peers(peers.expanduser())
-    with Progress() as progress:
+    with ProgressLine() as progress:
         folder = FOLDER if captures is None else captures.expanduser()
         return scorecard(_pairs(names), folder, others, progress.say, with_halves=with_halves)
 

@@ -141,10 +141,10 @@ def _of_commits(file: Path, wanted: Wanted, no_cache: bool) -> History:
 
 
 def _of_folder(folder: Path, wanted: Wanted, no_cache: bool) -> History:
-    from kernelprof.collect.progress import Progress
     from kernelprof.compare.history.folder import Folder
     from kernelprof.compare.history.rows import build_history
     from kernelprof.model.history import Source
+    from kernelprof.report.progress import ProgressLine
 
     place = folder.expanduser()
     if not place.is_dir():
@@ -156,7 +156,7 @@ def _of_folder(folder: Path, wanted: Wanted, no_cache: bool) -> History:
         )
     looked = Folder(place.absolute())
     with _store(place, no_cache) as store:
-        with Progress() as progress:
+        with ProgressLine() as progress:
             moments = looked.moments(store, progress.say)
         _tell_unread(looked.unread)
         _tell_undated(looked)

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kernelprof.collect.source import Wishes
     from kernelprof.compare.gate.baseline import Baseline
+    from kernelprof.launch.overrides import LaunchOverrides
     from kernelprof.model.snapshot import Snapshot
 
     Side = tuple[Snapshot, dict[str, str]]
@@ -35,7 +35,7 @@ def load(target: str) -> Side:
 
 
 def measure(
-    before: Path, after: Path, wishes: Wishes, *, rounds: int = ROUNDS
+    before: Path, after: Path, overrides: LaunchOverrides, *, rounds: int = ROUNDS
 ) -> tuple[Side, Side]:
     """Two sources, built and measured in turn: A B A B, so that a drift of the GPU hits both.
 
@@ -43,8 +43,11 @@ def measure(
     """
     from kernelprof.analysis.verdict import diagnose
     from kernelprof.cli.remarks import remark
-    from kernelprof.collect.session import Order, measured, summary
+    from kernelprof.collect import session
+    from kernelprof.collect.request import ProfileRequest
     from kernelprof.compare.take import joined, snapshot_of
+    from kernelprof.report.measurement import summary
+    from kernelprof.report.progress import ProgressLine
 
     runs: dict[int, list[Snapshot]] = {0: [], 1: []}
     texts: list[dict[str, str]] = [{}, {}]
@@ -53,7 +56,8 @@ def measure(
         if recorded:
             break  # it would be the same again
         for side, source in enumerate((before, after)):
-            found = measured(Order(source=source, wishes=wishes))
+            request = ProfileRequest(source=source, overrides=overrides)
+            found = session.measure(request, progress=ProgressLine())
             recorded |= found.recorded
             remark(f"{source.name}: {line}" for line in summary(found))
             capture = found.capture

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 import kernelprof
 from kernelprof.collect.request import DEFAULT_CLOCKS
-from kernelprof.collect.source import Wishes, preparer
 from kernelprof.errors import ExitCode, KernelprofError, MissingToolError, UsageError
 from kernelprof.ladder.ceiling import measured_ceiling
 from kernelprof.ladder.results import Climb, Climbed, Surroundings, Variant, trouble
+from kernelprof.launch.overrides import LaunchOverrides
+from kernelprof.launch.prepare import prepare
 from kernelprof.report.numbers import quantity
 
 if TYPE_CHECKING:
@@ -20,10 +21,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kernelprof.collect.environment import Machine
-    from kernelprof.collect.interrupts import Interrupts
-    from kernelprof.collect.progress import Progress
-    from kernelprof.collect.source import Prepared, Preparer
     from kernelprof.ladder.registry import Define, Rung
+    from kernelprof.launch.prepare import PreparedKernel
+    from kernelprof.launch.processes import Interrupts
+    from kernelprof.report.progress import ProgressLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,17 +66,17 @@ def climb(plan: Plan, watch: Watch, known: Climb | None = None) -> Climb:
     A rung that fails is among the results with its error. An error of the machine before anything
     was measured is raised: the other rungs would meet it too.
     """
-    from kernelprof.collect.elsewhere import look
-    from kernelprof.collect.interrupts import Interrupts
+    from kernelprof.collect.preflight import local_tools
+    from kernelprof.launch.processes import Interrupts
 
-    here, prepare = look(for_source=True), preparer()
-    lacks = [each for each in here.lacks if each != "ncu" or plan.profile]
-    if lacks or prepare is None or here.machine is None:
+    here = local_tools(for_source=True)
+    lacks = [each for each in here.missing if each != "ncu" or plan.profile]
+    if lacks or here.machine is None:
         raise _not_here(lacks, plan)
     if plan.captures is not None:
         _check_places(plan.rungs, plan.captures)
     with Interrupts() as interrupts:
-        climber = _Climber(plan, watch, prepare, interrupts, here.ncu, here.machine)
+        climber = _Climber(plan, watch, interrupts, here.ncu, here.machine)
         return climber.climb(known)
 
 
@@ -102,7 +103,6 @@ def finished(found: Climbed | None, rung: Rung, plan: Plan) -> bool:
 class _Climber:
     plan: Plan
     watch: Watch
-    prepare: Preparer
     interrupts: Interrupts
     ncu: str | None
     machine: Machine
@@ -161,7 +161,7 @@ class _Climber:
         )
 
     def _ncu_version(self) -> str | None:
-        from kernelprof.collect.tool import ncu_version
+        from kernelprof.tools import ncu_version
 
         return ncu_version(self.ncu) if self.plan.profile and self.ncu is not None else None
 
@@ -205,8 +205,8 @@ class _Climber:
     def _profiled(
         self,
         rung: Rung,
-        prepared: Prepared,
-        progress: Progress,
+        prepared: PreparedKernel,
+        progress: ProgressLine,
         found: Climbed,
         surroundings: Surroundings,
     ) -> tuple[Climbed, Surroundings]:
@@ -248,20 +248,20 @@ class _Climber:
     @contextmanager
     def _prepared(
         self, rung: Rung, defines: Mapping[str, Define]
-    ) -> Iterator[tuple[Prepared, Progress]]:
-        wishes = Wishes(sizes=self.plan.sizes, defines=defines)
+    ) -> Iterator[tuple[PreparedKernel, ProgressLine]]:
+        overrides = LaunchOverrides(sizes=self.plan.sizes, defines=defines)
         with (
             _shown_progress() as progress,
-            self.prepare(rung.shown, wishes, self.interrupts, progress.say) as prepared,
+            prepare(rung.shown, overrides, self.interrupts, progress.say) as prepared,
         ):
             yield prepared, progress
         self.interrupts.check()
 
 
-def _shown_progress() -> Progress:
-    from kernelprof.collect.progress import Progress
+def _shown_progress() -> ProgressLine:
+    from kernelprof.report.progress import ProgressLine
 
-    return Progress()
+    return ProgressLine()
 
 
 def _told(rung: Climbed) -> str:
@@ -318,11 +318,6 @@ def _check_places(rungs: Sequence[Rung], captures: Path) -> None:
 
 
 def _not_here(lacks: Sequence[str], plan: Plan) -> MissingToolError:
-    if not lacks:
-        return MissingToolError(
-            "this installation of kernelprof cannot build kernels",
-            hint="install kernelprof again",
-        )
     shown = {
         "GPU": "no NVIDIA GPU (none answers nvidia-smi)",
         "ncu": "no ncu (Nsight Compute)",

@@ -6,9 +6,9 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kernelprof.collect import processes
 from kernelprof.collect.failures import Ended, failure
 from kernelprof.collect.request import profile_command
+from kernelprof.launch import processes
 
 if TYPE_CHECKING:
     from kernelprof.collect.run import Session

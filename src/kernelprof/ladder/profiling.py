@@ -12,7 +12,7 @@ import numpy as np
 from kernelprof.analysis.metrics.catalogue import preset
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.collect.drill import drill
-from kernelprof.collect.portable import file_names, portable
+from kernelprof.collect.recorded import file_names, portable
 from kernelprof.collect.request import DEFAULT_CLOCKS, Filters
 from kernelprof.collect.run import PASSES, Session
 from kernelprof.collect.store import draft
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
 
     from kernelprof.analysis.metrics.traffic import Traffic
     from kernelprof.collect.environment import Machine
-    from kernelprof.collect.interrupts import Interrupts
-    from kernelprof.collect.progress import Progress
-    from kernelprof.collect.source import Prepared
     from kernelprof.collect.store import Draft
     from kernelprof.ladder.registry import Rung
+    from kernelprof.launch.prepare import PreparedKernel
+    from kernelprof.launch.processes import Interrupts
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Diagnosis
     from kernelprof.model.manifest import GpuFacts
+    from kernelprof.report.progress import ProgressLine
 
 PRESET = "full"
 _MULTIPROCESSORS = "device__attribute_multiprocessor_count"
@@ -53,9 +53,9 @@ class Profiler:
 
     ncu: str
     version: str | None
-    prepared: Prepared
+    prepared: PreparedKernel
     interrupts: Interrupts
-    progress: Progress
+    progress: ProgressLine
     machine: Machine
 
     def drill_down(self) -> Way:
@@ -111,7 +111,7 @@ class Profiler:
             clock_control=DEFAULT_CLOCKS,
             version=self.version,
             machine=self.machine,
-            listen=self.progress.listen,
+            progress=self.progress,
         )
 
 

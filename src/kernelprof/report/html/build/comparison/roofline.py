@@ -6,7 +6,7 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.launch.timing import timing_facts
+from kernelprof.launch.trial import timing_facts
 from kernelprof.report.html.build.ceilings import MEASURED
 from kernelprof.report.html.build.comparison.medians import ROW
 from kernelprof.report.html.build.flops import count

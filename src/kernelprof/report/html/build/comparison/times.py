@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.compare.times import LEAST_FLOOR
 from kernelprof.compare.words import ratio_text
-from kernelprof.launch.timing import timing_facts
+from kernelprof.launch.trial import timing_facts
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.report.html.build.measured import finite
 from kernelprof.report.html.build.private import shown
