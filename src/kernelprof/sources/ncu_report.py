@@ -12,14 +12,13 @@ import importlib
 import io
 import math
 import os
-import subprocess
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.analysis.metrics.catalogue import SAMPLES
 from kernelprof.errors import MissingToolError
 from kernelprof.model.capture import SourceLine, summed
 from kernelprof.sources.ncu.cells import parse_number
-from kernelprof.sources.source import Evidence, FileSource
+from kernelprof.sources.source import EvidenceKind, FileSource
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
@@ -91,6 +90,8 @@ def _tool() -> str | None:
 
 
 def _through_ncu(tool: str, path: Path) -> Capture:
+    import subprocess
+
     from kernelprof.sources import read_bytes
     from kernelprof.sources.ncu.unrecognised import not_a_capture
     from kernelprof.tools import NCU_VARIABLE
@@ -251,7 +252,7 @@ SOURCE: Final = FileSource(
     "report",
     "a .ncu-rep report",
     3,
-    frozenset({Evidence.COUNTERS, Evidence.LINE_SAMPLES}),
+    frozenset({EvidenceKind.COUNTERS, EvidenceKind.LINE_SAMPLES}),
     recognises=_is_report,
     read=_read,
 )
