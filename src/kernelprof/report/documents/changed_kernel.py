@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.compare import words
-from kernelprof.launch.timing import timing_facts
+from kernelprof.launch.trial import timing_facts
 from kernelprof.report.charts import launches, roofline_change, states
 from kernelprof.report.charts.states import State
 from kernelprof.report.document import (
