@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kernelprof.analysis.metrics.presets import CHIPS
+from kernelprof.analysis.metrics.architectures import CHIPS
 from kernelprof.corpus.measure import place
 from kernelprof.corpus.pairs import Side, corpus
 from kernelprof.corpus.stored import FOLDER, verdicts_on

@@ -129,12 +129,14 @@ def test_a_rung_is_diagnosed_from_its_record_where_there_is_no_gpu(
 ) -> None:
     monkeypatch.setattr("kernelprof.collect.environment.machine", Machine)
     monkeypatch.setenv("COLUMNS", "200")
-    assert main(["diagnose", str(rung.path)]) == 0
+    monkeypatch.chdir(ROOT)
+    path = rung.path.relative_to(ROOT)
+    assert main(["diagnose", str(path)]) == 0
     out = capsys.readouterr().out
     first, *rest = out.splitlines()
     manifest = read_manifest(RECORDS / rung.stem)
     made = f"on an NVIDIA H200 on {manifest.created[:10]} with Nsight Compute {manifest.ncu}"
-    assert first.startswith(f"{rung.path} as recorded {made}")
+    assert first.startswith(f"{path} as recorded {made}")
     (said,) = [line for line in rest if "Confidence: " in line]
     if rung.expected is not None:
         assert rung.expected in said

@@ -11,8 +11,8 @@ from tests.compare.history.samples import HOSTILE, eventful, history, moment, wi
 from tests.html.support import charts, has_horizontal_scroll, screenshot, undrawn_charts
 
 from kernelprof.model.history import Commit, Kind, Source
-from kernelprof.report.history_json import render_history_json
 from kernelprof.report.html.history import build_history_page, render_history_page
+from kernelprof.report.writers.json import write as write_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -205,7 +205,7 @@ def test_the_history_can_be_saved(pages: dict[str, Path], open_page: OpenPage, t
     assert download.value.suggested_filename == "history.json"
     download.value.save_as(tmp_path / "saved.json")
     saved = json.loads((tmp_path / "saved.json").read_text("utf-8"))
-    assert saved == json.loads(render_history_json(eventful()))
+    assert saved == json.loads(write_json(eventful()))
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from kernelprof.cli import screen
 from kernelprof.cli.output import check_place, write_file, write_text
 from kernelprof.errors import UsageError
 
@@ -59,9 +60,11 @@ def save(
 def show(file: FileArgument) -> None:
     """Print what a baseline holds, and what was accepted in it."""
     from kernelprof.cli.sides import load_baseline
-    from kernelprof.report.baseline_text import render_baseline
+    from kernelprof.report.documents.baseline import document
+    from kernelprof.report.writers import terminal
 
-    write_text(render_baseline(load_baseline(file)))
+    shown_on = screen.of(None, no_color=False)
+    write_text(terminal.write(document(load_baseline(file)), shown_on))
 
 
 @baseline.command("update")

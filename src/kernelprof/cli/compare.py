@@ -88,18 +88,17 @@ def _render(
     comparison: Comparison, output_format: OutputFormat, output: Path | None, *, no_color: bool
 ) -> str:
     if output_format is OutputFormat.JSON:
-        from kernelprof.report.comparison_json import render_comparison_json
+        from kernelprof.report.writers import json
 
-        return render_comparison_json(comparison)
+        return json.write(comparison)
     if output_format is OutputFormat.MARKDOWN:
         from kernelprof.report.comparison_markdown import render_comparison_markdown
 
         return render_comparison_markdown(comparison)
     from kernelprof.report.comparison_text import render_comparison_text
-    from kernelprof.report.text import Screen
 
     to = screen.of(output, no_color=no_color)
-    return render_comparison_text(comparison, Screen(to.width, to.color, to.encoding))
+    return render_comparison_text(comparison, to)
 
 
 def write_page(
@@ -111,8 +110,8 @@ def write_page(
     """Write a comparison as a page for a browser; ``typed`` are the words of its command."""
     import shlex
 
-    from kernelprof.report.html.build.private import shown_origin
     from kernelprof.report.html.comparison import render_comparison_page
+    from kernelprof.report.private import shown_origin
 
     command = shlex.join(["kernelprof", *map(shown_origin, typed)])
     write_file(render_comparison_page(comparison, sides, command), html)

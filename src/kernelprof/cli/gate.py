@@ -133,13 +133,13 @@ def _write_files(
     markdown: Path | None,
 ) -> None:
     if junit is not None:
-        from kernelprof.report.junit import render_junit
+        from kernelprof.report.writers.junit import write as write_junit
 
-        write_file(render_junit(result), junit)
+        write_file(write_junit(result), junit)
     if sarif is not None:
-        from kernelprof.report.sarif import render_sarif
+        from kernelprof.report.writers.sarif import write as write_sarif
 
-        write_file(render_sarif(result, _lines(result, texts)), sarif)
+        write_file(write_sarif(result, _lines(result, texts)), sarif)
     if markdown is not None:
         from kernelprof.report.comparison_markdown import render_gate_markdown
 
@@ -167,15 +167,14 @@ def _render(
     result: GateResult, output_format: OutputFormat, output: Path | None, *, no_color: bool
 ) -> str:
     if output_format is OutputFormat.JSON:
-        from kernelprof.report.comparison_json import render_gate_json
+        from kernelprof.report.writers import json
 
-        return render_gate_json(result)
+        return json.write(result)
     if output_format is OutputFormat.MARKDOWN:
         from kernelprof.report.comparison_markdown import render_gate_markdown
 
         return render_gate_markdown(result)
     from kernelprof.report.comparison_text import render_gate_text
-    from kernelprof.report.text import Screen
 
     to = screen.of(output, no_color=no_color)
-    return render_gate_text(result, Screen(to.width, to.color, to.encoding))
+    return render_gate_text(result, to)

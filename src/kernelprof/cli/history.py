@@ -209,20 +209,19 @@ def _render(
     found: History, output_format: HistoryFormat, output: Path | None, *, no_color: bool
 ) -> str:
     if output_format is HistoryFormat.JSON:
-        from kernelprof.report.history_json import render_history_json
+        from kernelprof.report.writers import json
 
-        return render_history_json(found)
+        return json.write(found)
     if output_format is HistoryFormat.CSV:
-        from kernelprof.report.history_csv import render_history_csv
+        from kernelprof.report.writers import csv
 
         remark(found.notes)
-        return render_history_csv(found)
+        return csv.write(found)
     if output_format is HistoryFormat.MARKDOWN:
         from kernelprof.report.history_markdown import render_history_markdown
 
         return render_history_markdown(found)
     from kernelprof.report.history_text import render_history_text
-    from kernelprof.report.text import Screen
 
     to = screen.of(output, no_color=no_color)
-    return render_history_text(found, Screen(to.width, to.color, to.encoding))
+    return render_history_text(found, to)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernelprof.cli.output import write_file, write_text
-from kernelprof.cli.report import beside, page_of
+from kernelprof.cli.report import beside, material
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -62,7 +62,16 @@ def _of_another(known: Beside, rung: Climbed, found: Climb) -> str:
 def _card(known: Beside) -> KernelView:
     """The card of the kernel that takes the time: a rung launches just one."""
     from kernelprof.analysis.verdict import diagnose
+    from kernelprof.report.html.build import build_page
     from kernelprof.sources import read_capture
 
     capture = read_capture(str(known.place))
-    return page_of(capture, diagnose(capture), known).kernels[0]
+    extra = material(known)
+    page = build_page(
+        capture,
+        diagnose(capture),
+        manifest=extra.manifest,
+        source_text=extra.source_text,
+        hot_lines=extra.hot_lines,
+    )
+    return page.kernels[0]

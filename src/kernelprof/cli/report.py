@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from kernelprof.model.capture import Capture, SourceLine
     from kernelprof.model.diagnosis import Diagnosis
     from kernelprof.model.manifest import Manifest
-    from kernelprof.report.html.view import Page
+    from kernelprof.report.documents.capture_page import Beside as Material
 
 LONG: Final = 4 << 20
 """Bytes from which a capture is read for a page of many kernels first."""
@@ -47,15 +47,14 @@ def _read(target: str) -> tuple[Capture, Diagnosis]:
     A long one most often has many kernels, whose tables leave most metrics out.
     """
     from kernelprof.analysis.verdict import diagnose
-    from kernelprof.report.html.build.columns import OfManyKernels
-    from kernelprof.report.html.build.page import MOST_WITH_ALL_METRICS
+    from kernelprof.report.documents.metrics import MOST_WITH_ALL, OfManyKernels
     from kernelprof.sources import read_capture
 
     path = Path(target)
     if path.is_file() and path.stat().st_size >= LONG:
         brief = read_capture(target, only=OfManyKernels())
         said = diagnose(brief)
-        if len(said.kernels) > MOST_WITH_ALL_METRICS:
+        if len(said.kernels) > MOST_WITH_ALL:
             return brief, said
     found = read_capture(target)
     return found, diagnose(found)
@@ -94,21 +93,21 @@ def beside(target: str) -> Beside:
 
 def write_report(capture: Capture, diagnosis: Diagnosis, output: Path, known: Beside) -> None:
     """Render a report and put it in its place."""
-    from kernelprof.report.html.page import render_page
+    from kernelprof.report.documents import capture_page
+    from kernelprof.report.writers import html
 
-    write_file(render_page(page_of(capture, diagnosis, known)), output)
+    write_file(html.write(capture_page.document(capture, diagnosis, material(known))), output)
 
 
-def page_of(capture: Capture, diagnosis: Diagnosis, known: Beside) -> Page:
-    """What a report of a capture shows."""
+def material(known: Beside) -> Material:
+    """What the page shows beside the counters."""
     from kernelprof.model.capture import shares
-    from kernelprof.report.html.build import build_page
+    from kernelprof.report.documents.capture_page import Beside as Material
 
     manifest, hot = known.manifest, None
     if known.lines is not None and manifest is not None and manifest.source is not None:
         hot = shares(known.lines, manifest.source.path)
-    text = source_text(manifest, known.place)
-    return build_page(capture, diagnosis, manifest=manifest, source_text=text, hot_lines=hot)
+    return Material(manifest, source_text(manifest, known.place), hot)
 
 
 def source_text(manifest: Manifest | None, capture: Path) -> str | None:

@@ -111,7 +111,7 @@ def check_recordable(request: ProfileRequest, tools: LocalTools) -> None:
 
 def program_error(request: ProfileRequest, preset: str, tools: LocalTools) -> MissingToolError:
     """What is missing here, and the command of ``ncu`` that makes the capture elsewhere."""
-    from kernelprof.collect.command import ncu_command, quote
+    from kernelprof.analysis.ncu_command import ncu_command, quote
 
     problem, before, application = tools.problem, "", request.application
     what, where = ("", None) if problem is None else (problem.what, problem.where)

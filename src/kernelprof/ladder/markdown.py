@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernelprof.report.markdown import code
 from kernelprof.report.numbers import factor, number, quantity, share
+from kernelprof.report.writers.markdown import code
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

@@ -16,8 +16,8 @@ from kernelprof.ladder.markdown import (
     time_cell,
 )
 from kernelprof.ladder.published import published
-from kernelprof.report.markdown import prose
 from kernelprof.report.numbers import factor, quantity
+from kernelprof.report.writers.markdown import prose
 
 if TYPE_CHECKING:
     from kernelprof.ladder.published import Asked, Published, Step

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import html
 import re
 from typing import TYPE_CHECKING, Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from kernelprof.compare.gate.answer import deciding, passed_words, remark, why
 from kernelprof.compare.words import counter_text, headline, remarks, summary, time_text
@@ -11,14 +14,14 @@ from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.gate import Code, Outcome
 from kernelprof.report.comparison_labels import comparison_labels
-from kernelprof.report.markdown import markdown_environment
 from kernelprof.report.names import fit, middle, printable
 from kernelprof.report.numbers import count, dimensions, factor, number, quantity, share
+from kernelprof.report.writers.markdown import code, fenced, prose
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from jinja2 import Environment, Template
+    from jinja2 import Template
 
     from kernelprof.model.comparison import (
         Comparison,
@@ -77,6 +80,25 @@ def render_gate_markdown(result: GateResult) -> str:
         "general": [_clip(each.text) for each in result.general[:3]],
     }
     return _assemble(result.comparison, [(each.kernel, each) for each in result.kernels], head)
+
+
+def markdown_environment() -> Environment:
+    """Templates with filters for all that comes from outside."""
+    # The output is Markdown, where HTML escapes alone do not do: every value goes through a filter.
+    environment = Environment(
+        loader=PackageLoader("kernelprof.report", "templates"),
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        autoescape=False,
+    )
+    environment.filters |= {
+        "code": code,
+        "prose": prose,
+        "fenced": lambda text: fenced(text, "sh"),
+        "html": lambda text: html.escape(printable(text)),
+    }
+    return environment
 
 
 def diff_block(diff: str) -> str:

@@ -17,7 +17,7 @@ from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.gate import Outcome
 from kernelprof.report.names import encodable, middle, printable, short_name
 from kernelprof.report.numbers import quantity
-from kernelprof.report.text import NARROWEST, WIDEST_CARD, Screen
+from kernelprof.report.writers.terminal import NARROWEST, WIDEST_PROSE, Screen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -99,7 +99,7 @@ class _Page:
         self.screen = screen
         self.buffer = StringIO()
         width = max(screen.width, NARROWEST)
-        self.width = min(width, WIDEST_CARD)
+        self.width = min(width, WIDEST_PROSE)
         self.console = Console(
             file=self.buffer,
             width=width,

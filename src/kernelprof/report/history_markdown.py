@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.history import Source
 from kernelprof.report import history_words as words
-from kernelprof.report.markdown import code, prose
 from kernelprof.report.names import middle
+from kernelprof.report.writers.markdown import code, prose
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

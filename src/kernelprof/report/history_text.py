@@ -16,7 +16,7 @@ from kernelprof.model.diagnosis import Status
 from kernelprof.model.history import Source
 from kernelprof.report import history_words as words
 from kernelprof.report.names import encodable, middle, printable
-from kernelprof.report.text import NARROWEST, Screen
+from kernelprof.report.writers.terminal import NARROWEST, Screen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

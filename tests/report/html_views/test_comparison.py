@@ -16,7 +16,6 @@ from tests.report.changes import change, comparison, kernels, side, slower, take
 from kernelprof.compare import compare
 from kernelprof.model.comparison import CounterChange, Match, MetricChange, TimeChange, TimeOutcome
 from kernelprof.model.snapshot import Inputs, Machine
-from kernelprof.report.comparison_json import render_comparison_json
 from kernelprof.report.html.build.comparison import build_comparison
 from kernelprof.report.html.build.comparison.diff import diff_lines, title
 from kernelprof.report.html.build.comparison.tables import counter_row, metric_row
@@ -24,6 +23,7 @@ from kernelprof.report.html.build.comparison.times import fine, interval_text
 from kernelprof.report.html.charts import comparison as drawn
 from kernelprof.report.html.charts import launches
 from kernelprof.report.html.comparison import render_comparison_page
+from kernelprof.report.writers.json import write as write_json
 
 if TYPE_CHECKING:
     from kernelprof.model.comparison import Comparison, KernelComparison
@@ -229,7 +229,7 @@ def test_the_json_is_what_the_program_prints() -> None:
     made = change("tile", "tile-barrier")
     page = build_comparison(made)
     named = replace(made, before=page.before, after=page.after)
-    assert page.json == render_comparison_json(named)
+    assert page.json == write_json(named)
 
 
 # Words and rows

@@ -10,13 +10,13 @@ import kernelprof
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.history import Source
 from kernelprof.report import history_words as words
-from kernelprof.report.history_json import render_history_json
 from kernelprof.report.html import charts
 from kernelprof.report.html.build.measured import finite
 from kernelprof.report.html.build.private import shown, shown_origin, without_homes
 from kernelprof.report.html.charts import history as chart
 from kernelprof.report.html.page import fill
 from kernelprof.report.html.view import Fact
+from kernelprof.report.writers.json import write as write_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -118,7 +118,7 @@ def build_history_page(history: History) -> HistoryPage:
         provenance=tuple(_provenance(history)),
         warnings=tuple(shown(note) for note in history.notes),
         made=f"Made by kernelprof {kernelprof.__version__}",
-        json=without_homes(render_history_json(history)),
+        json=without_homes(write_json(history)),
     )
 
 

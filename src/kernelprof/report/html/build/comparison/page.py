@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import kernelprof
 from kernelprof.compare.words import summary
 from kernelprof.model.snapshot import Machine, Snapshot
-from kernelprof.report.comparison_json import render_comparison_json
 from kernelprof.report.comparison_labels import comparison_labels
 from kernelprof.report.html.build.comparison.kernel import changed, lone, sentence
 from kernelprof.report.html.build.comparison.sides import side_rows, without_folders
 from kernelprof.report.html.build.private import shown, without_homes
 from kernelprof.report.html.comparison_view import ComparisonPage
 from kernelprof.report.numbers import count
+from kernelprof.report.writers.json import write as write_json
 
 if TYPE_CHECKING:
     from kernelprof.model.comparison import Comparison
@@ -60,7 +60,7 @@ def build_comparison(
         sides=side_rows(comparison, before, after),
         commands=(shown(command),) if command else (),
         made=f"Made by kernelprof {kernelprof.__version__}",
-        json=without_homes(render_comparison_json(comparison)),
+        json=without_homes(write_json(comparison)),
     )
 
 
