@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from kernelprof.report.html.history import build_history_page, render_history_page
 from tests.compare.history.samples import HOSTILE, eventful, history, moment, with_kernels
 from tests.html.support import charts, has_horizontal_scroll, screenshot, undrawn_charts
 
-from kernelprof.model.history import Commit, Kind, Source
-from kernelprof.report.html.history import build_history_page, render_history_page
+from kernelprof.model.history import Commit, HistoryOrigin, MomentKind
 from kernelprof.report.writers.json import write as write_json
 
 if TYPE_CHECKING:
@@ -42,9 +42,9 @@ def hostile() -> History:
     for day, run in ((1, "1"), (2, "2")):
         each = with_kernels(moment(day, "tile", run), name=HOSTILE)
         commit = Commit(f"{day}" * 40, f"{day}" * 7, HOSTILE)
-        found.append(replace(each, commit=commit, kind=Kind.BASELINE.value))
+        found.append(replace(each, commit=commit, kind=MomentKind.BASELINE))
     page = history(*found, origin="/home/somebody/<b>.json")
-    return replace(page, source=Source.GIT, notes=(HOSTILE,))
+    return replace(page, source=HistoryOrigin.GIT, notes=(HOSTILE,))
 
 
 PAGES = {"eventful": eventful, "alternating": alternating, "hostile": hostile}

@@ -15,7 +15,7 @@ from kernelprof.cli.command import ClockControl
 from kernelprof.cli.output import check_place, warn, write_result
 from kernelprof.cli.program import program
 from kernelprof.cli.remarks import remark
-from kernelprof.cli.report import Beside, beside, check_name, write_report
+from kernelprof.cli.report import check_name, write_report
 from kernelprof.cli.source_options import DefineOption, SanitizeOption, SizeOption, overrides
 from kernelprof.errors import ExitCode, InputError, UsageError
 
@@ -160,11 +160,13 @@ def diagnose(
                 warn(f"{diagnosis.origin}: {warning}")
     write_result(text, output)
     if html is not None:
+        from kernelprof.sources.contents import Contents, contents
+
         target = "" if merge or not targets else targets[0]
         known = (
-            beside(target)
+            contents(target)
             if measured is None
-            else Beside(Path(target), measured.manifest, measured.lines)
+            else Contents(Path(target), measured.manifest, measured.lines)
         )
         write_report(found[0][0], diagnoses[0], html, known)
     if any(diagnosis.inconclusive for diagnosis in diagnoses):

@@ -9,7 +9,7 @@ from msgspec import Meta
 from kernelprof.model.comparison import Match, TimeOutcome  # noqa: TC001 (read for the schema)
 from kernelprof.model.diagnosis import Confidence, Status  # noqa: TC001
 from kernelprof.model.gate import Code, Outcome  # noqa: TC001
-from kernelprof.model.history import Kind, Source  # noqa: TC001
+from kernelprof.model.history import HistoryOrigin, MomentKind  # noqa: TC001 (the types are read)
 from kernelprof.report.contract import (
     Amount,
     Canonical,
@@ -250,7 +250,7 @@ class Moment(Object):
     origin: Annotated[
         str, Meta(description="The path below the folder; COMMIT:PATH of a committed baseline.")
     ]
-    kind: Kind
+    kind: MomentKind
     commit: Annotated[Commit | None, Meta(description="Of a baseline that was read from git.")]
 
 
@@ -319,7 +319,7 @@ class History(Object):
     kind: Literal["history"]
     tool: Tool
     origin: Annotated[str, Meta(description="The folder or the baseline file.")]
-    source: Source
+    source: HistoryOrigin
     moments: Annotated[int, Meta(ge=1, description="Captures, baselines or commits read.")]
     notes: list[str]
     kernels: Annotated[

@@ -9,13 +9,14 @@ from dataclasses import replace
 
 import jsonschema
 import pytest
+from kernelprof.report.history_markdown import render_history_markdown
+from kernelprof.report.history_text import render_history_text
 from markdown_it import MarkdownIt
 from tests.compare.history.samples import GPU, HOSTILE, eventful, history, moment, with_kernels
 
 from kernelprof.model.comparison import TimeOutcome
-from kernelprof.model.history import Accepted, Commit, Kind, Source
-from kernelprof.report.history_markdown import render_history_markdown
-from kernelprof.report.history_text import render_history_text
+from kernelprof.model.history import Commit, HistoryOrigin, MomentKind
+from kernelprof.model.snapshot import Acceptance
 from kernelprof.report.schemas import schema
 from kernelprof.report.writers import json as as_json
 from kernelprof.report.writers.csv import COLUMNS
@@ -115,16 +116,16 @@ def test_markdown_is_tables() -> None:
 
 def test_nothing_of_strangers_is_markup() -> None:
     commit = Commit("a" * 40, "a" * 7, HOSTILE)
-    accepted = (Accepted(HOSTILE, "now", HOSTILE, HOSTILE, 35318048.5),)
+    accepted = (Acceptance(HOSTILE, "now", HOSTILE, HOSTILE, after_ns=35318048.5),)
     strange = with_kernels(moment(1, "naive"), name=HOSTILE)
     strange = replace(
         strange,
         commit=commit,
         accepted=accepted,
-        kind=Kind.BASELINE.value,
+        kind=MomentKind.BASELINE,
         machine=replace(strange.machine, gpu=HOSTILE),
     )
-    found = replace(history(strange, origin=HOSTILE), source=Source.GIT)
+    found = replace(history(strange, origin=HOSTILE), source=HistoryOrigin.GIT)
     markdown = MarkdownIt("commonmark").enable("table").render(render_history_markdown(found))
     assert "<img" not in markdown
     assert "<em>" not in markdown
@@ -225,7 +226,7 @@ def test_the_schema_refuses_what_the_contract_does_not_have(path, value) -> None
 
 def test_the_schema_names_every_word() -> None:
     definitions = PUBLISHED["$defs"]
-    for kind in (TimeOutcome, Source, Kind):
+    for kind in (TimeOutcome, HistoryOrigin, MomentKind):
         assert set(definitions[kind.__name__]["enum"]) == set(kind)
     comparison = json.loads(schema("comparison"))["$defs"]
     for name in ("SideVerdict", "Time"):

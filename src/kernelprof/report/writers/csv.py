@@ -12,7 +12,7 @@ from kernelprof.report.writers import Writer
 from kernelprof.report.writers.json import measured_by
 
 if TYPE_CHECKING:
-    from kernelprof.model.history import History, KernelHistory, Row
+    from kernelprof.model.history import History, HistoryRow, KernelHistory
 
 COLUMNS: Final = (
     "kernel",
@@ -63,7 +63,7 @@ def write(history: History) -> str:
 WRITER: Final = Writer("csv", ".csv", write, kinds=("history",))
 
 
-def _cells(kernel: KernelHistory, row: Row) -> list[object]:
+def _cells(kernel: KernelHistory, row: HistoryRow) -> list[object]:
     moment, measured, time = row.moment, row.kernel, row.time
     commit, said = moment.commit, measured.verdict
     return [

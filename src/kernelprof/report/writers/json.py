@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
     from kernelprof.collect.doctor import Check
     from kernelprof.model.comparison import KernelComparison, TimeChange
-    from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis, Status, Verdict
+    from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis, Verdict
     from kernelprof.model.gate import KernelResult
-    from kernelprof.model.history import KernelHistory, Moment, Row
+    from kernelprof.model.history import HistoryRow, KernelHistory, Moment
     from kernelprof.model.snapshot import KernelSnapshot
 
 Struct = TypeVar("Struct", bound=msgspec.Struct)
@@ -48,7 +48,7 @@ def document(result: Any, kind: str = "") -> dict[str, Any]:
 
 def _kind(result: object) -> str:
     of_class = {Comparison: "comparison", GateResult: "gate", History: "history"}
-    return of_class.get(type(result), "diagnosis")
+    return next((kind for each, kind in of_class.items() if isinstance(result, each)), "diagnosis")
 
 
 def written(values: object) -> str:
@@ -174,14 +174,14 @@ def _comparison(comparison: Comparison) -> changes.Comparison:
 
 
 def _gate(result: GateResult) -> changes.Gate:
-    from kernelprof.compare.gate.answer import exit_code, reason
+    from kernelprof.compare.words import reason
 
     return changes.Gate(
         schema_version=contract.VERSION,
         kind="gate",
         tool=_tool(),
         outcome=result.outcome,
-        exit_code=cast("Any", int(exit_code(result))),
+        exit_code=cast("Any", int(result.exit_code)),
         reason=reason(result),
         inconclusive_passes=result.inconclusive_passes,
         findings=_all(changes.Finding, result.general),
@@ -195,8 +195,8 @@ def _sides(comparison: Comparison) -> dict[str, Any]:
     from kernelprof.compare.words import summary
 
     return {
-        "before": comparison.before,
-        "after": comparison.after,
+        "before": comparison.before.origin,
+        "after": comparison.after.origin,
         "summary": summary(comparison),
         "times_comparable": comparison.times_comparable,
         "machine": _all(changes.Change, comparison.machine),
@@ -213,7 +213,7 @@ def _judged(result: KernelResult) -> changes.JudgedKernel:
 
 
 def _compared(kernel: KernelComparison) -> dict[str, Any]:
-    from kernelprof.compare.words import headline, remarks
+    from kernelprof.compare.words import headline, notes
 
     return {
         "name": kernel.name,
@@ -228,7 +228,7 @@ def _compared(kernel: KernelComparison) -> dict[str, Any]:
         "lacking": list(kernel.lacking),
         "metrics": _all(changes.MetricChange, kernel.metrics),
         "inputs": _all(changes.Change, kernel.inputs),
-        "notes": list(remarks(kernel)),
+        "notes": list(notes(kernel)),
         "diff": kernel.diff,
     }
 
@@ -253,10 +253,10 @@ def _side(side: KernelSnapshot) -> changes.Side:
 def _side_verdict(side: KernelSnapshot) -> changes.SideVerdict:
     verdict = side.verdict
     return changes.SideVerdict(
-        status=cast("Status", verdict.status),
+        status=verdict.status,
         bottleneck=verdict.bottleneck,
-        confidence=cast("Any", verdict.confidence),
-        also=list(verdict.also),
+        confidence=verdict.confidence,
+        also=[each.bottleneck for each in verdict.also],
         estimated_gain=verdict.gain,
     )
 
@@ -292,7 +292,7 @@ def _history(history: History) -> changes.History:
 
 
 def _kernel_history(kernel: KernelHistory) -> changes.KernelHistory:
-    from kernelprof.report.history_words import summary
+    from kernelprof.compare.history.words import summary
 
     return changes.KernelHistory(
         name=kernel.name,
@@ -303,7 +303,7 @@ def _kernel_history(kernel: KernelHistory) -> changes.KernelHistory:
     )
 
 
-def _row(row: Row) -> changes.Row:
+def _row(row: HistoryRow) -> changes.Row:
     kernel = row.kernel
     return changes.Row(
         **_moment(row.moment),

@@ -5,9 +5,8 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.compare.gate.answer import why
-from kernelprof.model.gate import Code, Outcome
-from kernelprof.report.comparison_labels import comparison_labels
+from kernelprof.compare.words import labels, why
+from kernelprof.model.gate import Outcome
 from kernelprof.report.names import printable
 from kernelprof.report.writers import Writer
 
@@ -30,11 +29,11 @@ def write(result: GateResult) -> str:
     not taken for one that passed.
     """
     suite = ET.Element("testsuite", name=SUITE)
-    labels = comparison_labels([each.kernel for each in result.kernels])
-    for kernel, label in zip(result.kernels, labels, strict=True):
+    named = labels([each.kernel for each in result.kernels])
+    for kernel, label in zip(result.kernels, named, strict=True):
         name = " ".join(filter(None, map(printable, label)))
         case = _case(suite, name or "unnamed kernel", _seconds(kernel))
-        if any(each.code is Code.IGNORED for each in kernel.findings):
+        if kernel.ignored:
             ET.SubElement(case, "skipped", message=printable(kernel.findings[0].text))
             continue
         _judge(case, result, kernel.outcome, printable(why(kernel)), kernel.findings)

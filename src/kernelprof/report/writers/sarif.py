@@ -15,10 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 import kernelprof
-from kernelprof.compare.gate.answer import deciding, exit_code
 from kernelprof.compare.gate.codes import RULES
+from kernelprof.compare.words import labels
 from kernelprof.model.gate import Outcome
-from kernelprof.report.comparison_labels import comparison_labels
 from kernelprof.report.names import printable, short_name
 from kernelprof.report.writers import Writer
 
@@ -68,7 +67,7 @@ def _run(result: GateResult, lines: Mapping[str, int], docs: str | None) -> _Jso
             }
         },
         "automationDetails": {"id": "kernelprof gate/"},
-        "invocations": [{"executionSuccessful": True, "exitCode": int(exit_code(result))}],
+        "invocations": [{"executionSuccessful": True, "exitCode": int(result.exit_code)}],
         "originalUriBaseIds": {
             _ROOT: {"description": {"text": "The root of the checkout that was profiled."}}
         },
@@ -109,12 +108,8 @@ class _Results:
     def __init__(self, result: GateResult, lines: Mapping[str, int]) -> None:
         self.result = result
         self.lines = lines
-        labels = comparison_labels([each.kernel for each in result.kernels])
-        self.kernels = list(zip(result.kernels, (detail for _, detail in labels), strict=True))
-        # Where the policy fails what is inconclusive, that is what the run failed for.
-        self.fails_inconclusive = result.outcome is Outcome.REGRESSION and all(
-            each.outcome is not Outcome.REGRESSION for each in deciding(result)
-        )
+        named = labels([each.kernel for each in result.kernels])
+        self.kernels = list(zip(result.kernels, (detail for _, detail in named), strict=True))
 
     def all(self) -> list[_Json]:
         """Those of the kernels, then those of none."""
@@ -151,7 +146,7 @@ class _Results:
     def _level(self, outcome: Outcome) -> str:
         if outcome is Outcome.INCONCLUSIVE and self.result.inconclusive_passes:
             return "note"
-        if outcome is Outcome.INCONCLUSIVE and self.fails_inconclusive:
+        if outcome is Outcome.INCONCLUSIVE and self.result.fails_inconclusive:
             return "error"
         return _LEVELS.get(outcome, "note")
 
@@ -163,7 +158,7 @@ class _Results:
         sides = () if kernel is None else (kernel.kernel.after, kernel.kernel.before)
         inputs = [side.inputs for side in sides if side is not None and side.inputs is not None]
         name = "" if kernel is None else kernel.kernel.name
-        path = inputs[0].path if inputs else self.result.comparison.before
+        path = inputs[0].path if inputs else self.result.comparison.before.origin
         location: _Json = {
             "physicalLocation": {
                 "artifactLocation": _artifact(path),
