@@ -26,9 +26,9 @@ HOT_SLICE = Threshold(
     "busy atomic unit of one L2 slice",
     0.50,
     "share of cycles",
-    "pairs of cuda/pairs, captured by 'kernelprof corpus run' on an H200: 76 % where all atomics "
-    "hit two words (start-codon-each-match, 10x faster without), 1 to 14 % where other things are "
-    "the limit (ewald-pairs, pulse-spectrum, symbol-counts)",
+    "pairs of cuda/pairs, captured by 'python -m benchmarks.corpus run' on an H200: 76 % where all "
+    "atomics hit two words (start-codon-each-match, 10x faster without), 1 to 14 % where other "
+    "things are the limit (ewald-pairs, pulse-spectrum, symbol-counts)",
 )
 
 FULL_SLICE = Threshold(
