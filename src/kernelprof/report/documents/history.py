@@ -24,7 +24,8 @@ from kernelprof.report.document import (
     Table,
     Tone,
 )
-from kernelprof.report.documents.comparison import TIME_TONES, VERDICT_TONES, Detail
+from kernelprof.report.documents.change_tables import TIME_TONES, VERDICT_TONES
+from kernelprof.report.documents.comparison import Detail
 from kernelprof.report.figures.measured import finite
 from kernelprof.report.names import middle, printable
 from kernelprof.report.private import shown, shown_origin, without_homes
