@@ -8,12 +8,13 @@ RESULTS ?= build/gpu-test
 CAPTURES ?= build/captures
 CAPTURE := tests/captures/four_gemms.full.raw.csv
 
-.PHONY: demo test gpu-test captures browser-test lint types rules reports screenshots vendor wheel \
-	clean help gate-report corpus-report
+.PHONY: demo test test-all gpu-test captures browser-test lint types rules reports screenshots vendor \
+	wheel clean help gate-report corpus-report
 
 help:
 	@echo "make demo    diagnose a capture that ships with the project"
-	@echo "make test    run the tests"
+	@echo "make test    run the tests, in about two minutes"
+	@echo "make test-all  run the slow tests as well, as CI does"
 	@echo "make gpu-test  run the tests that need a GPU, ncu and nvcc; leaves a report in $(RESULTS)"
 	@echo "make captures  measure every capture of this repository again, into $(CAPTURES)"
 	@echo "make browser-test  open the HTML reports in headless Chromium (needs chromium and npm)"
@@ -32,7 +33,10 @@ demo: $(VENV)/.runtime
 	$(BIN)/kernelprof diagnose $(CAPTURE) --top 4
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+
+test-all: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 gpu-test: $(VENV)/.dev
 	KERNELPROF_GPU_RESULTS=$(RESULTS) $(BIN)/python -m pytest tests/gpu -rA --durations=0
@@ -40,8 +44,9 @@ gpu-test: $(VENV)/.dev
 captures: $(VENV)/.dev
 	BUDGET_S=3600 PYTHON=$(abspath $(BIN)/python) tests/kernels/capture.sh $(CAPTURES)/kernels
 	$(MAKE) gpu-test RESULTS=$(CAPTURES)/gpu-test
-	$(BIN)/python -m kernelprof ladder run --sweep --compare-full-set \
-		--captures $(CAPTURES)/ladder -o $(CAPTURES)/ladder.md
+	$(BIN)/python -m kernelprof ladder run --captures $(CAPTURES)/ladder -o $(CAPTURES)/ladder.md
+	$(BIN)/python -m benchmarks.ladder run $(CAPTURES)/ladder.json --full-set --sweep \
+		-o $(CAPTURES)/ladder-measured.json
 
 browser-test: $(VENV)/.browser web/node_modules/.package-lock.json
 	KERNELPROF_BROWSER_TESTS=required $(BIN)/python -m pytest tests/html -n 2 --durations=5
@@ -54,7 +59,7 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 rules: $(VENV)/.runtime
-	$(BIN)/python -m kernelprof.report.rule_pages > reports/rules.md.new
+	$(BIN)/python -m kernelprof.report.documents.rule > reports/rules.md.new
 	mv reports/rules.md.new reports/rules.md
 
 # A test runs these commands and compares: the same input gives the same bytes.
@@ -64,7 +69,6 @@ reports: $(VENV)/.runtime
 	$(BIN)/python -m kernelprof report tests/captures/gemm_series.eight-metrics.raw.csv -o reports/inconclusive.html
 	$(BIN)/python -m kernelprof ladder report reports/ladder-h200.json --captures src/kernelprof/recorded/h200 --html reports/ladder-h200.html
 	$(BIN)/python -m kernelprof compare src/kernelprof/recorded/h200/01_naive src/kernelprof/recorded/h200/02_coalesced --html reports/comparison.html
-	$(BIN)/python -m kernelprof corpus score --halves --peers reports/corpus-peers.json --html reports/corpus-h200.html
 
 screenshots: $(VENV)/.browser
 	$(BIN)/python web/screenshots.py
@@ -74,7 +78,7 @@ gate-report: $(VENV)/.dev
 	mv reports/gate-h200.md.new reports/gate-h200.md
 
 corpus-report: $(VENV)/.runtime
-	$(BIN)/python -m kernelprof corpus score --halves --peers reports/corpus-peers.json --format markdown -o reports/corpus-h200.md --html reports/corpus-h200.html
+	$(BIN)/python -m benchmarks.corpus score --halves --peers reports/corpus-peers.json --format markdown -o reports/corpus-h200.md --html reports/corpus-h200.html
 
 vendor: web/node_modules/.package-lock.json
 	node web/vendor.mjs

@@ -25,6 +25,10 @@ COMMANDS = [
 MOST_BYTES = {"one-kernel": 2_000_000, "comparison": 2_000_000, "ladder-h200": 5_000_000}
 
 
+CORPUS = "reports/corpus-h200.html"
+"""Made by ``make corpus-report``; ``tests/benchmarks/corpus`` sees to its bytes."""
+
+
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: Path(command[-1]).stem)
 def test_a_report_is_what_its_command_makes(
     command: list[str], run_cli: RunCli, tmp_path: Path
@@ -38,10 +42,11 @@ def test_a_report_is_what_its_command_makes(
 
 def test_every_report_has_a_command_and_every_command_is_told() -> None:
     pages = {f"reports/{page.name}" for page in REPORTS.glob("*.html")}
-    assert pages == {command[-1] for command in COMMANDS}
+    assert pages == {command[-1] for command in COMMANDS} | {CORPUS}
     told = (REPORTS / "README.md").read_text("utf-8")
     for command in COMMANDS:
         assert f"kernelprof {shlex.join(command)}" in told
+    assert "`make corpus-report`" in told
 
 
 def test_every_file_is_listed() -> None:

@@ -163,7 +163,7 @@ def test_a_report_marks_the_lines_of_the_source(machine, capsys) -> None:
     capsys.readouterr()
     (machine / "moved" / "lines.csv.gz").write_bytes(b"")
     assert main(["report", "moved", "-o", "page.html"]) == 2
-    assert "lines.csv.gz is not what the manifest was written for" in capsys.readouterr().err
+    assert "lines.csv.gz does not have the hash that the manifest gives" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("source")

@@ -94,7 +94,7 @@ def test_a_capture_without_lines_has_none(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "not what the manifest was written for"),
+        (b"", "does not have the hash that the manifest gives"),
         (None, r"lines\.csv\.gz cannot be read \(No such file"),
     ],
 )
@@ -136,7 +136,7 @@ def test_a_manifest_cannot_name_lines_elsewhere(tmp_path: Path) -> None:
     run = dataclasses.replace(
         RUN, lines="../lines.csv.gz", lines_sha256=hashlib.sha256(data).hexdigest()
     )
-    with pytest.raises(InputError, match="stands elsewhere"):
+    with pytest.raises(InputError, match="its manifest names a file outside the directory"):
         read_lines(tmp_path / "out", dataclasses.replace(MANIFEST, runs=(run,)))
 
 

@@ -255,7 +255,7 @@ def test_a_damaged_capture_is_refused(tmp_path: Path, page: bytes) -> None:
     folder = _write(tmp_path / "out", page)
     raw = folder / "raw.csv.gz"
     raw.write_bytes(gzip.compress(page[:-100]))
-    with pytest.raises(InputError, match="not what the manifest was written for"):
+    with pytest.raises(InputError, match="does not have the hash that the manifest gives"):
         read_capture(folder)
     raw.unlink()
     with pytest.raises(InputError, match=r"raw\.csv\.gz cannot be read"):
@@ -274,5 +274,5 @@ def test_a_manifest_cannot_name_a_file_elsewhere(tmp_path: Path, page: bytes) ->
     known = hashlib.sha256((folder / "raw.csv.gz").read_bytes()).hexdigest()
     changed = text.replace('"raw.csv.gz"', '"../outside.csv"').replace(known, digest)
     (folder / "manifest.json").write_text(changed, encoding="utf-8")
-    with pytest.raises(InputError, match="stands elsewhere"):
+    with pytest.raises(InputError, match="its manifest names a file outside the directory"):
         read_capture(folder)

@@ -14,8 +14,8 @@ from kernelprof.model.history import Commit, HistoryOrigin, MomentKind
 from kernelprof.report.document import Chart, Section, Table
 from kernelprof.report.documents.comparison import Detail
 from kernelprof.report.documents.history import document
-from kernelprof.report.history_json import render_history_json
 from kernelprof.report.writers import html
+from kernelprof.report.writers.json import write as write_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -211,7 +211,7 @@ def test_the_history_can_be_saved(pages: dict[str, Path], open_page: OpenPage, t
     assert download.value.suggested_filename == "history.json"
     download.value.save_as(tmp_path / "saved.json")
     saved = json.loads((tmp_path / "saved.json").read_text("utf-8"))
-    assert saved == json.loads(render_history_json(eventful()))
+    assert saved == json.loads(write_json(eventful()))
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

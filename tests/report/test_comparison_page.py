@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from kernelprof.report.comparison_json import render_comparison_json
 from tests.report.changes import answer, change, comparison, gated, kernels, side, slower, taken
 
 from kernelprof.compare import words
 from kernelprof.compare.compare import compare
 from kernelprof.model.comparison import CounterChange, Match, MetricChange, TimeChange, TimeOutcome
 from kernelprof.model.snapshot import Inputs, Machine
-from kernelprof.report.comparison_json import render_comparison_json
 from kernelprof.report.document import (
     Bullets,
     Chart,

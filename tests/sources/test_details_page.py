@@ -12,9 +12,9 @@ import pytest
 
 from kernelprof.model.capture import Capture, Origin
 from kernelprof.sources import read_bytes, read_capture
-from kernelprof.sources.details_labels import BY_UNIT, METRICS, UNMAPPED, raw_name
-from kernelprof.sources.details_page import read_details
-from kernelprof.sources.stream import Header, Table
+from kernelprof.sources.details_page import DetailsPage
+from kernelprof.sources.ncu.labels import BY_UNIT, METRICS, UNMAPPED, raw_name
+from kernelprof.sources.ncu.tables import Header, Scan, Table
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 VALIDATION = CAPTURES / "validation"
@@ -144,8 +144,11 @@ def test_appended_exports_stay_apart() -> None:
 def test_parts_of_one_table_belong_together() -> None:
     first, *rows = PAIRS[0][0].read_bytes().removesuffix(b"\n").split(b"\n")
     header = Header(tuple(next(csv.reader([first.decode()]))), ",")
-    whole = read_details([Table(header, None, rows)])
-    parts = read_details([Table(header, None, rows[:1000]), Table(header, None, rows[1000:])])
+    one, several = DetailsPage(), DetailsPage()
+    one.add(Table(header, None, rows))
+    several.add(Table(header, None, rows[:1000]))
+    several.add(Table(header, None, rows[1000:]))
+    whole, parts = one.capture("x", Scan()), several.capture("x", Scan())
     assert len(parts.launches) == 26
     assert parts.launches == whole.launches
     assert parts.text == whole.text

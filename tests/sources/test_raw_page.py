@@ -12,7 +12,7 @@ import pytest
 
 from kernelprof.model.capture import Capture, Origin
 from kernelprof.sources import read_bytes, read_capture
-from kernelprof.sources.units import scale_of
+from kernelprof.sources.ncu.cells import scale_of
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"

@@ -86,9 +86,9 @@ def _render(
     from kernelprof.report.writers import markdown, terminal
 
     if output_format is OutputFormat.JSON:
-        from kernelprof.report.comparison_json import render_comparison_json
+        from kernelprof.report.writers import json
 
-        return render_comparison_json(comparison)
+        return json.write(comparison)
     if output_format is OutputFormat.MARKDOWN:
         return markdown.write(documents.document(comparison, documents.Detail.COMMENT))
     return terminal.write(documents.document(comparison), screen_of(output, no_color=no_color))

@@ -20,10 +20,12 @@ from kernelprof.cli.source_options import DefineOption, SanitizeOption, SizeOpti
 from kernelprof.errors import ExitCode, InputError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from kernelprof.collect.session import Measured, Order
     from kernelprof.model.diagnosis import Diagnosis
+    from kernelprof.report.document import Document
+    from kernelprof.report.writers.terminal import Screen
 
 _NAMES_SHOWN = 5
 
@@ -279,17 +281,13 @@ def _render(
     diagnoses: Sequence[Diagnosis],
     output_format: OutputFormat,
     top: int | None,
-    destination: screen.Destination,
+    shown_on: Screen,
 ) -> str:
-    if output_format is OutputFormat.JSON:
-        from kernelprof.report.json import render_json
+    from kernelprof.report import writers
 
-        return render_json(diagnoses)
-    if output_format is OutputFormat.MARKDOWN:
-        from kernelprof.report.markdown import render_markdown
+    def documents() -> Iterator[Document]:
+        from kernelprof.report.documents import diagnosis
 
-        return render_markdown(diagnoses, top=top)
-    from kernelprof.report.text import Screen, render_text
+        return (diagnosis.document(each, top) for each in diagnoses)
 
-    shown_on = Screen(destination.width, destination.color, destination.encoding)
-    return render_text(diagnoses, shown_on, top=top)
+    return writers.render("diagnosis", output_format.value, diagnoses, documents, shown_on)

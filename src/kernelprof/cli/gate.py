@@ -128,13 +128,13 @@ def _write_files(
     markdown: Path | None,
 ) -> None:
     if junit is not None:
-        from kernelprof.report.junit import render_junit
+        from kernelprof.report.writers.junit import write as write_junit
 
-        write_file(render_junit(result), junit)
+        write_file(write_junit(result), junit)
     if sarif is not None:
-        from kernelprof.report.sarif import render_sarif
+        from kernelprof.report.writers.sarif import write as write_sarif
 
-        write_file(render_sarif(result, _lines(result)), sarif)
+        write_file(write_sarif(result, _lines(result)), sarif)
     if markdown is not None:
         write_file(_markdown(result), markdown)
 
@@ -161,9 +161,9 @@ def _render(
     result: GateResult, output_format: OutputFormat, output: Path | None, *, no_color: bool
 ) -> str:
     if output_format is OutputFormat.JSON:
-        from kernelprof.report.comparison_json import render_gate_json
+        from kernelprof.report.writers import json
 
-        return render_gate_json(result)
+        return json.write(result)
     if output_format is OutputFormat.MARKDOWN:
         return _markdown(result)
     from kernelprof.report.documents import gate as documents

@@ -109,14 +109,14 @@ def _render(
     found: History, output_format: HistoryFormat, output: Path | None, *, no_color: bool
 ) -> str:
     if output_format is HistoryFormat.JSON:
-        from kernelprof.report.history_json import render_history_json
+        from kernelprof.report.writers import json
 
-        return render_history_json(found)
+        return json.write(found)
     if output_format is HistoryFormat.CSV:
-        from kernelprof.report.history_csv import render_history_csv
-
         remark(found.notes)
-        return render_history_csv(found)
+        from kernelprof.report.writers import csv
+
+        return csv.write(found)
     from kernelprof.report.documents import history as documents
     from kernelprof.report.documents.comparison import Detail
     from kernelprof.report.writers import markdown, terminal

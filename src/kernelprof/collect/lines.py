@@ -53,7 +53,7 @@ def export(
     None where nothing in it was compiled with ``-lineinfo``. Raises :class:`NoLinesError` for
     everything that can go wrong: a capture is worth keeping without them.
     """
-    from kernelprof.sources.source_page import read_source_page
+    from kernelprof.sources.ncu_report import read_source_page
 
     page = report.with_suffix(".source.csv")
     try:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelprof.analysis.metrics.catalogue import SAMPLES
-from kernelprof.collect.command import collection
+from kernelprof.analysis.ncu_command import collection
 from kernelprof.model.kernel_name import function_name, kernel_filter
 from kernelprof.model.manifest import PresetFacts
 

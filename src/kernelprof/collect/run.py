@@ -213,11 +213,11 @@ class Session:
         """The capture, and the facts that only it knows; metrics without a trace are named."""
         import numpy as np
 
-        from kernelprof.sources.notes import read_notes
+        from kernelprof.sources.ncu import read_log
 
-        notes = read_notes(said)
+        log = read_log(said)
         facts = replace(
-            facts, application=dict(notes.programs).get(_first_process(said)) or facts.application
+            facts, application=dict(log.programs).get(_first_process(said)) or facts.application
         )
         found = capture_of_run(page, self.draft.place(facts.raw), facts, self.clock_control)
         absent = [name for name in facts.metrics if name not in found.columns]
@@ -233,7 +233,7 @@ class Session:
             launches=len(found),
             passes=None if passes is None else int(np.nansum(passes.values)),
             application=facts.application or found.application,
-            unavailable=tuple(sorted({*found.unavailable, *notes.unavailable, *absent})),
+            unavailable=tuple(sorted({*found.unavailable, *log.unavailable, *absent})),
         )
         return capture_of_run(page, self.draft.place(facts.raw), facts, self.clock_control), facts
 
@@ -332,11 +332,11 @@ def _first_process(said: Sequence[str]) -> str:
 
 def _warnings(ended: Ended) -> tuple[str, ...]:
     """What somebody who reads the capture has to know."""
-    from kernelprof.sources.notes import read_notes
+    from kernelprof.sources.ncu import read_log
 
     found = [
         sentence
-        for sentence in read_notes(ended.said).said
+        for sentence in read_log(ended.said).complaints
         if "The application returned an error code" not in sentence
     ]
     if ended.program_code is not None:

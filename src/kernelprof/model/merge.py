@@ -27,7 +27,7 @@ def merge(first: Capture, more: Capture) -> Capture:
     rows = np.array([position.get(key, -1) for key in _keys(first)])
     if not (rows >= 0).any():
         raise InputError(
-            f"{more.origin} has none of the launches of {first.origin}",
+            f"{more.origin} has none of the launches in {first.origin}",
             hint="a follow-up capture comes from the same program with the same arguments; "
             "without --merge the captures are diagnosed one by one",
         )

@@ -13,6 +13,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NamedTuple
 
 from kernelprof.report.names import ELLIPSIS, printable, shorten
 
@@ -92,9 +93,11 @@ class Bar:
     mark: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A cell of a table; ``sort`` is what it sorts by where that is not its text."""
+class Cell(NamedTuple):
+    """A cell of a table; ``sort`` is what it sorts by where that is not its text.
+
+    A named tuple, as a page of many kernels has hundreds of thousands.
+    """
 
     text: Text
     sort: float | None = None
@@ -135,12 +138,14 @@ class Table:
 class Chart:
     """Rows for the chart of this kind (``report/charts``); ``label`` says what it shows.
 
-    Writers without charts leave it out: whatever matters stands in another block as well.
+    Writers without charts leave it out with its ``caption``, which says how to read it: whatever
+    matters stands in another block as well.
     """
 
     kind: str
     rows: tuple[dict[str, object], ...]
     label: str
+    caption: Text = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,6 +223,8 @@ def spans(text: Text) -> tuple[Span, ...]:
 
 def plain(text: Text) -> str:
     """A text without what it means, for places that show nothing but characters."""
+    if isinstance(text, str):
+        return text
     pieces = text if isinstance(text, tuple) else (text,)
     return "".join(piece.text if isinstance(piece, Span) else piece for piece in pieces)
 

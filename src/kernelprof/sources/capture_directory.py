@@ -17,10 +17,14 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.errors import InputError
 from kernelprof.model.capture import SourceLine, summed
+from kernelprof.sources.source import Evidence, FileSource
 
 if TYPE_CHECKING:
+    from collections.abc import Container
+
     from kernelprof.model.capture import Capture
     from kernelprof.model.manifest import Manifest, RunFacts
+    from kernelprof.sources.source import Input
 
 MANIFEST: Final = "manifest.json"
 SOURCE_FILE: Final = "source.cu"
@@ -54,7 +58,7 @@ def read_stored(directory: Path) -> Capture:
 
     manifest = read_manifest(directory)
     if not manifest.runs:
-        raise damaged("its manifest names no run", directory / MANIFEST)
+        raise damaged("its manifest lists no runs", directory / MANIFEST)
     parts = [_read_run(directory, manifest, run) for run in manifest.runs]
     first, *others = parts
     # A follow-up that shares no launch with the first was not used when it was made either.
@@ -71,19 +75,19 @@ def read_checked(directory: Path, name: str, sha256: str | None) -> bytes:
     """A file of a capture directory, if it has the hash that the manifest holds."""
     path = directory / name
     if Path(name).name != name:
-        raise damaged("a file is named that stands elsewhere", path)
+        raise damaged("its manifest names a file outside the directory", path)
     try:
         packed = path.read_bytes()
     except OSError as error:
         raise damaged(f"{name} cannot be read ({error.strerror})", path) from error
     if hashlib.sha256(packed).hexdigest() != sha256:
-        raise damaged(f"{name} is not what the manifest was written for", path)
+        raise damaged(f"{name} does not have the hash that the manifest gives", path)
     return packed
 
 
 def capture_of_run(page: bytes, origin: str, run: RunFacts, clock_control: str) -> Capture:
     """The capture of one run: its raw page, and what only ``ncu``'s log said."""
-    from kernelprof.sources.reader import read_bytes
+    from kernelprof.sources import read_bytes
 
     found = read_bytes(page, origin)
     return replace(
@@ -105,7 +109,7 @@ def damaged(what: str, path: Path) -> InputError:
     return InputError(
         f"the capture is damaged: {what}",
         where=str(path),
-        hint="copy the whole directory again, or make the capture again",
+        hint="copy the whole directory again, or repeat the capture",
     )
 
 
@@ -114,7 +118,7 @@ def lines_from_csv(data: bytes) -> tuple[SourceLine, ...]:
     rows = csv.reader(io.StringIO(data.decode("utf-8"), newline=""))
     try:
         if tuple(next(rows, ())) != LINES_HEADER:
-            raise ValueError("the header is another")
+            raise ValueError("it begins with another header")
         return tuple(
             SourceLine(file, function, int(line), int(samples))
             for file, function, line, samples in rows
@@ -126,7 +130,7 @@ def lines_from_csv(data: bytes) -> tuple[SourceLine, ...]:
 def read_lines(directory: Path, manifest: Manifest) -> tuple[SourceLine, ...] | None:
     """The samples by source line of all runs of a capture directory; ``None`` where it has none.
 
-    Raises :class:`InputError` for a file that is not what the manifest was written for.
+    Raises :class:`InputError` for a file that does not have the hash that the manifest gives.
     """
     import gzip
 
@@ -139,3 +143,22 @@ def read_lines(directory: Path, manifest: Manifest) -> tuple[SourceLine, ...] | 
         except (OSError, EOFError, ValueError) as error:
             raise damaged(f"{name} cannot be read ({error})", directory / name) from error
     return summed(found) if parts else None
+
+
+def _read(found: Input, _only: Container[str] | None) -> Capture:
+    assert found.path is not None
+    if not is_capture(found.path):
+        from kernelprof.sources.ncu.unrecognised import not_a_capture
+
+        raise not_a_capture("this is a directory without a capture in it", found.origin)
+    return read_stored(found.path)
+
+
+SOURCE: Final = FileSource(
+    "directory",
+    "a directory that `kernelprof profile` wrote",
+    4,
+    frozenset({Evidence.COUNTERS, Evidence.LINE_SAMPLES}),
+    recognises=lambda found: found.is_directory,
+    read=_read,
+)

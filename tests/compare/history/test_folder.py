@@ -107,7 +107,7 @@ def test_a_capture_that_is_damaged_later_is_noticed(tmp_path: Path) -> None:
         assert looked.moments(store) == ()
     ((name, why),) = looked.unread
     assert name == "naive/1"
-    assert "is not what the manifest was written for" in why
+    assert "does not have the hash that the manifest gives" in why
 
 
 @pytest.mark.parametrize(

@@ -19,7 +19,7 @@ from kernelprof.report.html.page import render_page
 from kernelprof.report.html.view import HotLine
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import read_manifest
-from kernelprof.sources.source_page import read_source_page
+from kernelprof.sources.ncu_report import read_source_page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

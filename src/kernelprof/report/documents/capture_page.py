@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kernelprof.model.diagnosis import Status
-from kernelprof.report import json
 from kernelprof.report.charts import overview
 from kernelprof.report.document import (
     Cell,
@@ -26,6 +25,7 @@ from kernelprof.report.figures.measured import Measured, clip, finite
 from kernelprof.report.names import labels
 from kernelprof.report.numbers import count, quantity, share
 from kernelprof.report.private import shown, shown_origin, without_homes
+from kernelprof.report.writers import json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -78,7 +78,7 @@ def document(capture: Capture, diagnosis: Diagnosis, beside: Beside | None = Non
         f"Report: {title}",
         tuple(blocks),
         origin=" · ".join(filter(None, (diagnosis.origin, ", ".join(filter(None, devices))))),
-        data=without_homes(json.render_json([diagnosis])),
+        data=without_homes(json.write([diagnosis])),
         file="diagnosis.json",
     )
 

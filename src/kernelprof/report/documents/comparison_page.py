@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.compare import words
 from kernelprof.model.comparison import TimeOutcome
-from kernelprof.report import comparison_json as json
 from kernelprof.report.charts import changes
 from kernelprof.report.document import (
     Bullets,
@@ -30,6 +29,7 @@ from kernelprof.report.figures.measured import finite
 from kernelprof.report.names import short_name
 from kernelprof.report.numbers import count, dimensions, quantity
 from kernelprof.report.private import file_name, shown, shown_origin, without_homes
+from kernelprof.report.writers import json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -67,7 +67,7 @@ def of_comparison(comparison: Comparison, command: str = "") -> Document:
     """Everything that is known of two captures side by side."""
     comparison = _without_folders(comparison)
     kernels = judged(comparison.kernels)
-    data = without_homes(json.render_comparison_json(comparison))
+    data = without_homes(json.write(comparison))
     return _page(comparison, kernels, [], data, ("Comparison", "comparison.json", command))
 
 
@@ -83,7 +83,7 @@ def of_gate(result: GateResult, command: str = "") -> Document:
     found = judged([each.kernel for each in kernels], kernels)
     top: list[Block] = [answer(result, found)]
     top += [Note(Span(shown(each.text)), warning=True) for each in result.general]
-    data = without_homes(json.render_gate_json(result))
+    data = without_homes(json.write(result))
     return _page(comparison, found, top, data, ("Gate", "gate.json", command))
 
 

@@ -77,13 +77,13 @@ def document(history: History, detail: Detail = Detail.BRIEF) -> Document:
         blocks.append(Note(legend) if full else Paragraph(legend, Tone.MUTED))
     if not full:
         return Document(f"History of {history.origin}", tuple(blocks))
-    from kernelprof.report.history_json import render_history_json
+    from kernelprof.report.writers import json
 
     blocks.append(Section("Where this comes from", (Facts(tuple(_provenance(history))),)))
     return Document(
         f"History of {shown_origin(history.origin)}",
         tuple(blocks),
-        data=without_homes(render_history_json(history)),
+        data=without_homes(json.write(history)),
         file="history.json",
     )
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Final
 
@@ -33,16 +34,20 @@ def element(name: str, *children: str, **attributes: str | float | bool | None) 
     Attributes are named as in HTML, with ``_`` for ``-`` and ``class_`` for ``class``; those that
     are ``None``, false or empty are left out.
     """
-    parts = [f"<{name}"]
-    for key, value in attributes.items():
-        if value is None or value is False or value == "":
-            continue
-        shown = key.rstrip("_").replace("_", "-")
-        parts.append(f" {shown}" if value is True else f' {shown}="{escape(str(value))}"')
-    parts.append(">")
-    parts += [each if isinstance(each, Markup) else escape(each) for each in children]
-    parts.append(f"</{name}>")
-    return Markup("".join(parts))
+    given = "".join(
+        [
+            f" {_attribute(key)}" if value is True else f' {_attribute(key)}="{escape(str(value))}"'
+            for key, value in attributes.items()
+            if value is not None and value is not False and value != ""
+        ]
+    )
+    parts = [each if each.__class__ is Markup else escape(each) for each in children]
+    return Markup(f"<{name}{given}>{''.join(parts)}</{name}>")
+
+
+@cache
+def _attribute(key: str) -> str:
+    return key.rstrip("_").replace("_", "-")
 
 
 def joined(parts: Iterable[Markup], between: str = "\n") -> Markup:

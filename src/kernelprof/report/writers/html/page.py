@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from kernelprof.report import charts
 from kernelprof.report.charts.parts import CONFIG
+from kernelprof.report.document import plain
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from kernelprof.report.charts.parts import Row
+    from kernelprof.report.document import Table, Text
     from kernelprof.report.writers.html.markup import Markup
 
 
@@ -34,7 +37,7 @@ class Page:
     _charts: list[str] = field(default_factory=list)
     _tables: list[str] = field(default_factory=list)
     _tips: dict[str, int] = field(default_factory=dict)
-    _texts: dict[tuple[str, ...], int] = field(default_factory=dict)
+    _texts: dict[tuple[Text, ...], int] = field(default_factory=dict)
     _labels: Counter[str] = field(default_factory=Counter)
     _ids: Counter[str] = field(default_factory=Counter)
 
@@ -60,13 +63,21 @@ class Page:
         self._charts.append(_to_json(shared))
         return str(len(self._charts) - 1)
 
-    def store_table(self, rows: Iterable[tuple[tuple[str, ...], Sequence[str]]]) -> str:
-        """Keep a table's rows, each its texts and its numbers, for the script; their number.
+    def store_table(self, table: Table) -> str:
+        """Keep a table's rows for the script; their number.
 
-        The texts are the same in the tables of many kernels, and stand in a page once.
+        What is no number is the same in the tables of many kernels, and stands in a page once.
         """
         known = self._texts
-        kept = [[known.setdefault(texts, len(known)), *numbers] for texts, numbers in rows]
+        numbers = [at for at, column in enumerate(table.columns) if column.number]
+        others = [at for at, column in enumerate(table.columns) if not column.number]
+        kept = [
+            (
+                known.setdefault(tuple([row[at].text for at in others]), len(known)),
+                *[plain(row[at].text) for at in numbers],
+            )
+            for row in table.rows
+        ]
         self._tables.append(_to_json(kept))
         return str(len(self._tables) - 1)
 
@@ -78,11 +89,11 @@ class Page:
             "specs": {kind: charts.spec_of(kind) for kind in self.kinds},
             "columns": {kind: columns for kind, columns in found.items() if columns},
             "tips": list(self._tips),
-            "texts": list(self._texts),
+            "texts": [[plain(text) for text in texts] for texts in self._texts],
         }
         rows = f'"charts":[{",".join(self._charts)}],"tables":[{",".join(self._tables)}]'
         return f"{_to_json(shared)[:-1]},{rows}}}"
 
 
 def _to_json(value: object) -> str:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    return msgspec.json.encode(value).decode()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.report.document import plain
 from kernelprof.report.numbers import share
 from kernelprof.report.writers.html.diff import diff_table
 from kernelprof.report.writers.html.markup import Markup, classes, element, inline, joined
@@ -25,7 +24,7 @@ def table(found: Table, page: Page) -> Markup:
     """A table; a long one can be sorted and filtered, and in a folded section is filled later."""
     live = found.long and not page.static
     later = live and page.folds > 0
-    number = page.store_table(_stored_rows(found)) if later else None
+    number = page.store_table(found) if later else None
     rows = [] if later else [_row(found, row, page) for row in found.rows]
     parts = [_head(found, sortable=live)] if found.headings else []
     parts.append(element("tbody", joined(rows)))
@@ -131,14 +130,3 @@ def _bar(bar: Bar) -> Markup:
     if bar.mark is not None:
         parts.append(element("span", class_="mark", style=f"left: {100 * bar.mark:.1f}%"))
     return element("span", *parts, class_="bar", aria_hidden="true")
-
-
-def _stored_rows(found: Table) -> list[tuple[tuple[str, ...], list[str]]]:
-    """Each row's texts, and its numbers."""
-    numbers = [at for at, column in enumerate(found.columns) if column.number]
-    others = [at for at, column in enumerate(found.columns) if not column.number]
-    rows = []
-    for row in found.rows:
-        texts = [text if isinstance(text := cell.text, str) else plain(text) for cell in row]
-        rows.append((tuple([texts[at] for at in others]), [texts[at] for at in numbers]))
-    return rows
