@@ -16,7 +16,7 @@ from kernelprof.analysis.metrics.catalogue import (
     preset,
     presets,
 )
-from kernelprof.collect.command import collection, ncu_command, quote
+from kernelprof.analysis.ncu_command import collection, ncu_command, quote
 from kernelprof.errors import UsageError
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernelprof.analysis.metrics.catalogue import catalogue, metrics_for
-from kernelprof.collect.command import quote
+from kernelprof.analysis.ncu_command import quote
 from kernelprof.collect.request import (
     DEFAULT_CLOCKS,
     Filters,

@@ -42,7 +42,7 @@ def command(
 
     Without a program after `--` it ends in a placeholder.
     """
-    from kernelprof.collect.command import ncu_command, quote
+    from kernelprof.analysis.ncu_command import ncu_command, quote
 
     line = ncu_command(
         preset,

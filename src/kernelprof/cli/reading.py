@@ -41,7 +41,7 @@ def diagnosed(
         captures = []
         for target in targets:
             heard = watched.steps(f"reading {Path(target).name}", _size(target), "bytes")
-            captures.append(read_capture(target, only=only, heard=heard))
+            captures.append(read_capture(target, only=only, progress=heard))
         if merged:
             from kernelprof.model.merge import merge
 
@@ -49,7 +49,7 @@ def diagnosed(
         found = []
         for capture in captures:
             heard = watched.steps(f"judging {Path(capture.origin).name}", len(capture), "launches")
-            found.append((capture, diagnose(capture, preset=preset, heard=heard)))
+            found.append((capture, diagnose(capture, preset=preset, progress=heard)))
     return found
 
 

@@ -51,7 +51,7 @@ def look(*, for_source: bool) -> Here:
 
 def for_program(order: Order, preset: str, here: Here) -> MissingToolError:
     """What is missing here, and the command of ``ncu`` that makes the capture elsewhere."""
-    from kernelprof.collect.command import ncu_command, quote
+    from kernelprof.analysis.ncu_command import ncu_command, quote
 
     problem, before, application = here.problem, "", order.application
     what, where = ("", None) if problem is None else (problem.what, problem.where)

@@ -57,18 +57,12 @@ class Knob:
 KNOBS: Final = (
     Knob(
         "near limit",
-        (
-            "metrics.machine.NEAR_LIMIT",
-            "verdict.confidence.NEAR_LIMIT",
-        ),
+        ("metrics.machine.NEAR_LIMIT", "verdict.ranking.NEAR_LIMIT"),
         (0.6, 0.65, 0.7, 0.75, 0.8),
     ),
     Knob(
         "at limit",
-        (
-            "verdict.choose.AT_LIMIT",
-            "verdict.confidence.AT_LIMIT",
-        ),
+        ("verdict.ranking.AT_LIMIT",),
         (0.7, 0.75, 0.8, 0.85, 0.9),
     ),
     Knob(
@@ -78,20 +72,17 @@ KNOBS: Final = (
     ),
     Knob(
         "evenly busy",
-        (
-            "metrics.machine.EVENLY_BUSY",
-            "metrics.waiting.EVENLY_BUSY",
-        ),
+        ("metrics.gains.EVENLY_BUSY",),
         (0.8, 0.85, 0.9, 0.95),
     ),
     Knob(
         "low occupancy",
-        ("metrics.waiting.LOW_OCCUPANCY",),
+        ("metrics.gains.LOW_OCCUPANCY",),
         (0.4, 0.5, 0.6, 0.75),
     ),
     Knob(
         "own results",
-        ("metrics.waiting.NEARLY_ALL",),
+        ("metrics.gains.NEARLY_ALL",),
         (0.6, 0.7, 0.8, 0.85, 0.9),
     ),
     Knob("unexplained", ("metrics.machine.UNEXPLAINED_FROM",), (0.5, 0.6, 0.7)),

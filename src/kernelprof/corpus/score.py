@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 LEAST_EFFECT: Final = 1.05
 """A fix that brings less than this proves nothing; the rules name nothing smaller either
-(``verdict.choose.LEAST_GAIN``)."""
+(``verdict.ranking.LEAST_GAIN``)."""
 
 MOST_FOR_A_DECOY: Final = LEAST_EFFECT
 """Up to this a change brought nothing worth a name: medians of the same code lie up to 2.5 % apart

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernelprof.analysis.metrics.arithmetic import FLOPS_OF_FMA, FP32_LANES
+from kernelprof.analysis.metrics.architectures import FLOPS_OF_FMA, fp32_lanes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from kernelprof.collect.manifest import TimingFacts
     from kernelprof.ladder.results import Climb, Climbed, Surroundings
+    from kernelprof.model.manifest import TimingFacts
 
 
 def gflops(timing: TimingFacts | None) -> float | None:
@@ -22,7 +22,7 @@ def gflops(timing: TimingFacts | None) -> float | None:
 
 def peak_gflops(chip: Surroundings) -> float | None:
     """What the FP32 lanes of all SMs do at the highest clock that the GPU allows."""
-    lanes = FP32_LANES.get(chip.compute_capability or "")
+    lanes = fp32_lanes(chip.compute_capability)
     if lanes is None or chip.multiprocessors is None or not chip.max_sm_mhz:
         return None
     return chip.multiprocessors * lanes * FLOPS_OF_FMA * chip.max_sm_mhz * 1e-3

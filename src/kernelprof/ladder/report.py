@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernelprof.analysis.metrics.arithmetic import FLOPS_OF_FMA, FP32_LANES
+from kernelprof.analysis.metrics.architectures import FLOPS_OF_FMA, fp32_lanes
 from kernelprof.ladder.figures import (
     gflops,
     next_gains,
@@ -22,8 +22,8 @@ from kernelprof.ladder.markdown import (
     time_cell,
 )
 from kernelprof.ladder.sweep_report import published_lines, sweep_lines
-from kernelprof.report.markdown import code, fenced, prose
 from kernelprof.report.numbers import count, factor, number, quantity
+from kernelprof.report.writers.markdown import code, fenced, prose
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -97,7 +97,7 @@ def _method_lines(climb: Climb) -> list[str]:
     if peak is None:
         lines.append("- The FP32 peak of this GPU is not known here, so no share of it is given.")
     else:
-        lanes = FP32_LANES[chip.compute_capability or ""]
+        lanes = fp32_lanes(chip.compute_capability)
         lines.append(
             f"- FP32 peak: {chip.multiprocessors} SMs x {lanes} lanes x {FLOPS_OF_FMA} x "
             f"{chip.max_sm_mhz:,.0f} MHz = {number(round(peak))} GFLOP/s."

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from kernelprof.analysis.metrics.architectures import CHIPS, chip_of
 from kernelprof.analysis.metrics.catalogue import (
-    CHIPS,
     SAMPLES,
     catalogue,
-    chip_of,
     metrics_for,
     preset,
     presets,

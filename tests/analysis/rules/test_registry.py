@@ -9,7 +9,7 @@ import pytest
 from kernelprof.analysis import rules
 from kernelprof.analysis.metrics.catalogue import catalogue, presets
 from kernelprof.analysis.metrics.facts import Facts
-from kernelprof.analysis.rules import Rule, Scene, registry
+from kernelprof.analysis.rules import Rule, RuleContext, registry
 from kernelprof.sources import read_capture
 
 SLUGS = {
@@ -79,5 +79,5 @@ class TestEachRule:
 
     def test_it_reads_only_what_it_declares(self, rule: Rule, captures: Path) -> None:
         facts = Facts(read_capture(captures / "gemm_series.full.raw.csv"))
-        rule.evaluate(Scene(facts))
+        rule.evaluate(RuleContext(facts))
         assert facts.read <= set(rule.metrics)

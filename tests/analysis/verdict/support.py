@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.analysis.verdict.judge import judge
+from kernelprof.analysis.verdict.ranking import judge
 from kernelprof.model.diagnosis import Status
 
 if TYPE_CHECKING:

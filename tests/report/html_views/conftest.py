@@ -9,8 +9,8 @@ import pytest
 from tests.report.html_views.helpers import page_of
 
 from kernelprof.collect.recorded import FOLDER
-from kernelprof.collect.store import read_manifest
 from kernelprof.sources import read_capture
+from kernelprof.sources.capture_directory import read_manifest
 
 if TYPE_CHECKING:
     from tests.report.html_views.helpers import Page

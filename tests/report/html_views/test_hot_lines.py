@@ -12,13 +12,13 @@ import pytest
 from tests.report.html_views.helpers import blocks, notes, page_of
 
 from kernelprof.collect.recorded import FOLDER
-from kernelprof.collect.store import read_manifest
-from kernelprof.model.lines import shares
+from kernelprof.model.capture import shares
 from kernelprof.report.document import Code, Paragraph, plain
 from kernelprof.report.documents.source import HotLine, hot_of, hottest, marked
 from kernelprof.report.writers import html as writer
 from kernelprof.sources import read_capture
-from kernelprof.sources.source_page import read_source_page
+from kernelprof.sources.capture_directory import read_manifest
+from kernelprof.sources.ncu_report import read_source_page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

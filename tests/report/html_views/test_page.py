@@ -17,13 +17,13 @@ from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.groups import STALLS
 from kernelprof.analysis.rules import registry
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.collect.store import read_manifest
 from kernelprof.model.diagnosis import Candidate, Confidence, MissingMetric, Status, Verdict
 from kernelprof.report.document import Chart, Code, Table, plain
 from kernelprof.report.documents import capture_page
 from kernelprof.report.documents.headlines import HEADLINES, headline
 from kernelprof.report.figures.multiprocessor import EXPLAINED
 from kernelprof.sources import read_capture
+from kernelprof.sources.capture_directory import read_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.report.html_views.helpers import page_of, text_of
 
-from kernelprof.collect.store import read_manifest
 from kernelprof.report.private import file_name, shown_origin, without_homes
 from kernelprof.report.writers import html
 from kernelprof.sources import read_capture
+from kernelprof.sources.capture_directory import read_manifest
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -10,14 +10,7 @@ from functools import cache
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.metrics.presets import (
-    CHIPS,
-    SAMPLES,
-    Metric,
-    Preset,
-    chip_of,
-    load_presets,
-)
+from kernelprof.analysis.metrics.presets import SAMPLES, Metric, Preset, load_presets
 from kernelprof.errors import UsageError
 from kernelprof.model.capture import DEVICE_NAME
 from kernelprof.resources import data_folder
@@ -26,13 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
 __all__ = [
-    "CHIPS",
     "SAMPLES",
     "SHOWN_ONLY",
     "Metric",
     "Preset",
     "catalogue",
-    "chip_of",
     "metrics_for",
     "names_known",
     "names_read",

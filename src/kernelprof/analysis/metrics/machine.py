@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernelprof.analysis.metrics.catalogue import catalogue, chip_of
+from kernelprof.analysis.metrics.architectures import EVERY, architecture, chip_of
+from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.groups import FLOATING_POINT_RATES, SM_PIPES
 from kernelprof.analysis.metrics.interval import Interval, Truth, largest
-from kernelprof.analysis.metrics.warps import Warps
-from kernelprof.analysis.metrics.waste import WARP_SIZE
+from kernelprof.analysis.metrics.waiting import Warps
 
 if TYPE_CHECKING:
+    from kernelprof.analysis.metrics.architectures import Capability
     from kernelprof.analysis.metrics.facts import Facts
     from kernelprof.analysis.metrics.reported import Reported
 
@@ -42,9 +43,6 @@ NEAR_LIMIT = 0.70
 (2025.3) calls under 60 % of peak latency-bound and above 80 % bound by the unit; in between a
 change to the unit's work and a change to latency both move the time."""
 
-EVENLY_BUSY = 0.9
-"""Share of the launch in which the average SM has work, from which the SMs count as evenly busy."""
-
 LONG_QUEUE = 0.30
 """Share of a warp's time in the queue for an arithmetic pipe from which the busiest pipe is at its
 limit although its counter is not: a stall of note to Nsight Compute's rule CPIStall (2025.3). TF32
@@ -53,6 +51,10 @@ warps queue for it 37 % of their time; FP16 in the place of TF32 makes it 2.4x f
 barriers: ``tile-sort-scan-by-doubling`` keeps the unit that counts arrivals busy 94 % of the time,
 waits at barriers 54 % of it, and is 2.5x faster with fewer of them."""
 
+HEAVY_RATIO = 1.25
+"""FFMA spreads evenly over both halves of the FMA pipe (80.0 and 80.1 % in ``fma_bound``); IMAD
+runs on the heavy half alone, which is then up to twice as busy as the whole."""
+
 UNEXPLAINED_FROM = 0.6
 """Nsight Compute's SOLBottleneck rule (2025.3): from 60 % of peak on, a unit is no longer idle."""
 
@@ -60,25 +62,15 @@ UNEXPLAINED_RATIO = 0.8
 """The parts that rules follow explain the SM's throughput where one reaches 80 % of it; in
 ``table_constant`` of ``tests/captures/validation`` the busiest of them is at 1 % of 67 %."""
 
-PIPES_A_SLOT = {"alu_pipe": 2.0, "fma_pipe": 2.0, "xu_pipe": 8.0}
-"""Utilization of a pipe for each share of the issue slots it gets, at most: 64 lanes of ALU and at
-least 64 of FMA, and 16 of XU, against 128 threads that an SM issues a cycle (CUDA C++ Programming
-Guide, table of arithmetic throughput)."""
+THREADS_ISSUED = EVERY.schedulers * EVERY.warp_size
+"""Threads for which an SM issues an instruction per cycle."""
 
-FP64_AT_HALF_RATE = frozenset({(9, 0), (10, 0)})
-"""CUDA C++ Programming Guide, table of arithmetic throughput: 64 FP64 results a cycle against 128
-issue lanes."""
-
-MOST_L2_SLICES = 128.0
-"""More than any chip has: an H200's atomics are spread over 94 (sum over mean of
-``lts__t_sectors_op_red``)."""
-
-SLOWEST_L2_TURN_NS = 1.5
-"""Longest that an atomic on one address takes in its L2 slice, in ns: ``start-codon-each-match`` of
-``cuda/pairs`` does 523,555 in 402 us on an H200 with 76 % of the slice's cycles, 0.58 ns each."""
-
-SCHEDULERS = 4.0
-"""Warp schedulers of an SM, each issuing one instruction a cycle (compute capability 7.0 on)."""
+PIPES_A_SLOT = {
+    "alu_pipe": THREADS_ISSUED / EVERY.alu_lanes,
+    "fma_pipe": THREADS_ISSUED / EVERY.fma_lanes,
+    "xu_pipe": THREADS_ISSUED / EVERY.xu_lanes,
+}
+"""Utilization of a pipe for each share of the issue slots it gets, at most."""
 
 
 class Machine:
@@ -112,6 +104,11 @@ class Machine:
         if found is None:
             found = self._pipes[name] = self._pipe(name)
         return found
+
+    @cached_property
+    def multiplies_integers(self) -> Truth:
+        """Whether integer multiplications keep the heavy half of the FMA pipe busier than FP32."""
+        return self.pipe("fma_heavy_pipe") > self.pipe("fma_pipe") * HEAVY_RATIO
 
     def _pipe(self, name: str) -> Interval:
         own = self._inside_sm(name)
@@ -152,7 +149,7 @@ class Machine:
 
         Where FP64 runs at half the FP32 rate, its full pipe takes half of the slots.
         """
-        half_rate = self.facts.by_capability(lambda each: each in FP64_AT_HALF_RATE)
+        half_rate = self.facts.by_capability(_has_fp64_at_half_rate)
         taken = self.pipe("fp64_pipe").low_only() * Interval.exactly(np.where(half_rate, 0.5, 0.0))
         return self.issue - taken
 
@@ -175,25 +172,6 @@ class Machine:
         )
         alone = (rest < whole * UNEXPLAINED_RATIO) & (queue > 0.3)
         return _set_where(own, whole, alone)
-
-    @cached_property
-    def hottest_atomic_unit(self) -> Interval:
-        """Utilization of the atomic unit of the busiest L2 slice; atomics on one address share it.
-
-        Without the counter of the busiest slice the mean over all slices bounds it, and the turns
-        that the launch has time for: one a sector, or a thread of each request.
-        """
-        facts = self.facts
-        own = facts.fraction("l2_atomic_unit_hottest")
-        requests = facts.metric("global_atomic_requests") + facts.metric(
-            "global_reduction_requests"
-        )
-        sectors = facts.metric("l2_atomic_sectors") + facts.metric("l2_reduction_sectors")
-        mean = facts.fraction("l2_atomic_unit")
-        turns = (requests * WARP_SIZE).at_most(sectors.high_only()) * SLOWEST_L2_TURN_NS
-        by_turns = turns / facts.metric("duration").at_least(1.0)
-        bounded = own.at_most((mean * MOST_L2_SLICES).high_only()).at_most(by_turns.high_only())
-        return own.or_else(bounded.at_most(1.0))
 
     @cached_property
     def dram(self) -> Interval:
@@ -328,7 +306,7 @@ class Machine:
         rate = facts.exact(0.0)
         for name in FLOATING_POINT_RATES:
             rate = rate + facts.metric(name)
-        slots = facts.metric("sm_count") * SCHEDULERS * facts.fraction("issue_slots")
+        slots = facts.metric("sm_count") * EVERY.schedulers * facts.fraction("issue_slots")
         threads = facts.metric("threads_per_instruction").at_most(32.0)
         share = (rate / (slots * threads)).at_most(1.0)
         # An FMA counts for two operations of the peak, an add or a multiply for one.
@@ -343,7 +321,7 @@ class Machine:
         most = (pipes / self.issue.at_least(1e-6)).at_most(1.0)
         return share.or_else(share.at_most(most.high_only()).within_bounds(reported))
 
-    # --- gains ---------------------------------------------------------------------------------
+    # --- limits --------------------------------------------------------------------------------
 
     @cached_property
     def saturated(self) -> Truth:
@@ -355,42 +333,14 @@ class Machine:
         """The largest of several saturations."""
         return largest(*saturations)
 
-    @cached_property
-    def _while_active(self) -> Interval:
-        """The active share of the SMs where it is notably less than the launch, else 1."""
-        return self.active_share.where(self.active_share < EVENLY_BUSY, 1.0)
-
     def is_near_limit(self, unit: str) -> Truth:
         return self.saturations[unit] >= NEAR_LIMIT
 
-    def gain_by_latency(self, share: Interval, notable: float = 0.0) -> Interval:
-        """Factor of run time won at most if this share of warps' waiting went away.
 
-        A warp's cycles between two instructions shrink by the share; the busiest unit then ends the
-        gain, as busy as it is while SMs have work: ``min(1 / (1 - share), active share of the SMs /
-        saturation of the busiest unit)``. Near a unit's limit
-        warps wait for that unit in many ways, so there only a ``notable`` share counts.
-        """
-        by_waiting = 1.0 / (1.0 - share).at_least(1e-3)
-        full = self._while_active / self.top.at_least(1e-3)
-        gain = by_waiting.at_most(full).at_least(1.0)
-        return gain.where(~self.saturated | (share >= notable), 1.0)
-
-    def gain_by_relief(self, remaining: Interval) -> Interval:
-        """Factor won at most if the busiest unit fell to this saturation: ``1 / remaining``."""
-        return (1.0 / remaining.at_least(1e-3)).at_least(1.0)
-
-    def gain_by_waste(self, share: Interval, remaining: Interval, waiting: Interval) -> Interval:
-        """Factor won at most if a share of needless work went away.
-
-        Near a unit's limit the time follows the busiest unit: its saturation now over what remains.
-        Away from it warps wait for the needless work, so the share of their time that they do
-        bounds the gain as well.
-        """
-        by_relief = (self.top / remaining.at_least(1e-3)).at_least(1.0)
-        by_waiting = (1.0 / (1.0 - waiting).at_least(1e-3)).at_least(1.0)
-        gain = by_relief.where(self.saturated, by_relief.at_most(by_waiting))
-        return gain.where(share > 0.0, 1.0)
+def _has_fp64_at_half_rate(capability: Capability | None) -> bool:
+    """Whether FP64 instructions that fill their pipe take half of the issue slots."""
+    known = architecture(capability)
+    return known is not None and known.fp64_lanes == THREADS_ISSUED / 2
 
 
 def _set_where(own: Interval, value: Interval, condition: Truth) -> Interval:

@@ -14,30 +14,16 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.analysis.metrics.architectures import CHIPS, chip_of
 from kernelprof.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-CHIPS: Mapping[str, tuple[tuple[int, int], ...]] = MappingProxyType(
-    {
-        "tu102": ((7, 5),),
-        "ga100": ((8, 0),),
-        "ga102": ((8, 6), (8, 7)),
-        "ad102": ((8, 9),),
-        "gh100": ((9, 0),),
-        "gb100": ((10, 0), (10, 3)),
-        "gb202": ((12, 0), (12, 1)),
-    }
-)
-"""Chips whose metric lists are known, with the compute capabilities that they stand for."""
-
 SAMPLES: Final = "group:smsp__pcsamp_warp_stall_reasons"
 """What ``ncu`` is asked for to sample where warps are: no metric, but a list of counters, one a
 reason for waiting. Its source page has their sum under this name, for each instruction and line."""
-
-_CHIP_OF = {capability: chip for chip, capabilities in CHIPS.items() for capability in capabilities}
 
 _CANONICAL_NAME = re.compile(r"[a-z][a-z0-9_]*")
 _PRESET_NAME = re.compile(r"[a-z][a-z0-9-]*")
@@ -45,11 +31,6 @@ _NCU_NAME = re.compile(r"[a-z][A-Za-z0-9_]*(\.[a-z_]+)*")
 _SECTION_NAME = re.compile(r"[A-Za-z0-9_]+")
 _ARCHITECTURE = re.compile("|".join((*CHIPS, r"[0-9]+\.[0-9]")))
 _KNOWN = f"{', '.join(CHIPS)} and compute capabilities such as 12.1"
-
-
-def chip_of(compute_capability: tuple[int, int] | None) -> str | None:
-    """The chip whose metrics a device has, ``None`` where that is not known."""
-    return None if compute_capability is None else _CHIP_OF.get(compute_capability)
 
 
 def _keys(compute_capability: tuple[int, int] | None) -> tuple[str, ...]:

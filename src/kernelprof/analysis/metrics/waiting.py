@@ -1,4 +1,4 @@
-"""What warps wait for in global memory, divided among its causes; shares of a warp's time."""
+"""What warps wait for, as shares of a warp's time, and the causes of waiting for global memory."""
 
 from __future__ import annotations
 
@@ -7,14 +7,33 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernelprof.analysis.metrics.architectures import EVERY
+from kernelprof.analysis.metrics.groups import STALLS
 from kernelprof.analysis.metrics.interval import Interval, Truth
-from kernelprof.analysis.metrics.machine import EVENLY_BUSY
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kernelprof.analysis.metrics.facts import Facts
     from kernelprof.analysis.metrics.machine import Machine
-    from kernelprof.analysis.metrics.parallelism import Parallelism
+    from kernelprof.analysis.metrics.reported import Reported
     from kernelprof.analysis.metrics.waste import Waste
+
+LAUNCH_OVERHEAD_NS = 1_700.0
+"""Time that a launch takes whatever it does, in ns: blocks that end at once take 1,696 to 1,760 ns
+under ncu on the H200 (one block of ``vectorized_elementwise_kernel`` and of
+``DeviceScanInitKernel`` in ``tests/captures/validation/frameworks_more.raw.csv.gz``)."""
+
+NOT_HIDDEN_BY_WARPS = (
+    "selected",
+    "not_selected",
+    "lg_throttle",
+    "mio_throttle",
+    "tex_throttle",
+    "math_pipe_throttle",
+    "dispatch_stall",
+    "barrier",
+)
 
 PLAIN_ACCESS_CYCLES = 1_500.0
 """Longest that a plain access takes, in SM cycles, while no part of the memory system is busy. A
@@ -30,15 +49,112 @@ NO_ATOMICS = 0.05
 IDLE_MEMORY = 0.5
 """Saturation of the busiest unit up to which plain accesses do not queue for bandwidth."""
 
+SLOWEST_L2_TURN_NS = 1.5
+"""Longest that an atomic on one address takes in its L2 slice, in ns: ``start-codon-each-match`` of
+``cuda/pairs`` does 523,555 in 402 us on an H200 with 76 % of the slice's cycles, 0.58 ns each."""
+
+
+class Warps:
+    """Shares of a warp's time, each worked out once for all launches."""
+
+    def __init__(self, facts: Facts, reported: Reported) -> None:
+        self.facts = facts
+        self.reported = reported
+        self._stalls: dict[str, Interval] = {}
+        self._shares: dict[tuple[str, ...], Interval] = {}
+
+    @cached_property
+    def cycles_per_instruction(self) -> Interval:
+        """Cycles between two instructions of a warp."""
+        facts = self.facts
+        own = facts.metric("warp_cycles_per_instruction")
+        own = own.or_else(
+            facts.metric("active_warps") / facts.fraction("issue_slots_active").at_least(1e-6)
+        )
+        total = self.facts.exact(0.0)
+        for name in STALLS:
+            total = total + facts.metric(f"stall_{name}")
+        return own.or_else(
+            Interval(np.maximum(own.low, total.low), np.minimum(own.high, total.high))
+        )
+
+    @cached_property
+    def working_share(self) -> Interval:
+        """Part of the duration that is not the fixed cost of a launch."""
+        duration = self.facts.metric("duration")
+        return (1.0 - LAUNCH_OVERHEAD_NS / duration.at_least(1.0)).within(0.0, 1.0)
+
+    def _stall(self, name: str) -> Interval:
+        """Cycles an instruction that a warp waits for one reason."""
+        found = self._stalls.get(name)
+        if found is None:
+            found = self._stalls[name] = self._one_stall(name)
+        return found
+
+    def _one_stall(self, name: str) -> Interval:
+        if name == "selected":
+            # The cycle in which it issues: one an instruction, by definition.
+            return self.facts.metric("stall_selected").or_else(self.facts.exact(1.0))
+        stall = self.facts.metric(f"stall_{name}")
+        if not self.reported.speaks:
+            return stall
+        most = self.cycles_per_instruction * Interval.exactly(self.reported.stall_at_most(name))
+        return stall.or_else(stall.at_most(most.high_only()))
+
+    def _stalls_of(self, holds: Callable[[str], bool]) -> Interval:
+        """Cycles an instruction that a warp waits for all the reasons of which something holds."""
+        waits = self.facts.exact(0.0)
+        for name in STALLS:
+            if holds(name):
+                waits = waits + self._stall(name)
+        return waits
+
+    def queue_share(self, name: str) -> Interval:
+        """Share of a warp's time in one queue, from its counter and that of the cycles alone."""
+        total = self.facts.metric("warp_cycles_per_instruction")
+        return (self._stall(name) / total.at_least(1e-6)).at_most(1.0)
+
+    def stall_share(self, *names: str) -> Interval:
+        """Share of a warp's time that it waits for the named reasons, 0 to 1."""
+        found = self._shares.get(names)
+        if found is None:
+            found = self._shares[names] = self._stall_share(names)
+        return found
+
+    def _stall_share(self, names: tuple[str, ...]) -> Interval:
+        total = self.cycles_per_instruction.at_least(1e-6)
+        share = (self._stalls_of(names.__contains__) / total).at_most(1.0)
+        if not share.known.all():
+            # What the other reasons do not take is the most that is left for these.
+            rest = self._stalls_of(lambda name: name not in names)
+            left = (1.0 - rest / total).within(0.0, 1.0)
+            share = share.or_else(share.at_most(left.high_only()))
+        return share * self.working_share
+
+    @cached_property
+    def latency_share(self) -> Interval:
+        """Share of a warp's time in waits that more warps would hide, 0 to 1.
+
+        Full queues, busy pipes and barriers do not get shorter with more warps; a warp that issues
+        or could issue does not wait.
+        """
+        busy = self.facts.exact(0.0)
+        for name in NOT_HIDDEN_BY_WARPS:
+            busy = busy + self._stall(name)
+        total = self.cycles_per_instruction.at_least(1e-6)
+        share = (1.0 - busy / total).within(0.0, 1.0)
+        if not share.known.all():
+            waits = self._stalls_of(lambda name: name not in NOT_HIDDEN_BY_WARPS)
+            seen = (waits / total).at_most(1.0)
+            share = share.or_else(share.within_bounds(seen))
+        return share * self.working_share
+
 
 class Waiting:
     """Time that warps wait for global memory, by cause."""
 
-    def __init__(
-        self, facts: Facts, machine: Machine, waste: Waste, parallelism: Parallelism
-    ) -> None:
+    def __init__(self, facts: Facts, machine: Machine, waste: Waste) -> None:
         self.facts = facts
-        self.parallelism = parallelism
         self.machine = machine
         self.waste = waste
 
@@ -115,60 +231,20 @@ class Waiting:
         )
 
     @cached_property
-    def occupancy(self) -> Interval:
-        """Share of the warp slots that the kernel can use, or does where its blocks are too short.
+    def hottest_atomic_unit(self) -> Interval:
+        """Utilization of the atomic unit of the busiest L2 slice; atomics on one address share it.
 
-        Blocks that end soon after they start leave slots empty however many would fit: over many
-        waves on evenly busy SMs the achieved occupancy then shows it.
+        Without the counter of the busiest slice the mean over all slices bounds it, and the turns
+        that the launch has time for: one a sector, or a thread of each request.
         """
         facts = self.facts
-        allowed = facts.fraction("theoretical_occupancy")
-        achieved = facts.fraction("achieved_occupancy")
-        parallel = (facts.metric("waves_per_sm") >= MANY_WAVES) & (
-            facts.metric("sm_cycles_active") >= facts.metric("sm_cycles_elapsed") * EVENLY_BUSY
+        own = facts.fraction("l2_atomic_unit_hottest")
+        requests = facts.metric("global_atomic_requests") + facts.metric(
+            "global_reduction_requests"
         )
-        return allowed.at_most(achieved.where(parallel, 1.0)).at_most(1.0)
-
-    @cached_property
-    def _hidden_by_warps(self) -> Interval:
-        """Share of a warp's time in waits that are for more warps to hide.
-
-        Where a warp waits for hardly anything but its own arithmetic or shared memory, independent
-        work a thread does the same without room for more warps, and the wait is the name.
-        """
-        warps = self.machine.warps
-        waits = warps.latency_share
-        own = warps.stall_share("wait", "short_scoreboard", "branch_resolving", "misc")
-        return waits.where(~(own > waits * NEARLY_ALL), waits - own)
-
-    @cached_property
-    def gain_by_occupancy(self) -> Interval:
-        """Factor won at most if warps filled every slot: the slots, until a unit is full."""
-        slots = (1.0 / self.occupancy.at_least(1 / 64)).at_least(1.0)
-        gain = self.machine.gain_by_latency(self._hidden_by_warps).at_most(slots)
-        low = (self.occupancy <= LOW_OCCUPANCY) & (self.facts.metric("waves_per_sm") >= 1.0)
-        return gain.where(low, 1.0)
-
-    def gain_beside_more_warps(self, share: Interval, notable: float) -> Interval:
-        """Factor won by less waiting of a kind once more warps hide what they can.
-
-        Latency that shows because there are few warps is the grid's or the occupancy's; only what
-        full slots would not hide is left for the wait itself.
-        """
-        gain = self.machine.gain_by_latency(share, notable)
-        by_warps = self.gain_by_occupancy.at_least(self.parallelism.gain_by_filling)
-        return (gain / by_warps.at_least(1.0)).at_least(1.0)
-
-
-LOW_OCCUPANCY = 0.50
-"""Occupancy up to which more warps count as a way out. ``low_occ`` and ``walk_holding<200>`` run at
-6 % and 12.5 % and gain 6x and more; kernels at 75 % gain nothing."""
-
-NEARLY_ALL = 0.85
-"""Part of the waiting that is for a warp's own results from which it is no matter of occupancy. In
-``cuda/pairs`` it is 98 and 99 % where a second chain a thread brought as much as was promised
-(``light-curves-one-horner-chain``, ``continued-fractions-point-by-point``), and 4 to 17 % where
-more warps did; at 80 % (``heat-rods-barriers-and-film``) more warps still helped."""
-
-MANY_WAVES = 8.0
-"""Waves from which start and end of the launch do not lower the achieved occupancy notably."""
+        sectors = facts.metric("l2_atomic_sectors") + facts.metric("l2_reduction_sectors")
+        mean = facts.fraction("l2_atomic_unit")
+        turns = (requests * EVERY.warp_size).at_most(sectors.high_only()) * SLOWEST_L2_TURN_NS
+        by_turns = turns / facts.metric("duration").at_least(1.0)
+        bounded = own.at_most((mean * EVERY.l2_slices).high_only()).at_most(by_turns.high_only())
+        return own.or_else(bounded.at_most(1.0))

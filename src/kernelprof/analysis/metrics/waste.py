@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from kernelprof.analysis.metrics.architectures import EVERY
 from kernelprof.analysis.metrics.interval import Interval, Truth
 
 if TYPE_CHECKING:
@@ -21,8 +22,8 @@ if TYPE_CHECKING:
     FloatArray = npt.NDArray[np.float64]
     BoolArray = npt.NDArray[np.bool_]
 
-WARP_SIZE = 32.0
-SECTOR_BYTES = 32.0
+WARP_SIZE = float(EVERY.warp_size)
+SECTOR_BYTES = float(EVERY.sector_bytes)
 WIDEST_REQUEST_SECTORS = 16.0
 """Sectors of the widest useful request: 32 threads of 16 bytes are 512 bytes, 16 sectors."""
 MEASURED_CONFLICT_SLACK = 0.15

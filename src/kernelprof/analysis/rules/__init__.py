@@ -1,27 +1,197 @@
-"""The bottlenecks, one file each. A new file with a ``RULE`` is found without being listed."""
+"""The bottlenecks, one file each, and what a rule is made of.
+
+A rule is a file of this folder that defines ``RULE``: documentation, thresholds, the metrics it
+wants, and one function. It is found by being there. The metrics that a capture asks for,
+``kernelprof explain`` and the pages in ``reports/rules.md`` all derive from it.
+"""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+from kernelprof.analysis.metrics.groups import SPEED_OF_LIGHT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-__all__ = ["Docs", "Finding", "Rule", "Scene", "Shown", "Threshold", "registry"]
+    from kernelprof.analysis.metrics.facts import Facts
+    from kernelprof.analysis.metrics.interval import Interval, Truth
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """A number that a rule compares with: its unit and where it comes from."""
+
+    name: str
+    value: float
+    unit: str
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Docs:
+    """A rule's page: what it detects, why that matters, and when it is wrong."""
+
+    detects: str
+    matters: str
+    example: str
+    fixes: tuple[str, ...]
+    wrong_when: str
+    references: tuple[str, ...]
+
+
+class RuleContext:
+    """All that a rule may look at, for all launches of a capture."""
+
+    def __init__(self, facts: Facts) -> None:
+        # These need numpy, which listing and explaining rules do without.
+        from kernelprof.analysis.metrics.gains import Gains
+        from kernelprof.analysis.metrics.machine import Machine
+        from kernelprof.analysis.metrics.reported import Reported
+        from kernelprof.analysis.metrics.waiting import Waiting
+        from kernelprof.analysis.metrics.waste import Waste
+
+        self.facts = facts
+        self.reported = Reported(facts)
+        self.machine = Machine(facts, self.reported)
+        self.waste = Waste(facts, self.reported)
+        self.waiting = Waiting(facts, self.machine, self.waste)
+        self.gains = Gains(facts, self.machine)
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceItem:
+    """A fact for the evidence: an interval in its display unit, and what it is compared with."""
+
+    metric: str
+    label: str
+    value: Interval
+    unit: str
+    op: str = "="
+    threshold: float | None = None
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a rule says about every launch.
+
+    ``gain`` is the factor of run time that removing this bottleneck brings at most; 1 where it is
+    not there. ``saturation`` is given by rules about a unit whose work may all be needed: where
+    such a rule wins with its unit near the ceiling the verdict is ``at-limit``.
+    """
+
+    gain: Interval
+    evidence: tuple[EvidenceItem, ...] = ()
+    saturation: Interval | None = None
+    gain_reason: str = ""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One bottleneck. ``order`` settles exact ties: the lower one is named first.
+
+    A capture without one of the metrics that a rule ``requires`` lowers the confidence in it;
+    it ``uses`` the others where they are there. ``detail`` adds a sentence about one launch.
+    """
+
+    slug: str
+    title: str
+    order: int
+    docs: Docs
+    requires: tuple[str, ...]
+    uses: tuple[str, ...]
+    evaluate: Callable[[RuleContext], Finding]
+    thresholds: tuple[Threshold, ...] = ()
+    detail: Callable[[RuleContext, int], str | None] | None = None
+
+    @property
+    def metrics(self) -> tuple[str, ...]:
+        """Every canonical metric that the rule may look at, the required ones first."""
+        return tuple(dict.fromkeys((*self.requires, *self.uses)))
 
 
 @cache
 def registry() -> Mapping[str, Rule]:
     """All rules by slug, in the order that settles exact ties."""
-    found = []
-    for module in iter_modules(__path__):
-        rule = getattr(import_module(f"{__name__}.{module.name}"), "RULE", None)
-        if isinstance(rule, Rule):
-            found.append(rule)
-    return MappingProxyType({rule.slug: rule for rule in sorted(found, key=lambda r: r.order)})
+    modules = (import_module(f"{__name__}.{module.name}") for module in iter_modules(__path__))
+    rules: list[Rule] = [module.RULE for module in modules]
+    return MappingProxyType({rule.slug: rule for rule in sorted(rules, key=lambda r: r.order)})
+
+
+def percent(
+    metric: str,
+    label: str,
+    fraction: Interval,
+    op: str = "=",
+    threshold: Threshold | float | None = None,
+) -> EvidenceItem:
+    """A fraction of one, and the one that it is compared with, shown in percent."""
+    limit = threshold.value if isinstance(threshold, Threshold) else threshold
+    shown = None if limit is None else limit * 100
+    return EvidenceItem(metric, label, fraction * 100.0, "%", op, shown)
+
+
+def near_limit(seen: str) -> Threshold:
+    """The saturation from which a rule names its unit; ``seen`` is what captures show there."""
+    return Threshold(
+        "saturation",
+        0.70,
+        "share of the practical ceiling",
+        "Nsight Compute 2025.3, rule SOLBottleneck: below 60 % of peak latency-bound, above 80 % "
+        f"bound by the unit; {seen}",
+    )
+
+
+def pipe_finding(
+    context: RuleContext,
+    saturation: Interval,
+    full: Truth,
+    others: Interval,
+    *evidence: EvidenceItem,
+    beside: str = "that pipe",
+) -> Finding:
+    """An arithmetic pipe as the limit: the gain is that of the busiest unit beside it.
+
+    Where warps are not full, the instructions that fill a pipe are not all needed.
+    """
+    gain = context.gains.by_relief(others).where(full & context.waste.full_warps, 1.0)
+    return Finding(gain, evidence, saturation, f"the busiest unit beside {beside}")
+
+
+def pipe_rule(
+    slug: str, title: str, order: int, docs: Docs, *, pipe: str, label: str, limit: Threshold
+) -> Rule:
+    """The rule of an arithmetic pipe that has no other limit than its own utilization."""
+
+    def evaluate(context: RuleContext) -> Finding:
+        machine = context.machine
+        return pipe_finding(
+            context,
+            machine.saturations[pipe],
+            machine.is_near_limit(pipe),
+            machine.others("sm", pipe),
+            percent(pipe, label, machine.pipe(pipe), ">", limit),
+            percent("issue_slots", "issue slots used", machine.issue),
+            EvidenceItem(
+                "memory_throughput",
+                "memory throughput",
+                context.facts.metric("memory_throughput"),
+                "%",
+            ),
+        )
+
+    return Rule(
+        slug=slug,
+        title=title,
+        order=order,
+        docs=docs,
+        requires=(pipe,),
+        uses=("threads_per_instruction", *SPEED_OF_LIGHT),
+        thresholds=(limit,),
+        evaluate=evaluate,
+    )

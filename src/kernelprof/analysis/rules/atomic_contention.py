@@ -11,7 +11,7 @@ from kernelprof.analysis.metrics.groups import (
     SPEED_OF_LIGHT,
     WARP_STATES,
 )
-from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+from kernelprof.analysis.rules import Docs, Finding, Rule, RuleContext, Threshold, percent
 
 NOTABLE_ATOMICS = Threshold(
     "notable atomics",
@@ -39,10 +39,10 @@ FULL_SLICE = Threshold(
 )
 
 
-def evaluate(scene: Scene) -> Finding:
-    machine, waste, waiting = scene.machine, scene.waste, scene.waiting
+def evaluate(context: RuleContext) -> Finding:
+    machine, waste, waiting = context.machine, context.waste, context.waiting
     part = waste.bank_conflicts * waste.shared_atomic_part
-    in_shared = machine.gain_by_waste(
+    in_shared = context.gains.by_waste(
         part,
         machine.busiest(
             machine.others("l1"),
@@ -50,7 +50,7 @@ def evaluate(scene: Scene) -> Finding:
         ),
         machine.warps.stall_share("short_scoreboard", "mio_throttle") * part,
     )
-    hottest = machine.hottest_atomic_unit
+    hottest = waiting.hottest_atomic_unit
     saturation = (hottest * (1 / FULL_SLICE.value)).at_most(1.0)
     # Whoever waits for a slice waits for memory: without that there is nothing to win.
     one_slice = (
@@ -60,38 +60,30 @@ def evaluate(scene: Scene) -> Finding:
         .where(hottest >= HOT_SLICE.value, 1.0)
     )
     return Finding(
-        gain=machine.gain_by_latency(waiting.for_atomics).at_least(in_shared).at_least(one_slice),
+        gain=context.gains.by_latency(waiting.for_atomics).at_least(in_shared).at_least(one_slice),
         gain_reason="the time that warps wait for atomics, were it gone",
         evidence=(
-            Shown(
+            percent(
                 "global_reduction_requests",
                 "global requests that are atomics",
-                waste.atomic_part * 100.0,
-                "%",
+                waste.atomic_part,
                 ">",
-                NOTABLE_ATOMICS.value * 100,
+                NOTABLE_ATOMICS,
             ),
-            Shown(
+            percent(
                 "l2_atomic_unit_hottest",
                 "atomic unit of the busiest L2 slice",
-                hottest * 100.0,
-                "%",
+                hottest,
                 ">=",
-                HOT_SLICE.value * 100,
+                HOT_SLICE,
             ),
-            Shown(
+            percent(
                 "shared_atomic_wavefronts_share",
                 "shared-memory wavefronts that are atomics",
-                waste.shared_atomic_part * 100.0,
-                "%",
+                waste.shared_atomic_part,
             ),
-            Shown(
-                "stall_lg_throttle",
-                "warp time waiting for atomics",
-                waiting.for_atomics * 100.0,
-                "%",
-            ),
-            Shown("l2_throughput", "L2 throughput", machine.l2 * 100.0, "%"),
+            percent("stall_lg_throttle", "warp time waiting for atomics", waiting.for_atomics),
+            percent("l2_throughput", "L2 throughput", machine.l2),
         ),
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernelprof.analysis.metrics.groups import SPEED_OF_LIGHT, WARP_STATES
-from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+from kernelprof.analysis.rules import Docs, Finding, Rule, RuleContext, Threshold, percent
 
 NOTABLE = Threshold(
     "share of warp time",
@@ -14,8 +14,8 @@ NOTABLE = Threshold(
 )
 
 
-def evaluate(scene: Scene) -> Finding:
-    machine = scene.machine
+def evaluate(context: RuleContext) -> Finding:
+    machine = context.machine
     waiting = machine.warps.stall_share("barrier")
     # Where the unit that counts arrivals is the busiest of all, fewer barriers relieve it.
     unit = machine.saturations["adu_pipe"]
@@ -23,19 +23,12 @@ def evaluate(scene: Scene) -> Finding:
     relief = (unit / beside.at_least(1e-3)).at_least(1.0).at_most(1.0 / (1.0 - waiting))
     relief = relief.where(machine.is_near_limit("adu_pipe") & (unit > beside), 1.0)
     return Finding(
-        gain=machine.gain_by_latency(waiting, NOTABLE.value).at_least(relief),
+        gain=context.gains.by_latency(waiting, NOTABLE.value).at_least(relief),
         gain_reason="the time that warps wait so, were it gone, until the busiest unit is full",
         evidence=(
-            Shown(
-                "stall_barrier",
-                "warp time at barriers",
-                waiting * 100.0,
-                "%",
-                ">",
-                NOTABLE.value * 100,
-            ),
-            Shown("issue_slots", "issue slots used", machine.issue * 100.0, "%"),
-            Shown("sm_throughput", "busiest unit", machine.top * 100.0, "%"),
+            percent("stall_barrier", "warp time at barriers", waiting, ">", NOTABLE),
+            percent("issue_slots", "issue slots used", machine.issue),
+            percent("sm_throughput", "busiest unit", machine.top),
         ),
     )
 

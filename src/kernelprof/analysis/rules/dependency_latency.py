@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernelprof.analysis.metrics.groups import CONFLICTS, OCCUPANCY, SPEED_OF_LIGHT, WARP_STATES
-from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+from kernelprof.analysis.rules import Docs, Finding, Rule, RuleContext, Threshold, percent
 
 NOTABLE = Threshold(
     "share of warp time",
@@ -13,26 +13,19 @@ NOTABLE = Threshold(
 )
 
 
-def evaluate(scene: Scene) -> Finding:
-    machine = scene.machine
+def evaluate(context: RuleContext) -> Finding:
+    machine = context.machine
     waiting = (
         machine.warps.stall_share("wait", "branch_resolving", "dispatch_stall", "misc")
-        + machine.warps.stall_share("short_scoreboard") * (1.0 - scene.waste.bank_conflicts)
+        + machine.warps.stall_share("short_scoreboard") * (1.0 - context.waste.bank_conflicts)
     ).at_most(1.0)
     return Finding(
-        gain=scene.waiting.gain_beside_more_warps(waiting, NOTABLE.value),
+        gain=context.gains.beside_more_warps(waiting, NOTABLE.value),
         gain_reason="the time that warps wait so, were it gone, until the busiest unit is full",
         evidence=(
-            Shown(
-                "stall_wait",
-                "warp time waiting for its own results",
-                waiting * 100.0,
-                "%",
-                ">",
-                NOTABLE.value * 100,
-            ),
-            Shown("issue_slots", "issue slots used", machine.issue * 100.0, "%"),
-            Shown("sm_throughput", "busiest unit", machine.top * 100.0, "%"),
+            percent("stall_wait", "warp time waiting for its own results", waiting, ">", NOTABLE),
+            percent("issue_slots", "issue slots used", machine.issue),
+            percent("sm_throughput", "busiest unit", machine.top),
         ),
     )
 

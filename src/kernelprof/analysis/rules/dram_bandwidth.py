@@ -3,41 +3,33 @@
 from __future__ import annotations
 
 from kernelprof.analysis.metrics.groups import COALESCING, LOCAL, SPEED_OF_LIGHT, TRAFFIC
-from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
-
-NEAR_LIMIT = Threshold(
-    "saturation",
-    0.70,
-    "share of the practical ceiling",
-    "Nsight Compute 2025.3, rule SOLBottleneck: below 60 % of peak latency-bound, above 80 % bound "
-    "by the unit; copy_vec4 in tests/captures/gemm_series.full.raw.csv: 83 % under ncu",
+from kernelprof.analysis.rules import (
+    Docs,
+    EvidenceItem,
+    Finding,
+    Rule,
+    RuleContext,
+    near_limit,
+    percent,
 )
 
+NEAR_LIMIT = near_limit("copy_vec4 in tests/captures/gemm_series.full.raw.csv: 83 % under ncu")
 
-def evaluate(scene: Scene) -> Finding:
-    machine, waste = scene.machine, scene.waste
+
+def evaluate(context: RuleContext) -> Finding:
+    machine, waste = context.machine, context.waste
     saturation = machine.saturations["dram"]
     full = machine.is_near_limit("dram") & (waste.needless_part_of_dram < 0.25)
     return Finding(
-        gain=machine.gain_by_relief(machine.others("dram", "l2")).where(full, 1.0),
+        gain=context.gains.by_relief(machine.others("dram", "l2")).where(full, 1.0),
         saturation=saturation,
         gain_reason="the busiest unit beside the memory system, if the bytes could be avoided",
         evidence=(
-            Shown(
-                "dram_throughput",
-                "device memory throughput",
-                machine.dram * 100.0,
-                "%",
-                ">",
-                NEAR_LIMIT.value * 100,
+            percent("dram_throughput", "device memory throughput", machine.dram, ">", NEAR_LIMIT),
+            percent("global_sectors", "needless share of its traffic", waste.needless_part_of_dram),
+            EvidenceItem(
+                "sm_throughput", "SM throughput", context.facts.metric("sm_throughput"), "%"
             ),
-            Shown(
-                "global_sectors",
-                "needless share of its traffic",
-                waste.needless_part_of_dram * 100.0,
-                "%",
-            ),
-            Shown("sm_throughput", "SM throughput", scene.facts.metric("sm_throughput"), "%"),
         ),
     )
 

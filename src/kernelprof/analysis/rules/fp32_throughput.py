@@ -3,67 +3,38 @@
 from __future__ import annotations
 
 from kernelprof.analysis.metrics.groups import INSTRUCTION_MIX, SPEED_OF_LIGHT
-from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+from kernelprof.analysis.rules import (
+    Docs,
+    Finding,
+    Rule,
+    RuleContext,
+    near_limit,
+    percent,
+    pipe_finding,
+)
 
-HEAVY_RATIO = 1.25
-"""FFMA spreads evenly over both halves of the pipe (80.0 and 80.1 % in ``fma_bound``); IMAD runs on
-the heavy half alone, which is then up to twice as busy as the whole."""
-NEAR_LIMIT = Threshold(
-    "saturation",
-    0.70,
-    "share of the practical ceiling",
-    "Nsight Compute 2025.3, rule SOLBottleneck: below 60 % of peak latency-bound, above 80 % bound "
-    "by the unit; fma_bound in tests/captures/gemm_series.full.raw.csv: pipe 80 %, issue slots"
-    " 93 %",
+NEAR_LIMIT = near_limit(
+    "fma_bound in tests/captures/gemm_series.full.raw.csv: pipe 80 %, issue slots 93 %"
 )
 
 
-def evaluate(scene: Scene) -> Finding:
-    machine = scene.machine
+def evaluate(context: RuleContext) -> Finding:
+    machine = context.machine
+    pipe, slots = machine.saturations["fma_pipe"], machine.saturations["issue"]
     arithmetic = machine.arithmetic_share >= 0.5
     # FP32 instructions can fill every issue slot: where they are most of what is issued, the slots
     # are the pipe's own limit.
-    saturation = machine.busiest(
-        machine.saturations["fma_pipe"],
-        machine.saturations["issue"]
-        .at_most(machine.saturations["fma_pipe"] * 2.0)
-        .where(arithmetic, 0.0),
-    )
-    full = (
-        scene.waste.full_warps
-        & (saturation >= NEAR_LIMIT.value)
-        & (machine.pipe("fma_heavy_pipe") <= machine.pipe("fma_pipe") * HEAVY_RATIO)
-    )
+    saturation = machine.busiest(pipe, slots.at_most(pipe * 2.0).where(arithmetic, 0.0))
     others = machine.others("sm", "fma_pipe", "fma_heavy_pipe", "issue")
-    others = others.at_least(machine.saturations["issue"].where(~arithmetic, 0.0))
-    return Finding(
-        gain=machine.gain_by_relief(others).where(full, 1.0),
-        saturation=saturation,
-        gain_reason="the busiest unit beside the FP32 pipe",
-        evidence=(
-            Shown(
-                "fma_pipe",
-                "FP32 pipe",
-                machine.pipe("fma_pipe") * 100.0,
-                "%",
-                ">",
-                NEAR_LIMIT.value * 100,
-            ),
-            Shown(
-                "issue_slots",
-                "issue slots used",
-                machine.issue * 100.0,
-                "%",
-                ">",
-                NEAR_LIMIT.value * 100,
-            ),
-            Shown(
-                "ffma_rate",
-                "of them floating-point arithmetic",
-                machine.arithmetic_share * 100.0,
-                "%",
-            ),
-        ),
+    return pipe_finding(
+        context,
+        saturation,
+        (saturation >= NEAR_LIMIT.value) & ~machine.multiplies_integers,
+        others.at_least(slots.where(~arithmetic, 0.0)),
+        percent("fma_pipe", "FP32 pipe", machine.pipe("fma_pipe"), ">", NEAR_LIMIT),
+        percent("issue_slots", "issue slots used", machine.issue, ">", NEAR_LIMIT),
+        percent("ffma_rate", "of them floating-point arithmetic", machine.arithmetic_share),
+        beside="the FP32 pipe",
     )
 
 

@@ -3,39 +3,28 @@
 from __future__ import annotations
 
 from kernelprof.analysis.metrics.groups import INSTRUCTION_MIX, SPEED_OF_LIGHT
-from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+from kernelprof.analysis.rules import Docs, Finding, Rule, RuleContext, near_limit, percent
 
-NEAR_LIMIT = Threshold(
-    "saturation",
-    0.70,
-    "share of the practical ceiling",
-    "Nsight Compute 2025.3, rule SOLBottleneck: below 60 % of peak latency-bound, above 80 % bound "
-    "by the unit; gemm_tiled without unrolling in tests/captures/gemm_series.full.raw.csv: 87 "
-    "% issue slots, 10 % of them FMA, and 1.37x from unrolling",
+NEAR_LIMIT = near_limit(
+    "gemm_tiled without unrolling in tests/captures/gemm_series.full.raw.csv: 87 % issue "
+    "slots, 10 % of them FMA, and 1.37x from unrolling"
 )
 
 
-def evaluate(scene: Scene) -> Finding:
-    machine = scene.machine
+def evaluate(context: RuleContext) -> Finding:
+    machine = context.machine
     useful = machine.arithmetic_share
-    full = machine.is_near_limit("issue") & (useful < 0.5) & scene.waste.full_warps
+    full = machine.is_near_limit("issue") & (useful < 0.5) & context.waste.full_warps
     remaining = machine.busiest(
         machine.others("sm", "issue"), machine.saturations["issue"] * useful
     )
     return Finding(
-        gain=machine.gain_by_relief(remaining).where(full, 1.0),
+        gain=context.gains.by_relief(remaining).where(full, 1.0),
         gain_reason="the busiest unit beside the issue slots, without the overhead instructions",
         evidence=(
-            Shown(
-                "issue_slots",
-                "issue slots used",
-                machine.issue * 100.0,
-                "%",
-                ">",
-                NEAR_LIMIT.value * 100,
-            ),
-            Shown("ffma_rate", "of them floating-point arithmetic", useful * 100.0, "%", "<", 50.0),
-            Shown("l1_throughput", "L1 data stage", machine.l1 * 100.0, "%"),
+            percent("issue_slots", "issue slots used", machine.issue, ">", NEAR_LIMIT),
+            percent("ffma_rate", "of them floating-point arithmetic", useful, "<", 0.5),
+            percent("l1_throughput", "L1 data stage", machine.l1),
         ),
     )
 

@@ -3,49 +3,33 @@
 from __future__ import annotations
 
 from kernelprof.analysis.metrics.groups import SPEED_OF_LIGHT
-from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
-
-HEAVY_RATIO = 1.25
-"""As in fp32-throughput: beyond this the heavy half of the FMA pipe is busy with integers."""
-NEAR_LIMIT = Threshold(
-    "saturation",
-    0.70,
-    "share of the practical ceiling",
-    "Nsight Compute 2025.3, rule SOLBottleneck: below 60 % of peak latency-bound, above 80 % bound "
-    "by the unit; ALU at 60 % in gemm_tiled without unrolling is overhead, not the limit",
+from kernelprof.analysis.rules import (
+    Docs,
+    Finding,
+    Rule,
+    RuleContext,
+    near_limit,
+    percent,
+    pipe_finding,
 )
 
+NEAR_LIMIT = near_limit("ALU at 60 % in gemm_tiled without unrolling is overhead, not the limit")
 
-def evaluate(scene: Scene) -> Finding:
-    machine = scene.machine
-    heavy = machine.saturations["fma_heavy_pipe"].where(
-        machine.pipe("fma_heavy_pipe") > machine.pipe("fma_pipe") * HEAVY_RATIO, 0.0
-    )
+
+def evaluate(context: RuleContext) -> Finding:
+    machine = context.machine
+    heavy = machine.saturations["fma_heavy_pipe"].where(machine.multiplies_integers, 0.0)
     saturation = machine.busiest(machine.saturations["alu_pipe"], heavy)
-    others = machine.others("sm", "alu_pipe", "fma_heavy_pipe", "fma_pipe")
-    return Finding(
-        gain=machine.gain_by_relief(others).where(
-            (saturation >= NEAR_LIMIT.value) & scene.waste.full_warps, 1.0
-        ),
-        saturation=saturation,
-        gain_reason="the busiest unit beside the integer pipes",
-        evidence=(
-            Shown(
-                "alu_pipe",
-                "integer and logic pipe (ALU)",
-                machine.pipe("alu_pipe") * 100.0,
-                "%",
-                ">",
-                NEAR_LIMIT.value * 100,
-            ),
-            Shown(
-                "fma_heavy_pipe",
-                "integer multiply pipe",
-                machine.pipe("fma_heavy_pipe") * 100.0,
-                "%",
-            ),
-            Shown("issue_slots", "issue slots used", machine.issue * 100.0, "%"),
-        ),
+    alu, multiply = machine.pipe("alu_pipe"), machine.pipe("fma_heavy_pipe")
+    return pipe_finding(
+        context,
+        saturation,
+        saturation >= NEAR_LIMIT.value,
+        machine.others("sm", "alu_pipe", "fma_heavy_pipe", "fma_pipe"),
+        percent("alu_pipe", "integer and logic pipe (ALU)", alu, ">", NEAR_LIMIT),
+        percent("fma_heavy_pipe", "integer multiply pipe", multiply),
+        percent("issue_slots", "issue slots used", machine.issue),
+        beside="the integer pipes",
     )
 
 

@@ -11,20 +11,23 @@ from kernelprof.analysis.metrics.groups import (
     SPEED_OF_LIGHT,
     WARP_STATES,
 )
-from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+from kernelprof.analysis.rules import (
+    Docs,
+    EvidenceItem,
+    Finding,
+    Rule,
+    RuleContext,
+    near_limit,
+    percent,
+)
 
-NEAR_LIMIT = Threshold(
-    "saturation",
-    0.70,
-    "share of the practical ceiling",
-    "Nsight Compute 2025.3, rule SOLBottleneck: below 60 % of peak latency-bound, above 80 % bound "
-    "by the unit; l1-throughput of gemm_coalesced (74 % and 98 %) in "
-    "tests/captures/gemm_series.full.raw.csv",
+NEAR_LIMIT = near_limit(
+    "l1-throughput of gemm_coalesced (74 % and 98 %) in tests/captures/gemm_series.full.raw.csv"
 )
 
 
-def evaluate(scene: Scene) -> Finding:
-    machine, waste = scene.machine, scene.waste
+def evaluate(context: RuleContext) -> Finding:
+    machine, waste = context.machine, context.waste
     full = (
         machine.is_near_limit("l1")
         & (waste.shared_part_of_l1 < 0.5)
@@ -33,30 +36,18 @@ def evaluate(scene: Scene) -> Finding:
     queue = (
         machine.warps.stall_share("lg_throttle")
         * (1.0 - waste.needless_part_of_l1)
-        * (1.0 - scene.waiting.atomic_part)
+        * (1.0 - context.waiting.atomic_part)
     )
     return Finding(
-        gain=machine.gain_by_relief(machine.others("l1")).where(
-            full, machine.gain_by_latency(queue)
+        gain=context.gains.by_relief(machine.others("l1")).where(
+            full, context.gains.by_latency(queue)
         ),
         gain_reason="the busiest unit beside L1, with operands kept in registers or shared memory",
         evidence=(
-            Shown(
-                "l1_throughput",
-                "L1 throughput",
-                machine.l1 * 100.0,
-                "%",
-                ">",
-                NEAR_LIMIT.value * 100,
-            ),
-            Shown("l1_hit_rate", "L1 hit rate", scene.facts.metric("l1_hit_rate"), "%"),
-            Shown(
-                "global_sectors",
-                "needless share of L1 work",
-                waste.needless_part_of_l1 * 100.0,
-                "%",
-            ),
-            Shown("stall_lg_throttle", "warp time in the full LSU queue", queue * 100.0, "%"),
+            percent("l1_throughput", "L1 throughput", machine.l1, ">", NEAR_LIMIT),
+            EvidenceItem("l1_hit_rate", "L1 hit rate", context.facts.metric("l1_hit_rate"), "%"),
+            percent("global_sectors", "needless share of L1 work", waste.needless_part_of_l1),
+            percent("stall_lg_throttle", "warp time in the full LSU queue", queue),
         ),
     )
 

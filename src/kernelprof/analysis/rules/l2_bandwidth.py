@@ -3,45 +3,35 @@
 from __future__ import annotations
 
 from kernelprof.analysis.metrics.groups import COALESCING, LOCAL, SPEED_OF_LIGHT, TRAFFIC
-from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
-
-NEAR_LIMIT = Threshold(
-    "saturation",
-    0.70,
-    "share of the practical ceiling",
-    "Nsight Compute 2025.3, rule SOLBottleneck: below 60 % of peak latency-bound, above 80 % bound "
-    "by the unit; a plain copy fills device memory (83 %) with these L2 stages at 54 %",
+from kernelprof.analysis.rules import (
+    Docs,
+    EvidenceItem,
+    Finding,
+    Rule,
+    RuleContext,
+    near_limit,
+    percent,
 )
 
+NEAR_LIMIT = near_limit("a plain copy fills device memory (83 %) with these L2 stages at 54 %")
 
-def evaluate(scene: Scene) -> Finding:
-    machine, waste = scene.machine, scene.waste
+
+def evaluate(context: RuleContext) -> Finding:
+    machine, waste = context.machine, context.waste
     full = (
         machine.is_near_limit("l2")
         & (machine.saturations["l2"] > machine.saturations["dram"])
         & (waste.needless_part_of_l2 < 0.25)
     )
     return Finding(
-        gain=machine.gain_by_relief(machine.others("l2")).where(full, 1.0),
+        gain=context.gains.by_relief(machine.others("l2")).where(full, 1.0),
         saturation=machine.saturations["l2"],
         gain_reason="the busiest unit beside L2",
         evidence=(
-            Shown(
-                "l2_throughput",
-                "L2 tags, data and links",
-                machine.l2 * 100.0,
-                "%",
-                ">",
-                NEAR_LIMIT.value * 100,
-            ),
-            Shown("dram_throughput", "device memory throughput", machine.dram * 100.0, "%"),
-            Shown("l2_hit_rate", "L2 hit rate", scene.facts.metric("l2_hit_rate"), "%"),
-            Shown(
-                "global_sectors",
-                "needless share of L2 traffic",
-                waste.needless_part_of_l2 * 100.0,
-                "%",
-            ),
+            percent("l2_throughput", "L2 tags, data and links", machine.l2, ">", NEAR_LIMIT),
+            percent("dram_throughput", "device memory throughput", machine.dram),
+            EvidenceItem("l2_hit_rate", "L2 hit rate", context.facts.metric("l2_hit_rate"), "%"),
+            percent("global_sectors", "needless share of L2 traffic", waste.needless_part_of_l2),
         ),
     )
 

@@ -10,7 +10,7 @@ from kernelprof.analysis.metrics.groups import (
     TRAFFIC,
     WARP_STATES,
 )
-from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+from kernelprof.analysis.rules import Docs, Finding, Rule, RuleContext, Threshold, percent
 
 NOTABLE_LOCAL = Threshold(
     "notable local traffic",
@@ -21,8 +21,8 @@ NOTABLE_LOCAL = Threshold(
 )
 
 
-def evaluate(scene: Scene) -> Finding:
-    machine, waste = scene.machine, scene.waste
+def evaluate(context: RuleContext) -> Finding:
+    machine, waste = context.machine, context.waste
     unit = machine.saturations
     local = waste.local_part
     kept = 1.0 - local
@@ -34,25 +34,17 @@ def evaluate(scene: Scene) -> Finding:
     )
     waiting = machine.warps.stall_share("long_scoreboard", "lg_throttle") * local
     return Finding(
-        gain=machine.gain_by_waste(local, remaining, waiting),
+        gain=context.gains.by_waste(local, remaining, waiting),
         gain_reason="memory time without the local sectors",
         evidence=(
-            Shown(
-                "local_sectors",
-                "sectors that are local memory",
-                local * 100.0,
-                "%",
-                ">",
-                NOTABLE_LOCAL.value * 100,
-            ),
-            Shown(
+            percent("local_sectors", "sectors that are local memory", local, ">", NOTABLE_LOCAL),
+            percent(
                 "stall_long_scoreboard",
                 "warp time waiting for memory",
-                machine.warps.stall_share("long_scoreboard", "lg_throttle") * 100.0,
-                "%",
+                machine.warps.stall_share("long_scoreboard", "lg_throttle"),
             ),
-            Shown("l1_throughput", "L1 throughput", machine.l1 * 100.0, "%"),
-            Shown("l2_throughput", "L2 throughput", machine.l2 * 100.0, "%"),
+            percent("l1_throughput", "L1 throughput", machine.l1),
+            percent("l2_throughput", "L2 throughput", machine.l2),
         ),
     )
 

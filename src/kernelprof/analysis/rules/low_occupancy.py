@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from kernelprof.analysis.metrics.groups import OCCUPANCY, SPEED_OF_LIGHT, WARP_STATES
-from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+from kernelprof.analysis.rules import (
+    Docs,
+    EvidenceItem,
+    Finding,
+    Rule,
+    RuleContext,
+    Threshold,
+    percent,
+)
 
 LOW_OCCUPANCY = Threshold(
     "theoretical occupancy",
@@ -23,13 +31,13 @@ LIMITS = {
 }
 
 
-def evaluate(scene: Scene) -> Finding:
-    machine, facts = scene.machine, scene.facts
+def evaluate(context: RuleContext) -> Finding:
+    machine, facts = context.machine, context.facts
     return Finding(
-        gain=scene.waiting.gain_by_occupancy,
+        gain=context.gains.by_occupancy,
         gain_reason="warps to fill every slot, until the busiest unit is full",
         evidence=(
-            Shown(
+            EvidenceItem(
                 "theoretical_occupancy",
                 "theoretical occupancy",
                 facts.metric("theoretical_occupancy"),
@@ -37,26 +45,25 @@ def evaluate(scene: Scene) -> Finding:
                 "<=",
                 LOW_OCCUPANCY.value * 100,
             ),
-            Shown(
+            EvidenceItem(
                 "achieved_occupancy", "achieved occupancy", facts.metric("achieved_occupancy"), "%"
             ),
-            Shown(
+            EvidenceItem(
                 "eligible_warps", "eligible warps a cycle", facts.metric("eligible_warps"), "warp"
             ),
-            Shown(
-                "stall_long_scoreboard",
-                "warp time spent waiting",
-                machine.warps.latency_share * 100.0,
-                "%",
+            percent(
+                "stall_long_scoreboard", "warp time spent waiting", machine.warps.latency_share
             ),
         ),
     )
 
 
-def limiter(scene: Scene, row: int) -> str | None:
+def limiter(context: RuleContext, row: int) -> str | None:
     """What the most scarce resource is, as blocks on an SM."""
     blocks = {
-        name: float(scene.facts.values(name)[row]) for name in LIMITS if scene.facts.has(name)[row]
+        name: float(context.facts.values(name)[row])
+        for name in LIMITS
+        if context.facts.has(name)[row]
     }
     if not blocks:
         return None

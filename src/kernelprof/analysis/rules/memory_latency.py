@@ -10,7 +10,7 @@ from kernelprof.analysis.metrics.groups import (
     SPEED_OF_LIGHT,
     WARP_STATES,
 )
-from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+from kernelprof.analysis.rules import Docs, Finding, Rule, RuleContext, Threshold, percent
 
 NOTABLE = Threshold(
     "share of warp time",
@@ -20,26 +20,25 @@ NOTABLE = Threshold(
 )
 
 
-def evaluate(scene: Scene) -> Finding:
-    machine = scene.machine
+def evaluate(context: RuleContext) -> Finding:
+    machine = context.machine
     waiting = (
         machine.warps.stall_share("long_scoreboard", "drain", "tex_throttle")
-        * scene.waiting.plain_part
+        * context.waiting.plain_part
     )
     return Finding(
-        gain=scene.waiting.gain_beside_more_warps(waiting, NOTABLE.value),
+        gain=context.gains.beside_more_warps(waiting, NOTABLE.value),
         gain_reason="the time that warps wait so, were it gone, until the busiest unit is full",
         evidence=(
-            Shown(
+            percent(
                 "stall_long_scoreboard",
                 "warp time waiting for global memory",
-                waiting * 100.0,
-                "%",
+                waiting,
                 ">",
-                NOTABLE.value * 100,
+                NOTABLE,
             ),
-            Shown("issue_slots", "issue slots used", machine.issue * 100.0, "%"),
-            Shown("sm_throughput", "busiest unit", machine.top * 100.0, "%"),
+            percent("issue_slots", "issue slots used", machine.issue),
+            percent("sm_throughput", "busiest unit", machine.top),
         ),
     )
 

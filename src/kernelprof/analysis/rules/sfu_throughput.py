@@ -2,51 +2,15 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics.groups import SPEED_OF_LIGHT
-from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+from kernelprof.analysis.rules import Docs, near_limit, pipe_rule
 
-NEAR_LIMIT = Threshold(
-    "saturation",
-    0.70,
-    "share of the practical ceiling",
-    "Nsight Compute 2025.3, rule SOLBottleneck: below 60 % of peak latency-bound, above 80 % bound "
-    "by the unit; sfu_bound in tests/captures/gemm_series.full.raw.csv: 99.5 %",
-)
-
-
-def evaluate(scene: Scene) -> Finding:
-    machine = scene.machine
-    pipe = machine.saturations["xu_pipe"]
-    return Finding(
-        gain=machine.gain_by_relief(machine.others("sm", "xu_pipe")).where(
-            machine.is_near_limit("xu_pipe") & scene.waste.full_warps, 1.0
-        ),
-        saturation=pipe,
-        gain_reason="the busiest unit beside that pipe",
-        evidence=(
-            Shown(
-                "xu_pipe",
-                "special-function pipe (XU)",
-                machine.pipe("xu_pipe") * 100.0,
-                "%",
-                ">",
-                NEAR_LIMIT.value * 100,
-            ),
-            Shown("issue_slots", "issue slots used", machine.issue * 100.0, "%"),
-            Shown(
-                "memory_throughput",
-                "memory throughput",
-                scene.facts.metric("memory_throughput"),
-                "%",
-            ),
-        ),
-    )
-
-
-RULE = Rule(
+RULE = pipe_rule(
     slug="sfu-throughput",
     title="Special-function throughput",
     order=210,
+    pipe="xu_pipe",
+    label="special-function pipe (XU)",
+    limit=near_limit("sfu_bound in tests/captures/gemm_series.full.raw.csv: 99.5 %"),
     docs=Docs(
         detects="Transcendental functions (sine, exponential, logarithm, reciprocal square "
         "root) and conversions between types that fill the XU pipe.",
@@ -65,11 +29,4 @@ RULE = Rule(
             "CUDA C++ Programming Guide, Arithmetic Instructions: throughput table",
         ),
     ),
-    requires=("xu_pipe",),
-    uses=(
-        "threads_per_instruction",
-        *SPEED_OF_LIGHT,
-    ),
-    thresholds=(NEAR_LIMIT,),
-    evaluate=evaluate,
 )

@@ -9,7 +9,15 @@ from kernelprof.analysis.metrics.groups import (
     SPEED_OF_LIGHT,
     WARP_STATES,
 )
-from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+from kernelprof.analysis.rules import (
+    Docs,
+    EvidenceItem,
+    Finding,
+    Rule,
+    RuleContext,
+    Threshold,
+    percent,
+)
 
 NOTABLE_CONFLICTS = Threshold(
     "notable conflicts",
@@ -20,8 +28,8 @@ NOTABLE_CONFLICTS = Threshold(
 )
 
 
-def evaluate(scene: Scene) -> Finding:
-    machine, waste = scene.machine, scene.waste
+def evaluate(context: RuleContext) -> Finding:
+    machine, waste = context.machine, context.waste
     # Atomics on one word serialize as conflicts do, but better addresses are not the way out.
     conflicts = waste.bank_conflicts * (1.0 - waste.shared_atomic_part)
     remaining = machine.busiest(
@@ -30,22 +38,21 @@ def evaluate(scene: Scene) -> Finding:
     )
     waiting = machine.warps.stall_share("short_scoreboard", "mio_throttle") * conflicts
     return Finding(
-        gain=machine.gain_by_waste(conflicts, remaining, waiting),
+        gain=context.gains.by_waste(conflicts, remaining, waiting),
         gain_reason="the busiest unit after the extra wavefronts are gone",
         evidence=(
-            Shown(
+            percent(
                 "shared_wavefronts",
                 "wavefronts added by bank conflicts",
-                conflicts * 100.0,
-                "%",
+                conflicts,
                 ">",
-                NOTABLE_CONFLICTS.value * 100,
+                NOTABLE_CONFLICTS,
             ),
-            Shown("l1_throughput", "L1 throughput", machine.l1 * 100.0, "%"),
-            Shown(
+            percent("l1_throughput", "L1 throughput", machine.l1),
+            EvidenceItem(
                 "shared_wavefronts_share",
                 "L1 data stage filled by shared memory",
-                scene.facts.metric("shared_wavefronts_share"),
+                context.facts.metric("shared_wavefronts_share"),
                 "%",
             ),
         ),

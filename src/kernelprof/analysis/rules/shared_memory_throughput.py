@@ -3,53 +3,32 @@
 from __future__ import annotations
 
 from kernelprof.analysis.metrics.groups import CONFLICTS, L1_SHARES, SPEED_OF_LIGHT, WARP_STATES
-from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+from kernelprof.analysis.rules import Docs, Finding, Rule, RuleContext, near_limit, percent
 
-NEAR_LIMIT = Threshold(
-    "saturation",
-    0.70,
-    "share of the practical ceiling",
-    "Nsight Compute 2025.3, rule SOLBottleneck: below 60 % of peak latency-bound, above 80 % bound "
-    "by the unit; shared tiles of tests/captures/gemm_series.full.raw.csv run at 90 % to 94 %",
+NEAR_LIMIT = near_limit(
+    "shared tiles of tests/captures/gemm_series.full.raw.csv run at 90 % to 94 %"
 )
 
 
-def evaluate(scene: Scene) -> Finding:
-    machine, waste = scene.machine, scene.waste
+def evaluate(context: RuleContext) -> Finding:
+    machine, waste = context.machine, context.waste
     mostly_shared = (waste.shared_part_of_l1 >= 0.5) & (waste.bank_conflicts < 0.25)
     full = machine.is_near_limit("l1") & mostly_shared
     waits = machine.warps.stall_share("mio_throttle") * (1.0 - waste.bank_conflicts)
     # Special functions queue for MIO too: an idle data stage is not what fills it.
     queue = waits.where(mostly_shared & (machine.saturations["l1"] >= 0.25), 0.0)
     return Finding(
-        gain=machine.gain_by_relief(machine.others("l1")).where(
-            full, machine.gain_by_latency(queue)
+        gain=context.gains.by_relief(machine.others("l1")).where(
+            full, context.gains.by_latency(queue)
         ),
         gain_reason="the busiest unit beside the shared-memory path",
         evidence=(
-            Shown(
-                "l1_throughput",
-                "L1 data stage",
-                machine.l1 * 100.0,
-                "%",
-                ">",
-                NEAR_LIMIT.value * 100,
+            percent("l1_throughput", "L1 data stage", machine.l1, ">", NEAR_LIMIT),
+            percent(
+                "shared_wavefronts_share", "of it shared memory", waste.shared_part_of_l1, ">", 0.5
             ),
-            Shown(
-                "shared_wavefronts_share",
-                "of it shared memory",
-                waste.shared_part_of_l1 * 100.0,
-                "%",
-                ">",
-                50.0,
-            ),
-            Shown(
-                "shared_wavefronts",
-                "wavefronts added by conflicts",
-                waste.bank_conflicts * 100.0,
-                "%",
-            ),
-            Shown("stall_mio_throttle", "warp time in the full MIO queue", waits * 100.0, "%"),
+            percent("shared_wavefronts", "wavefronts added by conflicts", waste.bank_conflicts),
+            percent("stall_mio_throttle", "warp time in the full MIO queue", waits),
         ),
     )
 

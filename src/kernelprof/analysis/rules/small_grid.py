@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from kernelprof.analysis.metrics.groups import PARALLELISM, SPEED_OF_LIGHT, WARP_STATES
-from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+from kernelprof.analysis.rules import (
+    Docs,
+    EvidenceItem,
+    Finding,
+    Rule,
+    RuleContext,
+    Threshold,
+    percent,
+)
 
 ONE_WAVE = Threshold(
     "waves",
@@ -20,18 +28,18 @@ SHORT_LAUNCH = Threshold(
 )
 
 
-def evaluate(scene: Scene) -> Finding:
-    machine, fill, facts = scene.machine, scene.parallelism, scene.facts
+def evaluate(context: RuleContext) -> Finding:
+    machine, fill, facts = context.machine, context.gains, context.facts
     return Finding(
         gain=machine.busiest(
-            fill.gain_by_filling_sms,
-            fill.gain_by_more_blocks,
-            fill.gain_by_full_waves,
-            fill.gain_by_longer_launch,
+            fill.by_filling_sms,
+            fill.by_more_blocks,
+            fill.by_full_waves,
+            fill.by_longer_launch,
         ),
         gain_reason="a launch with blocks for every slot of the GPU, and long enough to matter",
         evidence=(
-            Shown(
+            EvidenceItem(
                 "waves_per_sm",
                 "waves of blocks",
                 facts.metric("waves_per_sm"),
@@ -39,10 +47,10 @@ def evaluate(scene: Scene) -> Finding:
                 "<",
                 ONE_WAVE.value,
             ),
-            Shown("grid_size", "blocks", facts.metric("grid_size"), "block"),
-            Shown("sm_count", "SMs", facts.metric("sm_count"), "SM"),
-            Shown("duration", "duration", facts.metric("duration"), "ns"),
-            Shown("sm_cycles_active", "SM time with work", scene.machine.active_share * 100.0, "%"),
+            EvidenceItem("grid_size", "blocks", facts.metric("grid_size"), "block"),
+            EvidenceItem("sm_count", "SMs", facts.metric("sm_count"), "SM"),
+            EvidenceItem("duration", "duration", facts.metric("duration"), "ns"),
+            percent("sm_cycles_active", "SM time with work", context.machine.active_share),
         ),
     )
 

@@ -2,51 +2,15 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics.groups import SPEED_OF_LIGHT
-from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+from kernelprof.analysis.rules import Docs, near_limit, pipe_rule
 
-NEAR_LIMIT = Threshold(
-    "saturation",
-    0.70,
-    "share of the practical ceiling",
-    "Nsight Compute 2025.3, rule SOLBottleneck: below 60 % of peak latency-bound, above 80 % bound "
-    "by the unit; the same band for every pipe",
-)
-
-
-def evaluate(scene: Scene) -> Finding:
-    machine = scene.machine
-    pipe = machine.saturations["tensor_pipe"]
-    return Finding(
-        gain=machine.gain_by_relief(machine.others("sm", "tensor_pipe")).where(
-            machine.is_near_limit("tensor_pipe") & scene.waste.full_warps, 1.0
-        ),
-        saturation=pipe,
-        gain_reason="the busiest unit beside that pipe",
-        evidence=(
-            Shown(
-                "tensor_pipe",
-                "tensor pipe",
-                machine.pipe("tensor_pipe") * 100.0,
-                "%",
-                ">",
-                NEAR_LIMIT.value * 100,
-            ),
-            Shown("issue_slots", "issue slots used", machine.issue * 100.0, "%"),
-            Shown(
-                "memory_throughput",
-                "memory throughput",
-                scene.facts.metric("memory_throughput"),
-                "%",
-            ),
-        ),
-    )
-
-
-RULE = Rule(
+RULE = pipe_rule(
     slug="tensor-throughput",
     title="Tensor-core throughput",
     order=200,
+    pipe="tensor_pipe",
+    label="tensor pipe",
+    limit=near_limit("the same band for every pipe"),
     docs=Docs(
         detects="Matrix instructions that keep the tensor cores busy.",
         matters="Tensor cores are the fastest arithmetic on the chip; a kernel that fills them "
@@ -61,11 +25,4 @@ RULE = Rule(
         " any counter.",
         references=("Nsight Compute, Compute Workload Analysis: Tensor pipe",),
     ),
-    requires=("tensor_pipe",),
-    uses=(
-        "threads_per_instruction",
-        *SPEED_OF_LIGHT,
-    ),
-    thresholds=(NEAR_LIMIT,),
-    evaluate=evaluate,
 )

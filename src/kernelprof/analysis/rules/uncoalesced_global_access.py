@@ -11,7 +11,15 @@ from kernelprof.analysis.metrics.groups import (
     TRAFFIC,
     WARP_STATES,
 )
-from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+from kernelprof.analysis.rules import (
+    Docs,
+    EvidenceItem,
+    Finding,
+    Rule,
+    RuleContext,
+    Threshold,
+    percent,
+)
 
 NOTABLE_EXCESS = Threshold(
     "notable excess",
@@ -23,8 +31,8 @@ NOTABLE_EXCESS = Threshold(
 )
 
 
-def evaluate(scene: Scene) -> Finding:
-    machine, waste = scene.machine, scene.waste
+def evaluate(context: RuleContext) -> Finding:
+    machine, waste = context.machine, context.waste
     unit = machine.saturations
     excess = waste.excess_sectors
     kept_l1 = 1.0 - excess * (1.0 - waste.shared_part_of_l1)
@@ -41,27 +49,26 @@ def evaluate(scene: Scene) -> Finding:
         * (1.0 - waste.atomic_part)
     )
     return Finding(
-        gain=machine.gain_by_waste(excess, remaining, waiting),
+        gain=context.gains.by_waste(excess, remaining, waiting),
         gain_reason="the busiest unit after the excess sectors are gone",
         evidence=(
-            Shown(
+            percent(
                 "global_sectors",
                 "excess sectors of global accesses",
-                excess * 100.0,
-                "%",
+                excess,
                 ">",
-                NOTABLE_EXCESS.value * 100,
+                NOTABLE_EXCESS,
             ),
-            Shown(
+            EvidenceItem(
                 "global_load_sectors",
                 "sectors a global load request",
-                scene.facts.metric("global_load_sectors")
-                / scene.facts.metric("global_load_requests"),
+                context.facts.metric("global_load_sectors")
+                / context.facts.metric("global_load_requests"),
                 "sector/request",
             ),
-            Shown("l1_throughput", "L1 throughput", machine.l1 * 100.0, "%"),
-            Shown("l2_throughput", "L2 throughput", machine.l2 * 100.0, "%"),
-            Shown("dram_throughput", "device memory throughput", machine.dram * 100.0, "%"),
+            percent("l1_throughput", "L1 throughput", machine.l1),
+            percent("l2_throughput", "L2 throughput", machine.l2),
+            percent("dram_throughput", "device memory throughput", machine.dram),
         ),
     )
 

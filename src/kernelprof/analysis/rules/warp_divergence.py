@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from kernelprof.analysis.metrics.groups import SM_PIPES, SPEED_OF_LIGHT, WARP_STATES
-from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+from kernelprof.analysis.rules import (
+    Docs,
+    EvidenceItem,
+    Finding,
+    Rule,
+    RuleContext,
+    Threshold,
+    percent,
+)
 
 FULL_WARPS = Threshold(
     "threads an instruction",
@@ -15,8 +23,8 @@ FULL_WARPS = Threshold(
 )
 
 
-def evaluate(scene: Scene) -> Finding:
-    machine, waste = scene.machine, scene.waste
+def evaluate(context: RuleContext) -> Finding:
+    machine, waste = context.machine, context.waste
     idle = waste.idle_threads
     busy = 1.0 - idle
     unit = machine.saturations
@@ -25,20 +33,20 @@ def evaluate(scene: Scene) -> Finding:
         *(unit[name] * busy for name in ("issue", *SM_PIPES)),
     )
     memory = machine.warps.stall_share("long_scoreboard", "lg_throttle", "drain", "tex_throttle")
-    gain = machine.gain_by_waste(idle, remaining, idle * (1.0 - memory))
+    gain = context.gains.by_waste(idle, remaining, idle * (1.0 - memory))
     return Finding(
         gain=gain,
         gain_reason="instructions that full warps would save",
         evidence=(
-            Shown(
+            EvidenceItem(
                 "threads_per_instruction",
                 "active threads an instruction",
-                scene.facts.metric("threads_per_instruction"),
+                context.facts.metric("threads_per_instruction"),
                 "thread",
                 "<",
                 FULL_WARPS.value,
             ),
-            Shown("issue_slots", "issue slots used", machine.issue * 100.0, "%"),
+            percent("issue_slots", "issue slots used", machine.issue),
         ),
     )
 

@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from kernelprof.analysis.metrics.groups import PARALLELISM, SPEED_OF_LIGHT
-from kernelprof.analysis.rules.rule import Docs, Finding, Rule, Scene, Shown, Threshold
+from kernelprof.analysis.rules import (
+    Docs,
+    EvidenceItem,
+    Finding,
+    Rule,
+    RuleContext,
+    Threshold,
+    percent,
+)
 
 EVEN_SHARE = Threshold(
     "SM time with work",
@@ -14,20 +22,21 @@ EVEN_SHARE = Threshold(
 )
 
 
-def evaluate(scene: Scene) -> Finding:
+def evaluate(context: RuleContext) -> Finding:
     return Finding(
-        gain=scene.parallelism.gain_by_balance,
+        gain=context.gains.by_balance,
         gain_reason="the same work spread evenly over the SMs",
         evidence=(
-            Shown(
+            percent(
                 "sm_cycles_active",
                 "SM time with work (mean)",
-                scene.machine.active_share * 100.0,
-                "%",
+                context.machine.active_share,
                 "<",
-                EVEN_SHARE.value * 100,
+                EVEN_SHARE,
             ),
-            Shown("waves_per_sm", "waves of blocks", scene.facts.metric("waves_per_sm"), "wave"),
+            EvidenceItem(
+                "waves_per_sm", "waves of blocks", context.facts.metric("waves_per_sm"), "wave"
+            ),
         ),
     )
 

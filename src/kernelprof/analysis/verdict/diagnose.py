@@ -7,12 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernelprof.analysis.rules import Finding, Scene, registry
-from kernelprof.analysis.verdict.confidence import grade
-from kernelprof.analysis.verdict.group import Group, group_launches
-from kernelprof.analysis.verdict.judge import Answers, Judgement, answer, judge
-from kernelprof.analysis.verdict.settle import Settler
-from kernelprof.model.capture import DEVICE_NAME, Source
+from kernelprof.analysis.rules import Finding, RuleContext, registry
+from kernelprof.analysis.verdict.grouping import Group, Outcomes, group_launches, judge_launches
+from kernelprof.analysis.verdict.next_step import NextStep
+from kernelprof.analysis.verdict.ranking import Judgement, Ranking, grade, judge
+from kernelprof.model.capture import DEVICE_NAME, Launches, Origin
 from kernelprof.model.diagnosis import (
     Candidate,
     Confidence,
@@ -22,13 +21,11 @@ from kernelprof.model.diagnosis import (
     Status,
     Verdict,
 )
-from kernelprof.model.launches import Launches
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kernelprof.analysis.metrics.facts import Facts
-    from kernelprof.analysis.verdict.choose import Choice
     from kernelprof.model.capture import Capture
 
 LARGEST_GAIN = 100.0
@@ -39,36 +36,37 @@ COMPARE = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator
 
 
 def diagnose(
-    capture: Capture, *, preset: str | None = None, heard: Callable[[int], object] | None = None
+    capture: Capture, *, preset: str | None = None, progress: Callable[[int], object] | None = None
 ) -> Diagnosis:
     """Judge every launch of a capture.
 
     ``preset`` names the metric set that the commands for what is missing collect; without one they
-    collect just what is missing. ``heard`` is told how many launches were judged since last time.
+    collect just what is missing. ``progress`` is called with the number of launches judged
+    since its last call.
     """
     launches = Launches.of(capture.launches)
-    answers = answer(capture, heard=heard)
-    groups = group_launches(launches, answers)
+    outcomes = judge_launches(capture, progress=progress)
+    groups = group_launches(launches, outcomes)
     # Evidence is for the few launches that stand for the others.
     shown = judge(capture.rows([group.representative for group in groups]))
-    settler = Settler(shown.scene.facts, preset, launches)
+    next_step = NextStep(shown.context.facts, preset, launches)
     ids = np.array(launches.ids, dtype=object)
     return Diagnosis(
         kernels=tuple(
-            _kernel(shown, settler, group, row, tuple(ids[list(group.rows)].tolist()))
+            _kernel(shown, next_step, group, row, tuple(ids[list(group.rows)].tolist()))
             for row, group in enumerate(groups)
         ),
         origin=capture.origin,
         preset=preset,
-        warnings=(*capture.warnings, *_doubts(answers, len(capture))),
+        warnings=(*capture.warnings, *_doubts(outcomes, len(capture))),
     )
 
 
 def _kernel(
-    judged: Judgement, settler: Settler, group: Group, row: int, ids: tuple[str, ...]
+    judged: Judgement, next_step: NextStep, group: Group, row: int, ids: tuple[str, ...]
 ) -> KernelDiagnosis:
     """``row`` is that of the group's representative among the launches that were ``judged``."""
-    capture = judged.scene.facts.capture
+    capture = judged.context.facts.capture
     launch = capture.launches[row]
     said = _inconclusive if judged.status(row) is Status.INCONCLUSIVE else _decided
     return KernelDiagnosis(
@@ -81,23 +79,23 @@ def _kernel(
         compute_capability=launch.compute_capability,
         duration_ns=group.duration,
         share=group.share,
-        verdict=said(judged, settler, group, row),
+        verdict=said(judged, next_step, group, row),
     )
 
 
-def _decided(judged: Judgement, settler: Settler, group: Group, row: int) -> Verdict:
-    scene, choice = judged.scene, judged.choice
+def _decided(judged: Judgement, next_step: NextStep, group: Group, row: int) -> Verdict:
+    context, ranking = judged.context, judged.ranking
     rule = judged.rule(row)
     finding = judged.findings[rule.slug]
     gain = min(group.gain, LARGEST_GAIN)
     full = judged.status(row) is Status.AT_LIMIT
-    graded = grade(scene, choice, rule, row)
+    graded = grade(context, ranking, rule, row)
     high = graded.confidence is Confidence.HIGH
-    missing = () if high else settler.absent(row, rule.slug)
+    missing = () if high else next_step.absent(row, rule.slug)
     notes = list(graded.reasons)
     if group.mixed:
         notes.append("launches of this kernel with the same grid and block differ: see the others")
-    detail = rule.detail(scene, row) if rule.detail else None
+    detail = rule.detail(context, row) if rule.detail else None
     return Verdict(
         status=Status.AT_LIMIT if full else Status.BOTTLENECK,
         bottleneck=rule.slug,
@@ -105,31 +103,32 @@ def _decided(judged: Judgement, settler: Settler, group: Group, row: int) -> Ver
         gain=None if full else gain,
         gain_reason=finding.gain_reason,
         next_limit=gain if full else None,
-        also=_candidates(choice, [] if full else choice.runners_up(row), row),
-        evidence=_evidence(scene, finding, row),
+        also=_candidates(ranking, [] if full else ranking.runners_up(row), row),
+        evidence=_evidence(context, finding, row),
         why=" ".join(part for part in (rule.docs.detects, detail) if part),
         advice=rule.docs.fixes,
         notes=tuple(notes),
         missing=missing,
-        command=settler.command(row, group.rows, missing),
+        command=next_step.command(row, group.rows, missing),
     )
 
 
-def _inconclusive(judged: Judgement, settler: Settler, group: Group, row: int) -> Verdict:
-    scene, choice = judged.scene, judged.choice
-    candidates = choice.candidates(row)
-    slugs = [choice.rules[r] for r in candidates]
-    missing = settler.deciding(row, slugs)
-    known = [item for slug in slugs[:3] for item in _evidence(scene, judged.findings[slug], row)]
+def _inconclusive(judged: Judgement, next_step: NextStep, group: Group, row: int) -> Verdict:
+    context, ranking = judged.context, judged.ranking
+    candidates = ranking.candidates(row)
+    slugs = [ranking.rules[r] for r in candidates]
+    missing = next_step.deciding(row, slugs)
+    known = [item for slug in slugs[:3] for item in _evidence(context, judged.findings[slug], row)]
     return Verdict(
         status=Status.INCONCLUSIVE,
         bottleneck=None,
         confidence=Confidence.LOW,
-        also=_candidates(choice, candidates, row),
+        also=_candidates(ranking, candidates, row),
         evidence=tuple(dict.fromkeys(known)),
-        why=_why_open(slugs, bool(missing), bool(choice.unexplained[row])),
+        why=_why_open(slugs, bool(missing), bool(ranking.unexplained[row])),
         missing=missing,
-        command=settler.command(row, group.rows, missing) or settler.full_command(row, group.rows),
+        command=next_step.command(row, group.rows, missing)
+        or next_step.full_command(row, group.rows),
     )
 
 
@@ -148,18 +147,18 @@ def _why_open(slugs: list[str], missing: bool, unexplained: bool) -> str:
     return f"What the capture has leaves open whether it is {names}."
 
 
-def _candidates(choice: Choice, rows: list[int], launch: int) -> tuple[Candidate, ...]:
+def _candidates(ranking: Ranking, rows: list[int], launch: int) -> tuple[Candidate, ...]:
     return tuple(
         Candidate(
-            choice.rules[r],
-            float(choice.low[r, launch]),
-            float(min(choice.high[r, launch], LARGEST_GAIN)),
+            ranking.rules[r],
+            float(ranking.low[r, launch]),
+            float(min(ranking.high[r, launch], LARGEST_GAIN)),
         )
         for r in rows
     )
 
 
-def _evidence(scene: Scene, finding: Finding, row: int) -> tuple[Evidence, ...]:
+def _evidence(context: RuleContext, finding: Finding, row: int) -> tuple[Evidence, ...]:
     """The facts that are known, each with its threshold where it is past it.
 
     An interval that is not a number is no evidence, and a comparison that does not hold supports
@@ -179,14 +178,14 @@ def _evidence(scene: Scene, finding: Finding, row: int) -> tuple[Evidence, ...]:
                 unit=shown.unit,
                 op=shown.op if holds else "=",
                 threshold=shown.threshold if holds else None,
-                source=shown.source or _source(scene.facts, shown.metric, row),
+                source=_source(context.facts, shown.metric, row),
             )
         )
     return tuple(known)
 
 
-def _source(facts: Facts, metric: str, row: int) -> Source:
-    return facts.source(metric, row) if facts.has(metric)[row] else Source.DERIVED
+def _source(facts: Facts, metric: str, row: int) -> Origin:
+    return facts.source(metric, row) if facts.has(metric)[row] else Origin.DERIVED
 
 
 def _device(capture: Capture, row: int) -> str | None:
@@ -194,11 +193,11 @@ def _device(capture: Capture, row: int) -> str | None:
     return names[row] if names is not None else None
 
 
-def _doubts(answers: Answers, count: int) -> list[str]:
+def _doubts(outcomes: Outcomes, count: int) -> list[str]:
     """Impossible values of metrics that a verdict can hang on; others are nobody's concern."""
     decisive = {name for rule in registry().values() for name in rule.requires}
     return [
         f"{metric}: {reason}; the value is treated as missing in {rows} of {count} launches"
-        for (metric, reason), rows in answers.doubts.items()
+        for (metric, reason), rows in outcomes.doubts.items()
         if metric in decisive
     ]

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kernelprof.model.diagnosis import Status
-from kernelprof.report import json
 from kernelprof.report.charts import overview
 from kernelprof.report.document import (
     Cell,
@@ -26,13 +25,14 @@ from kernelprof.report.figures.measured import Measured, clip, finite
 from kernelprof.report.names import labels
 from kernelprof.report.numbers import count, quantity, share
 from kernelprof.report.private import shown, shown_origin, without_homes
+from kernelprof.report.writers import json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from kernelprof.collect.manifest import Manifest
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Confidence, Diagnosis, KernelDiagnosis
+    from kernelprof.model.manifest import Manifest
     from kernelprof.report.document import Block
 
 _COLUMNS = (
@@ -78,7 +78,7 @@ def document(capture: Capture, diagnosis: Diagnosis, beside: Beside | None = Non
         f"Report: {title}",
         tuple(blocks),
         origin=" · ".join(filter(None, (diagnosis.origin, ", ".join(filter(None, devices))))),
-        data=without_homes(json.render_json([diagnosis])),
+        data=without_homes(json.write([diagnosis])),
         file="diagnosis.json",
     )
 

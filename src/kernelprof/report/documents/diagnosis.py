@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.model.capture import Source
+from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import Status, Verdict
 from kernelprof.report.document import (
     Cell,
@@ -259,7 +259,7 @@ def runner_up(candidate: Candidate) -> str:
 
 def is_counter(evidence: Evidence) -> bool:
     """Whether a value is that of a counter, and not worked out or reported."""
-    return evidence.source is Source.MEASURED
+    return evidence.source is Origin.MEASURED
 
 
 def parts(verdict: Verdict) -> list[tuple[str, list[str]]]:

@@ -41,8 +41,8 @@ from kernelprof.report.private import shown, without_homes
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kernelprof.collect.manifest import Manifest, TimingFacts
     from kernelprof.model.diagnosis import Candidate, KernelDiagnosis, Spread, Verdict
+    from kernelprof.model.manifest import Manifest, TimingFacts
     from kernelprof.report.document import Block, Text
     from kernelprof.report.documents.metrics import MetricTables
     from kernelprof.report.figures.flops import Counted

@@ -13,9 +13,9 @@ from kernelprof.report.private import file_name, shown
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kernelprof.collect.manifest import CorrectnessFacts, GpuFacts, Manifest, SourceFacts
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Diagnosis
+    from kernelprof.model.manifest import CorrectnessFacts, GpuFacts, Manifest, SourceFacts
     from kernelprof.report.document import Block
 
     Known = tuple[str, str] | tuple[str, str, str]

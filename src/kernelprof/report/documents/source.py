@@ -8,7 +8,7 @@ import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from kernelprof.collect.kernel_name import function_name
+from kernelprof.model.kernel_name import function_name
 from kernelprof.report.document import Code, Fact, Facts, Note, Paragraph, Section, Span, Tone
 from kernelprof.report.names import middle, printable, short_name
 from kernelprof.report.numbers import share as percent
@@ -17,7 +17,7 @@ from kernelprof.report.private import file_name, shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from kernelprof.collect.manifest import Manifest, SourceFacts
+    from kernelprof.model.manifest import Manifest, SourceFacts
     from kernelprof.report.document import Block
 
 _NOT_TAKEN = (

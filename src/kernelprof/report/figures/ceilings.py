@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.metrics.arithmetic import FLOPS_OF_FMA, FP32_LANES
+from kernelprof.analysis.metrics.architectures import FLOPS_OF_FMA, architecture, fp32_lanes
 from kernelprof.report.charts.roofline import Ceiling
 from kernelprof.report.figures.measured import capability
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from kernelprof.collect.manifest import Manifest
+    from kernelprof.model.manifest import Manifest
     from kernelprof.report.figures.measured import Numbers
 
 MEASURED: Final = "measured"
@@ -25,10 +23,6 @@ DATASHEET: Final = "datasheet"
 
 TRANSFERS_A_CLOCK: Final = 2
 """Device memory moves data on both edges of the clock that the attributes give (DDR)."""
-
-L1_BYTES_A_CYCLE: Final[Mapping[str, int]] = {"9.0": 128}
-"""Bytes that the L1 of an SM delivers in a cycle: the peak that Nsight Compute reports in
-``tests/captures/gemm_series.full.raw.csv`` (16,896 for 132 SMs)."""
 
 _PEAK_COLUMNS: Final = {
     "FP32": "derived__sm__sass_thread_inst_executed_op_ffma_pred_on_x2",
@@ -64,7 +58,7 @@ def flops_a_cycle(measured: Numbers, row: int, precision: str) -> tuple[float, s
     read = _positive(measured.raw(_PEAK_COLUMNS[precision], row))
     if read is not None:
         return read, MEASURED
-    lanes = FP32_LANES.get(capability(measured, row) or "")
+    lanes = fp32_lanes(capability(measured, row))
     sms = _positive(measured.value("sm_count", row))
     if lanes is None or sms is None or precision == "FP16":
         return None
@@ -120,8 +114,10 @@ def _l2(measured: Numbers, row: int) -> Ceiling | None:
 def _l1(measured: Numbers, row: int) -> Ceiling | None:
     value, origin = _peak(measured, row, _L1), MEASURED
     if value is None:
-        bytes_a_cycle = L1_BYTES_A_CYCLE.get(capability(measured, row) or "")
-        everywhere = _product(bytes_a_cycle, measured.value("sm_count", row))
+        known = architecture(capability(measured, row))
+        everywhere = _product(
+            None if known is None else known.l1_bytes, measured.value("sm_count", row)
+        )
         value, origin = _product(everywhere, measured.value("sm_clock", row)), COMPUTED
     return None if value is None else Ceiling("L1", "bandwidth", value, origin)
 

@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.analysis.metrics.architectures import EVERY
 from kernelprof.report.charts.roofline import Ceiling
 from kernelprof.report.figures.ceilings import MEASURED, compute, flops_a_cycle
 from kernelprof.report.numbers import share
@@ -17,7 +18,7 @@ from kernelprof.report.numbers import share
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kernelprof.collect.manifest import Manifest
+    from kernelprof.model.manifest import Manifest
     from kernelprof.report.figures.measured import Numbers
 
 OPERATIONS: Final[Mapping[str, tuple[tuple[str, int], ...]]] = {
@@ -29,11 +30,6 @@ OPERATIONS: Final[Mapping[str, tuple[tuple[str, int], ...]]] = {
 TENSOR_NOTABLE: Final = 0.005
 """Utilization of the tensor pipe beside FP16 instructions from which matrix instructions do work of
 the kernel."""
-
-FP16_LANES_OF_TENSOR_PIPE: Final = 64
-"""FP16 instructions of threads in a cycle and SM that fill the tensor pipe, which carries them as
-well: ``fma`` of ``tests/captures/fixture_full_preset.raw.csv.gz`` has 416.18 in 132 SMs and the
-pipe at 4.926 %."""
 
 MOVES: Final = 0.15
 """Part of a launch's instructions up to which FP16 multiply-adds may be moves of constants, which
@@ -103,7 +99,7 @@ def uses_tensor_cores(measured: Numbers, row: int) -> bool:
     fp16 = measured.value("hfma_rate", row)
     sms = measured.value("sm_count", row)
     if fp16 is not None and sms is not None and sms > 0:
-        busy -= fp16 / (sms * FP16_LANES_OF_TENSOR_PIPE)
+        busy -= fp16 / (sms * EVERY.fp16_lanes_of_tensor_pipe)
     return max(busy, measured.share("tcgen05_pipe", row) or 0.0) >= TENSOR_NOTABLE
 
 

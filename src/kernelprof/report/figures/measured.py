@@ -16,7 +16,7 @@ import numpy as np
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.analysis.metrics.traffic import traffic_at
-from kernelprof.analysis.rules.rule import Scene
+from kernelprof.analysis.rules import RuleContext
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,7 +93,7 @@ class Measured:
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
         self.facts = Facts(capture)
-        self.scene = Scene(self.facts)
+        self.scene = RuleContext(self.facts)
         self._values: dict[str, FloatArray] = {}
         self._traffic: dict[int, Traffic] = {}
 

@@ -29,8 +29,8 @@ class Writer:
     """A format.
 
     ``write`` takes one document where ``of_document``, else the result itself, which is one of
-    ``kinds``. A writer of documents takes every kind that has a document unless ``kinds`` says
-    less; ``on_screen`` says that it takes the screen as well.
+    ``kinds``, and its kind where there are several. A writer of documents takes every kind that has
+    a document, unless ``kinds`` says less; ``on_screen`` says that it takes the screen as well.
     """
 
     name: str
@@ -76,7 +76,7 @@ def render(
     """A result in a format; its documents are asked for only where the format is made of them."""
     writer = find(kind, name)
     if not writer.of_document:
-        return writer.write(result)
+        return writer.write(result, *([kind] if len(writer.kinds) > 1 else []))
     if writer.on_screen:
         return "\n".join(writer.write(each, screen) for each in documents())
     return "\n".join(map(writer.write, documents()))

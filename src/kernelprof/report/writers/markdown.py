@@ -40,6 +40,7 @@ _TAIL: Final = 300
 """Bytes for the lines that say what was left out."""
 
 _LABEL_WIDTH: Final = 64
+_TITLE_WIDTH: Final = 100
 _FIRST_LEVEL: Final = 3
 _LAST_LEVEL: Final = 6
 
@@ -81,17 +82,10 @@ def code(text: str) -> str:
 
 def prose(text: Text) -> str:
     """A text in one line, without markup of its own but for code and weight."""
-    found: list[Span] = []
-    for each in spans(text):
-        if found and each.code and found[-1].code and each.target == found[-1].target:
-            # Two code spans that touch would be one with backticks inside.
-            found[-1] = replace(found[-1], text=found[-1].text + each.text)
-        else:
-            found.append(each)
-    return "".join(map(_span, found))
+    return "".join(map(_span, _merged(text)))
 
 
-def fenced(text: str, language: str = "") -> str:
+def fenced(text: str, language: str = "sh") -> str:
     """Lines to copy from; the fence is longer than any run of backticks inside."""
     lines = [printable(line.expandtabs(4)) for line in text.rstrip("\n").split("\n")]
     longest = max((len(run) for line in lines for run in re.findall(r"`+", line)), default=0)
@@ -157,15 +151,16 @@ class _Page:
 
     def _section(self, section: Section, depth: int, *, codes: bool) -> str:
         inner = self.all(section.blocks, depth + 1, codes=codes)
+        whole = cut(section.title, _TITLE_WIDTH)
         if section.folded:
-            title = _html(section.title)
+            title = _html(whole)
             if plain(section.summary):
                 title += f": {_html(section.summary)}"
             head = f"<details><summary>{title}</summary>"
             return "\n\n".join([head, *inner, "</details>"])
         summary = prose(section.summary)
         if section.layout is Layout.HERO:
-            title = prose(section.title)
+            title = prose(whole)
             # One line, its answer in bold, so that it is what a list of comments shows.
             answer = _bold(": ".join(filter(None, (title, summary))))
             first = section.blocks[:1]
@@ -173,7 +168,7 @@ class _Page:
                 return "\n\n".join([f"{answer} {inner[0]}", *inner[1:]])
             return "\n\n".join([answer, *inner])
         marks = "#" * min(self.level + depth, _LAST_LEVEL)
-        heading = [f"{marks} {prose(section.title)}"] if plain(section.title) else []
+        heading = [f"{marks} {prose(whole)}"] if plain(section.title) else []
         if section.anchor and section.anchor != plain(section.title):
             heading.insert(0, f'<a id="{html.escape(section.anchor)}"></a>')
         return "\n\n".join([*heading, *([_bold(summary)] if summary else []), *inner])
@@ -287,8 +282,19 @@ def _html(text: Text) -> str:
         f"<code>{html.escape(printable(each.text))}</code>"
         if each.code
         else html.escape(printable(each.text))
-        for each in spans(text)
+        for each in _merged(text)
     )
+
+
+def _merged(text: Text) -> list[Span]:
+    """The pieces of a text; code spans that touch would be one with backticks inside."""
+    found: list[Span] = []
+    for each in spans(text):
+        if found and each.code and found[-1].code and each.target == found[-1].target:
+            found[-1] = replace(found[-1], text=found[-1].text + each.text)
+        else:
+            found.append(each)
+    return found
 
 
 def _entities(text: str) -> str:

@@ -44,10 +44,10 @@ WIDEST_PROSE: Final = 110
 _SPACIOUS_FROM: Final = 100
 """Columns from which tables have wide gaps and long headings."""
 
-_LEAST_YIELDING: Final = 20
+_LEAST_YIELDING: Final = 16
 _LEAST_CUT: Final = 8
-_LEAST_WRAPPED: Final = 24
-_WIDEST_UNWRAPPED: Final = 40
+_LEAST_WRAPPED: Final = 20
+_WIDEST_UNWRAPPED: Final = 28
 _LEAST_LABEL: Final = 12
 
 _STYLES: Final = {
@@ -60,6 +60,10 @@ _STYLES: Final = {
 }
 
 
+_TITLE: Final = Paragraph("", Tone.STRONG)
+"""Stands for a title that is printed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Screen:
     """What the text is written for."""
@@ -67,6 +71,11 @@ class Screen:
     width: int = 80
     color: bool = False
     encoding: str = "utf-8"
+
+    @property
+    def ellipsis(self) -> str:
+        """What stands for what was cut, in an encoding that may lack the usual character."""
+        return encodable(ELLIPSIS, self.encoding)
 
 
 def write(document: Document, screen: Screen | None = None) -> str:
@@ -87,7 +96,7 @@ def write(document: Document, screen: Screen | None = None) -> str:
     )
     page = _Page(console, screen)
     page.print(_rich(document.origin or document.title, Tone.STRONG))
-    page.blocks(document.blocks, Paragraph("", Tone.STRONG))
+    page.blocks(document.blocks, _TITLE)
     lines = (line.rstrip(" ") for line in buffer.getvalue().split("\n"))
     return encodable("\n".join(lines), screen.encoding)
 
@@ -101,21 +110,28 @@ class _Page:
     def __init__(self, console: Console, screen: Screen) -> None:
         self.console = console
         self.encoding = screen.encoding
-        self.ellipsis = encodable(ELLIPSIS, screen.encoding)
+        self.ellipsis = screen.ellipsis
         self.width = min(console.width, WIDEST_PROSE)
 
     def print(self, renderable: RenderableType) -> None:
         self.console.print(renderable, width=self.width)
 
-    def blocks(self, blocks: Sequence[Block], before: Block, level: int = 1) -> None:
-        """Blocks below another one, with empty lines where they do not belong together."""
+    def blocks(self, blocks: Sequence[Block], before: Block, level: int = 1) -> Block:
+        """Blocks below another one, with empty lines where they do not belong together.
+
+        Returns the last of them.
+        """
         for block in blocks:
             if _is_empty(block):
+                continue
+            if isinstance(block, Section) and not block.title and not block.summary:
+                before = self.blocks(block.blocks, before, level + 1)
                 continue
             if not _belong_together(before, block):
                 self.console.print()
             self._block(block, level)
             before = block
+        return before
 
     def _block(self, block: Block, level: int) -> None:
         match block:
@@ -151,7 +167,7 @@ class _Page:
         if section.summary and section.layout is not Layout.HERO:
             self.print(_rich(section.summary, _tone(section.summary, section.tone)))
         elif level == 1 and section.layout is not Layout.HERO:
-            above = Paragraph("", Tone.STRONG)
+            above = _TITLE
         hero = section.layout is Layout.HERO and section.blocks[:1]
         rest = section.blocks[1:] if hero and isinstance(hero[0], Paragraph) else section.blocks
         self.blocks(rest, above, level + 1)
@@ -229,7 +245,7 @@ class _Page:
             least = natural
             if column.yielding:
                 least = min(natural, _LEAST_YIELDING)
-            elif natural > _WIDEST_UNWRAPPED or (_wraps(column, position) and not rows):
+            elif natural > _WIDEST_UNWRAPPED:
                 least = _LEAST_WRAPPED
             taken += least + gap
         return taken <= width
@@ -298,21 +314,23 @@ def _is_empty(block: Block) -> bool:
     return True
 
 
+def _is_hero(block: Block) -> bool:
+    return isinstance(block, Section) and block.layout is Layout.HERO
+
+
 def _belong_together(before: Block, after: Block) -> bool:
     """Whether no empty line stands between two blocks."""
-    for block, other in ((before, after), (after, before)):
-        if isinstance(block, Section) and block.layout is Layout.HERO:
-            return isinstance(other, Paragraph | Note)
+    lines = [isinstance(each, Paragraph | Note) for each in (before, after)]
+    if before is _TITLE:
+        return not isinstance(after, Section | Table) or _is_hero(after)
+    if _is_hero(before) or _is_hero(after):
+        return any(lines)
     if isinstance(after, Paragraph) and after.tone is Tone.MUTED:
         return not isinstance(before, Section | Code)
-    if isinstance(before, Paragraph) and isinstance(after, Code):
-        return True
-    if isinstance(before, Code) and isinstance(after, Paragraph):
-        return True
-    if isinstance(before, Paragraph | Note) and isinstance(after, Paragraph | Note):
-        toned = [isinstance(each, Note) or each.tone is not Tone.PLAIN for each in (before, after)]
-        return any(toned)
-    return False
+    if all(lines):
+        # Sentences that belong to no text of several follow each other closely.
+        return any(getattr(each, "tone", None) is not Tone.PLAIN for each in (before, after))
+    return {type(before), type(after)} == {Paragraph, Code}
 
 
 def _pieces(text: Text) -> tuple[str | Span, ...]:
@@ -362,7 +380,3 @@ def _natural(column: Column, rows: Sequence[Sequence[Cell]], position: int, brie
     """The columns of its widest cell."""
     widths = [len(plain(row[position].text)) for row in rows]
     return max([len(_title(column, brief)), *widths])
-
-
-def _wraps(column: Column, position: int) -> bool:
-    return position > 0 and not column.number and not column.yielding

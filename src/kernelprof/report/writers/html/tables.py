@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.report.numbers import share
+from kernelprof.report.writers.html.diff import diff_table
 from kernelprof.report.writers.html.markup import Markup, classes, element, inline, joined
 
 if TYPE_CHECKING:
@@ -34,7 +35,9 @@ def table(found: Table, page: Page) -> Markup:
 
 
 def code(found: Code, anchor: str, page: Page) -> Markup:
-    """Code to copy, or a listing with the number of each line."""
+    """Code to copy, a difference, or a listing with the number of each line."""
+    if found.language == "diff":
+        return _scrolling(diff_table(found.text), "code", page.label("Difference of the sources"))
     if found.numbered or found.shares:
         return _listing(found, anchor, page)
     if not found.copy or page.static:

@@ -1,0 +1,91 @@
+"""What is known about GPU architectures, from ``data/architectures.toml``."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+Capability = tuple[int, int]
+"""A compute capability, major and minor."""
+
+FLOPS_OF_FMA: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Architecture:
+    """The GPUs of one compute capability; ``None`` is not known. Lanes are per SM and cycle."""
+
+    capability: Capability
+    chip: str | None = None
+    fp32_lanes: int | None = None
+    fp64_lanes: int | None = None
+    l1_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Every:
+    """What all architectures have in common; lanes and slots are per SM, slices per chip."""
+
+    warp_size: int
+    sector_bytes: int
+    warps_per_sm: int
+    threads_per_block: int
+    registers_per_thread: int
+    schedulers: int
+    alu_lanes: int
+    fma_lanes: int
+    xu_lanes: int
+    fp16_lanes_of_tensor_pipe: int
+    l2_slices: int
+
+
+def _architecture(table: dict[str, Any]) -> Architecture:
+    major, _, minor = table.pop("compute_capability").partition(".")
+    return Architecture((int(major), int(minor)), **table)
+
+
+_FILE = Path(__file__).parents[2] / "data" / "architectures.toml"
+_TABLES = tomllib.loads(_FILE.read_text(encoding="utf-8"))
+
+EVERY: Final = Every(**_TABLES["every"])
+
+ARCHITECTURES: Final[Mapping[Capability, Architecture]] = MappingProxyType(
+    {each.capability: each for each in map(_architecture, _TABLES["architecture"])}
+)
+
+CHIPS: Final[Mapping[str, tuple[Capability, ...]]] = MappingProxyType(
+    {
+        chip: tuple(each for each, known in ARCHITECTURES.items() if known.chip == chip)
+        for chip in dict.fromkeys(each.chip for each in ARCHITECTURES.values())
+        if chip is not None
+    }
+)
+"""Chips whose metric lists are known, with the compute capabilities that they stand for."""
+
+
+def architecture(capability: Capability | str | None) -> Architecture | None:
+    """The architecture of a compute capability, ``(9, 0)`` or ``"9.0"``, if it is known."""
+    if isinstance(capability, str):
+        major, _, minor = capability.partition(".")
+        if not (major.isdecimal() and minor.isdecimal()):
+            return None
+        capability = int(major), int(minor)
+    return None if capability is None else ARCHITECTURES.get(capability)
+
+
+def chip_of(capability: Capability | None) -> str | None:
+    """The chip whose metrics a device has, ``None`` where that is not known."""
+    found = architecture(capability)
+    return None if found is None else found.chip
+
+
+def fp32_lanes(capability: Capability | str | None) -> int | None:
+    """FP32 multiply-adds of an SM per cycle, if they are known."""
+    found = architecture(capability)
+    return None if found is None else found.fp32_lanes

@@ -1,0 +1,228 @@
+"""Every rule over every launch: which of them wins, whether that is decided, and how sure it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernelprof.analysis.metrics.architectures import chip_of
+from kernelprof.analysis.metrics.facts import Facts
+from kernelprof.analysis.metrics.groups import FALLBACKS
+from kernelprof.analysis.metrics.machine import NEAR_LIMIT
+from kernelprof.analysis.rules import RuleContext, registry
+from kernelprof.model.capture import Origin
+from kernelprof.model.diagnosis import Confidence, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy.typing as npt
+
+    from kernelprof.analysis.metrics.interval import Truth
+    from kernelprof.analysis.rules import Finding, Rule
+    from kernelprof.model.capture import Capture
+
+    FloatArray = npt.NDArray[np.float64]
+    BoolArray = npt.NDArray[np.bool_]
+    IntArray = npt.NDArray[np.intp]
+
+AT_LIMIT = 0.80
+"""Saturation from which a unit without needless work counts as full: Nsight Compute's SOLBottleneck
+rule (2025.3) speaks of more than 80 % of the device's performance."""
+
+LEAST_GAIN = 1.05
+"""Smallest factor worth a name. Launches of the same code differ by up to 0.3 % in our captures
+(``tests/captures/gemm_series.same-code-13x.raw.csv``) and the estimates by more."""
+
+SUBSTITUTE_ERROR = 0.02
+"""Relative difference that counters of one quantity under different names can make to a gain; the
+largest in ``tests/captures`` is 1.1 % (issue slots by issued and by executed instructions)."""
+
+NEAR_TIE = 1.10
+"""Ratio of two estimated gains within which the evidence does not tell them apart. Issue slots and
+L1 of the tiled GEMMs that are not unrolled differ by 1 % to 7 %."""
+
+SHORT_LAUNCH_NS = 10_000.0
+"""Below this a launch is a few thousand cycles: timers tick in 32 ns, and every pass of a replay
+starts cold, so that counters of different passes do not belong to the same run."""
+
+CLEAR_MARGIN = 1.25
+"""Ratio of the first gain to the second from which the order does not hang on the estimates."""
+
+CLEAR_LATENCY_GAIN = 2.0
+"""Gain from which one cause of waiting stands out. In ``tests/captures/validation`` the launches
+without a busy unit that were called something else than expected were all estimated below 1.7x."""
+
+NARROW = 1.05
+"""Ratio of the most to the least that a gain can be, whatever the missing metrics hold, up to which
+their absence changes nothing that is said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """The outcome over all launches; ``rules`` names the rows of ``low`` and ``high``.
+
+    ``winner`` is the row of the first rule, ``decided`` where no value that a missing metric could
+    have would change it, ``at_limit`` where the winner's unit is full of needed work,
+    ``unexplained`` where a unit that no rule follows is the busiest.
+    """
+
+    rules: tuple[str, ...]
+    low: FloatArray
+    high: FloatArray
+    winner: IntArray
+    decided: BoolArray
+    at_limit: BoolArray
+    unexplained: BoolArray
+
+    def candidates(self, row: int) -> list[int]:
+        """Rules that could still be the first in this launch, the likeliest first."""
+        threshold = max(self.low[:, row].max(), LEAST_GAIN)
+        could = [r for r in range(len(self.rules)) if self.high[r, row] >= threshold]
+        return sorted(could, key=lambda r: (-self.low[r, row], -self.high[r, row], r))
+
+    def runners_up(self, row: int) -> list[int]:
+        """Rules that the evidence does not tell apart from the winner, the nearest first."""
+        first = self.winner[row]
+        bar = max(LEAST_GAIN, self.low[first, row] / NEAR_TIE)
+        near = [r for r in range(len(self.rules)) if r != first and self.high[r, row] >= bar]
+        return sorted(near, key=lambda r: (-self.high[r, row], r))
+
+
+def rank(findings: Mapping[str, Finding], unexplained: Truth, substituted: BoolArray) -> Ranking:
+    """Compare the rules' gains launch by launch.
+
+    ``findings`` stands in the order that settles exact ties; ``unexplained`` says where a part of
+    the machine that no rule follows may be the limit, which nothing can be decided over, and
+    ``substituted`` where counters stand in that may differ from the first choice by a little.
+
+    The winner has the largest gain that is certain; it is decided where even the largest gain that
+    each other rule could have is smaller.
+    """
+    low = np.vstack([finding.gain.low for finding in findings.values()])
+    high = np.vstack([finding.gain.high for finding in findings.values()])
+    winner = low.argmax(axis=0)
+    columns = np.arange(low.shape[1])
+    best = low[winner, columns]
+    order = np.arange(low.shape[0])[:, None]
+    clear = np.where(substituted, best * (1.0 - SUBSTITUTE_ERROR), best)
+    beaten = (high < clear) | ((high == best) & (order > winner)) | (order == winner)
+    decided = beaten.all(axis=0)
+
+    at_limit = np.zeros(low.shape[1], dtype=np.bool_)
+    for row, finding in enumerate(findings.values()):
+        if finding.saturation is None:
+            continue
+        full = finding.saturation >= AT_LIMIT
+        mine = winner == row
+        decided = decided & ~(mine & (full.sure != full.maybe))
+        at_limit = at_limit | (mine & full.sure)
+    # A rule that promises nothing names nothing; known only where its gain is.
+    worthless = high[winner, columns] < LEAST_GAIN
+    unclear = (best < LEAST_GAIN) & ~worthless & ~at_limit
+    at_a_unit = np.array([finding.saturation is not None for finding in findings.values()])
+    nothing_to_name = worthless & ~at_a_unit[winner]
+    decided = decided & ~unclear & ~nothing_to_name
+    decided = decided & ~unexplained.maybe
+    return Ranking(tuple(findings), low, high, winner, decided, at_limit, unexplained.sure)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What each rule says about each launch of a capture, and which rule wins it."""
+
+    context: RuleContext
+    findings: Mapping[str, Finding]
+    ranking: Ranking
+
+    def status(self, row: int) -> Status:
+        """The kind of answer for one launch."""
+        ranking = self.ranking
+        if not ranking.decided[row]:
+            return Status.INCONCLUSIVE
+        worthwhile = ranking.low[ranking.winner[row], row] >= LEAST_GAIN
+        if ranking.at_limit[row] or not worthwhile:
+            return Status.AT_LIMIT
+        return Status.BOTTLENECK
+
+    def rule(self, row: int) -> Rule:
+        """The rule with the largest gain in one launch."""
+        return registry()[self.ranking.rules[self.ranking.winner[row]]]
+
+
+def judge(capture: Capture) -> Judgement:
+    """Evaluate all rules over all launches and compare their gains."""
+    context = RuleContext(Facts(capture))
+    findings = {slug: rule.evaluate(context) for slug, rule in registry().items()}
+    unexplained = context.machine.limited_by_something_else
+    return Judgement(context, findings, rank(findings, unexplained, context.facts.substituted))
+
+
+@dataclass(frozen=True, slots=True)
+class Grade:
+    """A confidence and the reasons that it is not higher."""
+
+    confidence: Confidence
+    reasons: tuple[str, ...]
+
+
+def grade(context: RuleContext, ranking: Ranking, rule: Rule, row: int) -> Grade:
+    """Grade the decided verdict of one launch.
+
+    Each weakness takes a step off ``high``; two or more end at ``low``.
+    """
+    facts = context.facts
+    reasons: list[str] = []
+    capability = facts.capture.launches[row].compute_capability
+    absent = [
+        name
+        for name in rule.metrics
+        if name not in FALLBACKS
+        and not facts.has(name)[row]
+        and facts.metric_exists(name, capability)
+    ]
+    winner = ranking.winner[row]
+    open_ = ranking.high[winner, row] > ranking.low[winner, row] * NARROW
+    required = any(name in absent for name in rule.requires)
+    if absent and (open_ or required):
+        reasons.append(f"{len(absent)} of the rule's metrics are not in the capture")
+    if required:
+        reasons.append("one that the rule is built on is among them")
+    if any(facts.source(name, row) is Origin.REPORTED for name in rule.requires):
+        reasons.append("part of the evidence is read from a sentence of Nsight Compute's rules")
+    duration = facts.values("duration")[row]
+    if not facts.has("duration")[row]:
+        reasons.append("the capture has no duration")
+    elif duration < SHORT_LAUNCH_NS:
+        reasons.append("the launch is shorter than 10 us, where counters are coarse")
+    if chip_of(capability) is None:
+        reasons.append("the GPU's architecture is not one that the thresholds were tried on")
+    if any(doubt.rows[row] and doubt.metric in rule.metrics for doubt in facts.doubts):
+        reasons.append("a metric that the rule uses had a value that cannot be")
+    if not ranking.at_limit[row]:
+        reasons += _margin(context, ranking, row)
+    steps = (Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW)
+    return Grade(steps[min(len(reasons), 2)], tuple(reasons))
+
+
+def _margin(context: RuleContext, ranking: Ranking, row: int) -> list[str]:
+    first = ranking.low[ranking.winner[row], row]
+    others = sorted(
+        (ranking.high[r, row], ranking.rules[r])
+        for r in range(len(ranking.rules))
+        if r != ranking.winner[row]
+    )
+    second, name = others[-1]
+    near = ranking.runners_up(row)
+    if near:
+        return [f"{ranking.rules[near[0]]} is within the uncertainty of the estimate"]
+    if second * CLEAR_MARGIN > first:
+        return [f"{name} is not far behind"]
+    top = context.machine.top.low[row]
+    if top < NEAR_LIMIT and first < CLEAR_LATENCY_GAIN:
+        return ["no unit is near its limit, and several causes together would give such a gain"]
+    if NEAR_LIMIT <= top < AT_LIMIT:
+        return ["the busiest unit is neither clearly full nor clearly idle"]
+    return []

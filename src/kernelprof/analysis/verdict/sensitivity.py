@@ -1,0 +1,193 @@
+"""Which missing metrics would decide, found by trying.
+
+A rule names all that it may look at, but in a given launch most of it does not matter: near a
+unit's limit nobody asks where warps wait. So the launch is completed with made-up values for all
+that is missing, several times over, and the metrics are taken away again, alone and together. What
+can go without making the gain of any rule in the running less certain is not asked for.
+
+The made-up values never reach a verdict; they only tell what depends on what.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernelprof.analysis.metrics.catalogue import catalogue, names_read
+from kernelprof.analysis.metrics.facts import Facts
+from kernelprof.analysis.metrics.groups import FAMILIES
+from kernelprof.analysis.rules import RuleContext, registry
+from kernelprof.model.capture import OWN_COLUMNS, Capture, Launches, MetricColumn, Origin
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from kernelprof.model.capture import Launch
+
+    FloatArray = npt.NDArray[np.float64]
+
+TRIALS = 96
+"""Completions tried. Each puts the launch into another regime; a dependence that shows in none of
+them costs one more round of measuring, no wrong verdict."""
+
+WIDE = 1e6
+"""Width that stands for an open interval, so that sums of widths can be compared."""
+
+_RANGES = {
+    "%": (5.0, 95.0),
+    "thread": (8.0, 32.0),
+    "byte/sector": (4.0, 32.0),
+    "warp": (1.0, 16.0),
+    "inst/cycle": (0.0, 2_000.0),
+    "cycle/inst": (0.0, 5.0),
+    "inst": (1e5, 1e9),
+    "sector": (1e6, 1e8),
+    "request": (1e5, 1e8),
+    "wavefront": (1e5, 1e8),
+    "byte": (1e7, 1e10),
+}
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """One launch, the rules in the running, what it lacks, and made-up values for that.
+
+    ``known`` has what rules may look at and the launch has, one value a column, and ``columns``
+    are the names under which they would find the ``missing``. ``values`` has a row a completion
+    and a column a missing metric.
+    """
+
+    launch: Launch
+    text: Mapping[str, str | None]
+    known: tuple[MetricColumn, ...]
+    slugs: tuple[str, ...]
+    missing: tuple[str, ...]
+    columns: tuple[str, ...]
+    values: FloatArray
+
+
+class Sensitivity:
+    """Finds the metrics that would decide; launches in the same situation share the search."""
+
+    def __init__(self, facts: Facts) -> None:
+        self._facts = facts
+        self._found: dict[tuple[tuple[str, ...], tuple[str, ...]], tuple[str, ...]] = {}
+
+    def deciding(self, row: int, slugs: Sequence[str], missing: Sequence[str]) -> tuple[str, ...]:
+        """Those of the ``missing`` canonical metrics on which a gain of ``slugs`` depends.
+
+        Launches that lack the same metrics and have the same rules in the running are taken to
+        need the same.
+        """
+        key = (tuple(slugs), tuple(missing))
+        if key not in self._found:
+            self._found[key] = self._search(row, slugs, missing) if missing else ()
+        return self._found[key]
+
+    def _search(self, row: int, slugs: Sequence[str], missing: Sequence[str]) -> tuple[str, ...]:
+        trial = _trial(self._facts.capture, row, slugs, missing)
+        everything = set(missing)
+        certain = _uncertainty(trial, [everything])[0]
+        without_one = _uncertainty(trial, [everything - {name} for name in missing])
+        spare = [
+            name
+            for name, uncertainty in zip(missing, without_one, strict=True)
+            if (uncertainty <= certain).all()
+        ]
+        kept = _without(trial, certain, everything, spare)
+        for family in FAMILIES:
+            if kept.intersection(family):
+                kept = kept.union(family)
+        return tuple(name for name in missing if name in kept)
+
+
+def _without(trial: _Trial, certain: FloatArray, kept: set[str], spare: Sequence[str]) -> set[str]:
+    """``kept`` less as many of ``spare`` as can go together; halves where not all can.
+
+    The last ones go first: a rule names what it requires before what it merely uses.
+    """
+    if not spare:
+        return kept
+    # Every last half of a half that cannot go is tried at once: more rows cost hardly more time.
+    halves = [spare]
+    while len(halves[-1]) > 1:
+        halves.append(halves[-1][len(halves[-1]) // 2 :])
+    widths = _uncertainty(trial, [kept.difference(half) for half in halves])
+    can_go = [at for at, width in enumerate(widths) if (width <= certain).all()]
+    if can_go:
+        kept = kept.difference(halves[can_go[0]])
+    for half in reversed(halves[: can_go[0]] if can_go else halves[:-1]):
+        kept = _without(trial, certain, kept, half[: len(half) // 2])
+    return kept
+
+
+def _uncertainty(trial: _Trial, known: Sequence[set[str]]) -> FloatArray:
+    """Width of the rules' gains over copies that know these metrics, ``(known, trials)``."""
+    masks = np.array([[name in names for name in trial.missing] for names in known])
+    values = np.where(masks[:, None, :], trial.values[None], np.nan)
+    context = RuleContext(Facts(_synthetic(trial, values.reshape(-1, len(trial.missing)))))
+    rules = registry()
+    unexplained = context.machine.limited_by_something_else
+    widths = (unexplained.sure != unexplained.maybe).astype(np.float64)
+    for slug in trial.slugs:
+        finding = rules[slug].evaluate(context)
+        for interval in (finding.gain, finding.saturation):
+            if interval is not None:
+                widths += np.minimum(interval.high - interval.low, WIDE)
+    rounded: FloatArray = np.round(widths, 9).reshape(len(known), TRIALS)
+    return rounded
+
+
+def _trial(capture: Capture, row: int, slugs: Sequence[str], missing: Sequence[str]) -> _Trial:
+    launch = capture.launches[row]
+    may_read = names_read()
+    return _Trial(
+        launch=launch,
+        text={name: cells[row] for name, cells in capture.text.items()},
+        known=tuple(
+            replace(column, values=column.values[[row]])
+            for name, column in capture.columns.items()
+            if (name in may_read or name.startswith(OWN_COLUMNS))
+            and not np.isnan(column.values[row])
+        ),
+        slugs=tuple(slugs),
+        missing=tuple(missing),
+        columns=tuple(
+            catalogue()[name].ncu_names(launch.compute_capability)[0] for name in missing
+        ),
+        values=_completions(missing),
+    )
+
+
+def _completions(missing: Sequence[str]) -> FloatArray:
+    """Made-up values, one row a trial and one column a metric; the ideal is below the actual."""
+    known = catalogue()
+    rng = np.random.default_rng(seed=0)
+    values = np.empty((TRIALS, len(missing)))
+    for index, name in enumerate(missing):
+        low, high = _RANGES.get(known[name].unit, (1.0, 1e6))
+        values[:, index] = rng.uniform(low, high, TRIALS)
+        if name.endswith("_ideal") and name.removesuffix("_ideal") in missing:
+            whole = values[:, missing.index(name.removesuffix("_ideal"))]
+            values[:, index] = whole * rng.uniform(0.2, 1.0, TRIALS)
+    return values
+
+
+def _synthetic(trial: _Trial, table: FloatArray) -> Capture:
+    """A capture of copies of the launch, completed with the rows of ``table``."""
+    count = len(table)
+    columns = {
+        each.name: replace(each, values=np.full(count, each.values[0])) for each in trial.known
+    }
+    for index, (name, column) in enumerate(zip(trial.missing, trial.columns, strict=True)):
+        unit = catalogue()[name].unit
+        columns[column] = MetricColumn(column, table[:, index], unit, unit, Origin.MEASURED)
+    return Capture(
+        Launches([trial.launch.id] * count, np.zeros(count, dtype=np.intp), [trial.launch]),
+        columns,
+        {name: (cell,) * count for name, cell in trial.text.items()},
+    )
