@@ -22,13 +22,13 @@ STEP_SECONDS = 2
 
 
 @pytest.fixture(scope="module")
-def thousand(run_cli: RunCli, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
+def thousand(run_process: RunCli, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
     """The report, and the processor time that it took: a busy machine makes it no longer."""
     folder = tmp_path_factory.mktemp("thousand")
     names = [f"kernel_{number}(const float *, const float *, int)" for number in range(KERNELS)]
     capture = repeated(names, folder / "thousand.csv")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    run = run_cli("report", str(capture), "-o", str(folder / "report.html"))
+    run = run_process("report", str(capture), "-o", str(folder / "report.html"))
     assert run.returncode in {0, 3}, run.stderr
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     user, system = after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime
