@@ -44,8 +44,9 @@ gpu-test: $(VENV)/.dev
 captures: $(VENV)/.dev
 	BUDGET_S=3600 PYTHON=$(abspath $(BIN)/python) tests/kernels/capture.sh $(CAPTURES)/kernels
 	$(MAKE) gpu-test RESULTS=$(CAPTURES)/gpu-test
-	$(BIN)/python -m kernelprof ladder run --sweep --compare-full-set \
-		--captures $(CAPTURES)/ladder -o $(CAPTURES)/ladder.md
+	$(BIN)/python -m kernelprof ladder run --captures $(CAPTURES)/ladder -o $(CAPTURES)/ladder.md
+	$(BIN)/python -m benchmarks.ladder run $(CAPTURES)/ladder.json --full-set --sweep \
+		-o $(CAPTURES)/ladder-measured.json
 
 browser-test: $(VENV)/.browser web/node_modules/.package-lock.json
 	KERNELPROF_BROWSER_TESTS=required $(BIN)/python -m pytest tests/html -n 2 --durations=5
@@ -68,7 +69,6 @@ reports: $(VENV)/.runtime
 	$(BIN)/python -m kernelprof report tests/captures/gemm_series.eight-metrics.raw.csv -o reports/inconclusive.html
 	$(BIN)/python -m kernelprof ladder report reports/ladder-h200.json --captures src/kernelprof/recorded/h200 --html reports/ladder-h200.html
 	$(BIN)/python -m kernelprof compare src/kernelprof/recorded/h200/01_naive src/kernelprof/recorded/h200/02_coalesced --html reports/comparison.html
-	$(BIN)/python -m kernelprof corpus score --halves --peers reports/corpus-peers.json --html reports/corpus-h200.html
 
 screenshots: $(VENV)/.browser
 	$(BIN)/python web/screenshots.py
@@ -78,7 +78,7 @@ gate-report: $(VENV)/.dev
 	mv reports/gate-h200.md.new reports/gate-h200.md
 
 corpus-report: $(VENV)/.runtime
-	$(BIN)/python -m kernelprof corpus score --halves --peers reports/corpus-peers.json --format markdown -o reports/corpus-h200.md --html reports/corpus-h200.html
+	$(BIN)/python -m benchmarks.corpus score --halves --peers reports/corpus-peers.json --format markdown -o reports/corpus-h200.md --html reports/corpus-h200.html
 
 vendor: web/node_modules/.package-lock.json
 	node web/vendor.mjs

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tests.compare.gate.planted import gated, taken
 
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.report.comparison_text import render_gate_text
+from kernelprof.report.documents import gate
 from kernelprof.report.documents.diagnosis import document
 from kernelprof.report.writers import terminal
 from kernelprof.sources import read_capture
@@ -32,9 +32,11 @@ def test_the_output_in_the_readme_is_the_real_one(monkeypatch: pytest.MonkeyPatc
 def test_the_gate_s_output_in_the_readme_is_the_real_one() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
     result = gated(taken("tile", "1"), taken("tile-rolled", "1"))
-    printed = render_gate_text(result)
-    shown = printed[printed.index("Regression:") : printed.index("  compared with")]
-    assert shown.rstrip() in readme
+    printed = terminal.write(gate.document(result))
+    answer = printed[printed.index("Regression:") : printed.index("Before:")]
+    findings = printed[printed.index("- regression slower:") : printed.index("- pass renamed:")]
+    assert answer.rstrip() in readme
+    assert findings.rstrip() in readme
 
 
 def test_the_gate_s_table_in_the_readme_is_the_one_behind_it() -> None:

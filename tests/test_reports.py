@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -25,13 +25,11 @@ COMMANDS = [
 MOST_BYTES = {"one-kernel": 2_000_000, "comparison": 2_000_000, "ladder-h200": 5_000_000}
 
 
-def _case(command: list[str]) -> Any:
-    slow = [pytest.mark.slow("scores the whole corpus, as tests/corpus does for the Markdown")]
-    marks = slow if command[0] == "corpus" else ()
-    return pytest.param(command, id=Path(command[-1]).stem, marks=marks)
+CORPUS = "reports/corpus-h200.html"
+"""Made by ``make corpus-report``; ``tests/benchmarks/corpus`` sees to its bytes."""
 
 
-@pytest.mark.parametrize("command", [_case(command) for command in COMMANDS])
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: Path(command[-1]).stem)
 def test_a_report_is_what_its_command_makes(
     command: list[str], run_cli: RunCli, tmp_path: Path
 ) -> None:
@@ -44,10 +42,11 @@ def test_a_report_is_what_its_command_makes(
 
 def test_every_report_has_a_command_and_every_command_is_told() -> None:
     pages = {f"reports/{page.name}" for page in REPORTS.glob("*.html")}
-    assert pages == {command[-1] for command in COMMANDS}
+    assert pages == {command[-1] for command in COMMANDS} | {CORPUS}
     told = (REPORTS / "README.md").read_text("utf-8")
     for command in COMMANDS:
         assert f"kernelprof {shlex.join(command)}" in told
+    assert "`make corpus-report`" in told
 
 
 def test_every_file_is_listed() -> None:

@@ -9,23 +9,23 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from benchmarks.corpus.measure import place
+from benchmarks.corpus.pairs import FILE, Kind, Side, read_pair
+from benchmarks.corpus.stored import FOLDER
 from benchmarks.peers.fournex import FORMS, Fournex
 from benchmarks.peers.ncu_rules import find, read_rules
 from benchmarks.peers.translation import UnknownSayingError
 
-from kernelprof.corpus.measure import place
-from kernelprof.corpus.pairs import FILE, Kind, Side, read_pair
-from kernelprof.corpus.stored import FOLDER
-from kernelprof.errors import InputError, KernelprofError
+from benchmarks import command
+from kernelprof.errors import InputError
 from kernelprof.resources import data_folder
 from kernelprof.sources.capture_directory import is_capture, read_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from benchmarks.corpus.pairs import Pair
     from benchmarks.peers import fournex, ncu_rules
-
-    from kernelprof.corpus.pairs import Pair
 
 DETAILS: Final = ".details.csv.gz"
 RAW: Final = ".raw.csv.gz"
@@ -34,15 +34,13 @@ RAW: Final = ".raw.csv.gz"
 def main(arguments: Sequence[str] | None = None) -> int:
     """Write the report; an error is told in a sentence and gives its exit code."""
     options = _parser().parse_args(arguments)
-    try:
-        report = ask(options.everything, Fournex(options.fournex), options.form)
-    except KernelprofError as error:
-        where = f"{error.where}: " if error.where else ""
-        hint = f"\n{error.hint}" if error.hint else ""
-        sys.stderr.write(f"benchmarks.peers: {where}{error.what}{hint}\n")
-        return int(error.exit_code)
+    return command.run("benchmarks.peers", lambda: _write(options))
+
+
+def _write(options: argparse.Namespace) -> int:
+    report = ask(options.everything, Fournex(options.fournex), options.form)
     text = json.dumps(report, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
-    options.output.write_text(text, encoding="utf-8")
+    command.write(text, options.output)
     return 0
 
 
@@ -55,7 +53,7 @@ def _parser() -> argparse.ArgumentParser:
         "everything",
         type=Path,
         metavar="EVERYTHING_DIR",
-        help="what 'kernelprof corpus run --everything' wrote",
+        help="what 'python -m benchmarks.corpus run --everything' wrote",
     )
     parser.add_argument(
         "--fournex",
@@ -111,7 +109,7 @@ def _captured(everything: Path) -> dict[str, Pair]:
         raise InputError(
             "there are no details pages of the corpus",
             where=str(everything),
-            hint="name the folder that 'kernelprof corpus run --everything' wrote",
+            hint="name the folder that 'python -m benchmarks.corpus run --everything' wrote",
         )
     return {name: read_pair(folder) for name, folder in known.items()}
 

@@ -8,13 +8,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from kernelprof.ladder.drilldown_report import render_drilldown_report
+from kernelprof.ladder.report import render_report
 
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.cli.main import main
 from kernelprof.collect.environment import Machine
-from kernelprof.ladder.drilldown_report import render_drilldown_report
 from kernelprof.ladder.registry import Rung, ladder
-from kernelprof.ladder.report import render_report
 from kernelprof.ladder.results import from_json
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.sources import read_capture

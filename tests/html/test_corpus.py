@@ -6,12 +6,13 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.corpus.samples import card
+from benchmarks.corpus.document import document
+from benchmarks.corpus.halves import Halves
+from benchmarks.corpus.results import to_json
+from tests.benchmarks.corpus.samples import card
 from tests.html.support import charts, has_horizontal_scroll, screenshot, undrawn_charts
 
-from kernelprof.corpus.halves import Halves
-from kernelprof.report.corpus_json import render_corpus_json
-from kernelprof.report.html.corpus import render_corpus_page
+from kernelprof.report.writers import html
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -25,12 +26,13 @@ HALVES = Halves(draws=200, chosen_on=(950, 1000), scored_on=(920, 1000), least=0
 @pytest.fixture(scope="module")
 def corpus(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("corpus") / "corpus.html"
-    path.write_text(render_corpus_page(card(halves=HALVES)), encoding="utf-8")
+    path.write_text(html.write(document(card(halves=HALVES))), encoding="utf-8")
     return path
 
 
 def column(page: Page, number: int) -> list[str]:
-    return page.locator(f"#pairs tbody tr:visible td:nth-child({number})").all_inner_texts()
+    """A column of all four tables of pairs."""
+    return page.locator(f"table.sortable tbody tr:visible td:nth-child({number})").all_inner_texts()
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
@@ -60,25 +62,30 @@ def test_a_tooltip_tells_all_about_a_point(corpus: Path, open_page: OpenPage) ->
 
 def test_the_totals_stand_beside_the_others(corpus: Path, open_page: OpenPage) -> None:
     page = open_page(corpus)
-    cells = page.locator("#totals tr").first.locator("th").all_inner_texts()
+    totals = page.locator("table:not(.sortable)").first
+    cells = totals.locator("thead th").all_inner_texts()
     assert cells[4:] == ["Nsight Compute's rules 2025.3.1", "Fournex 1.0"]
-    first = page.locator("#totals tbody tr").first.locator("td").all_inner_texts()
-    assert first == [*["4 of 6 (67 %)"] * 3, "2 of 3 (67 %)", "0 of 1 (0 %)"]
+    first = totals.locator("tbody tr").first.locator("td").all_inner_texts()
+    assert first[1:] == [*["4 of 6 (67 %)"] * 3, "2 of 3 (67 %)", "0 of 1 (0 %)"]
     assert page.get_by_text("200 times: 920 of 1000 (92 %) named first").count() == 1
 
 
-def test_the_table_is_sorted_and_filtered(corpus: Path, open_page: OpenPage) -> None:
+def test_a_table_is_sorted_and_filtered(corpus: Path, open_page: OpenPage) -> None:
     page = open_page(corpus)
     assert len(column(page, 1)) == 9
-    page.click("#pairs th button:text-is('Right')")
-    assert column(page, 6)[0] == "1st"
-    page.click("#pairs th button:text-is('Right')")
-    assert column(page, 6)[:3] == ["no", "no", "2nd"]
-    page.click("#pairs th button:text-is('Off by')")
-    assert column(page, 1)[0] == "banks"
-    page.fill("#filter", "low-occupancy")
-    assert column(page, 1) == ["sure"]
-    assert page.locator("#shown").inner_text() == "1 of 9 shown"
+    pairs = page.locator(".filtered").first
+
+    def shown(number: int) -> list[str]:
+        return pairs.locator(f"tbody tr:visible td:nth-child({number})").all_inner_texts()
+
+    assert len(shown(1)) == 6
+    pairs.locator("th button:text-is('right')").click()
+    assert shown(5)[0] == "1st"
+    pairs.locator("th button:text-is('right')").click()
+    assert shown(5)[:2] == ["no", "2nd"]
+    pairs.locator("input.filter").fill("low-occupancy")
+    assert shown(1) == ["sure"]
+    assert pairs.locator(".shown").inner_text() == "1 of 6 shown"
 
 
 def test_text_of_strangers_is_text(corpus: Path, open_page: OpenPage) -> None:
@@ -95,7 +102,7 @@ def test_the_score_can_be_saved(corpus: Path, open_page: OpenPage, tmp_path: Pat
     assert download.value.suggested_filename == "corpus.json"
     download.value.save_as(tmp_path / "saved.json")
     saved = json.loads((tmp_path / "saved.json").read_text("utf-8"))
-    assert saved == json.loads(render_corpus_json(card(halves=HALVES)))
+    assert saved == json.loads(to_json(card(halves=HALVES)))
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

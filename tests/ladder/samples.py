@@ -6,11 +6,10 @@ from kernelprof.ladder.results import (
     Ceiling,
     Climb,
     Climbed,
-    Said,
+    ShortVerdict,
     Surroundings,
     Traffic,
     Trouble,
-    Variant,
     Way,
 )
 from kernelprof.model.manifest import CorrectnessFacts, TimingFacts
@@ -39,7 +38,7 @@ def way(bottleneck: str | None, passes: int | None, *, runs: int = 1, status: st
     """A way to profile, which took a tenth of a second a pass."""
     shown = status or ("inconclusive" if bottleneck is None else "bottleneck")
     gain = 3.4 if shown == "bottleneck" else None
-    return Way(Said(shown, bottleneck, "high", gain), runs, passes, 0.1 * (passes or 0))
+    return Way(ShortVerdict(shown, bottleneck, "high", gain), runs, passes, 0.1 * (passes or 0))
 
 
 NAIVE = Climbed(
@@ -49,13 +48,7 @@ NAIVE = Climbed(
     timing=timing(8e6),
     correctness=CorrectnessFacts(True, "gemm", 3.1e-7, 1e-5),
     full=way("uncoalesced-global-access", 19),
-    drilldown=way("uncoalesced-global-access", 9),
-    full_set=way("uncoalesced-global-access", 38),
     traffic=Traffic(asked=24e9, distinct=12e9, l1=96e9, l2=1.2e9, dram=10e6),
-    sweep=(
-        Variant({"BLOCK": 16}, timing(4e6)),
-        Variant({"BLOCK": 64}, error=Trouble("a block of 64x64 has 4096 threads", "01_naive.cu")),
-    ),
 )
 COALESCED = Climbed(
     file="02_coalesced.cu",
@@ -64,10 +57,7 @@ COALESCED = Climbed(
     defines={"BLOCK": 32},
     timing=timing(2e6, confidence=False),
     full=way("l1-throughput", None, status="at-limit"),
-    drilldown=way("l1-throughput", 20, runs=3),
-    full_set=way("memory-latency", 38),
     traffic=Traffic(asked=24e9, dram=None),
-    sweep=(Variant({"BLOCK": 16}, timing(1e6)),),
 )
 TILE = Climbed(
     file="03_shared_tile.cu",

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kernelprof.ladder.traffic import traffic_of
+from kernelprof.analysis.metrics.facts import Facts
+from kernelprof.analysis.metrics.traffic import traffic_at
 from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
@@ -47,12 +48,12 @@ def _row(capture: Capture, kernel: str) -> int:
     ],
 )
 def test_what_the_threads_ask_for(ladder: Capture, kernel: str, asked: int) -> None:
-    found = traffic_of(ladder, _row(ladder, kernel))
+    found = traffic_at(Facts(ladder), _row(ladder, kernel))
     assert found.asked == pytest.approx(asked + OUTPUT, abs=JITTER)
 
 
 def test_what_moves_for_the_naive_kernel(ladder: Capture) -> None:
-    found = traffic_of(ladder, _row(ladder, "sgemm_naive"))
+    found = traffic_at(Facts(ladder), _row(ladder, "sgemm_naive"))
     # A load of A touches 32 sectors of which a value each is used, one of B touches one sector.
     assert found.l1 == pytest.approx((N**3 // 32 * 33 + N * N) * 32, abs=8 * JITTER)
     assert found.distinct == pytest.approx((N**3 // 32 * 33 + N * N) * 4, abs=JITTER)
@@ -73,6 +74,6 @@ COUNTERS = {
 @pytest.mark.parametrize("counter", COUNTERS)
 def test_a_missing_counter_is_unknown_and_not_zero(ladder: Capture, counter: str) -> None:
     columns = {name: column for name, column in ladder.columns.items() if name != counter}
-    found = traffic_of(replace(ladder, columns=columns), 0)
+    found = traffic_at(Facts(replace(ladder, columns=columns)), 0)
     levels = ("asked", "distinct", "l1", "l2", "dram")
     assert {name for name in levels if getattr(found, name) is None} == COUNTERS[counter]

@@ -18,6 +18,7 @@ from kernelprof.errors import InputError, UsageError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kernelprof.ladder.climb import Step
     from kernelprof.ladder.results import Climb
 
 ladder = typer.Typer(
@@ -48,13 +49,17 @@ def list_rungs(
     ] = False,
 ) -> None:
     """List the rungs, each with the file that `kernelprof diagnose` takes."""
-    from kernelprof.ladder.listing import rung_json, rung_table
     from kernelprof.ladder.registry import ladder as rungs
+    from kernelprof.ladder.registry import to_json
 
     if list_format is ListFormat.JSON:
-        write_text(rung_json(rungs()))
-    else:
-        write_text(rung_table(rungs(), width=screen.width(), changes=changes))
+        write_text(to_json(rungs()))
+        return
+    from kernelprof.report.documents.ladder import listing
+    from kernelprof.report.writers import terminal
+
+    document = listing(rungs(), changes=changes)
+    write_text(terminal.write(document, terminal.Screen(screen.width())))
 
 
 @ladder.command("run")
@@ -84,13 +89,6 @@ def run(
             "--captures", metavar="DIR", help="Write a capture directory a rung, or replace it."
         ),
     ] = None,
-    sweep: Annotated[
-        bool, typer.Option("--sweep", help="Also check and time every rung's variants.")
-    ] = False,
-    full_set: Annotated[
-        bool,
-        typer.Option("--compare-full-set", help="Also run ncu --set full, and report both costs."),
-    ] = False,
     no_profile: Annotated[
         bool, typer.Option("--no-profile", help="Check and time only, without ncu.")
     ] = False,
@@ -105,24 +103,17 @@ def run(
     Results are kept after each rung. With --continue rungs that are done are left out, but for
     those that --rung names. A rung that fails is in the report, and the exit code is its error's.
     """
-    from kernelprof.ladder.climb import Plan, Watch, climb
+    from kernelprof.ladder.climb import Callbacks, Plan, climb
     from kernelprof.ladder.registry import choose
     from kernelprof.ladder.registry import ladder as rungs
 
-    if no_profile and (full_set or captures is not None):
-        option = "--compare-full-set" if full_set else "--captures"
-        raise UsageError(f"{option} needs the profiler", hint="leave out --no-profile")
+    if no_profile and captures is not None:
+        raise UsageError("--captures needs the profiler", hint="leave out --no-profile")
     kept = _results_place(output, results, html)
     if go_on and kept is None:
         raise UsageError("there are no results to go on from", hint="name them: -o or --json")
     places = {"--captures": captures, "--json": results, "-o": output, "--html": html}
-    words = _words(size, rung or [], places)
-    for option, given in (
-        ("--sweep", sweep),
-        ("--compare-full-set", full_set),
-        ("--no-profile", no_profile),
-    ):
-        words += [option] * given
+    words = [*_words(size, rung or [], places), *(["--no-profile"] if no_profile else [])]
     plan = Plan(
         rungs=choose(rungs(), rung or []),
         command=shlex.join(["kernelprof", "ladder", "run", *words]),
@@ -130,8 +121,6 @@ def run(
         size=size,
         captures=captures,
         profile=not no_profile,
-        full_set=full_set,
-        sweep=sweep,
     )
     known = _read(kept) if go_on and kept is not None and kept.is_file() else None
 
@@ -139,9 +128,9 @@ def run(
         if kept is not None:
             _write_results(found, kept)
 
-    found = climb(plan, Watch(_say, warn, save), known)
+    found = climb(plan, Callbacks(_report_step, warn, save), known)
     _write_reports(found, output, html, captures)
-    troubles = [each for climbed in found.rungs for each in climbed.troubles()]
+    troubles = [each.error for each in found.rungs if each.error is not None]
     for each in troubles:
         warn(f"{each.where or 'the ladder'}: {each.what}")
     if troubles:
@@ -192,14 +181,12 @@ def _results_place(
             )
         if path is not None:
             check_place(path)
-    if output is not None and results is not None:
-        places = (output.expanduser(), _second_report(output.expanduser()))
-        if results.expanduser().resolve() in [place.resolve() for place in places]:
-            raise UsageError(
-                "the report and its results would be one file",
-                where=str(results),
-                hint="give --json a name that ends in .json",
-            )
+    if output is not None and results is not None and _same_file(output, results):
+        raise UsageError(
+            "the report and its results would be one file",
+            where=str(results),
+            hint="give --json a name that ends in .json",
+        )
     if output is not None and output.suffix != ".md":
         raise UsageError(
             "a report is Markdown", where=str(output), hint="give -o a name that ends in .md"
@@ -208,6 +195,10 @@ def _results_place(
         return results.expanduser()
     beside = output or html
     return None if beside is None else beside.expanduser().with_suffix(".json")
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    return one.expanduser().resolve() == other.expanduser().resolve()
 
 
 def _words(
@@ -225,8 +216,18 @@ def _words(
     return words
 
 
-def _say(line: str) -> None:
-    sys.stderr.write(f"kernelprof: {line}\n")
+def _report_step(step: Step) -> None:
+    """A rung in a line: ``1 of 2: 01_naive.cu: 275 ms, uncoalesced-global-access (9 s)``."""
+    from kernelprof.report.documents.ladder_parts import time_cell, verdict_name
+
+    rung = step.climbed
+    parts = [] if rung.timing is None else [time_cell(rung.timing)]
+    if rung.full is not None:
+        parts.append(verdict_name(rung.full.said))
+    if rung.error is not None:
+        parts.append(f"failed: {rung.error.what}")
+    text = f"{step.position} of {step.of}: {rung.file}: {', '.join(parts)} ({step.seconds:.0f} s)"
+    sys.stderr.write(f"kernelprof: {text}\n")
 
 
 def _read(path: Path) -> Climb:
@@ -252,30 +253,25 @@ def _write_results(found: Climb, path: Path) -> None:
 def _write_reports(
     found: Climb, output: Path | None, html: Path | None, captures: Path | None
 ) -> None:
-    """The report, and a second one where the drill-down was compared with the full set."""
-    if html is not None:
-        from kernelprof.cli.ladder_html import write_ladder_html
+    """The page if one is named; the Markdown report if that is, or neither."""
+    from kernelprof.ladder.registry import ladder as rungs
+    from kernelprof.report.documents.ladder import document
+    from kernelprof.report.numbers import count
 
-        write_ladder_html(found, html, captures)
+    said = f"{count(len(found.rungs), 'rung')} on {found.surroundings.gpu}\n"
+    if html is not None:
+        from kernelprof.cli.ladder_html import cards
+        from kernelprof.report.writers import html as page
+
+        write_file(page.write(document(found, rungs(), cards(found, captures))), html)
+        write_text(f"{html}: {said}")
         if output is None:
             return
-    from kernelprof.ladder.drilldown_report import render_drilldown_report
-    from kernelprof.ladder.report import render_report
+    from kernelprof.report.writers import markdown
 
-    texts = [render_report(found)]
-    if any(rung.full_set is not None for rung in found.rungs):
-        texts.append(render_drilldown_report(found))
+    text = markdown.write(document(found, rungs()), largest=None, level=1)
     if output is None:
-        write_text("\n".join(texts))
-        return
-    places = [output, _second_report(output)]
-    for text, place in zip(texts, places, strict=False):
-        write_file(text, place)
-        write_text(f"{place}: {len(found.rungs)} rungs on {found.surroundings.gpu}\n")
-
-
-def _second_report(output: Path) -> Path:
-    """``ladder-h200.md`` gives ``ladder-drilldown-h200.md``."""
-    if output.name.startswith("ladder-"):
-        return output.with_name(output.name.replace("ladder-", "ladder-drilldown-", 1))
-    return output.with_name(f"{output.stem}-drilldown{output.suffix}")
+        write_text(text)
+    else:
+        write_file(text, output)
+        write_text(f"{output}: {said}")

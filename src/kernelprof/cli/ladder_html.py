@@ -1,17 +1,16 @@
-"""The HTML report of a climb: its results, and the captures of its rungs where they are known."""
+"""The captures of a climb's rungs, for its page, where they are known."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernelprof.cli.output import write_file, write_text
 from kernelprof.cli.report import material
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from kernelprof.ladder.results import Climb, Climbed
-    from kernelprof.report.html.view import KernelView
+    from kernelprof.report.documents.ladder_parts import Card
     from kernelprof.sources.contents import Contents
 
 _OTHER_FILE = "The capture of this rung is of another version of its file, so it is not shown."
@@ -19,25 +18,16 @@ _OTHER_SIZE = "The capture of this rung is of another size, so it is not shown."
 _NO_CAPTURE = "There is no capture of this rung, so this is all that is known."
 
 
-def write_ladder_html(found: Climb, output: Path, captures: Path | None) -> None:
-    """Render the page and put it in its place."""
-    from kernelprof.ladder.registry import ladder
-    from kernelprof.report.html.ladder import build_ladder
-    from kernelprof.report.html.page import render_ladder
-    from kernelprof.report.numbers import count
+def cards(found: Climb, captures: Path | None) -> dict[str, Card]:
+    """What the captures of the rungs add to the page, by file."""
+    from kernelprof.report.documents.ladder_parts import Card
 
-    cards: dict[str, KernelView] = {}
-    notes: dict[str, str] = {}
+    cards = {}
     for rung in found.rungs:
         known = None if captures is None else _known(captures.expanduser(), rung)
         note = _NO_CAPTURE if known is None else _of_another(known, rung, found)
-        if known is None or note:
-            notes[rung.file] = note
-        else:
-            cards[rung.file] = _card(known)
-    write_file(render_ladder(build_ladder(found, ladder(), cards, notes)), output)
-    rungs = count(len(found.rungs), "rung")
-    write_text(f"{output}: {rungs} on {found.surroundings.gpu}\n")
+        cards[rung.file] = Card(note=note) if known is None or note else _card(known, rung)
+    return cards
 
 
 def _known(captures: Path, rung: Climbed) -> Contents | None:
@@ -60,19 +50,10 @@ def _of_another(known: Contents, rung: Climbed, found: Climb) -> str:
     return _OTHER_SIZE if isinstance(sizes, dict) and sizes != found.sizes else ""
 
 
-def _card(known: Contents) -> KernelView:
-    """The card of the kernel that takes the time: a rung launches just one."""
+def _card(known: Contents, rung: Climbed) -> Card:
     from kernelprof.analysis.verdict import diagnose
-    from kernelprof.report.html.build import build_page
+    from kernelprof.report.documents.ladder_parts import card
     from kernelprof.sources import read_capture
 
     capture = read_capture(str(known.place))
-    extra = material(known)
-    page = build_page(
-        capture,
-        diagnose(capture),
-        manifest=extra.manifest,
-        source_text=extra.source_text,
-        hot_lines=extra.hot_lines,
-    )
-    return page.kernels[0]
+    return card(capture, diagnose(capture), material(known), rung)

@@ -12,7 +12,6 @@ import kernelprof
 from kernelprof.cli.baseline import baseline
 from kernelprof.cli.command import command
 from kernelprof.cli.compare import compare
-from kernelprof.cli.corpus import corpus
 from kernelprof.cli.diagnose import diagnose
 from kernelprof.cli.doctor import doctor
 from kernelprof.cli.explain import explain
@@ -54,7 +53,6 @@ app.command(cls=ProgramCommand)(command)
 app.command()(explain)
 app.command()(init)
 app.add_typer(ladder, name="ladder")
-app.add_typer(corpus, name="corpus")
 app.command()(schema)
 app.command()(doctor)
 

@@ -15,7 +15,6 @@ class Document(StrEnum):
     COMPARISON = "comparison"
     GATE = "gate"
     HISTORY = "history"
-    CORPUS = "corpus"
 
 
 def schema(
@@ -24,7 +23,7 @@ def schema(
         typer.Argument(
             metavar="[DOCUMENT]",
             help="diagnosis: what `diagnose` writes. comparison: `compare`. gate: `gate`. "
-            "history: `history`. corpus: `corpus score`.",
+            "history: `history`.",
         ),
     ] = Document.DIAGNOSIS,
 ) -> None:

@@ -1,1 +1,1 @@
-"""The GEMM ladder: its list of rungs, climbing it on a GPU, and the reports about the climb."""
+"""The GEMM ladder: its list of rungs, climbing it on a GPU, and the results of a climb."""

@@ -9,21 +9,22 @@ from typing import TYPE_CHECKING
 
 import kernelprof
 from kernelprof.collect.request import DEFAULT_CLOCKS
-from kernelprof.collect.source import Wishes, preparer
+from kernelprof.collect.source import preparer
 from kernelprof.errors import ExitCode, KernelprofError, MissingToolError, UsageError
+from kernelprof.ladder import registry
 from kernelprof.ladder.ceiling import measured_ceiling
-from kernelprof.ladder.results import Climb, Climbed, Surroundings, Variant, trouble
-from kernelprof.report.numbers import quantity
+from kernelprof.ladder.results import Climb, Climbed, Surroundings, trouble
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from kernelprof.collect.environment import Machine
-    from kernelprof.collect.interrupts import Interrupts
-    from kernelprof.collect.progress import Progress
-    from kernelprof.collect.source import Prepared, Preparer
-    from kernelprof.ladder.registry import Define, Rung
+    from kernelprof.ladder.bench import Bench, Work
+    from kernelprof.ladder.registry import Rung
+    from kernelprof.launch.spec import LaunchSpec
+
+_MISSING = {"GPU": "no NVIDIA GPU (none answers nvidia-smi)", "ncu": "no ncu (Nsight Compute)"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +42,6 @@ class Plan:
     size: int | None = None
     captures: Path | None = None
     profile: bool = True
-    full_set: bool = False
-    sweep: bool = False
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -51,32 +50,53 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Watch:
-    """Who hears of the climb: a line a rung, a warning, and the results so far."""
+class Step:
+    """A rung that was just climbed: the ``position`` of ``of``, in so many seconds."""
 
-    say: Callable[[str], None]
+    position: int
+    of: int
+    climbed: Climbed
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Callbacks:
+    """Called during the climb: after each rung, for a warning, and with the results so far."""
+
+    progress: Callable[[Step], None]
     warn: Callable[[str], None]
     save: Callable[[Climb], None]
 
 
-def climb(plan: Plan, watch: Watch, known: Climb | None = None) -> Climb:
+def climb(plan: Plan, callbacks: Callbacks, known: Climb | None = None) -> Climb:
     """Climb the rungs of a plan; those that ``known`` already has all of are left out.
 
     A rung that fails is among the results with its error. An error of the machine before anything
     was measured is raised: the other rungs would meet it too.
     """
+    with open_bench(plan) as (bench, machine):
+        if plan.captures is not None:
+            _check_places(plan.rungs, plan.captures)
+        return _Climber(plan, callbacks, bench, machine).climb(known)
+
+
+@contextmanager
+def open_bench(plan: Plan) -> Iterator[tuple[Bench, Machine]]:
+    """This machine's GPU and tools; :class:`MissingToolError` for what a plan needs beyond them."""
     from kernelprof.collect.elsewhere import look
     from kernelprof.collect.interrupts import Interrupts
 
     here, prepare = look(for_source=True), preparer()
     lacks = [each for each in here.lacks if each != "ncu" or plan.profile]
     if lacks or prepare is None or here.machine is None:
-        raise _not_here(lacks, plan)
-    if plan.captures is not None:
-        _check_places(plan.rungs, plan.captures)
+        raise _not_here(lacks, plan.command)
+    from kernelprof.collect.tool import ncu_version
+    from kernelprof.ladder.bench import Bench
+
+    ncu = here.ncu if plan.profile else None
+    version = None if ncu is None else ncu_version(ncu)
     with Interrupts() as interrupts:
-        climber = _Climber(plan, watch, prepare, interrupts, here.ncu, here.machine)
-        return climber.climb(known)
+        yield Bench(prepare, interrupts, ncu, version, plan.sizes), here.machine
 
 
 def finished(found: Climbed | None, rung: Rung, plan: Plan) -> bool:
@@ -84,27 +104,20 @@ def finished(found: Climbed | None, rung: Rung, plan: Plan) -> bool:
     from kernelprof.launch.hashes import file_hash
     from kernelprof.sources.capture_directory import is_capture
 
-    if plan.anew or found is None or found.troubles():
+    if plan.anew or found is None or found.error is not None:
         return False
     if found.source_sha256 != file_hash(rung.path):
         return False
     if plan.captures is not None and not is_capture(plan.captures / rung.stem):
         return False
-    swept = None if found.sweep is None else [variant.defines for variant in found.sweep]
-    return (
-        (found.full is not None or not plan.profile)
-        and (found.full_set is not None or not plan.full_set)
-        and (swept == [dict(variant) for variant in rung.variants] or not plan.sweep)
-    )
+    return found.full is not None or not plan.profile
 
 
 @dataclass
 class _Climber:
     plan: Plan
-    watch: Watch
-    prepare: Preparer
-    interrupts: Interrupts
-    ncu: str | None
+    callbacks: Callbacks
+    bench: Bench
     machine: Machine
     measured: int = 0
 
@@ -116,16 +129,16 @@ class _Climber:
         plan = self.plan
         todo = [rung for rung in plan.rungs if not finished(found.rung(rung.file), rung, plan)]
         if not todo:
-            self.watch.save(found)
+            self.callbacks.save(found)
         for position, rung in enumerate(todo, 1):
             start = time.monotonic()
             climbed, surroundings = self._rung(rung, found.surroundings)
             others = [each for each in found.rungs if each.file != rung.file]
             rungs = tuple(sorted([*others, climbed], key=lambda each: each.file))
             found = replace(found, rungs=rungs, surroundings=surroundings)
-            self.watch.save(found)
+            self.callbacks.save(found)
             seconds = time.monotonic() - start
-            self.watch.say(f"{position} of {len(todo)}: {_told(climbed)} ({seconds:.0f} s)")
+            self.callbacks.progress(Step(position, len(todo), climbed, seconds))
         return found
 
     def _begun(self, known: Climb | None) -> Climb:
@@ -135,47 +148,43 @@ class _Climber:
             kernelprof=kernelprof.__version__,
             created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             command=self.plan.command,
-            sizes=self.plan.sizes or _sizes_of(self.plan.rungs[0]),
+            sizes=self.plan.sizes or dict(_spec(self.plan.rungs[0]).sizes),
             surroundings=Surroundings(
                 gpu=gpu.name,
                 compute_capability=None if capability is None else ".".join(map(str, capability)),
                 max_sm_mhz=gpu.max_sm_mhz,
                 driver=self.machine.driver,
                 cuda=self.machine.cuda,
-                ncu=self._ncu_version(),
+                ncu=self.bench.version,
                 clock_control=DEFAULT_CLOCKS if self.plan.profile else None,
             ),
         )
         if known is None:
             return begun
         _check_same(known, begun)
-        from kernelprof.ladder.registry import ladder
-
+        whole = len(self.plan.rungs) == len(registry.ladder())
         return replace(
             begun,
             # What made the whole, not what measured a rung of it again.
-            command=begun.command if len(self.plan.rungs) == len(ladder()) else known.command,
+            command=begun.command if whole else known.command,
             surroundings=_filled(begun.surroundings, known.surroundings),
             ceiling=known.ceiling,
             rungs=known.rungs,
         )
 
-    def _ncu_version(self) -> str | None:
-        from kernelprof.collect.tool import ncu_version
-
-        return ncu_version(self.ncu) if self.plan.profile and self.ncu is not None else None
-
     def _with_ceiling(self, found: Climb) -> Climb:
         """With cuBLAS measured, or the reason why not; its product is of square matrices."""
+        from kernelprof.collect.progress import Progress
+
         size = found.sizes.get("N")
         if size is None or set(found.sizes.values()) != {size}:
             return found
         try:
-            with _shown_progress() as progress:
+            with Progress() as progress:
                 progress.say("cuBLAS through CuPy")
-                return replace(found, ceiling=measured_ceiling(size, self.interrupts))
+                return replace(found, ceiling=measured_ceiling(size, self.bench.interrupts))
         except KernelprofError as error:
-            self.watch.warn(f"{error.what}; {error.hint}")
+            self.callbacks.warn(f"{error.what}; {error.hint}")
             return replace(found, ceiling_error=trouble(error))
 
     def _rung(self, rung: Rung, surroundings: Surroundings) -> tuple[Climbed, Surroundings]:
@@ -184,52 +193,28 @@ class _Climber:
 
         found = Climbed(rung.file, rung.title, rung.after, file_hash(rung.path))
         try:
-            found = replace(found, defines=_defines_of(rung))
-            with self._prepared(rung, {}) as (prepared, progress):
+            found = replace(found, defines=dict(_spec(rung).compile.defines))
+            with self.bench.prepared(rung, {}) as work:
+                prepared = work.prepared
                 found = replace(found, timing=prepared.timing, correctness=prepared.correctness)
                 if prepared.source is not None:
                     surroundings = replace(surroundings, compiler=prepared.source.compiler)
                 if self.plan.profile:
-                    found, surroundings = self._profiled(
-                        rung, prepared, progress, found, surroundings
-                    )
+                    found, surroundings = self._profiled(work, found, surroundings)
         except KernelprofError as error:
             if not self.measured and error.exit_code == ExitCode.ENVIRONMENT:
                 raise
             return replace(found, error=trouble(error)), surroundings
         self.measured += 1
-        if self.plan.sweep:
-            found = replace(found, sweep=tuple(self._variant(rung, each) for each in rung.variants))
         return found, surroundings
 
     def _profiled(
-        self,
-        rung: Rung,
-        prepared: Prepared,
-        progress: Progress,
-        found: Climbed,
-        surroundings: Surroundings,
+        self, work: Work, found: Climbed, surroundings: Surroundings
     ) -> tuple[Climbed, Surroundings]:
-        """The drill-down, the capture that is kept, and NVIDIA's full set to compare with."""
-        from kernelprof.collect import environment
-        from kernelprof.ladder.profiling import Profiler
-
-        assert self.ncu is not None
-        profiler = Profiler(
-            ncu=self.ncu,
-            version=surroundings.ncu,
-            prepared=prepared,
-            interrupts=self.interrupts,
-            progress=progress,
-            machine=environment.machine(),
-        )
-        found = replace(found, drilldown=profiler.drill_down())
-        keep = None if self.plan.captures is None else self.plan.captures / rung.stem
-        full, traffic, chip = profiler.full(rung, keep)
-        found = replace(found, full=full, traffic=traffic)
-        if self.plan.full_set:
-            found = replace(found, full_set=profiler.full_set())
-        return found, replace(
+        """The verdict, the bytes, and the capture that is kept."""
+        captures = self.plan.captures
+        full, traffic, chip = work.full(None if captures is None else captures / work.rung.stem)
+        return replace(found, full=full, traffic=traffic), replace(
             surroundings,
             gpu=chip.gpu.name or surroundings.gpu,
             compute_capability=chip.gpu.compute_capability or surroundings.compute_capability,
@@ -237,56 +222,11 @@ class _Climber:
             multiprocessors=chip.multiprocessors,
         )
 
-    def _variant(self, rung: Rung, defines: Mapping[str, Define]) -> Variant:
-        """The rung with other defines, checked and timed."""
-        try:
-            with self._prepared(rung, defines) as (prepared, _):
-                return Variant(dict(defines), prepared.timing)
-        except KernelprofError as error:
-            return Variant(dict(defines), error=trouble(error))
 
-    @contextmanager
-    def _prepared(
-        self, rung: Rung, defines: Mapping[str, Define]
-    ) -> Iterator[tuple[Prepared, Progress]]:
-        wishes = Wishes(sizes=self.plan.sizes, defines=defines)
-        with (
-            _shown_progress() as progress,
-            self.prepare(rung.shown, wishes, self.interrupts, progress.say) as prepared,
-        ):
-            yield prepared, progress
-        self.interrupts.check()
-
-
-def _shown_progress() -> Progress:
-    from kernelprof.collect.progress import Progress
-
-    return Progress()
-
-
-def _told(rung: Climbed) -> str:
-    """A rung in a line: ``01_naive.cu: 275 ms, uncoalesced-global-access``."""
-    parts = [] if rung.timing is None else [quantity(rung.timing.median_ns, "ns")]
-    if rung.full is not None:
-        parts.append(rung.full.said.bottleneck or rung.full.said.status)
-    if rung.sweep:
-        parts.append(f"{len(rung.sweep)} variants")
-    failed = rung.troubles()
-    if failed:
-        parts.append(f"failed: {failed[0].what}")
-    return f"{rung.file}: {', '.join(parts)}"
-
-
-def _sizes_of(rung: Rung) -> dict[str, int]:
+def _spec(rung: Rung) -> LaunchSpec:
     from kernelprof.launch.read_spec import load_spec
 
-    return dict(load_spec(rung.path).sizes)
-
-
-def _defines_of(rung: Rung) -> dict[str, Define]:
-    from kernelprof.launch.read_spec import load_spec
-
-    return dict(load_spec(rung.path).compile.defines)
+    return load_spec(rung.path)
 
 
 def _filled(now: Surroundings, before: Surroundings) -> Surroundings:
@@ -317,20 +257,16 @@ def _check_places(rungs: Sequence[Rung], captures: Path) -> None:
             pass
 
 
-def _not_here(lacks: Sequence[str], plan: Plan) -> MissingToolError:
+def _not_here(lacks: Sequence[str], command: str) -> MissingToolError:
     if not lacks:
         return MissingToolError(
             "this installation of kernelprof cannot build kernels",
             hint="install kernelprof again",
         )
-    shown = {
-        "GPU": "no NVIDIA GPU (none answers nvidia-smi)",
-        "ncu": "no ncu (Nsight Compute)",
-    }
     return MissingToolError(
         f"the ladder cannot be climbed here: this machine has "
-        f"{' and '.join(shown[each] for each in lacks)}",
-        hint=f"on a machine with a GPU, ncu, nvcc and PyCUDA:\n{plan.command}\n"
+        f"{' and '.join(_MISSING[each] for each in lacks)}",
+        hint=f"on a machine with a GPU, ncu, nvcc and PyCUDA:\n{command}\n"
         "'kernelprof doctor' says what a machine lacks; 'kernelprof diagnose' takes a rung's file "
         "without a GPU where a capture of it was recorded",
     )

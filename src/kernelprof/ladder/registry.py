@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import re
-import tomllib
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, NoReturn
+from typing import TYPE_CHECKING, Annotated, Final, Literal, NoReturn
+
+import msgspec
+from msgspec import Meta, Struct
 
 from kernelprof.errors import InputError, UsageError
 from kernelprof.resources import data_folder
@@ -17,12 +20,12 @@ if TYPE_CHECKING:
 Define = int | float | str
 
 FILE: Final = "ladder.toml"
-SCHEMA_VERSION: Final = "1"
 
-_KEYS = ("file", "title", "after", "changes", "before", "expected", "variants")
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_KERNEL = re.compile(r"\d\d_[a-z0-9_]+\.cu")
-_SLUG = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+_Text = Annotated[str, Meta(pattern=r"\S")]
+_Slug = Annotated[str, Meta(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
+_Macro = Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
+_PLACE: Final = re.compile(r" - at (?:`key` in )?`\$\.?(?P<key>[^`]*)`$")
+"""Where ``msgspec`` says that a mistake is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,23 @@ class Rung:
         return self.file.removesuffix(".cu")
 
 
+class _Entry(Struct, forbid_unknown_fields=True):
+    """A ``[[rung]]`` as the file has it."""
+
+    file: Annotated[str, Meta(pattern=r"^\d\d_[a-z0-9_]+\.cu$")]
+    title: _Text
+    changes: _Text
+    after: _Text | None = None
+    before: _Text | None = None
+    expected: _Slug | None = None
+    variants: tuple[Annotated[dict[_Macro, Define], Meta(min_length=1)], ...] = ()
+
+
+class _File(Struct, forbid_unknown_fields=True):
+    schema_version: Literal["1"]
+    rung: Annotated[list[_Entry], Meta(min_length=1)]
+
+
 def ladder() -> tuple[Rung, ...]:
     """The rungs that this installation has, in order."""
     return read_ladder(data_folder("cuda") / "ladder" / FILE)
@@ -68,22 +88,34 @@ def ladder() -> tuple[Rung, ...]:
 def read_ladder(path: Path) -> tuple[Rung, ...]:
     """The rungs of a registry file; :class:`InputError` names the key of a mistake."""
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        found = msgspec.toml.decode(path.read_bytes(), type=_File)
     except OSError as error:
-        _refuse(f"it cannot be read ({error.strerror})", path, "")
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        _refuse(f"it is not valid TOML: {error}", path, "")
-    top = _Table(path, "", values)
-    top.only("schema_version", "rung")
-    if values.get("schema_version") != SCHEMA_VERSION:
-        top.refuse(f"this kernelprof reads version {SCHEMA_VERSION!r}", "schema_version")
-    entries = values.get("rung")
-    if not isinstance(entries, list) or not entries:
-        top.refuse("there has to be at least one [[rung]]", "rung")
+        _refuse(f"it cannot be read ({error.strerror})", path)
+    except msgspec.ValidationError as error:
+        place = _PLACE.search(str(error))
+        _refuse(_PLACE.sub("", str(error)), path, "" if place is None else place["key"])
+    except ValueError as error:
+        _refuse(f"it is not valid TOML: {error}", path)
     rungs: list[Rung] = []
-    for position, entry in enumerate(entries):
-        rungs.append(_rung(_Table(path, f"rung[{position}]", entry), rungs))
+    for position, entry in enumerate(found.rung):
+        key, mistake = _mistake(entry, path.parent, rungs)
+        if mistake:
+            _refuse(mistake, path, f"rung[{position}].{key}")
+        rungs.append(Rung(path=path.with_name(entry.file), **msgspec.structs.asdict(entry)))
     return tuple(rungs)
+
+
+def _mistake(entry: _Entry, folder: Path, above: Sequence[Rung]) -> tuple[str, str]:
+    """A key and what is wrong with it beside its form; empty where nothing is."""
+    if above and entry.file <= above[-1].file:
+        return "file", f"{entry.file!r} does not come after {above[-1].file!r}"
+    if not (folder / entry.file).is_file():
+        return "file", f"there is no file {entry.file!r} beside it"
+    if entry.after is not None and entry.after not in {rung.file for rung in above}:
+        return "after", f"no rung above is {entry.after!r}"
+    if (entry.after is None) != (entry.before is None):
+        return "before" if entry.after else "after", "'after' and 'before' come together"
+    return "", ""
 
 
 def choose(rungs: Sequence[Rung], wanted: Sequence[str]) -> tuple[Rung, ...]:
@@ -106,80 +138,27 @@ def _find(rungs: Sequence[Rung], wanted: str) -> Rung:
     )
 
 
-def _rung(table: _Table, before: Sequence[Rung]) -> Rung:
-    """One entry; ``before`` are those that stand above it."""
-    table.only(*_KEYS)
-    file = table.text("file", _KERNEL)
-    if before and file <= before[-1].file:
-        table.refuse(f"{file!r} does not come after {before[-1].file!r}", "file")
-    kernel = table.path.with_name(file)
-    if not kernel.is_file():
-        table.refuse(f"there is no file {file!r} beside it", "file")
-    after = table.optional("after")
-    if after is not None and after not in {rung.file for rung in before}:
-        table.refuse(f"no rung above is {after!r}", "after")
-    led_here = table.optional("before")
-    if (after is None) != (led_here is None):
-        table.refuse("'after' and 'before' come together", "before" if after else "after")
-    return Rung(
-        file=file,
-        title=table.text("title"),
-        changes=table.text("changes"),
-        path=kernel,
-        after=after,
-        before=led_here,
-        expected=table.optional("expected", _SLUG),
-        variants=table.variants("variants"),
-    )
+def to_json(rungs: Sequence[Rung]) -> str:
+    """All that the registry says, with a path that can be given to ``kernelprof diagnose``."""
+    entries = [
+        {
+            "number": rung.number,
+            "file": rung.file,
+            "path": str(rung.shown),
+            "title": rung.title,
+            "after": rung.after,
+            "changes": rung.changes,
+            "before": rung.before,
+            "expected": rung.expected,
+            "variants": rung.variants,
+        }
+        for rung in rungs
+    ]
+    document = {"schema_version": "1", "rungs": entries}
+    return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """A TOML table that knows where it stands, so that a mistake in it can be found."""
-
-    path: Path
-    place: str
-    values: Mapping[str, object]
-
-    def refuse(self, what: str, key: str) -> NoReturn:
-        place = ".".join(part for part in (self.place, key) if part)
-        _refuse(f"{what}", self.path, place)
-
-    def only(self, *known: str) -> None:
-        if not isinstance(self.values, dict):
-            self.refuse("rungs are written as [[rung]] tables", "")
-        for key in self.values:
-            if key not in known:
-                self.refuse(f"unknown key {key!r}; known are {', '.join(known)}", key)
-
-    def text(self, key: str, form: re.Pattern[str] | None = None) -> str:
-        value = self.values.get(key)
-        if not isinstance(value, str) or not value.strip():
-            self.refuse(f"{key!r} has to be a text that is not empty", key)
-        if form is not None and not form.fullmatch(value):
-            self.refuse(f"{value!r} is not of the form {form.pattern}", key)
-        return value
-
-    def optional(self, key: str, form: re.Pattern[str] | None = None) -> str | None:
-        return self.text(key, form) if key in self.values else None
-
-    def variants(self, key: str) -> tuple[Mapping[str, Define], ...]:
-        entries = self.values.get(key, [])
-        if not isinstance(entries, list):
-            self.refuse(f"{key!r} has to be a list of tables of defines", key)
-        for position, entry in enumerate(entries):
-            place = f"{key}[{position}]"
-            if not isinstance(entry, dict) or not entry:
-                self.refuse("a variant is a table of defines", place)
-            for name, value in entry.items():
-                if not _NAME.fullmatch(name):
-                    self.refuse(f"{name!r} is not a name of a macro", place)
-                if not isinstance(value, int | float | str) or isinstance(value, bool):
-                    self.refuse(f"{name} has to be a number or a text", f"{place}.{name}")
-        return tuple(dict(entry) for entry in entries)
-
-
-def _refuse(what: str, path: Path, place: str) -> NoReturn:
+def _refuse(what: str, path: Path, place: str = "") -> NoReturn:
     raise InputError(
         f"the ladder's registry cannot be used: {what}",
         where=f"{path}: {place}" if place else str(path),

@@ -1,4 +1,4 @@
-"""What a climb found out, as plain values, and the JSON from which every report is made."""
+"""What a climb found out, as plain values with their JSON, and the figures that follow from it."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from kernelprof.analysis.metrics.architectures import FLOPS_OF_FMA, fp32_lanes
 from kernelprof.analysis.metrics.traffic import Traffic  # noqa: TC001 (read below)
 from kernelprof.errors import InputError, KernelprofError
 from kernelprof.model.manifest import CorrectnessFacts, TimingFacts  # noqa: TC001 (read below)
@@ -26,7 +27,7 @@ class Trouble:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class ShortVerdict:
     """A verdict in short; ``gain`` is a factor of run time, the most that the way out can bring."""
 
     status: str
@@ -44,27 +45,18 @@ class Way:
     ``seconds`` are those on the clock, with the start of the program and the reading of reports.
     """
 
-    said: Said
+    said: ShortVerdict
     runs: int
     passes: int | None
     seconds: float
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
-    """A rung with other defines, checked and timed but not profiled."""
-
-    defines: dict[str, Any]
-    timing: TimingFacts | None = None
-    error: Trouble | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Climbed:
-    """One rung: how fast it is, what holds it back, and what was moved for it.
+    """One rung: how fast it is, what limits it, and what was moved for it.
 
     ``source_sha256`` is the hash of the kernel's file. ``full`` comes from the preset ``full`` in
-    one run. ``sweep`` is ``None`` where it was not asked for.
+    one run.
     """
 
     file: str
@@ -75,21 +67,13 @@ class Climbed:
     timing: TimingFacts | None = None
     correctness: CorrectnessFacts | None = None
     full: Way | None = None
-    drilldown: Way | None = None
-    full_set: Way | None = None
     traffic: Traffic | None = None
-    sweep: tuple[Variant, ...] | None = None
     error: Trouble | None = None
 
     @property
     def number(self) -> int:
         """The number that the file's name begins with."""
         return int(self.file[:2])
-
-    def troubles(self) -> tuple[Trouble, ...]:
-        """The errors of the rung and of its variants."""
-        every = (self.error, *(variant.error for variant in self.sweep or ()))
-        return tuple(each for each in every if each is not None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +105,7 @@ class Ceiling:
 
 @dataclass(frozen=True, slots=True)
 class Climb:
-    """Everything that a report is made from; ``created`` is UTC in ISO 8601."""
+    """Everything that the report is made from; ``created`` is UTC in ISO 8601."""
 
     kernelprof: str
     created: str
@@ -147,29 +131,28 @@ def _checked(climb: Climb) -> Climb:
     """The climb, if its reports can be written: of its numbers only some make sense."""
     for name, size in climb.sizes.items():
         if isinstance(size, bool) or not isinstance(size, int) or size < 1:
-            raise RecordError(f"'sizes.{name}' is no whole number from 1 on: {size!r:.80}")
+            raise RecordError(f"'sizes.{name}' is not a whole number from 1 on: {size!r:.80}")
     if climb.ceiling is not None:
-        _check_timing(climb.ceiling.timing, "ceiling.timing")
+        check_timing(climb.ceiling.timing, "ceiling.timing")
     for at, rung in enumerate(climb.rungs):
         if not re.match(r"[0-9]{2}", rung.file):
-            raise RecordError(f"'rungs[{at}].file' begins with no number: {rung.file!r:.80}")
-        _check_timing(rung.timing, f"rungs[{at}].timing")
-        for variant, swept in enumerate(rung.sweep or ()):
-            _check_timing(swept.timing, f"rungs[{at}].sweep[{variant}].timing")
+            raise RecordError(f"'rungs[{at}].file' does not begin with a number: {rung.file!r:.80}")
+        check_timing(rung.timing, f"rungs[{at}].timing")
     return climb
 
 
-def _check_timing(timing: TimingFacts | None, place: str) -> None:
+def check_timing(timing: TimingFacts | None, place: str) -> None:
+    """Refuse times that are none with :class:`RecordError`."""
     if timing is None:
         return
     for name in ("median_ns", "low_ns", "high_ns"):
         value = getattr(timing, name)
         if not 0 < value < math.inf:
-            raise RecordError(f"'{place}.{name}' is no time: {value!r}")
+            raise RecordError(f"'{place}.{name}' is not a time: {value!r}")
     for name in ("flops", "min_bytes", "confidence_low_ns", "confidence_high_ns"):
         value = getattr(timing, name)
         if value is not None and not 0 <= value < math.inf:
-            raise RecordError(f"'{place}.{name}' is no amount: {value!r}")
+            raise RecordError(f"'{place}.{name}' is not an amount: {value!r}")
 
 
 def from_json(text: str, where: str) -> Climb:
@@ -182,7 +165,41 @@ def from_json(text: str, where: str) -> Climb:
         return _checked(build(Climb, values))
     except RecordError as error:
         raise InputError(
-            f"this is no result of a climb: {error}",
+            f"this is not the result of a climb: {error}",
             where=where,
             hint="name the JSON file that 'kernelprof ladder run' wrote beside its report",
         ) from error
+
+
+def gflops(timing: TimingFacts | None) -> float | None:
+    """Useful floating-point operations in a nanosecond, which is GFLOP/s."""
+    if timing is None or not timing.flops or timing.median_ns <= 0:
+        return None
+    return timing.flops / timing.median_ns
+
+
+def peak_gflops(chip: Surroundings) -> float | None:
+    """What the FP32 lanes of all SMs do at the highest clock that the GPU allows."""
+    lanes = fp32_lanes(chip.compute_capability)
+    if lanes is None or chip.multiprocessors is None or not chip.max_sm_mhz:
+        return None
+    return chip.multiprocessors * lanes * FLOPS_OF_FMA * chip.max_sm_mhz * 1e-3
+
+
+def ratio(part: float | None, whole: float | None) -> float | None:
+    """One over the other, not known where one of them is not."""
+    return None if part is None or not whole else part / whole
+
+
+def speedup(before: TimingFacts | None, after: TimingFacts | None) -> float | None:
+    """How many times as fast the second is as the first, by their medians."""
+    if before is None or after is None:
+        return None
+    return ratio(before.median_ns, after.median_ns)
+
+
+def next_gains(climb: Climb, rung: Climbed) -> list[tuple[Climbed, float]]:
+    """The rungs that change this one in one thing, and what each gained."""
+    following = [each for each in climb.rungs if each.after == rung.file]
+    gains = [(each, speedup(rung.timing, each.timing)) for each in following]
+    return [(each, gain) for each, gain in gains if gain is not None]

@@ -138,12 +138,14 @@ class Table:
 class Chart:
     """Rows for the chart of this kind (``report/charts``); ``label`` says what it shows.
 
-    Writers without charts leave it out: whatever matters stands in another block as well.
+    Writers without charts leave it out with its ``caption``, which says how to read it: whatever
+    matters stands in another block as well.
     """
 
     kind: str
     rows: tuple[dict[str, object], ...]
     label: str
+    caption: Text = ""
 
 
 @dataclass(frozen=True, slots=True)

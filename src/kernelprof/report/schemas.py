@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from importlib import resources
 from typing import Any, Final, cast
 
 import msgspec
@@ -21,9 +20,6 @@ ROOTS: Final[dict[str, type[msgspec.Struct]]] = {
 
 def schema(kind: str = "diagnosis") -> str:
     """The published JSON Schema of a kind of result, one of :data:`ROOTS`."""
-    if kind == "corpus":
-        file = resources.files("kernelprof.report") / "schema" / "corpus.v1.schema.json"
-        return file.read_text(encoding="utf-8")
     from kernelprof.analysis.rules import registry
 
     root = ROOTS[kind]

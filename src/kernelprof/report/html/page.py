@@ -18,7 +18,6 @@ from kernelprof.report.numbers import factor, share
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from kernelprof.report.html.ladder import LadderPage, RungView
     from kernelprof.report.html.view import KernelView, Metric, Page, SourceText
 
 _HERE = Path(__file__).parent
@@ -41,24 +40,6 @@ def render_page(page: Page) -> str:
         page=SimpleNamespace(**{**_values(page), "kernels": cards}),
         stored=stored,
         views=views_of(page.kernels, {"overview": charts.overview.rows(page.kernels)}),
-    )
-
-
-def render_ladder(page: LadderPage) -> str:
-    """The report of a climb, with a card for each rung whose capture is known."""
-    kernels = [rung.card for rung in page.rungs if rung.card is not None]
-    cards = {each.anchor: _card(each, index) for index, each in enumerate(kernels)}
-    rungs = [
-        SimpleNamespace(**{**_values(rung), "card": cards.get(rung.anchor)}) for rung in page.rungs
-    ]
-    drawn = {"climb": charts.climb.rows(page.rungs, page.limits)}
-    if page.roofline is not None:
-        drawn["roofline"] = charts.roofline.rows(page.roofline)
-    return fill(
-        "ladder.html.j2",
-        page=SimpleNamespace(**{**_values(page), "rungs": rungs}),
-        stored=list(cards.values()),
-        views=views_of(kernels, drawn),
     )
 
 
@@ -118,7 +99,7 @@ def _json(value: dict[str, Any]) -> str:
     return json.dumps(value, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
 
 
-def _values(view: Page | LadderPage | RungView | KernelView) -> dict[str, object]:
+def _values(view: Page | KernelView) -> dict[str, object]:
     return {each.name: getattr(view, each.name) for each in fields(view)}
 
 

@@ -151,12 +151,15 @@ class _Page:
 
     def _section(self, section: Section, depth: int, *, codes: bool) -> str:
         inner = self.all(section.blocks, depth + 1, codes=codes)
+        if section.blocks and not inner and section.layout is not Layout.HERO:
+            return ""  # nothing but charts
         whole = cut(section.title, _TITLE_WIDTH)
         if section.folded:
             title = _html(whole)
             if plain(section.summary):
                 title += f": {_html(section.summary)}"
-            head = f"<details><summary>{title}</summary>"
+            mark = f'<a id="{html.escape(section.anchor)}"></a>' if section.anchor else ""
+            head = f"{mark}<details><summary>{title}</summary>"
             return "\n\n".join([head, *inner, "</details>"])
         summary = prose(section.summary)
         if section.layout is Layout.HERO:

@@ -301,7 +301,7 @@ class _Page:
 
 
 def _is_empty(block: Block) -> bool:
-    """Whether a block shows nothing here: charts do not, and neither do empty lists."""
+    """Whether a block shows nothing here: charts do not, nor sections of them, nor empty lists."""
     match block:
         case Paragraph(text):
             return not plain(text)
@@ -309,7 +309,9 @@ def _is_empty(block: Block) -> bool:
             return not items
         case Table():
             return not block.rows
-        case Note() | Code() | Section():
+        case Section(_, blocks, layout=layout):
+            return layout is not Layout.HERO and bool(blocks) and all(map(_is_empty, blocks))
+        case Note() | Code():
             return False
     return True
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.report.html.charts import climb, memory, occupancy, overview, roofline
+from kernelprof.report.html.charts import memory, occupancy, overview, roofline
 from kernelprof.report.html.charts.parts import CONFIG, Row, Spec, bars, share_rows
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ __all__ = [
     "TABLES",
     "Row",
     "Spec",
-    "climb",
     "overview",
     "roofline",
     "rows",
@@ -37,7 +36,6 @@ _SPECS: Final = {
     "instructions": lambda: bars("Share of the instructions"),
     "occupancy": occupancy.chart,
     "overview": overview.chart,
-    "climb": climb.chart,
 }
 
 TABLES: Final[Mapping[str, Sequence[tuple[str, str, str]]]] = {

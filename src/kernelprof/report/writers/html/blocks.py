@@ -234,6 +234,8 @@ class Blocks:
             parts.append(
                 element("details", title, class_=look, data_table=chart.kind, data_rows=rows)
             )
+        if chart.caption:
+            parts.append(element("p", self._text(chart.caption), class_="muted"))
         return joined(parts)
 
 

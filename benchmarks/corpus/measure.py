@@ -1,0 +1,238 @@
+"""Measures the corpus on a GPU: every kernel checked, timed by CUDA events and profiled."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import time
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import TYPE_CHECKING, Final
+
+from benchmarks.corpus.pairs import Side
+
+from kernelprof.analysis.metrics.catalogue import catalogue, preset
+from kernelprof.analysis.verdict import diagnose
+from kernelprof.collect.portable import portable
+from kernelprof.collect.request import Filters
+from kernelprof.collect.run import PASSES, Session
+from kernelprof.collect.source import Wishes, preparer
+from kernelprof.collect.store import draft
+from kernelprof.errors import ExitCode, KernelprofError, MissingToolError
+from kernelprof.report.numbers import factor, quantity
+from kernelprof.sources.capture_directory import is_capture, read_manifest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from benchmarks.corpus.pairs import Pair
+
+    from kernelprof.collect.environment import Machine
+    from kernelprof.collect.interrupts import Interrupts
+    from kernelprof.collect.progress import Progress
+    from kernelprof.collect.source import Prepared, Preparer
+    from kernelprof.collect.store import Draft
+    from kernelprof.model.capture import Capture
+    from kernelprof.model.manifest import Manifest
+
+PRESET: Final = "full"
+NCU_SET: Final = "full"
+"""Beside the preset ``before`` is collected with all of NVIDIA's sections, so that their rules, and
+other analyzers, can be asked about the very same launch."""
+
+_DEVICE: Final = frozenset(
+    f"device__attribute_{name}"
+    for name in (
+        *("chip", "clock_rate", "compute_capability_major", "compute_capability_minor"),
+        *("display_name", "global_memory_bus_width", "l2_cache_size", "memory_clock_rate"),
+        *("multiprocessor_count", "single_to_double_precision_perf_ratio"),
+    )
+)
+"""What describes the GPU: the reader, the rules and the reports look at these."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be measured. ``captures`` gets a capture directory a kernel.
+
+    ``everything`` is a folder for the whole raw and details pages of each ``before``, ``None`` for
+    none. With ``anew`` kernels are measured again that did not change since.
+    """
+
+    pairs: tuple[Pair, ...]
+    captures: Path
+    everything: Path | None = None
+    anew: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A kernel that could not be measured."""
+
+    target: str
+    error: KernelprofError
+
+
+def measure(plan: Plan, say: Callable[[str], None]) -> tuple[Failure, ...]:
+    """Measure what is new or changed; a kernel that fails is told and the others go on."""
+    from kernelprof.collect.elsewhere import look
+    from kernelprof.collect.interrupts import Interrupts
+    from kernelprof.collect.progress import Progress
+    from kernelprof.collect.tool import ncu_version
+
+    here, prepare = look(for_source=True), preparer()
+    if here.lacks or here.ncu is None or here.machine is None or prepare is None:
+        raise MissingToolError(
+            f"the corpus cannot be measured here: this machine has {here.describe() or 'no nvcc'}",
+            hint="run it on a machine with a GPU, ncu, nvcc and PyCUDA; 'kernelprof doctor' says "
+            "what a machine lacks",
+        )
+    failures: list[Failure] = []
+    todo = [(pair, side) for pair in plan.pairs for side in pair.sides]
+    with Interrupts() as interrupts, Progress() as progress:
+        measurer = _Measurer(
+            plan, prepare, interrupts, progress, here.ncu, ncu_version(here.ncu), here.machine
+        )
+        for position, (pair, side) in enumerate(todo, 1):
+            start = time.monotonic()
+            try:
+                told = measurer.kernel(pair, side)
+            except KernelprofError as error:
+                if error.exit_code == ExitCode.ENVIRONMENT and not failures and position == 1:
+                    raise  # the others would meet it too
+                failures.append(Failure(pair.target(side), error))
+                told = f"failed: {error.what}"
+            seconds = time.monotonic() - start
+            say(f"{position} of {len(todo)}: {pair.name}/{side}: {told} ({seconds:.0f} s)")
+    return tuple(failures)
+
+
+def place(captures: Path, pair: Pair, side: Side) -> Path:
+    """Where the capture of a kernel lies."""
+    return captures / pair.name / side
+
+
+def is_measured(captures: Path, pair: Pair, side: Side) -> bool:
+    """Whether there is a capture of the kernel as it is now."""
+    from kernelprof.collect.recorded import differences
+    from kernelprof.launch.hashes import launch_hashes
+    from kernelprof.launch.read_spec import load_spec
+
+    folder = place(captures, pair, side)
+    if not is_capture(folder):
+        return False
+    facts = read_manifest(folder).source
+    source = pair.source(side)
+    spec = load_spec(source)
+    return facts is not None and not differences(
+        facts, launch_hashes(source, spec), spec.document()
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Measurer:
+    plan: Plan
+    prepare: Preparer
+    interrupts: Interrupts
+    progress: Progress
+    ncu: str
+    version: str | None
+    machine: Machine
+
+    def kernel(self, pair: Pair, side: Side) -> str:
+        """Measure one kernel, and say in a line what came out."""
+        plan = self.plan
+        if not plan.anew and is_measured(plan.captures, pair, side):
+            return "unchanged"
+        source = pair.source(side)
+        keep = place(plan.captures, pair, side)
+        with (
+            self.prepare(source, Wishes(), self.interrupts, self.progress.say) as prepared,
+            draft(keep, force=True) as stage,
+        ):
+            session = self._session(prepared, stage)
+            wanted = preset(PRESET)
+            why = f"preset {PRESET}: {wanted.title}"
+            self.progress.begin(f"{pair.name}/{side}: {why}")
+            whole = side is Side.BEFORE
+            capture = session.collect(wanted.metrics, None, why, sets=[NCU_SET] if whole else [])
+            if whole and plan.everything is not None:
+                _keep_everything(session, pair, plan.everything)
+            manifest = session.manifest(preset=PRESET, prepared=prepared)
+            manifest = _compacted(manifest, stage)
+            self.interrupts.check()
+            stage.commit(portable(manifest, source, pair.target(side)))
+        return _told(capture, manifest)
+
+    def _session(self, prepared: Prepared, stage: Draft) -> Session:
+        return Session(
+            ncu=self.ncu,
+            application=prepared.command,
+            draft=stage,
+            interrupts=self.interrupts,
+            filters=Filters(prepared.kernel, prepared.launch_skip, prepared.launch_count),
+            version=self.version,
+            machine=self.machine,
+            listen=self.progress.listen,
+        )
+
+
+def _keep_everything(session: Session, pair: Pair, folder: Path) -> None:
+    """The whole raw page and the details page, for other analyzers."""
+    folder.mkdir(parents=True, exist_ok=True)
+    run, made = session.runs[0], session.draft.folder
+    (folder / f"{pair.name}.raw.csv.gz").write_bytes((made / run.raw).read_bytes())
+    page = session.page(made / str(run.report), "details")
+    (folder / f"{pair.name}.details.csv.gz").write_bytes(gzip.compress(page, 6, mtime=0))
+
+
+def _compacted(manifest: Manifest, stage: Draft) -> Manifest:
+    """The manifest of a capture whose raw page is compact and whose report is gone."""
+    (run,) = manifest.runs
+    page = gzip.decompress((stage.folder / run.raw).read_bytes())
+    name, digest = stage.store_raw(0, compact(page))
+    (stage.folder / str(run.report)).unlink(missing_ok=True)
+    return replace(manifest, runs=(replace(run, raw=name, raw_sha256=digest, report=None),))
+
+
+def _told(capture: Capture, manifest: Manifest) -> str:
+    verdict = diagnose(capture, preset=PRESET).kernels[0].verdict
+    parts = [verdict.bottleneck or verdict.status.value, verdict.confidence.value]
+    if verdict.gain is not None:
+        parts.append(factor(verdict.gain))
+    if manifest.timing is not None:
+        parts.insert(0, quantity(manifest.timing.median_ns, "ns"))
+    return ", ".join(parts)
+
+
+def compact(page: bytes) -> bytes:
+    """The raw page without columns that no metric, launch or GPU is read from.
+
+    The page is one that ``ncu --import --csv --page raw`` printed: a line of names, one of units,
+    then launches.
+    """
+    rows = list(csv.reader(io.StringIO(page.decode("utf-8"))))
+    kept = [index for index, name in enumerate(rows[0]) if _is_kept(name)]
+    out = io.StringIO()
+    writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerows([row[index] for index in kept] for row in rows)
+    return out.getvalue().encode()
+
+
+def _is_kept(name: str) -> bool:
+    plain = "__" not in name  # ID, Kernel Name, Block Size and the like
+    return (
+        plain
+        or name.startswith("launch__")
+        or name in _DEVICE
+        or name in _known()
+        or name == PASSES
+    )
+
+
+@cache
+def _known() -> frozenset[str]:
+    """Every name of every metric, on any architecture."""
+    return frozenset(name for metric in catalogue().values() for name in metric.all_ncu_names())

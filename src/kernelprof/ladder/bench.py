@@ -1,0 +1,141 @@
+"""Where rungs are measured: prepared one at a time on this machine's GPU, and profiled."""
+
+from __future__ import annotations
+
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from kernelprof.analysis.metrics.catalogue import preset
+from kernelprof.analysis.metrics.facts import Facts
+from kernelprof.analysis.metrics.traffic import traffic_at
+from kernelprof.analysis.verdict import diagnose
+from kernelprof.collect import environment
+from kernelprof.collect.portable import file_names, portable
+from kernelprof.collect.progress import Progress
+from kernelprof.collect.request import DEFAULT_CLOCKS, Filters
+from kernelprof.collect.run import PASSES, Session
+from kernelprof.collect.source import Wishes
+from kernelprof.collect.store import draft
+from kernelprof.ladder.results import ShortVerdict, Way
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from kernelprof.analysis.metrics.traffic import Traffic
+    from kernelprof.collect.interrupts import Interrupts
+    from kernelprof.collect.source import Prepared, Preparer
+    from kernelprof.collect.store import Draft
+    from kernelprof.ladder.registry import Define, Rung
+    from kernelprof.model.capture import Capture
+    from kernelprof.model.diagnosis import Diagnosis
+    from kernelprof.model.manifest import GpuFacts
+
+PRESET: Final = "full"
+_MULTIPROCESSORS: Final = "device__attribute_multiprocessor_count"
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """The GPU as a capture shows it."""
+
+    gpu: GpuFacts
+    multiprocessors: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Bench:
+    """What prepares rungs and profiles them; ``ncu`` is ``None`` where nothing is profiled."""
+
+    prepare: Preparer
+    interrupts: Interrupts
+    ncu: str | None = None
+    version: str | None = None
+    sizes: Mapping[str, int] = field(default_factory=dict)
+
+    @contextmanager
+    def prepared(self, rung: Rung, defines: Mapping[str, Define]) -> Iterator[Work]:
+        """The rung built with these defines over its own, checked and timed."""
+        wishes = Wishes(sizes=self.sizes, defines=defines)
+        with (
+            Progress() as progress,
+            self.prepare(rung.shown, wishes, self.interrupts, progress.say) as prepared,
+        ):
+            yield Work(self, rung, prepared, progress)
+        self.interrupts.check()
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A prepared rung, to be profiled as often as it takes."""
+
+    bench: Bench
+    rung: Rung
+    prepared: Prepared
+    progress: Progress
+
+    def full(self, keep: Path | None) -> tuple[Way, Traffic, Chip]:
+        """The preset ``full`` in one run; its capture directory is written, without a report."""
+        wanted, start = preset(PRESET), time.monotonic()
+        with draft(keep, force=True) as stage:
+            why = f"preset {PRESET}: {wanted.title}"
+            session = self.session(stage, why)
+            session.name_file = file_names(self.rung.path, self.rung.target)
+            capture = session.collect(wanted.metrics, None, why, samples=wanted.samples)
+            diagnosis = diagnose(capture, preset=PRESET)
+            way = finished(diagnosis, capture, start)
+            manifest = session.manifest(preset=PRESET, prepared=self.prepared)
+            if keep is not None:
+                for run in session.runs:
+                    (stage.folder / str(run.report)).unlink(missing_ok=True)
+                session.interrupts.check()
+                stage.commit(portable(manifest, self.rung.path, self.rung.target))
+        row = diagnosis.kernels[0].rows[0]
+        column = capture.columns.get(_MULTIPROCESSORS)
+        count = np.nan if column is None else column.values[row]
+        chip = Chip(manifest.gpu, None if np.isnan(count) else int(count))
+        return way, traffic_at(Facts(capture), row), chip
+
+    def session(self, stage: Draft, why: str) -> Session:
+        """Runs of the prepared kernel under ``ncu``; ``why`` is shown while they run."""
+        assert self.bench.ncu is not None
+        prepared = self.prepared
+        self.progress.begin(f"{prepared.target}: {why}")
+        return Session(
+            ncu=self.bench.ncu,
+            application=prepared.command,
+            draft=stage,
+            interrupts=self.bench.interrupts,
+            filters=Filters(prepared.kernel, prepared.launch_skip, prepared.launch_count),
+            clock_control=DEFAULT_CLOCKS,
+            version=self.bench.version,
+            machine=environment.machine(),
+            listen=self.progress.listen,
+        )
+
+
+def finished(diagnosis: Diagnosis, capture: Capture, start: float) -> Way:
+    """One run with its verdict; ``start`` is when it began, by the monotonic clock."""
+    passes = capture.columns.get(PASSES)
+    return Way(
+        said=short_verdict(diagnosis),
+        runs=1,
+        passes=None if passes is None else int(np.nansum(passes.values)),
+        seconds=round(time.monotonic() - start, 1),
+    )
+
+
+def short_verdict(diagnosis: Diagnosis) -> ShortVerdict:
+    """The verdict on the kernel that took most of the time; a rung launches one."""
+    verdict = diagnosis.kernels[0].verdict
+    return ShortVerdict(
+        status=verdict.status.value,
+        bottleneck=verdict.bottleneck,
+        confidence=verdict.confidence.value,
+        gain=verdict.gain,
+        also=tuple(each.bottleneck for each in verdict.also),
+    )

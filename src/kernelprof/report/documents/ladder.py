@@ -1,0 +1,349 @@
+"""The climb of the GEMM ladder as a document, and the list of its rungs."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.ladder.results import Climb, gflops, next_gains, peak_gflops, ratio
+from kernelprof.model.records import build, read_object, to_json
+from kernelprof.report.document import (
+    Bullets,
+    Cell,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Layout,
+    Note,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    Tone,
+)
+from kernelprof.report.documents.ladder_parts import (
+    DASH,
+    TONES,
+    Card,
+    anchor,
+    any_timing,
+    bar_section,
+    ceiling_rate,
+    fastest_rung,
+    gain_cell,
+    method_section,
+    rate_cell,
+    roofline_section,
+    sizes,
+    spread_cell,
+    time_cell,
+    timed_rungs,
+    verdict_name,
+    verdict_text,
+    way_up,
+)
+from kernelprof.report.numbers import count, factor, number, quantity, share
+from kernelprof.report.private import without_homes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from kernelprof.ladder.registry import Rung
+    from kernelprof.ladder.results import Climbed
+    from kernelprof.report.document import Block, Text
+
+SAVED: Final = "results.json"
+_SENTENCE: Final = re.compile(r"(?<=[a-z0-9)])\. (?=[A-Z])")
+
+
+def document(
+    climb: Climb, registry: Sequence[Rung] = (), cards: Mapping[str, Card] | None = None
+) -> Document:
+    """The whole report; ``registry`` says what a rung changes, ``cards`` are by its file."""
+    data = without_homes(to_json(climb))
+    climb = build(Climb, read_object(data))
+    known, about = cards or {}, {rung.file: rung for rung in registry}
+    way = way_up(climb)
+    sections = (
+        _headline(climb, way),
+        bar_section(climb, way),
+        _rungs(climb, about, way),
+        roofline_section(climb, known, way),
+        _bytes(climb),
+        _failed(climb),
+        *(_rung(each, climb, about.get(each.file), known.get(each.file)) for each in climb.rungs),
+        method_section(climb),
+    )
+    return Document(
+        title=f"The GEMM ladder on {climb.surroundings.gpu or 'an unknown GPU'}",
+        blocks=tuple(each for each in sections if each is not None),
+        data=data,
+        file=SAVED,
+    )
+
+
+def listing(rungs: Sequence[Rung], *, changes: bool) -> Document:
+    """The rungs with their files; with ``changes`` also what each changes in which other rung."""
+    if not changes:
+        columns = (Column("#", number=True), Column("file"), Column("title"))
+        rows = [(str(rung.number), str(rung.shown), rung.title) for rung in rungs]
+        table = Table(columns, tuple(tuple(Cell(Span(each)) for each in row) for row in rows))
+        return Document("The GEMM ladder", (table,))
+    numbers = {rung.file: rung.number for rung in rungs}
+    sections = []
+    for rung in rungs:
+        after = "" if rung.after is None else f"After {numbers[rung.after]}. "
+        file = Paragraph(Span(str(rung.shown), code=True))
+        text = Paragraph(Span(after + rung.changes))
+        sections.append(Section(Span(f"{rung.number} {rung.title}"), (file, text)))
+    return Document("The GEMM ladder", tuple(sections))
+
+
+# The answer
+
+
+def _headline(climb: Climb, way: frozenset[str]) -> Section:
+    blocks: list[Block] = [Paragraph(_detail(climb, way)), Facts(tuple(_facts(climb)))]
+    if climb.ceiling is None and climb.ceiling_error is not None:
+        why = Span(f"cuBLAS was not measured: {climb.ceiling_error.what}.")
+        blocks.append(Note(why, warning=True))
+    return Section(Span(headline(climb)), tuple(blocks), layout=Layout.HERO)
+
+
+def headline(climb: Climb) -> str:
+    """The climb in one sentence."""
+    timed, fastest = timed_rungs(climb), fastest_rung(climb)
+    if fastest is None:
+        return "No rung was timed."
+    first = climb.rung(timed[0][1])
+    assert first is not None
+    if len(timed) == 1:
+        text = f"{first.title} takes {time_cell(first.timing)}"
+    else:
+        rungs = count(len(climb.rungs), "rung")
+        text = f"From {time_cell(first.timing)} to {time_cell(fastest.timing)} over {rungs}"
+    rate = gflops(fastest.timing)
+    ceiling = ratio(rate, ceiling_rate(climb))
+    peak = ratio(rate, peak_gflops(climb.surroundings))
+    if ceiling is not None:
+        return f"{text}: {share(ceiling)} of cuBLAS."
+    return f"{text}: {share(peak)} of the FP32 peak." if peak is not None else f"{text}."
+
+
+def _detail(climb: Climb, way: frozenset[str]) -> str:
+    """How the rungs belong together, and what failed."""
+    timed = timed_rungs(climb)
+    sentences = []
+    if len(timed) > 1:
+        sentences.append(f"That is {factor(timed[0][0] / min(timed)[0])} as fast.")
+        beside = len(timed) - sum(file in way for _, file in timed)
+        if beside:
+            others = "is a variant" if beside == 1 else f"{beside} are variants"
+            sentences.append(
+                f"{len(timed) - beside} of the rungs lead up, each changing one thing in the one "
+                f"before; the other {others} to compare with."
+            )
+    failed = sum(rung.error is not None for rung in climb.rungs)
+    if failed:
+        sentences.append(f"{count(failed, 'rung')} failed.")
+    return " ".join(sentences)
+
+
+def _facts(climb: Climb) -> Iterator[Fact]:
+    """The figures that the sentence at the top rests on."""
+    yield Fact("Problem", (f"FP32, {sizes(climb)}",))
+    fastest = fastest_rung(climb)
+    if fastest is not None:
+        yield Fact("Fastest rung", (Span(f"{fastest.number} {fastest.title}"),))
+        rate = gflops(fastest.timing)
+        if rate is not None:
+            of_peak = ratio(rate, peak_gflops(climb.surroundings))
+            suffix = "" if of_peak is None else f", {share(of_peak)} of the FP32 peak"
+            yield Fact("Its rate", (f"{rate_cell(fastest.timing)} GFLOP/s{suffix}",))
+        if fastest.full is not None:
+            limit = ", at its limit" if fastest.full.said.status == "at-limit" else ""
+            yield Fact("Its verdict", ((verdict_name(fastest.full.said) + limit),))
+    if climb.ceiling is not None:
+        timing = climb.ceiling.timing
+        text = f"{time_cell(timing)}, {rate_cell(timing)} GFLOP/s"
+        yield Fact("cuBLAS", (text,), "SGEMM without tensor cores.")
+
+
+# The tables
+
+
+def _rungs(climb: Climb, about: Mapping[str, Rung], way: frozenset[str]) -> Section:
+    columns = (
+        Column("rung", yielding=True),
+        Column("verdict"),
+        Column("confidence", brief="conf", optional=True),
+        Column("time", number=True),
+        Column("GFLOP/s", number=True),
+        Column("of cuBLAS", number=True),
+        Column("gain at most", brief="gain", number=True),
+        Column("next rung gained", optional=True),
+    )
+    rows = tuple(tuple(_row(climb, rung, about, way)) for rung in climb.rungs)
+    text = (
+        "The verdict is that on the preset `full`. Gain at most is what kernelprof works out from "
+        "the counters, before there is another rung; next rung gained is what each rung that "
+        "changes this one in one thing did then. A rung can gain more than that where it changes "
+        "more than what limited the one before, and a variant may lose."
+    )
+    table = Table(columns, rows, label="Table of rungs", long=True)
+    return Section("Time and verdict", (table, Paragraph(text, Tone.MUTED)))
+
+
+def _row(
+    climb: Climb, rung: Climbed, about: Mapping[str, Rung], way: frozenset[str]
+) -> Iterator[Cell]:
+    said = None if rung.full is None else rung.full.said
+    rate, timing = gflops(rung.timing), rung.timing
+    of_ceiling = ratio(rate, ceiling_rate(climb))
+    gains = next_gains(climb, rung)
+    known = about.get(rung.file)
+    yield Cell(
+        Span(f"{rung.number} {rung.title}", target=anchor(rung)),
+        sort=rung.number,
+        tip="" if known is None else _SENTENCE.split(known.changes)[0].rstrip(".") + ".",
+    )
+    yield Cell(verdict_text(said) if rung.error is None else Span("failed", Tone.BAD))
+    yield Cell(DASH if said is None else said.confidence)
+    yield Cell(
+        time_cell(timing),
+        sort=None if timing is None else timing.median_ns,
+        tip="" if timing is None else f"95 % confidence: {spread_cell(timing)}",
+    )
+    yield Cell(rate_cell(timing), sort=rate)
+    yield Cell(share(of_ceiling), sort=of_ceiling)
+    yield Cell(gain_cell(said), sort=None if said is None else said.gain)
+    yield Cell(_gained(gains, way), sort=max((gain for _, gain in gains), default=None))
+
+
+def _gained(gains: Sequence[tuple[Climbed, float]], way: frozenset[str]) -> Text:
+    """``4: 0.74x, 8: 2.00x``; what leads up stands out."""
+    found: list[str | Span] = []
+    for each, gain in gains:
+        tone = Tone.STRONG if each.file in way and len(gains) > 1 else Tone.PLAIN
+        found += [", "] * bool(found) + [Span(f"{each.number}: {factor(gain)}", tone)]
+    return tuple(found) or DASH
+
+
+def _bytes(climb: Climb) -> Section | None:
+    if all(rung.traffic is None for rung in climb.rungs):
+        return None
+    titles = (
+        *("asked by threads", "through L1", "through L2", "device memory"),
+        *("FLOP per byte of device memory", "FLOP per byte asked"),
+    )
+    columns = (
+        Column("rung", yielding=True),
+        *(Column(title, number=True, optional=title.startswith("FLOP")) for title in titles),
+    )
+    rows = tuple(tuple(_bytes_row(rung)) for rung in climb.rungs)
+    text = (
+        "In brackets: multiples of the bytes that have to move at least. Asked by threads is what "
+        "the instructions of all threads name together; a value that a whole warp reads counts 32 "
+        "times. Through L1 and through L2 are the 32-byte sectors that move there, device memory "
+        "is what is read and written: less than is needed where a part of C still stands in L2 at "
+        "the end."
+    )
+    least = _least(climb)
+    table = Table(columns, rows, label="Table of bytes")
+    return Section("Bytes", (*([Paragraph(least)] if least else ()), table, Paragraph(text)))
+
+
+def _least(climb: Climb) -> str:
+    timing = any_timing(climb)
+    if timing is None or not timing.min_bytes:
+        return ""
+    text = (
+        f"At least {quantity(timing.min_bytes, 'byte')} have to move: A and B read once, C written "
+        "once."
+    )
+    if timing.flops:
+        text += (
+            f" For {number(round(timing.flops * 1e-9, 1))} GFLOP that would be "
+            f"{number(timing.flops / timing.min_bytes)} FLOP per byte."
+        )
+    return text
+
+
+def _bytes_row(rung: Climbed) -> Iterator[Cell]:
+    timing, traffic = rung.timing, rung.traffic
+    least = None if timing is None else timing.min_bytes
+    flops = None if timing is None else timing.flops
+    names = ("asked", "l1", "l2", "dram")
+    levels = [None if traffic is None else getattr(traffic, name) for name in names]
+    yield Cell(Span(f"{rung.number} {rung.title}"))
+    for level in levels:
+        text = DASH if level is None else quantity(level, "byte")
+        yield Cell(f"{text} ({factor(level / least)})" if level and least else text, sort=level)
+    for level in (levels[-1], levels[0]):
+        intensity = ratio(flops, level)
+        yield Cell(DASH if intensity is None else number(intensity), sort=intensity)
+
+
+def _failed(climb: Climb) -> Section | None:
+    items: list[Text] = []
+    for rung in climb.rungs:
+        if rung.error is not None:
+            where = f" ({rung.error.where})" if rung.error.where else ""
+            items.append((Span(rung.file, code=True), Span(f": {rung.error.what}{where}")))
+    return Section("Failed", (Bullets(tuple(items)),), tone=Tone.BAD) if items else None
+
+
+# Each rung, and how it was measured
+
+
+def _rung(climbed: Climbed, climb: Climb, about: Rung | None, card: Card | None) -> Section:
+    blocks: list[Block] = []
+    error = climbed.error
+    if error is not None:
+        hint = f" ({error.hint})" if error.hint else ""
+        blocks.append(Note(Span(f"failed: {error.what}{hint}"), warning=True))
+    if about is not None:
+        blocks.append(Paragraph(Span(about.changes)))
+        if about.before is not None and about.after is not None:
+            led = f"What rung {int(about.after[:2])} said, which led here: {about.before}"
+            blocks.append(Paragraph(Span(led), Tone.MUTED))
+    facts = tuple(_rung_facts(climbed, climb))
+    if facts:
+        blocks.append(Facts(facts))
+    if card is not None:
+        blocks += [*([Paragraph(card.note, Tone.MUTED)] if card.note else []), *card.blocks]
+    said = None if climbed.full is None else climbed.full.said
+    status = "not profiled" if said is None else verdict_name(said)
+    of_ceiling = ratio(gflops(climbed.timing), ceiling_rate(climb))
+    parts = [
+        "failed" if error is not None else status,
+        *([time_cell(climbed.timing)] if climbed.timing is not None else []),
+        *([f"{share(of_ceiling)} of cuBLAS"] if of_ceiling is not None else []),
+    ]
+    return Section(
+        Span(f"{climbed.number} {climbed.title}"),
+        tuple(blocks),
+        anchor=anchor(climbed),
+        tone=Tone.BAD if said is None else TONES.get(said.status, Tone.PLAIN),
+        folded=True,
+        summary=Span(", ".join(parts)),
+    )
+
+
+def _rung_facts(rung: Climbed, climb: Climb) -> Iterator[Fact]:
+    """What the results say about a rung beyond the table."""
+    yield Fact("File", (Span(rung.file, code=True),))
+    if rung.timing is not None:
+        launches = count(rung.timing.launches, "launch")
+        yield Fact("95 % confidence of the median", (f"{spread_cell(rung.timing)}, {launches}",))
+    of_peak = ratio(gflops(rung.timing), peak_gflops(climb.surroundings))
+    if of_peak is not None:
+        yield Fact("Of the FP32 peak", (share(of_peak),))
+    if rung.correctness is not None and rung.correctness.largest_error is not None:
+        passed = "passed" if rung.correctness.passed else "failed"
+        text = f"{passed}, largest error {rung.correctness.largest_error:.1e}"
+        yield Fact("Result check", (text,))
+    if rung.defines:
+        text = ", ".join(f"{name} = {value}" for name, value in rung.defines.items())
+        yield Fact("Defines", (Span(text, code=True),))

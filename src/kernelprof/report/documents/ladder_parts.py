@@ -1,0 +1,335 @@
+"""Parts of the ladder's document: its charts, its cells, and how it was measured."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.analysis.metrics.architectures import FLOPS_OF_FMA, fp32_lanes
+from kernelprof.ladder.results import gflops, peak_gflops, ratio, speedup
+from kernelprof.report.charts import climb as bars
+from kernelprof.report.charts import roofline
+from kernelprof.report.document import Bullets, Chart, Code, Paragraph, Section, Span, Tone
+from kernelprof.report.numbers import count, factor, number, quantity, share
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from kernelprof.ladder.results import Climb, Climbed, ShortVerdict, Surroundings
+    from kernelprof.model.capture import Capture
+    from kernelprof.model.diagnosis import Diagnosis
+    from kernelprof.model.manifest import TimingFacts
+    from kernelprof.report.document import Block, Text
+    from kernelprof.report.documents.capture_page import Beside
+
+DASH: Final = "-"
+TONES: Final = {"at-limit": Tone.GOOD, "bottleneck": Tone.BAD, "inconclusive": Tone.OPEN}
+_UNITS: Final = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """What the capture of a rung adds: its own blocks, and the limit of device memory."""
+
+    blocks: tuple[Block, ...] = ()
+    bandwidth: roofline.Ceiling | None = None
+    note: str = ""
+    """Why there is no capture to show."""
+
+
+def card(capture: Capture, diagnosis: Diagnosis, beside: Beside, rung: Climbed) -> Card:
+    """What the capture of a rung shows of the kernel that takes the time; there is just one."""
+    from kernelprof.report.documents.capture_page import cards
+    from kernelprof.report.figures.ceilings import bandwidths
+    from kernelprof.report.figures.measured import Measured
+
+    kernel = diagnosis.kernels[0]
+    section = next(iter(cards(capture, diagnosis, beside, anchor=f"{anchor(rung)}-kernel")))
+    limits = bandwidths(Measured(capture), kernel.rows[0])
+    return Card((section,), next((each for each in limits if each.label == "DRAM"), None))
+
+
+def anchor(rung: Climbed) -> str:
+    """What the section of a rung is called in links."""
+    return f"rung-{rung.number}"
+
+
+def time_cell(timing: TimingFacts | None) -> str:
+    """The median."""
+    return DASH if timing is None else quantity(timing.median_ns, "ns")
+
+
+def spread_cell(timing: TimingFacts | None) -> str:
+    """The 95 % confidence interval of the median; shortest and longest where there is none."""
+    if timing is None:
+        return DASH
+    low, high = timing.confidence_low_ns, timing.confidence_high_ns
+    if low is None or high is None:
+        return f"{_span(timing.low_ns, timing.high_ns)} (all)"
+    return _span(low, high)
+
+
+def rate_cell(timing: TimingFacts | None) -> str:
+    """GFLOP/s, whole."""
+    rate = gflops(timing)
+    return DASH if rate is None else number(round(rate))
+
+
+def factor_cell(value: float | None) -> str:
+    """A factor of run time."""
+    return DASH if value is None else factor(value)
+
+
+def verdict_text(said: ShortVerdict | None) -> Text:
+    """What a verdict names, in the tone of its status."""
+    if said is None:
+        return DASH
+    return Span(verdict_name(said), TONES.get(said.status, Tone.PLAIN), code=True)
+
+
+def gain_cell(said: ShortVerdict | None) -> str:
+    """The most that the way out can bring."""
+    if said is not None and said.gain is None and said.status == "at-limit":
+        return "at limit"
+    return factor_cell(None if said is None else said.gain)
+
+
+def verdict_name(said: ShortVerdict) -> str:
+    """The bottleneck, or the status where none is named."""
+    return said.bottleneck or said.status
+
+
+def _span(low: float, high: float) -> str:
+    """``2.7786 to 2.7814 ms``: five digits, as launches of the same code differ in the fourth."""
+    size, unit = next((each for each in _UNITS if high >= each[0]), _UNITS[-1])
+    return f"{low / size:.5g} to {high / size:.5g} {unit}"
+
+
+def ceiling_rate(climb: Climb) -> float | None:
+    """What cuBLAS does, in GFLOP/s."""
+    return None if climb.ceiling is None else gflops(climb.ceiling.timing)
+
+
+def way_up(climb: Climb) -> frozenset[str]:
+    """The files of the rungs that lead up to the fastest one, each changing the one before."""
+    fastest = fastest_rung(climb)
+    found: list[str] = []
+    while fastest is not None and fastest.file not in found:
+        found.append(fastest.file)
+        fastest = None if fastest.after is None else climb.rung(fastest.after)
+    return frozenset(found)
+
+
+def timed_rungs(climb: Climb) -> list[tuple[float, str]]:
+    """Medians of the rungs that were timed, in nanoseconds, with their files."""
+    return [(rung.timing.median_ns, rung.file) for rung in climb.rungs if rung.timing is not None]
+
+
+def fastest_rung(climb: Climb) -> Climbed | None:
+    """The rung with the shortest median."""
+    timed = timed_rungs(climb)
+    return climb.rung(min(timed)[1]) if timed else None
+
+
+def any_timing(climb: Climb) -> TimingFacts | None:
+    """The first times that are known: the problem is the same for all rungs."""
+    return next((rung.timing for rung in climb.rungs if rung.timing is not None), None)
+
+
+def bar_section(climb: Climb, way: frozenset[str]) -> Section | None:
+    """A bar a rung, below cuBLAS and the peak."""
+    limits = [
+        bars.Limit(label, rate)
+        for label, rate in (
+            ("cuBLAS", ceiling_rate(climb)),
+            ("FP32 peak", peak_gflops(climb.surroundings)),
+        )
+        if rate is not None
+    ]
+    rows = bars.rows([_bar(climb, rung, way) for rung in climb.rungs], limits)
+    if not climb.rungs:
+        return None
+    label = "GFLOP/s of each rung in order, with its verdict; the table below has the same"
+    text = (
+        "Each bar is a rung with what limits it. Dark bars lead up to the fastest one; light ones "
+        "are variants to compare with."
+    )
+    return Section("The climb", (Chart("climb", tuple(rows), label, text),))
+
+
+def _bar(climb: Climb, rung: Climbed, way: frozenset[str]) -> bars.Rung:
+    said = None if rung.full is None else rung.full.said
+    verdict = "not profiled" if said is None else verdict_name(said)
+    limit = ", at its limit" if said is not None and said.status == "at-limit" else ""
+    before = None if rung.after is None else climb.rung(rung.after)
+    step = None if before is None else speedup(before.timing, rung.timing)
+    return bars.Rung(
+        name=f"{rung.number} {rung.title}",
+        verdict=verdict,
+        said=f"{verdict}{limit}" if rung.error is None else f"failed: {rung.error.what}",
+        gflops=gflops(rung.timing),
+        of_ceiling=ratio(gflops(rung.timing), ceiling_rate(climb)),
+        time=time_cell(rung.timing),
+        interval=spread_cell(rung.timing),
+        gain=gain_cell(said),
+        way=rung.file in way,
+        after=None if before is None else before.number,
+        step=None if step is None else factor(step),
+    )
+
+
+def roofline_section(
+    climb: Climb, cards: Mapping[str, Card], way: frozenset[str]
+) -> Section | None:
+    """The way over the rungs at device memory, towards what the problem itself needs."""
+    points = []
+    for rung in climb.rungs:
+        rate, timing = gflops(rung.timing), rung.timing
+        moved = None if rung.traffic is None else rung.traffic.dram
+        if rate is None or not moved or timing is None or not timing.flops:
+            continue
+        name, leads = f"{rung.number} {rung.title}", rung.file in way
+        points.append(
+            roofline.Point(
+                label=name,
+                level="DRAM" if leads else "branch",
+                flop_per_byte=timing.flops / moved,
+                flop_per_second=rate * 1e9,
+                name=name,
+                short=str(rung.number),
+                path="way" if leads else "",
+            )
+        )
+    if not points:
+        return None
+    ceilings = tuple(_ceilings(climb, cards))
+    rows = roofline.rows((*points, *_ideal(climb, ceilings)), ceilings)
+    label = "Operations a second of each rung over its operations for each byte of device memory"
+    text = (
+        "Each rung stands at its useful operations a second, by times outside the profiler, and at "
+        "its operations for each byte of device memory. The line joins the rungs that lead up; a "
+        "cross is a variant beside them."
+    )
+    limits = ", ".join(f"{each.label} ({each.origin})" for each in ceilings)
+    caption = f"{text} Limits: {limits}." if limits else text
+    return Section("The way on the roofline", (Chart("roofline", tuple(rows), label, caption),))
+
+
+def _ceilings(climb: Climb, cards: Mapping[str, Card]) -> Iterator[roofline.Ceiling]:
+    from kernelprof.report.figures.ceilings import DATASHEET, MEASURED
+
+    peak, ceiling = peak_gflops(climb.surroundings), ceiling_rate(climb)
+    if peak is not None:
+        yield roofline.Ceiling("FP32 peak", "compute", peak * 1e9, DATASHEET)
+    if ceiling is not None:
+        yield roofline.Ceiling("cuBLAS", "compute", ceiling * 1e9, MEASURED)
+    found = [card.bandwidth for card in cards.values() if card.bandwidth is not None]
+    yield from ([each for each in found if each.origin == MEASURED] or found)[:1]
+
+
+def _ideal(climb: Climb, ceilings: Sequence[roofline.Ceiling]) -> Iterator[roofline.Point]:
+    timing = any_timing(climb)
+    if timing is None or not timing.flops or not timing.min_bytes:
+        return
+    intensity = timing.flops / timing.min_bytes
+    heights = [
+        each.value * (1.0 if each.kind == "compute" else intensity)
+        for each in ceilings
+        if each.label != "cuBLAS"
+    ]
+    if heights:
+        yield roofline.Point(
+            "fewest operations and bytes",
+            "ideal",
+            intensity,
+            min(heights),
+            name=f"ideal: {number(intensity)} FLOP per byte",
+            short="ideal",
+        )
+
+
+def measured_on(climb: Climb) -> str:
+    """What was climbed on what, when and with what."""
+    chip = climb.surroundings
+    known = (
+        (chip.compute_capability, "compute capability {}"),
+        (chip.multiprocessors, "{} SMs"),
+        (chip.max_sm_mhz, "at most {:,.0f} MHz"),
+    )
+    facts = [form.format(value) for value, form in known if value is not None]
+    gpu = (chip.gpu or "unknown") + (f" ({', '.join(facts)})" if facts else "")
+    clocks = f" (--clock-control {chip.clock_control})" if chip.clock_control else ""
+    tools = (
+        ("driver", chip.driver),
+        ("CUDA", chip.cuda),
+        ("", chip.compiler),
+        ("Nsight Compute", None if chip.ncu is None else chip.ncu + clocks),
+        ("kernelprof", climb.kernelprof),
+    )
+    named = [f"{name} {version}".strip() for name, version in tools if version]
+    return (
+        f"FP32, row-major, {sizes(climb)}. GPU: {gpu}. "
+        f"Measured on {climb.created.partition('T')[0]} with {', '.join(named)}."
+    )
+
+
+def sizes(climb: Climb) -> str:
+    """``M = N = K = 4096``."""
+    found = list(climb.sizes.items())
+    if len(set(climb.sizes.values())) == 1:
+        return f"{' = '.join(climb.sizes)} = {found[0][1]}"
+    return ", ".join(f"{name} = {size}" for name, size in found)
+
+
+def method_section(climb: Climb) -> Section:
+    """On what, by which rules and with which command."""
+    text = Paragraph(Span(measured_on(climb)))
+    peak = _peak_rule(climb.surroundings)
+    rules = Bullets((_timing_rule(climb), Span(_ceiling_rule(climb)), peak))
+    code = Code(climb.command, "sh", copy=True)
+    return Section("How it was measured", (text, rules, code))
+
+
+def _timing_rule(climb: Climb) -> str:
+    timing = any_timing(climb)
+    if timing is None:
+        return "No rung was timed."
+    text = (
+        f"Times are medians of {count(timing.launches, 'launch')} by CUDA events after "
+        f"{timing.warm_up} of warm-up, outside the profiler, with the 95 % confidence interval of "
+        "the median."
+    )
+    errors = [rung.correctness.largest_error or 0.0 for rung in climb.rungs if rung.correctness]
+    if errors:
+        text += (
+            " Before that each result was checked against float64: the largest relative error is "
+            f"{max(errors):.1e}."
+        )
+    return text
+
+
+def _ceiling_rule(climb: Climb) -> str:
+    ceiling = climb.ceiling
+    if ceiling is None:
+        why = climb.ceiling_error
+        return "Ceiling: cuBLAS was not measured" + (f" ({why.what})." if why else ".")
+    part = ratio(gflops(ceiling.timing), peak_gflops(climb.surroundings))
+    of_peak = "" if part is None else f", {share(part)} of the peak"
+    version = f" {ceiling.cublas}" if ceiling.cublas else ""
+    cupy = f" {ceiling.cupy}" if ceiling.cupy else ""
+    return (
+        f"Ceiling: SGEMM of cuBLAS{version} through CuPy{cupy}, TF32 off (relative error "
+        f"{ceiling.relative_error:.1e} against float64): {time_cell(ceiling.timing)} "
+        f"({spread_cell(ceiling.timing)}), {rate_cell(ceiling.timing)} GFLOP/s{of_peak}."
+    )
+
+
+def _peak_rule(chip: Surroundings) -> str:
+    peak = peak_gflops(chip)
+    if peak is None:
+        return "The FP32 peak of this GPU is not known here, so no share of it is given."
+    lanes = fp32_lanes(chip.compute_capability)
+    return (
+        f"FP32 peak: {chip.multiprocessors} SMs x {lanes} lanes x {FLOPS_OF_FMA} x "
+        f"{chip.max_sm_mhz:,.0f} MHz = {number(round(peak))} GFLOP/s."
+    )

@@ -1,0 +1,90 @@
+"""The corpus that ships here: its pairs, their captures, and the report."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from benchmarks.corpus.__main__ import written
+from benchmarks.corpus.measure import is_measured, place
+from benchmarks.corpus.pairs import Kind, corpus
+from benchmarks.corpus.peers import read_peers
+from benchmarks.corpus.scorecard import scorecard
+from benchmarks.corpus.stored import FOLDER
+
+from kernelprof.analysis.rules import registry
+from kernelprof.sources.capture_directory import read_manifest
+
+if TYPE_CHECKING:
+    from benchmarks.corpus.scorecard import Scorecard
+
+REPORTS = Path(__file__).parents[3] / "reports"
+LEAST_PAIRS = 2
+MOST_SECONDS = 0.5
+"""Of processor time for a pair; it takes a fourth of that, most of it to read the pages."""
+
+
+@pytest.fixture(scope="module")
+def card() -> Scorecard:
+    """The score, which has to be there in time."""
+    pairs, start = corpus(), time.process_time()
+    found = scorecard(pairs, FOLDER, read_peers(REPORTS / "corpus-peers.json"), with_halves=True)
+    assert time.process_time() - start < MOST_SECONDS * len(pairs)
+    return found
+
+
+def test_every_bottleneck_has_its_pairs() -> None:
+    planted = Counter(each.bottleneck for each in corpus() if each.kind is Kind.PAIR)
+    assert {slug: planted[slug] for slug in registry() if planted[slug] < LEAST_PAIRS} == {}
+
+
+def test_every_kind_is_there() -> None:
+    assert {each.kind for each in corpus()} == set(Kind)
+
+
+def test_every_pair_has_its_captures() -> None:
+    """Where this fails: ``python -m benchmarks.corpus run --captures`` on a machine with a GPU."""
+    lacking = [
+        each.target(side)
+        for each in corpus()
+        for side in each.sides
+        if not is_measured(FOLDER, each, side)
+    ]
+    assert lacking == []
+
+
+def test_every_capture_has_its_pair() -> None:
+    known = {place(FOLDER, each, side) for each in corpus() for side in each.sides}
+    assert [
+        str(path.parent.relative_to(FOLDER))
+        for path in sorted(FOLDER.rglob("manifest.json"))
+        if path.parent not in known
+    ] == []
+
+
+def test_every_result_was_right_and_timed() -> None:
+    for path in sorted(FOLDER.rglob("manifest.json")):
+        manifest = read_manifest(path.parent)
+        assert manifest.correctness is not None, path
+        assert manifest.correctness.passed, path
+        assert manifest.timing is not None, path
+
+
+def test_names_of_folders_are_words() -> None:
+    for each in corpus():
+        assert set(each.name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-"), each.name
+
+
+def test_the_other_analyzers_were_asked_about_every_pair(card: Scorecard) -> None:
+    names = {row.pair.name for row in card.rows}
+    for peer in card.peers:
+        assert names <= set(peer.answers), peer.name
+
+
+@pytest.mark.parametrize(("form", "suffix"), [("markdown", "md"), ("html", "html")])
+def test_the_report_is_what_its_command_makes(card: Scorecard, form: str, suffix: str) -> None:
+    """Where this fails after a change of rules or captures: ``make corpus-report``."""
+    assert (REPORTS / f"corpus-h200.{suffix}").read_text("utf-8") == written(card, form)
