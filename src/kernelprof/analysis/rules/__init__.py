@@ -14,7 +14,7 @@ from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from kernelprof.analysis.metrics.groups import SPEED_OF_LIGHT
+from kernelprof.analysis.metrics import groups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -155,12 +155,12 @@ def pipe_finding(
     *evidence: EvidenceItem,
     beside: str = "that pipe",
 ) -> Finding:
-    """An arithmetic pipe as the limit: the gain is that of the busiest unit beside it.
+    """An arithmetic pipe as the limit: the gain is that of the busiest unit other than it.
 
     Where warps are not full, the instructions that fill a pipe are not all needed.
     """
     gain = context.gains.by_relief(others).where(full & context.waste.full_warps, 1.0)
-    return Finding(gain, evidence, saturation, f"the busiest unit beside {beside}")
+    return Finding(gain, evidence, saturation, f"the busiest unit other than {beside}")
 
 
 def pipe_rule(
@@ -191,7 +191,7 @@ def pipe_rule(
         order=order,
         docs=docs,
         requires=(pipe,),
-        uses=("threads_per_instruction", *SPEED_OF_LIGHT),
+        uses=("threads_per_instruction", *groups.SPEED_OF_LIGHT),
         thresholds=(limit,),
         evaluate=evaluate,
     )

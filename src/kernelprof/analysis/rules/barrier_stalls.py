@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics.groups import SPEED_OF_LIGHT, WARP_STATES
+from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import Docs, Finding, Rule, RuleContext, Threshold, percent
 
 NOTABLE = Threshold(
@@ -24,7 +24,7 @@ def evaluate(context: RuleContext) -> Finding:
     relief = relief.where(machine.is_near_limit("adu_pipe") & (unit > beside), 1.0)
     return Finding(
         gain=context.gains.by_latency(waiting, NOTABLE.value).at_least(relief),
-        gain_reason="the time that warps wait so, were it gone, until the busiest unit is full",
+        gain_reason="warps that no longer wait like this, until the busiest unit is full",
         evidence=(
             percent("stall_barrier", "warp time at barriers", waiting, ">", NOTABLE),
             percent("issue_slots", "issue slots used", machine.issue),
@@ -58,10 +58,7 @@ RULE = Rule(
         ),
     ),
     requires=("stall_barrier",),
-    uses=(
-        *SPEED_OF_LIGHT,
-        *WARP_STATES,
-    ),
+    uses=(*groups.SPEED_OF_LIGHT, *groups.WARP_STATES),
     thresholds=(NOTABLE,),
     evaluate=evaluate,
 )

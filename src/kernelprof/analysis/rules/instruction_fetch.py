@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics.groups import SPEED_OF_LIGHT, WARP_STATES
+from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import Docs, Finding, Rule, RuleContext, Threshold, percent
 
 NOTABLE = Threshold(
@@ -19,7 +19,7 @@ def evaluate(context: RuleContext) -> Finding:
     waiting = machine.warps.stall_share("no_instruction")
     return Finding(
         gain=context.gains.by_latency(waiting, NOTABLE.value),
-        gain_reason="the time that warps wait so, were it gone, until the busiest unit is full",
+        gain_reason="warps that no longer wait like this, until the busiest unit is full",
         evidence=(
             percent(
                 "stall_no_instruction",
@@ -53,10 +53,7 @@ RULE = Rule(
         references=("Nsight Compute, Warp State Statistics: Stall No Instruction",),
     ),
     requires=("stall_no_instruction",),
-    uses=(
-        *SPEED_OF_LIGHT,
-        *WARP_STATES,
-    ),
+    uses=(*groups.SPEED_OF_LIGHT, *groups.WARP_STATES),
     thresholds=(NOTABLE,),
     evaluate=evaluate,
 )

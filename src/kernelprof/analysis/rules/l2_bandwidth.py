@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics.groups import COALESCING, LOCAL, SPEED_OF_LIGHT, TRAFFIC
+from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
@@ -26,7 +26,7 @@ def evaluate(context: RuleContext) -> Finding:
     return Finding(
         gain=context.gains.by_relief(machine.others("l2")).where(full, 1.0),
         saturation=machine.saturations["l2"],
-        gain_reason="the busiest unit beside L2",
+        gain_reason="the busiest unit other than L2",
         evidence=(
             percent("l2_throughput", "L2 tags, data and links", machine.l2, ">", NEAR_LIMIT),
             percent("dram_throughput", "device memory throughput", machine.dram),
@@ -60,10 +60,10 @@ RULE = Rule(
     requires=("l2_tag_requests", "l2_sectors", "l2_data", "l2_to_sm", "sm_to_l2"),
     uses=(
         "l2_hit_rate",
-        *SPEED_OF_LIGHT,
-        *COALESCING,
-        *LOCAL,
-        *TRAFFIC,
+        *groups.SPEED_OF_LIGHT,
+        *groups.COALESCING,
+        *groups.LOCAL,
+        *groups.TRAFFIC,
     ),
     thresholds=(NEAR_LIMIT,),
     evaluate=evaluate,

@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics.groups import (
-    COALESCING,
-    L1_SHARES,
-    LOCAL,
-    SPEED_OF_LIGHT,
-    TRAFFIC,
-    WARP_STATES,
-)
+from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import Docs, Finding, Rule, RuleContext, Threshold, percent
 
 NOTABLE_LOCAL = Threshold(
@@ -57,12 +50,12 @@ RULE = Rule(
         detects="Loads and stores of local memory: registers that the compiler spilled, and arrays "
         "that are indexed with values known only at run time.",
         matters="Local memory lives in device memory behind L1 and L2. What should cost nothing as "
-        "a register costs a memory access a thread, and 32 sectors a warp if indices differ.",
+        "a register costs a memory access per thread, and 32 sectors per warp if indices differ.",
         example="float a[64]; a[i % 64] with a run-time i lives in local memory; with a fully "
         "unrolled loop every index is a constant and the array stays in registers.",
         fixes=(
             "Unroll loops over small arrays so that every index is a constant.",
-            "Keep fewer values live: smaller tiles a thread, or split the kernel.",
+            "Keep fewer values live: smaller tiles per thread, or split the kernel.",
             "Raise the register budget (__launch_bounds__, -maxrregcount) if occupancy allows.",
             "Put arrays that need run-time indices into shared memory.",
         ),
@@ -74,7 +67,14 @@ RULE = Rule(
         ),
     ),
     requires=("local_sectors", "global_sectors"),
-    uses=(*LOCAL, *COALESCING, *TRAFFIC, *L1_SHARES, *SPEED_OF_LIGHT, *WARP_STATES),
+    uses=(
+        *groups.LOCAL,
+        *groups.COALESCING,
+        *groups.TRAFFIC,
+        *groups.L1_SHARES,
+        *groups.SPEED_OF_LIGHT,
+        *groups.WARP_STATES,
+    ),
     thresholds=(NOTABLE_LOCAL,),
     evaluate=evaluate,
 )

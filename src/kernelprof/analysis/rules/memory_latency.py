@@ -2,14 +2,7 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics.groups import (
-    ATOMICS,
-    COALESCING,
-    LOCAL,
-    OCCUPANCY,
-    SPEED_OF_LIGHT,
-    WARP_STATES,
-)
+from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import Docs, Finding, Rule, RuleContext, Threshold, percent
 
 NOTABLE = Threshold(
@@ -28,7 +21,7 @@ def evaluate(context: RuleContext) -> Finding:
     )
     return Finding(
         gain=context.gains.beside_more_warps(waiting, NOTABLE.value),
-        gain_reason="the time that warps wait so, were it gone, until the busiest unit is full",
+        gain_reason="warps that no longer wait like this, until the busiest unit is full",
         evidence=(
             percent(
                 "stall_long_scoreboard",
@@ -51,9 +44,9 @@ RULE = Rule(
         detects="Warps that wait for data from L2 or device memory while neither is near its "
         "limit: too few bytes are in flight.",
         matters="By Little's law bandwidth is bytes in flight over latency. On an H200 about 40"
-        " KB must be under way an SM to fill device memory.",
-        example="sum += a[i] in a loop loads one value a turn; loading four independent values "
-        "before the first use keeps four times the bytes under way.",
+        " KB per SM must be in flight to fill device memory.",
+        example="sum += a[i] in a loop loads one value per iteration; loading four independent "
+        "values before the first use keeps four times as many bytes in flight.",
         fixes=(
             "Issue several independent loads before the first use (unroll, float4).",
             "Prefetch the next tile while this one is used: cp.async, double buffering.",
@@ -69,7 +62,15 @@ RULE = Rule(
         ),
     ),
     requires=("stall_long_scoreboard",),
-    uses=("instructions", *OCCUPANCY, *SPEED_OF_LIGHT, *WARP_STATES, *COALESCING, *LOCAL, *ATOMICS),
+    uses=(
+        "instructions",
+        *groups.OCCUPANCY,
+        *groups.SPEED_OF_LIGHT,
+        *groups.WARP_STATES,
+        *groups.COALESCING,
+        *groups.LOCAL,
+        *groups.ATOMICS,
+    ),
     thresholds=(NOTABLE,),
     evaluate=evaluate,
 )

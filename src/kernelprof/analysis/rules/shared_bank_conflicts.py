@@ -2,13 +2,7 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics.groups import (
-    CONFLICTS,
-    L1_SHARES,
-    SHARED_ATOMICS,
-    SPEED_OF_LIGHT,
-    WARP_STATES,
-)
+from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
@@ -75,7 +69,7 @@ RULE = Rule(
             "Swizzle the column with the row: tile[y][x ^ y].",
             "Read along the dimension that is contiguous in shared memory.",
         ),
-        wrong_when="Wide accesses (8 and 16 bytes a thread) need 2 and 4 wavefronts by nature; "
+        wrong_when="Wide accesses (8 and 16 bytes per thread) need 2 and 4 wavefronts by nature; "
         "they are compared with that ideal. The conflict counter also counts arbitration, so a few "
         "percent mean nothing, and conflicts off the critical path cost nothing.",
         references=(
@@ -84,7 +78,13 @@ RULE = Rule(
         ),
     ),
     requires=("shared_wavefronts", "shared_wavefronts_ideal"),
-    uses=(*SHARED_ATOMICS, *CONFLICTS, *L1_SHARES, *SPEED_OF_LIGHT, *WARP_STATES),
+    uses=(
+        *groups.SHARED_ATOMICS,
+        *groups.CONFLICTS,
+        *groups.L1_SHARES,
+        *groups.SPEED_OF_LIGHT,
+        *groups.WARP_STATES,
+    ),
     thresholds=(NOTABLE_CONFLICTS,),
     evaluate=evaluate,
 )

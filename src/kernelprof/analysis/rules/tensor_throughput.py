@@ -15,7 +15,7 @@ RULE = pipe_rule(
         detects="Matrix instructions that keep the tensor cores busy.",
         matters="Tensor cores are the fastest arithmetic on the chip; a kernel that fills them "
         "is as fast as its precision allows.",
-        example="A large BF16 matrix product from cuBLAS keeps them busy 9 cycles of 10.",
+        example="A large BF16 matrix product from cuBLAS keeps them busy 9 cycles out of 10.",
         fixes=(
             "Use a lower precision: FP8 instead of BF16.",
             "Use structured sparsity where the model allows.",

@@ -2,15 +2,7 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics.groups import (
-    ATOMICS,
-    COALESCING,
-    L1_SHARES,
-    LOCAL,
-    SPEED_OF_LIGHT,
-    TRAFFIC,
-    WARP_STATES,
-)
+from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
@@ -61,7 +53,7 @@ def evaluate(context: RuleContext) -> Finding:
             ),
             EvidenceItem(
                 "global_load_sectors",
-                "sectors a global load request",
+                "sectors per global load request",
                 context.facts.metric("global_load_sectors")
                 / context.facts.metric("global_load_requests"),
                 "sector/request",
@@ -98,7 +90,15 @@ RULE = Rule(
         ),
     ),
     requires=("global_sectors", "global_sectors_ideal"),
-    uses=(*COALESCING, *SPEED_OF_LIGHT, *L1_SHARES, *LOCAL, *ATOMICS, *TRAFFIC, *WARP_STATES),
+    uses=(
+        *groups.COALESCING,
+        *groups.SPEED_OF_LIGHT,
+        *groups.L1_SHARES,
+        *groups.LOCAL,
+        *groups.ATOMICS,
+        *groups.TRAFFIC,
+        *groups.WARP_STATES,
+    ),
     thresholds=(NOTABLE_EXCESS,),
     evaluate=evaluate,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics.groups import SM_PIPES, SPEED_OF_LIGHT, WARP_STATES
+from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
@@ -29,8 +29,8 @@ def evaluate(context: RuleContext) -> Finding:
     busy = 1.0 - idle
     unit = machine.saturations
     remaining = machine.busiest(
-        machine.others("sm", "issue", *SM_PIPES),
-        *(unit[name] * busy for name in ("issue", *SM_PIPES)),
+        machine.others("sm", "issue", *groups.SM_PIPES),
+        *(unit[name] * busy for name in ("issue", *groups.SM_PIPES)),
     )
     memory = machine.warps.stall_share("long_scoreboard", "lg_throttle", "drain", "tex_throttle")
     gain = context.gains.by_waste(idle, remaining, idle * (1.0 - memory))
@@ -40,7 +40,7 @@ def evaluate(context: RuleContext) -> Finding:
         evidence=(
             EvidenceItem(
                 "threads_per_instruction",
-                "active threads an instruction",
+                "active threads per instruction",
                 context.facts.metric("threads_per_instruction"),
                 "thread",
                 "<",
@@ -76,7 +76,7 @@ RULE = Rule(
         ),
     ),
     requires=("threads_per_instruction",),
-    uses=(*SPEED_OF_LIGHT, *WARP_STATES),
+    uses=(*groups.SPEED_OF_LIGHT, *groups.WARP_STATES),
     thresholds=(FULL_WARPS,),
     evaluate=evaluate,
 )
