@@ -8,7 +8,7 @@ wants, and one function. It is found by being there. The metrics that a capture 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from pkgutil import iter_modules
 from types import MappingProxyType
@@ -95,8 +95,9 @@ class Finding:
 class Rule:
     """One bottleneck. ``order`` settles exact ties: the lower one is named first.
 
-    A capture without one of the metrics that a rule ``requires`` lowers the confidence in it;
-    it ``uses`` the others where they are there. ``detail`` adds a sentence about one launch.
+    A capture without one of the metrics that a rule ``requires`` lowers the confidence in it. What
+    else it looks at is found out by running it; ``uses`` only says in which order to ask for that.
+    ``detail`` adds a sentence about one launch.
     """
 
     slug: str
@@ -104,15 +105,27 @@ class Rule:
     order: int
     docs: Docs
     requires: tuple[str, ...]
-    uses: tuple[str, ...]
     evaluate: Callable[[RuleContext], Finding]
+    uses: tuple[str, ...] = ()
     thresholds: tuple[Threshold, ...] = ()
     detail: Callable[[RuleContext, int], str | None] | None = None
 
-    @property
+    @cached_property
     def metrics(self) -> tuple[str, ...]:
         """Every canonical metric that the rule may look at, the required ones first."""
-        return tuple(dict.fromkeys((*self.requires, *self.uses)))
+        return tuple(dict.fromkeys((*self.requires, *(self.uses or self.reads()))))
+
+    def reads(self) -> tuple[str, ...]:
+        """What the rule looks at, found out by running it on a launch without any metric."""
+        from kernelprof.analysis.metrics.facts import Facts
+        from kernelprof.model.capture import Capture, Launch
+
+        facts = Facts(Capture((Launch("0", "kernel"),), {}))
+        context = RuleContext(facts)
+        self.evaluate(context)
+        if self.detail is not None:
+            self.detail(context, 0)
+        return tuple(facts.read)
 
 
 @cache
