@@ -8,12 +8,13 @@ RESULTS ?= build/gpu-test
 CAPTURES ?= build/captures
 CAPTURE := tests/captures/four_gemms.full.raw.csv
 
-.PHONY: demo test gpu-test captures browser-test lint types rules reports screenshots vendor wheel \
-	clean help gate-report corpus-report
+.PHONY: demo test test-all gpu-test captures browser-test lint types rules reports screenshots vendor \
+	wheel clean help gate-report corpus-report
 
 help:
 	@echo "make demo    diagnose a capture that ships with the project"
-	@echo "make test    run the tests"
+	@echo "make test    run the tests, in about two minutes"
+	@echo "make test-all  run the slow tests as well, as CI does"
 	@echo "make gpu-test  run the tests that need a GPU, ncu and nvcc; leaves a report in $(RESULTS)"
 	@echo "make captures  measure every capture of this repository again, into $(CAPTURES)"
 	@echo "make browser-test  open the HTML reports in headless Chromium (needs chromium and npm)"
@@ -32,7 +33,10 @@ demo: $(VENV)/.runtime
 	$(BIN)/kernelprof diagnose $(CAPTURE) --top 4
 
 test: $(VENV)/.dev
-	$(BIN)/python -m pytest -n 2
+	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
+
+test-all: $(VENV)/.dev
+	$(BIN)/python -m pytest -n 2 --dist worksteal
 
 gpu-test: $(VENV)/.dev
 	KERNELPROF_GPU_RESULTS=$(RESULTS) $(BIN)/python -m pytest tests/gpu -rA --durations=0
@@ -54,7 +58,7 @@ types: $(VENV)/.dev
 	$(BIN)/mypy
 
 rules: $(VENV)/.runtime
-	$(BIN)/python -m kernelprof.report.rule_pages > reports/rules.md.new
+	$(BIN)/python -m kernelprof.report.documents.rule > reports/rules.md.new
 	mv reports/rules.md.new reports/rules.md
 
 # A test runs these commands and compares: the same input gives the same bytes.

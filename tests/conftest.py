@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from tests.support.processes import interruptible
 
 import kernelprof
-from kernelprof.model.capture import Source
+from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import (
     Candidate,
     Confidence,
@@ -24,7 +26,10 @@ from kernelprof.model.diagnosis import (
     Verdict,
 )
 
-CAPTURES = Path(__file__).parent / "captures"
+ROOT = Path(__file__).parents[1]
+CAPTURES = ROOT / "tests" / "captures"
+BUILT = {"build", "dist", ".hypothesis", ".pytest_cache", ".mypy_cache", ".ruff_cache"}
+"""What may appear at the root of the checkout while tests run."""
 COMMAND = "ncu --metrics " + ",".join(f"metric_{number}.sum" for number in range(12)) + " ./app x"
 
 RunCli = Callable[..., subprocess.CompletedProcess[str]]
@@ -46,7 +51,7 @@ class Samples:
             Evidence("load_bytes", "used of each loaded sector", 4.23, "byte/sector", "<", 16),
             Evidence("l1_throughput", "L1 busy", 98.97, "%", ">", 80.0),
             Evidence("load_sectors", "sectors loaded", 4563402752, "sector"),
-            Evidence("excess", "sectors for one needed", 8.5, "1", ">", 1.25, Source.DERIVED),
+            Evidence("excess", "sectors for one needed", 8.5, "1", ">", 1.25, Origin.DERIVED),
         ),
         why="Neighbouring threads of a warp read addresses that lie a row apart.",
         advice=("Let threadIdx.x run along the columns.", "Or stage a tile in shared memory."),
@@ -160,20 +165,76 @@ def captures() -> Path:
     return CAPTURES
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """The same for everybody: 80 columns, colour by what the output is, and an empty cache."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COLUMNS", "80")
+        patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
+        for name in ("NO_COLOR", "FORCE_COLOR"):
+            patch.delenv(name, raising=False)
+        yield
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_left_in_the_checkout() -> Iterator[None]:
+    """A test that fails here, or one that ran beside it, wrote into the folder it stood in."""
+    before = set(ROOT.iterdir())
+    yield
+    left = sorted({path.name for path in set(ROOT.iterdir()) - before} - BUILT)
+    assert left == []
+
+
+@pytest.fixture(name="interruptible")
+def _interruptible() -> Iterator[None]:
+    """For tests that send themselves signals; also where tests are run in the background."""
+    with interruptible():
+        yield
+
+
 @pytest.fixture(scope="session")
 def cli_environment() -> dict[str, str]:
     """The environment of a child process that finds this very kernelprof."""
-    kept = {
-        name: value for name, value in os.environ.items() if name not in {"COLUMNS", "NO_COLOR"}
-    }
+    kept = {name: value for name, value in os.environ.items() if name != "COLUMNS"}
     here = str(Path(kernelprof.__file__).parent.parent)
     before = [path for path in kept.get("PYTHONPATH", "").split(os.pathsep) if path]
     return {**kept, "PYTHONPATH": os.pathsep.join([here, *before])}
 
 
 @pytest.fixture(scope="session")
-def run_cli(cli_environment: dict[str, str]) -> RunCli:
-    """Run ``python -m kernelprof`` in a child process, without a terminal."""
+def run_cli() -> RunCli:
+    """Run a command as it is typed, without a terminal, in this process: so it starts at once."""
+
+    def run(
+        *arguments: str, stdin: str = "", cwd: Path | None = None, **environment: str
+    ) -> subprocess.CompletedProcess[str]:
+        from kernelprof.cli.main import main
+
+        given, out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", newline="") for _ in range(3))
+        given.buffer.write(stdin.encode())
+        given.seek(0)
+        with pytest.MonkeyPatch.context() as patch:
+            for name, stream in (("stdin", given), ("stdout", out), ("stderr", err)):
+                patch.setattr(sys, name, stream)
+            for name, value in environment.items():
+                patch.setenv(name, value)
+            if cwd is not None:
+                patch.chdir(cwd)
+            code = main(arguments)
+        said, told = (bytes_of(stream).decode() for stream in (out, err))
+        return subprocess.CompletedProcess(["kernelprof", *arguments], code, said, told)
+
+    def bytes_of(stream: io.TextIOWrapper) -> bytes:
+        stream.flush()
+        stream.seek(0)
+        return stream.buffer.read()
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def run_process(cli_environment: dict[str, str]) -> RunCli:
+    """Run ``python -m kernelprof`` in a child process, where that is what is tested."""
 
     def run(
         *arguments: str, stdin: str = "", cwd: Path | None = None, **environment: str

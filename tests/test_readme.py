@@ -3,24 +3,29 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tests.compare.gate.planted import gated, taken
 
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.report.comparison_text import render_gate_text
-from kernelprof.report.text import render_text
+from kernelprof.report.documents.diagnosis import document
+from kernelprof.report.writers import terminal
 from kernelprof.sources import read_capture
+
+if TYPE_CHECKING:
+    import pytest
 
 ROOT = Path(__file__).parent.parent
 CAPTURE = "tests/captures/four_gemms.full.raw.csv"
 
 
-def test_the_output_in_the_readme_is_the_real_one() -> None:
+def test_the_output_in_the_readme_is_the_real_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
     readme = (ROOT / "README.md").read_text("utf-8")
-    capture = read_capture(ROOT / CAPTURE)
-    printed = render_text([diagnose(capture)], top=4).rstrip("\n")
-    shown = printed.replace(str(ROOT / CAPTURE), CAPTURE)
-    for card in shown.split("\n\n"):
+    capture = read_capture(CAPTURE)
+    printed = terminal.write(document(diagnose(capture), top=4)).rstrip("\n")
+    for card in printed.split("\n\n"):
         assert card in readme
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -25,7 +25,13 @@ COMMANDS = [
 MOST_BYTES = {"one-kernel": 2_000_000, "comparison": 2_000_000, "ladder-h200": 5_000_000}
 
 
-@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: Path(command[-1]).stem)
+def _case(command: list[str]) -> Any:
+    slow = [pytest.mark.slow("scores the whole corpus, as tests/corpus does for the Markdown")]
+    marks = slow if command[0] == "corpus" else ()
+    return pytest.param(command, id=Path(command[-1]).stem, marks=marks)
+
+
+@pytest.mark.parametrize("command", [_case(command) for command in COMMANDS])
 def test_a_report_is_what_its_command_makes(
     command: list[str], run_cli: RunCli, tmp_path: Path
 ) -> None:

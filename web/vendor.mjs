@@ -1,6 +1,6 @@
 // Copies the chart library's builds into the Python package, each with the licences of what it holds.
 //
-//   node vendor.mjs           write src/kernelprof/report/html/vendor/
+//   node vendor.mjs           write src/kernelprof/report/writers/html/vendor/
 //   node vendor.mjs --check   say whether that folder is what the lock file's packages give
 
 import { createHash } from "node:crypto";
@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url";
 
 const here = dirname(fileURLToPath(import.meta.url));
 const modules = join(here, "node_modules");
-const target = join(here, "..", "src", "kernelprof", "render", "html", "vendor");
+const target = join(here, "..", "src", "kernelprof", "report", "writers", "html", "vendor");
 
 // In the order in which a page has to load them.
 const builds = [

@@ -13,12 +13,12 @@ from benchmarks.peers.fournex import FORMS, Fournex
 from benchmarks.peers.ncu_rules import find, read_rules
 from benchmarks.peers.translation import UnknownSayingError
 
-from kernelprof.collect.store import is_capture, read_manifest
 from kernelprof.corpus.measure import place
 from kernelprof.corpus.pairs import FILE, Kind, Side, read_pair
 from kernelprof.corpus.stored import FOLDER
 from kernelprof.errors import InputError, KernelprofError
 from kernelprof.resources import data_folder
+from kernelprof.sources.capture_directory import is_capture, read_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

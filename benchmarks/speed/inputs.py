@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.catalogue import catalogue
-from kernelprof.sources.identity import is_identity
+from kernelprof.sources.ncu.cells import is_identity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

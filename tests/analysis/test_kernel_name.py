@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from kernelprof.analysis.kernel_name import function_name, kernel_filter
+from kernelprof.model.kernel_name import function_name, kernel_filter
 
 SHOWN_AND_FULL = [
     ("plain", "plain"),

@@ -15,7 +15,9 @@ from tests.answers.cases import answer
 
 HERE = Path(__file__).parent
 BEFORE: dict[str, Any] = json.loads(gzip.decompress((HERE / "0.1.0.json.gz").read_bytes()))
-PARTS = 16
+PARTS = 12
+LONG = ("validation/basic", "validation/detail", "same-code-13x")
+"""Captures with dozens of launches for which what to measure next has to be searched."""
 
 
 @cache
@@ -63,19 +65,31 @@ def differences(was: Any, now: Any, path: str = "") -> list[str]:
     return [found for place, one, other in parts for found in differences(one, other, place)]
 
 
-@pytest.mark.parametrize("part", range(PARTS))
-def test_the_same_answers_as_in_0_1_0(part: int) -> None:
+def _parts() -> list[Any]:
     """All cases in their order, in parts that run side by side; a gate's cases stay together."""
-    names = list(BEFORE)
-    shared = [name for name in names if name.startswith(("gate", "baseline"))]
-    single = [name for name in names if name not in shared]
-    mine = shared if part == 0 else single[part - 1 :: PARTS - 1]
+    gates = [name for name in BEFORE if name.startswith(("gate", "baseline"))]
+    long = [name for name in BEFORE if any(word in name for word in LONG)]
+    short = [name for name in BEFORE if name not in {*gates, *long}]
+    slow = pytest.mark.slow("searches what to measure next for hundreds of launches")
+    return [
+        pytest.param(gates, id="gates"),
+        *(pytest.param(short[at::PARTS], id=f"{at}") for at in range(PARTS)),
+        *(pytest.param(long[at::3], id=f"long-{at}", marks=slow) for at in range(3)),
+    ]
+
+
+@pytest.mark.parametrize("names", _parts())
+def test_the_same_answers_as_in_0_1_0(names: list[str]) -> None:
     wrong: list[str] = []
-    for name in mine:
+    for name in names:
         was, now = BEFORE[name], answer(tuple(shlex.split(name)))
         found = differences(_worded(was), now)
         wrong += [f"{name}\n    {each}" for each in found[:5]]
     assert not wrong, "\n".join(wrong[:40])
+
+
+def test_every_answer_is_in_one_part() -> None:
+    assert sorted(name for part in _parts() for name in part.values[0]) == sorted(BEFORE)
 
 
 def test_a_difference_is_seen() -> None:

@@ -17,11 +17,13 @@ from benchmarks.speed.inputs import narrowed, read_export, write_export
 
 from kernelprof.analysis.metrics.catalogue import names_read
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.report.json import render_json
+from kernelprof.report.writers.json import write as render_json
 from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+pytestmark = pytest.mark.slow("takes the time of whole runs, which needs a machine at rest")
 
 REAL = Path(__file__).parents[1] / "captures" / "gemm_series.full.raw.csv"
 LAUNCHES = 10_000

@@ -22,18 +22,16 @@ def _width(monkeypatch) -> None:
 def test_presets_lists_all(capsys) -> None:
     assert main(["presets"]) == 0
     out = capsys.readouterr().out
-    assert [line.split()[0] for line in out.splitlines() if not line.startswith(" ")] == [
-        *presets()
-    ]
+    title, _, _, *lines = out.splitlines()
+    assert title == "Metric presets"
+    assert [line.split()[0] for line in lines if not line.startswith(" ")] == [*presets()]
     assert all(len(line) <= 80 for line in out.splitlines())
 
 
 def test_a_preset_shows_names_units_and_reasons(capsys) -> None:
     assert main(["presets", "coalescing"]) == 0
     out = capsys.readouterr().out
-    assert (
-        "\nglobal_load_sectors (sector)\n  l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum\n" in out
-    )
+    assert "\nglobal_load_sectors (sector)\nl1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum\n" in out
 
 
 def test_an_unknown_preset(capsys) -> None:
@@ -76,12 +74,12 @@ def test_explain(capsys, slug: str) -> None:
     assert main(["explain", slug]) == 0
     out = capsys.readouterr().out
     assert out.startswith(f"{slug}: {registry()[slug].title}\n")
-    assert "\nWhat to do\n" in out
+    assert "\nWhat to do ──" in out
 
 
 def test_explain_in_markdown(capsys) -> None:
     assert main(["explain", "small-grid", "--format", "markdown"]) == 0
-    assert capsys.readouterr().out.startswith("# small-grid\n\n**Grid too small for the GPU**\n")
+    assert capsys.readouterr().out.startswith("### small-grid: Grid too small for the GPU\n\n")
 
 
 def test_explain_without_a_name_lists_all(capsys) -> None:

@@ -13,13 +13,15 @@ if TYPE_CHECKING:
     from tests.conftest import RunCli
 
 CHANGES = Path(__file__).parents[1] / "captures" / "h200_changes"
-LADDER = Path(__file__).parents[2] / "cuda" / "ladder"
+ROOT = Path(__file__).parents[2]
+LADDER = ROOT / "cuda" / "ladder"
 TILE, TILE_AGAIN = str(CHANGES / "tile" / "1"), str(CHANGES / "tile" / "2")
 ROLLED = str(CHANGES / "tile-rolled" / "1")
 
 
 def test_two_sources_are_compared_from_their_records(run_cli: RunCli) -> None:
-    done = run_cli("compare", str(LADDER / "01_naive.cu"), str(LADDER / "02_coalesced.cu"))
+    sources = ("cuda/ladder/01_naive.cu", "cuda/ladder/02_coalesced.cu")
+    done = run_cli("compare", *sources, cwd=ROOT)
     assert done.returncode == 0, done.stderr
     lines = done.stdout.splitlines()
     assert "12.1x faster; uncoalesced-global-access is gone; now l1-throughput" in lines

@@ -14,18 +14,13 @@ from types import SimpleNamespace
 
 import jsonschema
 import pytest
+from tests.support.processes import started
 
 from kernelprof.analysis.metrics.catalogue import SAMPLES
 from kernelprof.analysis.ncu_command import ncu_command
 from kernelprof.cli.main import main
 from kernelprof.model.capture import Capture
-from kernelprof.report.json import schema
-
-
-@pytest.fixture(autouse=True)
-def _surroundings(monkeypatch) -> None:
-    monkeypatch.setenv("COLUMNS", "80")
-    monkeypatch.delenv("NO_COLOR", raising=False)
+from kernelprof.report.schemas import schema
 
 
 @pytest.fixture
@@ -202,17 +197,17 @@ def test_a_preset_is_what_the_printed_command_collects(captures, capsys) -> None
         assert SAMPLES not in words[words.index("--metrics") + 1]
 
 
-def test_a_pipe_gets_eighty_columns_and_no_colour(run_cli, full) -> None:
-    done = run_cli("diagnose", full, "--top", "1", FORCE_COLOR="1")
+def test_a_pipe_gets_eighty_columns_and_no_colour(run_process, full) -> None:
+    done = run_process("diagnose", full, "--top", "1", FORCE_COLOR="1")
     assert done.returncode == 0
     assert "\x1b" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) == 80
-    narrow = run_cli("diagnose", full, "--top", "1", COLUMNS="60").stdout
+    narrow = run_process("diagnose", full, "--top", "1", COLUMNS="60").stdout
     assert max(map(len, narrow.splitlines())) == 60
 
 
-def test_a_pipe_that_knows_ascii_only(run_cli, full) -> None:
-    done = run_cli("diagnose", full, PYTHONIOENCODING="ascii")
+def test_a_pipe_that_knows_ascii_only(run_process, full) -> None:
+    done = run_process("diagnose", full, PYTHONIOENCODING="ascii")
     assert done.returncode == 0
     assert done.stdout.isascii()
     assert "54.4 us" in done.stdout
@@ -232,7 +227,7 @@ def test_colour_on_a_terminal(cli_environment, full, options, environment, color
     import pty
 
     main_end, terminal = pty.openpty()
-    with subprocess.Popen(
+    with started(
         [sys.executable, "-m", "kernelprof", "diagnose", full, "--top", "0", *options],
         stdout=terminal,
         stdin=subprocess.DEVNULL,

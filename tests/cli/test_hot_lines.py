@@ -17,8 +17,8 @@ import pytest
 from kernelprof.analysis.metrics.catalogue import SAMPLES
 from kernelprof.cli.main import main
 from kernelprof.collect.environment import Gpu, Machine
-from kernelprof.collect.manifest import SourceFacts, schema
 from kernelprof.collect.source import Prepared
+from kernelprof.model.manifest import SourceFacts, schema
 from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def test_a_report_marks_the_lines_of_the_source(machine, capsys) -> None:
     capsys.readouterr()
     (machine / "moved" / "lines.csv.gz").write_bytes(b"")
     assert main(["report", "moved", "-o", "page.html"]) == 2
-    assert "lines.csv.gz is not what the manifest was written for" in capsys.readouterr().err
+    assert "lines.csv.gz does not have the hash that the manifest gives" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("source")

@@ -11,12 +11,16 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.support.processes import started
 
 import kernelprof
 from kernelprof.cli.main import INTERNAL_ERROR, INTERRUPTED, PIPE_CLOSED, main
 from kernelprof.errors import InputError
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals and pipes")
+
+
+DIAGNOSE = [sys.executable, "-m", "kernelprof", "diagnose", "-", "--format", "json"]
 
 
 def _raise(error: BaseException):
@@ -107,9 +111,8 @@ def test_an_interrupt_writes_nothing(failing, tmp_path, capsys) -> None:
 @posix
 def test_control_c_while_reading(cli_environment, tmp_path) -> None:
     out = tmp_path / "out.json"
-    command = [sys.executable, "-m", "kernelprof", "diagnose", "-", "--format", "json"]
-    with subprocess.Popen(
-        [*command, "-o", str(out)],
+    with started(
+        [*DIAGNOSE, "-o", str(out)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -121,6 +124,23 @@ def test_control_c_while_reading(cli_environment, tmp_path) -> None:
     assert process.returncode == INTERRUPTED
     assert stdout == stderr == b""
     assert not out.exists()
+
+
+@posix
+def test_control_c_is_ignored_where_it_was_ignored_before(cli_environment, captures) -> None:
+    """As in a background job of a script, which Ctrl-C at the script is not for."""
+    capture = (captures / "pycuda_two_kernels.seven-metrics.raw.csv").read_bytes()
+    with started(
+        ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *DIAGNOSE],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env=cli_environment,
+    ) as process:
+        _wait_until_blocked(process.pid)
+        process.send_signal(signal.SIGINT)
+        stdout, _ = process.communicate(capture, timeout=60)
+    assert process.returncode == 3
+    assert stdout.startswith(b"{")
 
 
 def _wait_until_blocked(pid: int) -> None:

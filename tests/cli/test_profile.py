@@ -14,12 +14,13 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from tests.support.processes import started
 
 from kernelprof.analysis.metrics.catalogue import preset
 from kernelprof.cli.main import main
 from kernelprof.collect import drill
-from kernelprof.collect.manifest import schema
 from kernelprof.collect.progress import Progress
+from kernelprof.model.manifest import schema
 from kernelprof.sources import read_capture
 
 
@@ -246,7 +247,7 @@ def test_an_interrupt_leaves_no_capture_and_no_process(
     machine, cli_environment, number, code, command
 ) -> None:
     before = _names(machine)
-    with subprocess.Popen(
+    with started(
         [sys.executable, "-m", "kernelprof", *command, "--", "./gemm_series", "sleep"],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -331,7 +332,7 @@ def test_a_terminal_sees_what_is_run(machine, validation, cli_environment) -> No
     environment = {**os.environ, "PYTHONPATH": cli_environment["PYTHONPATH"], "COLUMNS": "160"}
     options = ["--kernel", "scan_warps|stencil7|blocksum", "--format", "json", "-o", "out.json"]
     command = ["diagnose", *options, "--", str(validation)]
-    with subprocess.Popen(
+    with started(
         [sys.executable, "-m", "kernelprof", *command],
         stderr=terminal,
         stdin=subprocess.DEVNULL,

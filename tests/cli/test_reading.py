@@ -13,6 +13,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.processes import started
 
 from kernelprof.cli import reading
 from kernelprof.cli.main import main
@@ -91,13 +92,10 @@ def test_ctrl_c_ends_it_and_writes_nothing(tmp_path: Path, cli_environment) -> N
     """The pipe stays open: the program is in the middle of reading when it is interrupted."""
     pipe, out = tmp_path / "capture.csv", tmp_path / "out.json"
     os.mkfifo(pipe)
-    code = (
-        "import signal, sys; signal.signal(signal.SIGINT, signal.default_int_handler);"
-        "from kernelprof.cli.main import main; sys.exit(main(sys.argv[1:]))"
-    )
-    words = [sys.executable, "-c", code, "diagnose", str(pipe), "--format", "json", "-o", str(out)]
+    command = [sys.executable, "-m", "kernelprof", "diagnose", str(pipe), "--format", "json"]
+    words = [*command, "-o", str(out)]
     with (
-        subprocess.Popen(words, stderr=subprocess.PIPE, text=True, env=cli_environment) as child,
+        started(words, stderr=subprocess.PIPE, text=True, env=cli_environment) as child,
         pipe.open("wb") as writer,
     ):
         writer.write(b'"ID","Kernel Name","a"\n"","","%"\n"0","k","1"\n')

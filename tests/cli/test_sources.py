@@ -15,11 +15,11 @@ import pytest
 from kernelprof.cli.main import main
 from kernelprof.cli.source_options import wishes
 from kernelprof.collect.environment import Gpu, Machine
-from kernelprof.collect.manifest import CorrectnessFacts, SourceFacts, TimingFacts, schema
 from kernelprof.collect.progress import Progress
 from kernelprof.collect.source import Prepared, Wishes
 from kernelprof.collect.telling import facts
 from kernelprof.errors import MissingToolError
+from kernelprof.model.manifest import CorrectnessFacts, SourceFacts, TimingFacts, schema
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

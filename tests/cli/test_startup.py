@@ -74,7 +74,7 @@ def test_importing_the_package_imports_nothing_else(cli_environment) -> None:
 
 
 def test_json_needs_neither_rich_nor_jinja2(cli_environment) -> None:
-    loaded = _modules(cli_environment, f"import kernelprof.report.json; {LOADED}")
+    loaded = _modules(cli_environment, f"import kernelprof.report.writers.json; {LOADED}")
     assert not loaded & (HEAVY | {"rich"})
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 from itertools import count
 from typing import TYPE_CHECKING
 
@@ -81,6 +82,13 @@ def _part(
     )
 
 
+@cache
+def _full(path: Path) -> tuple[Capture, dict[int, tuple[Status, str | None]]]:
+    """A capture with everything, and what it answers."""
+    full = read_capture(path)
+    return full, _answers(diagnose(full))
+
+
 def _answers(diagnosis: Diagnosis) -> dict[int, tuple[Status, str | None]]:
     return {
         row: (kernel.verdict.status, kernel.verdict.bottleneck)
@@ -138,9 +146,9 @@ def test_it_starts_from_the_triage(gemm_series: Capture) -> None:
 def test_other_captures_end_as_the_full_one_does(
     name: str, start: str, runs: int, captures: Path
 ) -> None:
-    full = read_capture(captures / name)
+    full, everything = _full(captures / name)
     found = drill(Replay(full), start=start)
-    assert _answers(found.diagnosis) == _answers(diagnose(full))
+    assert _answers(found.diagnosis) == everything
     assert len(found.rounds) == runs
 
 
@@ -148,8 +156,7 @@ def test_a_follow_up_is_rare_and_ends_as_everything_does(captures: Path) -> None
     """Each recorded launch by itself, from the triage on; those that it decides need no loop."""
     launches, followed, wrong = 0, [], []
     for name in RECORDED:
-        full = read_capture(captures / name)
-        everything = _answers(diagnose(full))
+        full, everything = _full(captures / name)
         found = diagnose(_part(full, range(len(full)), preset("triage").metrics))
         triage = _answers(found)
         for kernel in found.kernels:
@@ -188,13 +195,13 @@ def test_what_ncu_cannot_give_is_asked_for_once(four_gemms: Capture) -> None:
 
 
 def test_the_last_round_takes_all_that_is_left(captures: Path) -> None:
-    full = read_capture(captures / "validation/more.raw.csv.gz")
+    full, answers = _full(captures / "validation/more.raw.csv.gz")
     replay = Replay(full)
     found = drill(replay, start="occupancy", most_rounds=1)
     assert len(found.rounds) == 2
     everything = {name for metric in preset("full").metrics for name in metric.ncu_names((9, 0))}
     assert everything & set(full.columns) <= set(found.capture.columns)
-    assert _answers(found.diagnosis) == _answers(diagnose(full))
+    assert _answers(found.diagnosis) == answers
 
 
 def test_one_run_is_enough_where_the_triage_decides(gemm_series: Capture) -> None:

@@ -12,12 +12,13 @@ import pytest
 
 from kernelprof.collect import lines
 from kernelprof.collect.interrupts import Interrupts
-from kernelprof.collect.manifest import GpuFacts, Manifest, RunFacts
 from kernelprof.collect.portable import file_names
 from kernelprof.collect.store import draft
 from kernelprof.errors import InputError
 from kernelprof.ladder.registry import ladder
-from kernelprof.model.lines import SourceLine
+from kernelprof.model.capture import SourceLine
+from kernelprof.model.manifest import GpuFacts, Manifest, RunFacts
+from kernelprof.sources.capture_directory import read_lines
 
 PAGES = Path(__file__).parents[1] / "captures" / "source_page"
 FIXTURE = "/project/tests/kernels/fixture.cu"
@@ -72,7 +73,7 @@ def _stored(folder: Path, *parts: tuple[SourceLine, ...] | None) -> Manifest:
 def test_lines_are_written_and_read_back(tmp_path: Path) -> None:
     manifest = _stored(tmp_path / "out", LINES)
     assert manifest.runs[0].lines == "lines.csv.gz"
-    assert lines.read_lines(tmp_path / "out", manifest) == LINES
+    assert read_lines(tmp_path / "out", manifest) == LINES
     text = gzip.decompress((tmp_path / "out" / "lines.csv.gz").read_bytes()).decode()
     assert text.splitlines()[:2] == ["file,function,line,samples", "k.cu,k(int),7,13"]
 
@@ -80,20 +81,20 @@ def test_lines_are_written_and_read_back(tmp_path: Path) -> None:
 def test_lines_of_several_runs_are_added_up(tmp_path: Path) -> None:
     manifest = _stored(tmp_path / "out", LINES[:1], None, (*LINES[1:2], *LINES[:1]))
     assert [run.lines for run in manifest.runs] == ["lines.csv.gz", None, "lines.2.csv.gz"]
-    assert lines.read_lines(tmp_path / "out", manifest) == (
+    assert read_lines(tmp_path / "out", manifest) == (
         SourceLine("k.cu", "k(int)", 7, 26),
         LINES[1],
     )
 
 
 def test_a_capture_without_lines_has_none(tmp_path: Path) -> None:
-    assert lines.read_lines(tmp_path, MANIFEST) is None
+    assert read_lines(tmp_path, MANIFEST) is None
 
 
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"", "not what the manifest was written for"),
+        (b"", "does not have the hash that the manifest gives"),
         (None, r"lines\.csv\.gz cannot be read \(No such file"),
     ],
 )
@@ -104,7 +105,7 @@ def test_a_file_that_was_changed_is_refused(tmp_path: Path, data: bytes | None, 
     if data is not None:
         path.write_bytes(data)
     with pytest.raises(InputError, match=said):
-        lines.read_lines(tmp_path / "out", manifest)
+        read_lines(tmp_path / "out", manifest)
 
 
 @pytest.mark.parametrize(
@@ -126,7 +127,7 @@ def test_a_file_that_holds_something_else_is_refused(tmp_path: Path, data: bytes
         RUN, lines="lines.csv.gz", lines_sha256=hashlib.sha256(data).hexdigest()
     )
     with pytest.raises(InputError, match=r"damaged: lines\.csv\.gz cannot be read"):
-        lines.read_lines(tmp_path, dataclasses.replace(MANIFEST, runs=(run,)))
+        read_lines(tmp_path, dataclasses.replace(MANIFEST, runs=(run,)))
 
 
 def test_a_manifest_cannot_name_lines_elsewhere(tmp_path: Path) -> None:
@@ -135,8 +136,8 @@ def test_a_manifest_cannot_name_lines_elsewhere(tmp_path: Path) -> None:
     run = dataclasses.replace(
         RUN, lines="../lines.csv.gz", lines_sha256=hashlib.sha256(data).hexdigest()
     )
-    with pytest.raises(InputError, match="stands elsewhere"):
-        lines.read_lines(tmp_path / "out", dataclasses.replace(MANIFEST, runs=(run,)))
+    with pytest.raises(InputError, match="its manifest names a file outside the directory"):
+        read_lines(tmp_path / "out", dataclasses.replace(MANIFEST, runs=(run,)))
 
 
 @pytest.fixture

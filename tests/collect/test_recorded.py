@@ -18,7 +18,10 @@ import pytest
 from kernelprof.cli.main import main
 from kernelprof.collect import recorded, store
 from kernelprof.collect.environment import Gpu, Machine
-from kernelprof.collect.manifest import (
+from kernelprof.errors import MissingToolError
+from kernelprof.launch.hashes import launch_hashes
+from kernelprof.launch.read_spec import load_spec
+from kernelprof.model.manifest import (
     CorrectnessFacts,
     GpuFacts,
     Manifest,
@@ -26,11 +29,9 @@ from kernelprof.collect.manifest import (
     SourceFacts,
     TimingFacts,
 )
-from kernelprof.errors import MissingToolError
-from kernelprof.launch.hashes import launch_hashes
-from kernelprof.launch.read_spec import load_spec
 from kernelprof.model.records import to_json
-from kernelprof.report.json import schema
+from kernelprof.report.schemas import schema
+from kernelprof.sources.capture_directory import MANIFEST, read_manifest, read_stored
 
 LADDER = Path(__file__).parents[2] / "cuda" / "ladder"
 OLD, NEW = "2026-11-20T09:00:00Z", "2026-11-21T09:00:00Z"
@@ -129,8 +130,8 @@ def record(page: Callable[[str], bytes]) -> Recording:
 
 
 def _change(folder: Path, **changes: object) -> None:
-    manifest = replace(store.read_manifest(folder), **changes)  # type: ignore[arg-type]
-    (folder / store.MANIFEST).write_text(to_json(manifest), encoding="utf-8")
+    manifest = replace(read_manifest(folder), **changes)  # type: ignore[arg-type]
+    (folder / MANIFEST).write_text(to_json(manifest), encoding="utf-8")
 
 
 def _verdict(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> tuple[str, str]:
@@ -161,7 +162,7 @@ def test_samples_by_source_line_of_a_record_are_on_its_page(
     folder = record(source)
     data = gzip.compress(b"file,function,line,samples\ncuda/ladder/01_naive.cu,sgemm_naive,3,1\n")
     (folder / "lines.csv.gz").write_bytes(data)
-    (run,) = store.read_manifest(folder).runs
+    (run,) = read_manifest(folder).runs
     digest = hashlib.sha256(data).hexdigest()
     _change(folder, runs=(replace(run, lines="lines.csv.gz", lines_sha256=digest),))
     assert main(["diagnose", "01_naive.cu", "--html", "page.html"]) == 0
@@ -340,7 +341,7 @@ def test_records_that_say_less_of_their_source_do_not_match(
     source: Path, record: Recording, capsys: pytest.CaptureFixture[str]
 ) -> None:
     folder = record(source)
-    facts = store.read_manifest(folder).source
+    facts = read_manifest(folder).source
     assert facts is not None
     _change(folder, source=SourceFacts(facts.path, facts.sha256))
     assert main(["diagnose", "01_naive.cu"]) == 4
@@ -383,11 +384,11 @@ def test_a_kernel_filter_applies_to_a_record(
 def test_the_shipped_records_can_all_be_read(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     assert recorded.FOLDER.is_dir()
-    for path in (recorded.FOLDER / "h200").rglob(store.MANIFEST):
-        manifest = store.read_manifest(path.parent)
+    for path in (recorded.FOLDER / "h200").rglob(MANIFEST):
+        manifest = read_manifest(path.parent)
         assert manifest.source is not None
         assert not Path(manifest.source.path).is_absolute()
-        assert len(store.read_stored(path.parent))
+        assert len(read_stored(path.parent))
 
 
 def test_a_changed_kernel_is_not_compared_with_one_of_another_folder(

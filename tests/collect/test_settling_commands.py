@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kernelprof.analysis.verdict.diagnose import diagnose
-from kernelprof.sources.reader import read_capture
+from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -18,7 +18,13 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize(
     "capture",
-    ["gemm_series.eight-metrics.raw.csv", "degraded/degraded_stdoutmix_dramonly.csv"],
+    [
+        pytest.param(
+            "gemm_series.eight-metrics.raw.csv",
+            marks=pytest.mark.slow("runs 26 programs, each under the stand-in"),
+        ),
+        "degraded/degraded_stdoutmix_dramonly.csv",
+    ],
 )
 def test_a_command_collects_what_is_missing_of_its_own_launches(
     capture: str, captures: Path, run_ncu: RunNcu, programs: Path

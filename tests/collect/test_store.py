@@ -15,7 +15,9 @@ import pytest
 from kernelprof.analysis.metrics.catalogue import preset
 from kernelprof.collect import store
 from kernelprof.collect.failures import StorageError
-from kernelprof.collect.manifest import (
+from kernelprof.collect.request import preset_facts
+from kernelprof.errors import InputError, UsageError
+from kernelprof.model.manifest import (
     CorrectnessFacts,
     GpuFacts,
     Manifest,
@@ -24,10 +26,8 @@ from kernelprof.collect.manifest import (
     SourceFacts,
     TimingFacts,
     from_json,
-    preset_facts,
     schema,
 )
-from kernelprof.errors import InputError, UsageError
 from kernelprof.model.records import to_json
 from kernelprof.sources import read_capture
 
@@ -255,7 +255,7 @@ def test_a_damaged_capture_is_refused(tmp_path: Path, page: bytes) -> None:
     folder = _write(tmp_path / "out", page)
     raw = folder / "raw.csv.gz"
     raw.write_bytes(gzip.compress(page[:-100]))
-    with pytest.raises(InputError, match="not what the manifest was written for"):
+    with pytest.raises(InputError, match="does not have the hash that the manifest gives"):
         read_capture(folder)
     raw.unlink()
     with pytest.raises(InputError, match=r"raw\.csv\.gz cannot be read"):
@@ -274,5 +274,5 @@ def test_a_manifest_cannot_name_a_file_elsewhere(tmp_path: Path, page: bytes) ->
     known = hashlib.sha256((folder / "raw.csv.gz").read_bytes()).hexdigest()
     changed = text.replace('"raw.csv.gz"', '"../outside.csv"').replace(known, digest)
     (folder / "manifest.json").write_text(changed, encoding="utf-8")
-    with pytest.raises(InputError, match="stands elsewhere"):
+    with pytest.raises(InputError, match="its manifest names a file outside the directory"):
         read_capture(folder)

@@ -10,11 +10,12 @@ from tests.compare.gate.planted import PLANTED, SAME_CODE, of, taken
 from tests.conftest import CAPTURES
 
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.compare import compare
-from kernelprof.compare.take import joined, snapshot_of
-from kernelprof.compare.words import headline, remarks, several_text, summary
+from kernelprof.compare.compare import compare
+from kernelprof.compare.snapshots import joined, snapshot_of
+from kernelprof.compare.words import headline, notes, several_text, summary
 from kernelprof.model.comparison import Match, TimeOutcome
-from kernelprof.model.snapshot import Machine, OtherVerdict, Said
+from kernelprof.model.diagnosis import Confidence, Status, Verdict
+from kernelprof.model.snapshot import Machine, OtherVerdict
 from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
@@ -77,13 +78,13 @@ def test_a_pad_of_nothing() -> None:
 
 
 def test_a_changed_source_is_shown() -> None:
-    before, after = taken("tile", "1"), taken("tile-rolled", "1")
-    texts = []
-    for side, text in ((before, "a\nb\nc\n"), (after, "a\n#pragma unroll 1\nb\nc\n")):
+    sides = []
+    for label, text in (("tile", "a\nb\nc\n"), ("tile-rolled", "a\n#pragma unroll 1\nb\nc\n")):
+        side = taken(label, "1")
         inputs = side.kernels[0].inputs
         assert inputs is not None
-        texts.append({inputs.source_sha256: text})
-    (found,) = compare(before, after, (texts[0], texts[1])).kernels
+        sides.append(replace(side, sources={inputs.source_sha256: text}))
+    (found,) = compare(sides[0], sides[1]).kernels
     assert "+#pragma unroll 1" in found.diff.splitlines()
     assert [each.kind for each in found.inputs] == ["source"]
 
@@ -108,7 +109,7 @@ def test_several_kinds_of_change_are_pointed_out() -> None:
         "2 kinds of change at once (source, defines): which of them made the difference cannot be "
         "told; measure one at a time"
     )
-    assert remarks(found) == (several_text(found),)
+    assert notes(found) == (several_text(found),)
     assert not several_text(only(before, after))
 
 
@@ -127,7 +128,7 @@ def test_runs_of_one_side_are_not_more_launches() -> None:
 
 def test_launches_with_another_verdict_than_most_are_told() -> None:
     before = taken("tile", "1")
-    other = OtherVerdict(Said("bottleneck", "barrier-stalls", "high", 1.5), 2)
+    other = OtherVerdict(Verdict(Status.BOTTLENECK, "barrier-stalls", Confidence.HIGH, 1.5), 2)
     after = changed(before, launches=8, others=(other,))
     assert only(changed(before, launches=8), after).notes == (
         "after, 2 of 8 launches: barrier-stalls",

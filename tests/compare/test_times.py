@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from kernelprof.compare.times import FEWEST_SAMPLES, LEAST_FLOOR, scatter, time_change
 from kernelprof.model.comparison import TimeOutcome
-from kernelprof.model.snapshot import KernelSnapshot, Noise, Said
+from kernelprof.model.diagnosis import Confidence, Status, Verdict
+from kernelprof.model.snapshot import KernelSnapshot, Noise
 
-SAID = Said("bottleneck", "l1-throughput", "high")
+SAID = Verdict(Status.BOTTLENECK, "l1-throughput", Confidence.HIGH)
 
 
 def kernel(

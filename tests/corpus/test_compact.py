@@ -10,8 +10,8 @@ import pytest
 
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.corpus.compact import compact
-from kernelprof.report.json import render_json
-from kernelprof.sources.reader import read_bytes
+from kernelprof.report.writers.json import write as render_json
+from kernelprof.sources import read_bytes
 
 if TYPE_CHECKING:
     from pathlib import Path

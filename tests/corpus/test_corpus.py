@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kernelprof.analysis.rules import registry
-from kernelprof.collect.store import read_manifest
 from kernelprof.corpus.measure import is_measured, place
 from kernelprof.corpus.pairs import Kind, corpus
 from kernelprof.corpus.peers import read_peers
 from kernelprof.corpus.scorecard import scorecard
 from kernelprof.corpus.stored import FOLDER
 from kernelprof.report.corpus_markdown import render_corpus_markdown
+from kernelprof.sources.capture_directory import read_manifest
 
 if TYPE_CHECKING:
     from kernelprof.corpus.scorecard import Scorecard

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kernelprof.analysis.metrics.architectures import CHIPS
-from kernelprof.collect.store import read_stored
 from kernelprof.corpus.measure import place
 from kernelprof.corpus.pairs import Side, corpus
 from kernelprof.corpus.stored import FOLDER, verdicts_on
 from kernelprof.model.diagnosis import Confidence, Status
+from kernelprof.sources.capture_directory import read_stored
 
 if TYPE_CHECKING:
     from kernelprof.model.capture import Capture

@@ -13,7 +13,6 @@ from tests.conftest import CAPTURES
 from kernelprof.analysis.metrics.catalogue import preset
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.collect.drill import drill
-from kernelprof.collect.store import MANIFEST, read_stored
 from kernelprof.corpus import stored
 from kernelprof.corpus.measure import place
 from kernelprof.corpus.pairs import Side, corpus
@@ -30,6 +29,7 @@ from kernelprof.corpus.stored import (
 from kernelprof.errors import InputError
 from kernelprof.resources import data_folder
 from kernelprof.sources import read_capture
+from kernelprof.sources.capture_directory import MANIFEST, read_stored
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,13 +12,13 @@ import pytest
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.cli.main import main
 from kernelprof.collect.environment import Machine
-from kernelprof.collect.store import read_manifest
 from kernelprof.ladder.drilldown_report import render_drilldown_report
 from kernelprof.ladder.registry import Rung, ladder
 from kernelprof.ladder.report import render_report
 from kernelprof.ladder.results import from_json
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.sources import read_capture
+from kernelprof.sources.capture_directory import read_manifest
 
 ROOT = Path(__file__).parents[2]
 LADDER = ROOT / "cuda" / "ladder"
@@ -129,12 +129,14 @@ def test_a_rung_is_diagnosed_from_its_record_where_there_is_no_gpu(
 ) -> None:
     monkeypatch.setattr("kernelprof.collect.environment.machine", Machine)
     monkeypatch.setenv("COLUMNS", "200")
-    assert main(["diagnose", str(rung.path)]) == 0
+    monkeypatch.chdir(ROOT)
+    path = rung.path.relative_to(ROOT)
+    assert main(["diagnose", str(path)]) == 0
     out = capsys.readouterr().out
     first, *rest = out.splitlines()
     manifest = read_manifest(RECORDS / rung.stem)
     made = f"on an NVIDIA H200 on {manifest.created[:10]} with Nsight Compute {manifest.ncu}"
-    assert first.startswith(f"{rung.path} as recorded {made}")
+    assert first.startswith(f"{path} as recorded {made}")
     (said,) = [line for line in rest if "Confidence: " in line]
     if rung.expected is not None:
         assert rung.expected in said

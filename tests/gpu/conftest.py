@@ -60,6 +60,13 @@ class Results:
 _RESULTS = pytest.StashKey[Results]()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What is built and measured here has limits of its own, and takes minutes."""
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.timeout(0))
+
+
 def pytest_configure(config: pytest.Config) -> None:
     config.stash[_RESULTS] = Results()
 
@@ -145,6 +152,12 @@ def programs(folder: Path, results: Results) -> Programs:
         tuple(label for label, _ in pairs),
         tuple(kernel for _, kernel in pairs),
     )
+
+
+@pytest.fixture(scope="session")
+def run_cli(run_process: RunCli) -> RunCli:
+    """Each command in a process of its own, as on a GPU it is used."""
+    return run_process
 
 
 @pytest.fixture(scope="session")

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.gpu import support
 
-from kernelprof.collect.lines import read_lines
-from kernelprof.collect.store import read_manifest
-from kernelprof.model.lines import shares
+from kernelprof.model.capture import shares
 from kernelprof.sources import read_capture
+from kernelprof.sources.capture_directory import read_lines, read_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.gpu import support
+from tests.support.processes import started
 
-from kernelprof.collect.store import read_manifest
 from kernelprof.launch.hashes import launch_hashes
 from kernelprof.launch.read_spec import load_spec
+from kernelprof.sources.capture_directory import read_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -218,16 +219,16 @@ def test_an_interrupt_leaves_no_capture_and_no_process(
     text = (SOURCES / "never_ends.cu").read_text("utf-8")
     source.write_text(text.replace("time_limit_s = 2", "time_limit_s = 600"), "utf-8")
     folder = tmp_path / "capture"
-    process = subprocess.Popen(
+    with started(
         [sys.executable, "-m", "kernelprof", "profile", str(source), "-o", str(folder)],
         stderr=subprocess.PIPE,
         env=cli_environment,
         text=True,
-    )
-    time.sleep(6)
-    assert process.poll() is None
-    process.send_signal(signal.SIGINT)
-    assert process.wait(timeout=30) == 130
+    ) as process:
+        time.sleep(6)
+        assert process.poll() is None
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=30) == 130
     assert not folder.exists()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["never_ends.cu"]
     left = subprocess.run(["pgrep", "-f", str(source)], capture_output=True, text=True, check=False)

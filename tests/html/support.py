@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 FULL = CAPTURES / "four_gemms.full.raw.csv"
-VENDOR = Path(__file__).parents[2] / "src/kernelprof/report/html/vendor"
+VENDOR = Path(__file__).parents[2] / "src/kernelprof/report/writers/html/vendor"
 
 
 def has_horizontal_scroll(page: Page) -> bool:

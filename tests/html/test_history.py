@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from kernelprof.report.html.history import build_history_page, render_history_page
 from tests.compare.history.samples import HOSTILE, eventful, history, moment, with_kernels
 from tests.html.support import charts, has_horizontal_scroll, screenshot, undrawn_charts
 
-from kernelprof.model.history import Commit, Kind, Source
-from kernelprof.report.history_json import render_history_json
-from kernelprof.report.html.history import build_history_page, render_history_page
+from kernelprof.model.history import Commit, HistoryOrigin, MomentKind
+from kernelprof.report.writers.json import write as write_json
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,9 +42,9 @@ def hostile() -> History:
     for day, run in ((1, "1"), (2, "2")):
         each = with_kernels(moment(day, "tile", run), name=HOSTILE)
         commit = Commit(f"{day}" * 40, f"{day}" * 7, HOSTILE)
-        found.append(replace(each, commit=commit, kind=Kind.BASELINE.value))
+        found.append(replace(each, commit=commit, kind=MomentKind.BASELINE))
     page = history(*found, origin="/home/somebody/<b>.json")
-    return replace(page, source=Source.GIT, notes=(HOSTILE,))
+    return replace(page, source=HistoryOrigin.GIT, notes=(HOSTILE,))
 
 
 PAGES = {"eventful": eventful, "alternating": alternating, "hostile": hostile}
@@ -205,7 +205,7 @@ def test_the_history_can_be_saved(pages: dict[str, Path], open_page: OpenPage, t
     assert download.value.suggested_filename == "history.json"
     download.value.save_as(tmp_path / "saved.json")
     saved = json.loads((tmp_path / "saved.json").read_text("utf-8"))
-    assert saved == json.loads(render_history_json(eventful()))
+    assert saved == json.loads(write_json(eventful()))
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])

@@ -13,9 +13,10 @@ from tests.html.support import has_horizontal_scroll, screenshot
 
 from kernelprof.collect.lines import to_csv
 from kernelprof.collect.recorded import FOLDER
-from kernelprof.collect.store import Draft, read_manifest
-from kernelprof.model.lines import SourceLine
+from kernelprof.collect.store import Draft
+from kernelprof.model.capture import SourceLine
 from kernelprof.model.records import to_json
+from kernelprof.sources.capture_directory import read_manifest
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kernelprof.collect.environment import Gpu, Machine
-from kernelprof.collect.manifest import CorrectnessFacts, SourceFacts
 from kernelprof.collect.source import Prepared
 from kernelprof.ladder.results import Ceiling
 from kernelprof.launch.timing import timing_facts
+from kernelprof.model.manifest import CorrectnessFacts, SourceFacts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

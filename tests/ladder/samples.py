@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kernelprof.collect.manifest import CorrectnessFacts, TimingFacts
 from kernelprof.ladder.results import (
     Ceiling,
     Climb,
@@ -14,6 +13,7 @@ from kernelprof.ladder.results import (
     Variant,
     Way,
 )
+from kernelprof.model.manifest import CorrectnessFacts, TimingFacts
 
 FLOPS = 2e9
 MIN_BYTES = 12e6

@@ -6,8 +6,7 @@ import os
 from pathlib import Path
 
 from kernelprof.cli.main import main
-from kernelprof.collect.lines import read_lines
-from kernelprof.collect.store import read_manifest
+from kernelprof.sources.capture_directory import read_lines, read_manifest
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "tests" / "captures" / "source_page" / "shared_tile.samples.csv.gz"

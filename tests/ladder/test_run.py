@@ -16,9 +16,9 @@ import pytest
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.cli.main import main
 from kernelprof.collect.environment import Machine
-from kernelprof.collect.manifest import schema
 from kernelprof.errors import InputError, MissingToolError
 from kernelprof.ladder.registry import ladder
+from kernelprof.model.manifest import schema
 from kernelprof.sources import read_capture
 
 RUN = ["ladder", "run"]

@@ -16,7 +16,6 @@ import pytest
 from tests.launch.conftest import stand_in
 
 from kernelprof.collect.interrupts import Interrupts
-from kernelprof.collect.manifest import CorrectnessFacts, SourceFacts
 from kernelprof.collect.source import Wishes
 from kernelprof.errors import ExitCode, InputError, MissingToolError, UsageError
 from kernelprof.launch import prepare as prepare_module
@@ -27,6 +26,7 @@ from kernelprof.launch.prepare import changed, last_lines, prepare
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.launch.spec import SpecError
 from kernelprof.launch.trial import LaunchError
+from kernelprof.model.manifest import CorrectnessFacts, SourceFacts
 
 SOURCES = Path(__file__).parents[1] / "gpu" / "launch"
 TIMES = [17000.0 + 32.0 * rank for rank in range(20)]

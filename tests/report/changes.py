@@ -5,16 +5,15 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from hypothesis import strategies as st
 
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.collect.store import read_manifest
-from kernelprof.compare import compare
-from kernelprof.compare.gate import judge
+from kernelprof.compare.compare import compare
+from kernelprof.compare.gate.judge import judge
 from kernelprof.compare.gate.policy import Policy
-from kernelprof.compare.take import snapshot_of
+from kernelprof.compare.snapshots import snapshot_of
 from kernelprof.model.comparison import (
     Comparison,
     CounterChange,
@@ -25,12 +24,11 @@ from kernelprof.model.comparison import (
     TimeChange,
     TimeOutcome,
 )
+from kernelprof.model.diagnosis import Confidence, Status, Verdict
 from kernelprof.model.gate import Code, Finding, GateResult, KernelResult, Outcome
-from kernelprof.model.snapshot import Inputs, KernelSnapshot, Said
+from kernelprof.model.snapshot import Inputs, KernelSnapshot, Snapshot
 from kernelprof.sources import read_capture
-
-if TYPE_CHECKING:
-    from kernelprof.model.snapshot import Snapshot
+from kernelprof.sources.capture_directory import read_manifest
 
 CHANGES = Path(__file__).parents[1] / "captures" / "h200_changes"
 
@@ -52,21 +50,21 @@ AWKWARD = (
 
 
 @cache
-def taken(label: str, run: str) -> tuple[Snapshot, dict[str, str]]:
-    """The snapshot of a run and the text of its source."""
+def taken(label: str, run: str) -> Snapshot:
+    """The snapshot of a run, with the text of its source."""
     place = CHANGES / label / run
     capture, manifest = read_capture(place), read_manifest(place)
     snapshot = snapshot_of(capture, diagnose(capture), manifest)
     source = manifest.source
     assert source is not None
-    return snapshot, {source.sha256: (place / "source.cu").read_text(encoding="utf-8")}
+    text = (place / "source.cu").read_text(encoding="utf-8")
+    return replace(snapshot, sources={source.sha256: text})
 
 
 @cache
 def change(before: str, after: str) -> Comparison:
     """What happened from a label's first run to another's second one."""
-    (old, old_texts), (new, new_texts) = taken(before, "1"), taken(after, "2")
-    return compare(old, new, (old_texts, new_texts))
+    return compare(taken(before, "1"), taken(after, "2"))
 
 
 def gated(before: str, after: str, **policy: Any) -> GateResult:
@@ -80,7 +78,7 @@ def side(name: str, path: str = "kernel.cu", **other: Any) -> KernelSnapshot:
         "grid": (64, 64, 1),
         "block": (16, 16, 1),
         "launches": 20,
-        "verdict": Said("bottleneck", "l1-throughput", "high", 1.5),
+        "verdict": Verdict(Status.BOTTLENECK, "l1-throughput", Confidence.HIGH, 1.5),
         "median_ns": 2_000.0,
         "inputs": Inputs(path, "0" * 64),
     }
@@ -89,7 +87,7 @@ def side(name: str, path: str = "kernel.cu", **other: Any) -> KernelSnapshot:
 
 def slower(name: str, path: str = "kernel.cu", **other: Any) -> KernelComparison:
     """A kernel that became twice as slow, with everything that a comparison can hold."""
-    after = Said("bottleneck", "memory-latency", "low", 2.0)
+    after = Verdict(Status.BOTTLENECK, "memory-latency", Confidence.LOW, 2.0)
     values: dict[str, Any] = {
         "match": Match.SAME,
         "before": side(name, path),
@@ -120,7 +118,9 @@ def slower(name: str, path: str = "kernel.cu", **other: Any) -> KernelComparison
 
 def comparison(*kernels: KernelComparison, **other: Any) -> Comparison:
     """A comparison of these kernels."""
-    return Comparison(**({"before": "a.json", "after": "b", "kernels": kernels} | other))
+    values: dict[str, Any] = {"before": "a.json", "after": "b", "kernels": kernels} | other
+    values |= {side: Snapshot(values[side]) for side in ("before", "after")}
+    return Comparison(**values)
 
 
 def answer(*kernels: KernelComparison, **other: Any) -> GateResult:

@@ -14,14 +14,10 @@ from hypothesis import strategies as st
 from tests.report.changes import answer, change, comparison, gated, kernels, side, slower, texts
 
 from kernelprof.model.comparison import CounterChange, Match, MetricChange, TimeChange, TimeOutcome
+from kernelprof.model.diagnosis import Confidence, Status
 from kernelprof.model.gate import Code, Finding, Outcome
-from kernelprof.report.comparison_json import (
-    comparison_document,
-    gate_document,
-    render_comparison_json,
-    render_gate_json,
-)
-from kernelprof.report.schemas import DOCUMENTS, schema
+from kernelprof.report.schemas import ROOTS, schema
+from kernelprof.report.writers.json import document, write
 
 
 def _validator(document: str) -> jsonschema.Draft202012Validator:
@@ -43,7 +39,7 @@ def _read(text: str) -> Any:
 
 
 def test_a_comparison_of_captures() -> None:
-    found = _read(render_comparison_json(change("coalesced", "naive")))
+    found = _read(write(change("coalesced", "naive")))
     COMPARISON.validate(found)
     assert (found["schema_version"], found["kind"]) == ("1", "comparison")
     assert found["summary"] == (
@@ -82,7 +78,7 @@ def test_a_comparison_of_captures() -> None:
     ],
 )
 def test_the_gate_on_captures(before: str, after: str, outcome: str, code: int) -> None:
-    found = _read(render_gate_json(gated(before, after)))
+    found = _read(write(gated(before, after)))
     GATE.validate(found)
     assert (found["kind"], found["outcome"], found["exit_code"]) == ("gate", outcome, code)
     assert found["kernels"][0]["outcome"] == outcome
@@ -90,7 +86,7 @@ def test_the_gate_on_captures(before: str, after: str, outcome: str, code: int) 
 
 
 def test_the_gates_findings() -> None:
-    found = gate_document(gated("chain", "chain-strides"))
+    found = document(gated("chain", "chain-strides"))
     assert found["reason"] == (
         "regression: fma_chain: as fast as before; more global load sectors; "
         "still fp32-throughput at its limit"
@@ -105,21 +101,21 @@ def test_the_gates_findings() -> None:
 def test_what_the_policy_makes_of_inconclusive() -> None:
     finding = Finding(Code.VANISHED, Outcome.INCONCLUSIVE, "nothing was compared")
     result = replace(answer(), outcome=Outcome.INCONCLUSIVE, general=(finding,))
-    found = gate_document(result)
+    found = document(result)
     GATE.validate(found)
     assert (found["exit_code"], found["reason"]) == (3, "inconclusive: nothing was compared")
     assert found["findings"][0]["code"] == "vanished"
-    passes = gate_document(replace(result, inconclusive_passes=True))
+    passes = document(replace(result, inconclusive_passes=True))
     assert (passes["exit_code"], passes["inconclusive_passes"]) == (0, True)
     assert passes["reason"] == "inconclusive: nothing was compared (the policy lets this pass)"
-    assert gate_document(replace(result, outcome=Outcome.REGRESSION))["exit_code"] == 1
+    assert document(replace(result, outcome=Outcome.REGRESSION))["exit_code"] == 1
 
 
 def test_a_side_that_is_not_there_is_null() -> None:
     kernel = slower(
         "f", match=Match.APPEARED, before=None, time=TimeChange(TimeOutcome.NOT_MEASURED)
     )
-    found = comparison_document(comparison(kernel))
+    found = document(comparison(kernel))
     COMPARISON.validate(found)
     written = found["kernels"][0]
     assert (written["match"], written["before"]) == ("appeared", None)
@@ -134,7 +130,7 @@ def test_no_number_is_nan_or_infinite() -> None:
         counters=(CounterChange("c", "c", "", math.nan, math.inf, None),),
         metrics=(MetricChange("m", "", -math.inf, 1.0, math.nan),),
     )
-    found = _read(render_comparison_json(comparison(kernel)))
+    found = _read(write(comparison(kernel)))
     COMPARISON.validate(found)
     written = found["kernels"][0]
     assert (written["before"]["median_ns"], written["before"]["events_ns"]) == (None, [1.0])
@@ -146,10 +142,8 @@ def test_no_number_is_nan_or_infinite() -> None:
 @settings(deadline=None)
 @given(st.lists(kernels(), max_size=3), texts)
 def test_any_comparison_is_valid(found, text) -> None:
-    COMPARISON.validate(
-        _read(render_comparison_json(comparison(*found, before=text, notes=(text,))))
-    )
-    GATE.validate(_read(render_gate_json(answer(*found))))
+    COMPARISON.validate(_read(write(comparison(*found, before=text, notes=(text,)))))
+    GATE.validate(_read(write(answer(*found))))
 
 
 @pytest.mark.parametrize(
@@ -168,7 +162,7 @@ def test_any_comparison_is_valid(found, text) -> None:
     ],
 )
 def test_the_schema_refuses_what_the_contract_does_not_have(path, value) -> None:
-    found = gate_document(answer(slower("f")))
+    found = document(answer(slower("f")))
     GATE.validate(found)
     place = found
     for step in path[:-1]:
@@ -179,7 +173,7 @@ def test_the_schema_refuses_what_the_contract_does_not_have(path, value) -> None
 
 
 def test_both_sides_missing_is_refused() -> None:
-    found = comparison_document(comparison(slower("f")))
+    found = document(comparison(slower("f")))
     found["kernels"][0].update(before=None, after=None)
     with pytest.raises(jsonschema.ValidationError):
         COMPARISON.validate(found)
@@ -187,26 +181,25 @@ def test_both_sides_missing_is_refused() -> None:
 
 def test_the_schemas_name_every_word() -> None:
     definitions = {name: json.loads(schema(name))["$defs"] for name in ("comparison", "gate")}
-    time = definitions["gate"]["time"]["properties"]["outcome"]["enum"]
-    assert set(time) == {each.value for each in TimeOutcome}
-    match = definitions["gate"]["kernel"]["properties"]["match"]["enum"]
-    assert set(match) == {each.value for each in Match}
-    codes = definitions["gate"]["finding"]["properties"]["code"]["enum"]
-    assert codes == [each.value for each in Code]
-    assert set(definitions["gate"]["outcome"]["enum"]) == {each.value for each in Outcome}
+    for kind in (TimeOutcome, Match, Status, Confidence):
+        for found in definitions.values():
+            assert sorted(found[kind.__name__]["enum"]) == sorted(each.value for each in kind)
+    for kind in (Code, Outcome):
+        listed = definitions["gate"][kind.__name__]["enum"]
+        assert sorted(listed) == sorted(each.value for each in kind)
 
 
 def test_both_schemas_describe_a_kernel_alike() -> None:
     one, other = (json.loads(schema(name))["$defs"] for name in ("comparison", "gate"))
-    for name in set(one) - {"kernel"}:
+    for name in set(one) - {"Comparison", "ComparedKernel"}:
         assert one[name] == other[name]
-    properties = dict(other["kernel"]["properties"])
+    properties = dict(other["JudgedKernel"]["properties"])
     for name in ("outcome", "findings"):
         del properties[name]
-    assert one["kernel"]["properties"] == properties
+    assert one["ComparedKernel"]["properties"] == properties
 
 
 def test_every_document_has_a_schema() -> None:
-    assert DOCUMENTS == ("diagnosis", "comparison", "gate", "history", "corpus")
-    for name in DOCUMENTS:
+    assert tuple(ROOTS) == ("diagnosis", "comparison", "gate", "history")
+    for name in ROOTS:
         assert json.loads(schema(name))["$id"] == f"urn:kernelprof:{name}:v1"

@@ -9,6 +9,13 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from kernelprof.report.comparison_markdown import (
+    DIFF_LINES,
+    LARGEST,
+    diff_block,
+    render_comparison_markdown,
+    render_gate_markdown,
+)
 from markdown_it import MarkdownIt
 from tests.report.changes import (
     AWKWARD,
@@ -30,15 +37,8 @@ from kernelprof.model.comparison import (
     TimeChange,
     TimeOutcome,
 )
+from kernelprof.model.diagnosis import Confidence, Status, Verdict
 from kernelprof.model.gate import Code, Finding, KernelResult, Outcome
-from kernelprof.model.snapshot import Said
-from kernelprof.report.comparison_markdown import (
-    DIFF_LINES,
-    LARGEST,
-    diff_block,
-    render_comparison_markdown,
-    render_gate_markdown,
-)
 
 GITHUB = 65_536
 
@@ -71,7 +71,7 @@ def _cells(page: str) -> list[str]:
 def test_the_verdict_comes_first() -> None:
     result = gated("chain", "chain-strides")
     text = render_gate_markdown(result)
-    sides = {"before": result.comparison.before, "after": result.comparison.after}
+    sides = {"before": result.comparison.before.origin, "after": result.comparison.after.origin}
     assert text.startswith(EXPECTED.format(**sides))
     assert "- **regression** `counter-worse`: global load sectors: 4 to 32 sector/request\n" in text
 
@@ -102,7 +102,8 @@ def test_what_passed_is_short() -> None:
     assert render_gate_markdown(result) == (
         "### kernelprof gate: pass\n\n"
         "**`sgemm_coalesced`: as fast as before; still l1-throughput**\n\n"
-        f"Before: `{result.comparison.before}`, after: `{result.comparison.after}`.\n\n"
+        f"Before: `{result.comparison.before.origin}`, "
+        f"after: `{result.comparison.after.origin}`.\n\n"
         "| kernel | before | after | time | verdict | outcome |\n"
         "| :-- | --: | --: | --: | :-- | :-- |\n"
         "| `sgemm_coalesced` | 2.71 ms | 2.7 ms | as fast | `l1-throughput` | pass |\n"
@@ -264,7 +265,7 @@ def test_a_comment_is_never_too_long_and_stays_whole(found, text, times) -> None
 @pytest.mark.parametrize("amount", [1, 30])
 def test_nothing_of_strangers_fills_the_comment(character: str, amount: int) -> None:
     endless = character * 3_000
-    said = Said("bottleneck", endless, "high")
+    said = Verdict(Status.BOTTLENECK, endless, Confidence.HIGH)
     kernel = slower(
         endless,
         endless,

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import math
+from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import jsonschema
 import pytest
 
 from kernelprof.model.diagnosis import Candidate, Diagnosis, Evidence, Spread
-from kernelprof.report.json import document, render_json, schema
+from kernelprof.report.schemas import ROOTS, schema
+from kernelprof.report.writers.json import document, write
 
 
 @pytest.fixture(scope="module")
@@ -25,7 +29,7 @@ def _refuse_constant(name: str) -> None:
 
 
 def test_the_document_is_valid(samples, validator) -> None:
-    text = render_json([samples.diagnosis(), samples.diagnosis()])
+    text = write([samples.diagnosis(), samples.diagnosis()])
     found = json.loads(text, parse_constant=_refuse_constant)
     validator.validate(found)
     assert found["schema_version"] == "1"
@@ -86,9 +90,7 @@ def test_no_number_is_nan_or_infinite(samples, validator) -> None:
         ),
     )
     kernel = replace(samples.kernel("f(int)", verdict, share=math.nan), duration_ns=None)
-    found = json.loads(
-        render_json([Diagnosis((kernel,), "x.csv")]), parse_constant=_refuse_constant
-    )
+    found = json.loads(write([Diagnosis((kernel,), "x.csv")]), parse_constant=_refuse_constant)
     validator.validate(found)
     written = found["kernels"][0]
     assert (written["share"], written["duration_ns"]) == (None, None)
@@ -111,7 +113,7 @@ def test_unknown_identity_is_null(samples, validator) -> None:
 
 def test_a_name_that_is_not_unicode_is_still_json(samples) -> None:
     diagnosis = Diagnosis((samples.kernel("bad \udcff µ", samples.at_limit),), "x.csv")
-    text = render_json([diagnosis])
+    text = write([diagnosis])
     assert text.isascii()
     assert json.loads(text)["kernels"][0]["name"] == "bad \udcff µ"
 
@@ -144,7 +146,21 @@ def test_the_schema_refuses_what_the_contract_does_not_have(
 def test_the_schema_names_every_rule() -> None:
     from kernelprof.analysis.rules import registry
 
-    assert set(json.loads(schema())["$defs"]["bottleneck"]["enum"]) == set(registry())
+    assert set(json.loads(schema())["$defs"]["Bottleneck"]["enum"]) == set(registry())
+
+
+def test_the_schemas_accept_every_answer_of_the_first_version() -> None:
+    recorded = Path(__file__).parents[1] / "answers" / "0.1.0.json.gz"
+    answers = json.loads(gzip.decompress(recorded.read_bytes()))
+    found = [each["document"] for each in answers.values() if isinstance(each["document"], dict)]
+    validators = {kind: jsonschema.Draft202012Validator(json.loads(schema(kind))) for kind in ROOTS}
+    checked = Counter()
+    for each in found:
+        if "kernels" in each:
+            kind = each.get("kind", "diagnosis")
+            validators[kind].validate(each)
+            checked[kind] += 1
+    assert checked == {"diagnosis": 399, "gate": 54, "comparison": 21, "history": 13}
 
 
 def test_spread_keeps_minimum_and_maximum(samples) -> None:

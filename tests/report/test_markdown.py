@@ -10,12 +10,18 @@ import pytest
 from markdown_it import MarkdownIt
 
 from kernelprof.model.diagnosis import Diagnosis
-from kernelprof.report.markdown import code, fenced, prose, render_markdown
+from kernelprof.report.documents.diagnosis import document
+from kernelprof.report.writers.markdown import code, fenced, prose, write
+
+
+def render_markdown(diagnoses: list[Diagnosis], *, top: int | None = None) -> str:
+    return "\n".join(write(document(each, top)) for each in diagnoses)
+
 
 EXPECTED = """\
 ### kernelprof: `gemm_series.full.raw.csv`
 
-**`gemm_bad 32x32`: Held back by uncoalesced-global-access.** Confidence: high. Gain: 12.7x.
+**`gemm_bad 32x32`: Limited by uncoalesced-global-access.** Confidence: high. Gain: 12.7x.
 
 4 kernels in 20,003 launches on NVIDIA H200 (compute capability 9.0).
 
@@ -26,11 +32,13 @@ EXPECTED = """\
 | 1 | `gemm_bad 32x32` | 1 | 35.31 ms | 61 % | `uncoalesced-global-access` | high | 12.7x |
 | 2 | `gemm_bad 16x16` | 1 | 17.65 ms | 30 % | `uncoalesced-global-access` | high | 12.7x |
 | 3 | `bank_conflict<(int)32>` | 20,000 | 2.13 µs | 7.0 % | `inconclusive` | low | - |
-| 4 | `copy_vec4` | 1 | 544.1 µs | ~0 % | `dram-bandwidth` | medium | at limit |
+| 4 | `copy_vec4` | 1 | 544.1 µs | &#126;0 % | `dram-bandwidth` | medium | limit |
 
-<details><summary>1 <code>gemm_bad 32x32</code>: Held back by uncoalesced-global-access.</summary>
+<details><summary>1 <code>gemm_bad 32x32</code>: Limited by uncoalesced-global-access. \
+Confidence: high.</summary>
 
-`gemm_bad(const float *, const float *, float *, int, int, int)`<br>
+`gemm_bad(const float *, const float *, float *, int, int, int)`
+
 grid 64x64, block 32x32, 1 launch (ID 0), 35.31 ms, 61 % of the time
 
 | evidence | what | metric |
@@ -38,7 +46,7 @@ grid 64x64, block 32x32, 1 launch (ID 0), 35.31 ms, 61 % of the time
 | `4.23 < 16 byte/sector` | used of each loaded sector | `load_bytes` |
 | `98.97 > 80 %` | L1 busy | `l1_throughput` |
 | `4,563,402,752 sector` | sectors loaded | `load_sectors` |
-| `8.5 > 1.25` | sectors for one needed | `excess` (derived) |
+| `8.5 > 1.25` | sectors for one needed | `excess`, derived |
 
 **Why:** Neighbouring threads of a warp read addresses that lie a row apart.
 
@@ -152,5 +160,5 @@ def test_what_to_do_with_the_file_that_the_command_writes(samples) -> None:
     assert text.endswith(
         "```sh\nncu --csv --log-file more.csv ./app\n```\n\n"
         "Then diagnose both captures as one:\n\n"
-        "```sh\nkernelprof diagnose a.csv more.csv --merge\n```\n\n</details>\n"
+        "```sh\nkernelprof diagnose a.csv more.csv --merge\n```\n"
     )

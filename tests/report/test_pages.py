@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from kernelprof.analysis.metrics.catalogue import catalogue, presets
 from kernelprof.analysis.metrics.presets import Metric, Preset
 from kernelprof.analysis.rules import Docs, Rule, Threshold, registry
-from kernelprof.report.explain import explain_text, index_text
-from kernelprof.report.preset_pages import preset_list, preset_page
-from kernelprof.report.rule_pages import COMMAND, all_pages, rule_page
+from kernelprof.report.documents import presets as preset_documents
+from kernelprof.report.documents import rule as rules
+from kernelprof.report.writers import markdown, terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 REPORT = Path(__file__).parents[2] / "reports" / "rules.md"
 
@@ -39,16 +43,15 @@ RULE = Rule(
 )
 
 PAGE = """\
-# small-grid
+Launches with fewer blocks than the GPU holds at once.
 
-**Grid too small for the GPU**
+### Why it matters
 
-Launches with fewer blocks than
-the GPU holds at once.
+SMs without a block do nothing.
 
-**Why it matters.** SMs without a block do nothing.
+### Example
 
-**Example.** Four blocks:
+Four blocks:
 
 ```
 sum<<<4, 128>>>(x);
@@ -56,118 +59,136 @@ sum<<<4, 128>>>(x);
 other<<<1, 1>>>(x);
 ```
 
-**What to do.**
+### What to do
 
 - Launch more blocks.
-- Split the sum | combine.
+- Split the sum &#124; combine.
 
-**When it is wrong.** A persistent kernel.
+### When it is wrong
 
-**Thresholds.**
+A persistent kernel.
 
-| threshold | value | source |
-| --- | --- | --- |
-| `waves` | 1 wave | a capture \\| of ours |
+### Thresholds
 
-**Metrics.**
+- `waves` = 1 wave: a capture &#124; of ours
 
-| needed metric | unit | `ncu` name |
-| --- | --- | --- |
-| `waves` | - | `launch__waves` |
+### Required metrics
 
-Used where the capture has them: `duration`.
+- `waves`, `launch__waves`: How often the grid fills the GPU.
 
-**References.**
+### Optional metrics
+
+Used where the capture has them (preset `full`): `duration`.
+
+### References
 
 - Best Practices Guide, 10.3
 """
 
 TEXT = """\
 small-grid: Grid too small for the GPU
+Launches with fewer blocks than the GPU holds at
+once.
 
-Launches with fewer blocks than the GPU
-holds at once.
+Why it matters ─────────────────────────────────
+SMs without a block do nothing.
 
-Why it matters
-  SMs without a block do nothing.
+Example ────────────────────────────────────────
+Four blocks:
+sum<<<4, 128>>>(x);
 
-Example
-  Four blocks:
-  ```
-  sum<<<4, 128>>>(x);
-  other<<<1, 1>>>(x);
-  ```
+other<<<1, 1>>>(x);
 
-What to do
-  - Launch more blocks.
-  - Split the sum | combine.
+What to do ─────────────────────────────────────
+- Launch more blocks.
+- Split the sum | combine.
 
-When it is wrong
-  A persistent kernel.
+When it is wrong ───────────────────────────────
+A persistent kernel.
 
-Thresholds
-  - waves = 1 wave: a capture | of ours
+Thresholds ─────────────────────────────────────
+- `waves` = 1 wave: a capture | of ours
 
-Needs
-  - waves (launch__waves): How often the
-    grid fills the GPU.
+Required metrics ───────────────────────────────
+- `waves`, `launch__waves`: How often the grid
+  fills the GPU.
 
-Uses where the capture has them (kernelprof presets full)
-  duration
+Optional metrics ───────────────────────────────
+Used where the capture has them (preset `full`):
+`duration`.
 
-References
-  - Best Practices Guide, 10.3
+References ─────────────────────────────────────
+- Best Practices Guide, 10.3
 """
 
 
+def explain_text(rule: Rule, metrics: Mapping[str, Metric], *, width: int = 80) -> str:
+    return terminal.write(rules.document(rule, metrics), terminal.Screen(width))
+
+
+def preset_list(found: Iterable[Preset], *, width: int = 80) -> str:
+    return terminal.write(preset_documents.index(found), terminal.Screen(width))
+
+
+def preset_page(preset: Preset) -> str:
+    return terminal.write(preset_documents.document(preset))
+
+
+def all_pages(every: Mapping[str, Rule], metrics: Mapping[str, Metric]) -> str:
+    return markdown.write(rules.all_pages(every, metrics), largest=None, level=1)
+
+
 def test_a_rule_in_markdown() -> None:
-    assert rule_page(RULE, METRICS) == PAGE
+    page = markdown.write(rules.document(RULE, METRICS), level=2)
+    assert page == "## small-grid: Grid too small for the GPU\n\n" + PAGE
 
 
 def test_a_rule_as_text() -> None:
-    assert explain_text(RULE, METRICS, width=40) == TEXT
+    assert explain_text(RULE, METRICS, width=48) == TEXT
 
 
 def test_all_rules_in_markdown() -> None:
     text = all_pages({"small-grid": RULE}, METRICS)
     assert "- [small-grid](#small-grid): Grid too small for the GPU\n" in text
-    assert text.endswith(PAGE.replace("# small-grid", "## small-grid"))
-    assert COMMAND in text
+    assert text.endswith("## small-grid\n\n**Grid too small for the GPU**\n\n" + PAGE)
+    assert rules.COMMAND in text
 
 
 def test_the_committed_report_is_current() -> None:
     assert REPORT.read_text(encoding="utf-8") == all_pages(registry(), catalogue()), (
-        f"reports/rules.md is out of date: run `{COMMAND}`"
+        f"reports/rules.md is out of date: run `{rules.COMMAND}`"
     )
 
 
 @pytest.mark.parametrize("slug", list(registry()))
 def test_every_rule_has_a_complete_page(slug: str) -> None:
     rule = registry()[slug]
-    for text in (rule_page(rule, catalogue()), explain_text(rule, catalogue())):
+    page = rules.document(rule, catalogue())
+    for text in (markdown.write(page), terminal.write(page)):
         for heading in ("Why it matters", "Example", "What to do", "When it is wrong"):
             assert heading in text
-    assert all(
-        len(line) <= 80 or "__" in line for line in explain_text(rule, catalogue()).split("\n")
-    )
+    assert all(len(line) <= 80 for line in explain_text(rule, catalogue()).split("\n"))
 
 
 def test_the_index_lists_every_rule() -> None:
-    lines = index_text(registry()).splitlines()
-    assert len(lines) == len(registry())
-    assert "uncoalesced-global-access  Uncoalesced global memory access" in lines
+    title, _, _, *lines = terminal.write(rules.index(registry())).splitlines()
+    assert title == "Bottlenecks"
+    assert [line.split(" ")[0] for line in lines] == list(registry())
+    assert "uncoalesced-global-access Uncoalesced global memory access" in lines
 
 
 def test_a_list_of_presets() -> None:
     short = Preset("dram", "Device memory", "Bytes to and from device memory.", (METRICS["waves"],))
     longer = Preset("speed-of-light", "Speed of light", "How near each unit runs.", ())
     more = Preset("full", "Full", "All.", (METRICS["waves"],), samples=True)
-    assert preset_list([more]) == "full  All. (1 metric and samples by source line)\n"
+    assert preset_list([more]).endswith("full         1 All. And samples by source line.\n")
     assert preset_list([short, longer], width=50) == (
-        "dram            Bytes to and from device memory.\n"
-        "                (1 metric)\n"
-        "speed-of-light  How near each unit runs. (0\n"
-        "                metrics)\n"
+        "Metric presets\n"
+        "\n"
+        "preset         metrics what for\n"
+        "dram                 1 Bytes to and from device\n"
+        "                       memory.\n"
+        "speed-of-light       0 How near each unit runs.\n"
     )
 
 
@@ -183,18 +204,19 @@ def test_a_preset() -> None:
     )
     preset = Preset("few", "Few", "Just a few.", (METRICS["duration"], special))
     assert preset_page(preset) == (
-        "few: Just a few.\n"
+        "few: Few\n"
+        "Just a few.\n"
         "\n"
         "duration (ns)\n"
-        "  gpu__time.sum or gpu__time.avg\n"
-        "  Weighs.\n"
+        "gpu__time.sum or gpu__time.avg\n"
+        "Weighs.\n"
         "\n"
         "cycles (cycle)\n"
-        "  sm__cycles.avg\n"
-        "  on tu102: not there\n"
-        "  on gb202: sm__cycles.max\n"
-        "  collected with section SpeedOfLight\n"
-        "  Cycles.\n"
+        "sm__cycles.avg\n"
+        "on tu102: not there\n"
+        "on gb202: sm__cycles.max\n"
+        "collected with section SpeedOfLight\n"
+        "Cycles.\n"
     )
 
 
@@ -203,9 +225,9 @@ def test_a_preset_with_samples() -> None:
     assert preset_page(preset).endswith(
         "\n"
         "samples by source line\n"
-        "  group:smsp__pcsamp_warp_stall_reasons\n"
-        "  Where in the source warps spend their time, for the lines that a report marks.\n"
-        "  Costs one pass.\n"
+        "group:smsp__pcsamp_warp_stall_reasons\n"
+        "Where in the source warps spend their time, for the lines that a report marks.\n"
+        "Costs one pass.\n"
     )
 
 

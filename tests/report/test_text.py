@@ -9,26 +9,37 @@ from textwrap import dedent
 import pytest
 
 from kernelprof.model.diagnosis import Diagnosis, MissingMetric
-from kernelprof.report.text import MOST_ROWS, Screen, render_text
+from kernelprof.report.documents.diagnosis import MOST_ROWS, document
+from kernelprof.report.writers.terminal import Screen, write
+
+
+def render_text(
+    diagnoses: list[Diagnosis], screen: Screen | None = None, top: int | None = None
+) -> str:
+    return "\n".join(write(document(each, top), screen) for each in diagnoses)
+
 
 HEAD_80 = """\
 gemm_series.full.raw.csv
-4 kernels in 20,003 launches on NVIDIA H200 (compute capability 9.0)
+gemm_bad 32x32: Limited by uncoalesced-global-access. Confidence: high. Gain:
+12.7x.
+4 kernels in 20,003 launches on NVIDIA H200 (compute capability 9.0).
 warning: The last row is cut off in the middle and was left out.
 
-# kernel                n     time share verdict                   conf  gain
-1 gemm_bad 32x32        1 35.31 ms  61 % uncoalesced-global-access high 12.7x
-2 gemm_bad 16x16        1 17.65 ms  30 % uncoalesced-global-access high 12.7x
-3 bank_conflict<32> 20000  2.13 µs 7.0 % inconclusive              low      -
-4 copy_vec4             1 544.1 µs  ~0 % dram-bandwidth            med  limit
+"""
+TABLE_80 = """\
+# kernel                 n     time share verdict                   conf    gain
+1 gemm_bad 32x32         1 35.31 ms  61 % uncoalesced-global-access high   12.7x
+2 gemm_bad 16x16         1 17.65 ms  30 % uncoalesced-global-access high   12.7x
+3 bank_conflict<32> 20,000  2.13 µs 7.0 % inconclusive              low        -
+4 copy_vec4              1 544.1 µs  ~0 % dram-bandwidth            medium limit
 """
 
 CARD_80 = """\
 1 gemm_bad 32x32 ───────────────────────────────────────────────────────────────
+Limited by uncoalesced-global-access. Confidence: high.
 gemm_bad(const float *, const float *, float *, int, int, int)
 grid 64x64, block 32x32, 1 launch (ID 0), 35.31 ms, 61 % of the time
-
-Held back by uncoalesced-global-access. Confidence: high.
 
   4.23 < 16 byte/sector  used of each loaded sector  load_bytes
   98.97 > 80 %           L1 busy                     l1_throughput
@@ -44,11 +55,15 @@ Runner-up    memory-latency (up to 1.30x)
 
 HEAD_60 = """\
 gemm_series.full.raw.csv
+gemm_bad 32x32: Limited by uncoalesced-global-access.
+Confidence: high. Gain: 12.7x.
 4 kernels in 20,003 launches on NVIDIA H200 (compute
-capability 9.0)
+capability 9.0).
 warning: The last row is cut off in the middle and was left
 out.
 
+"""
+TABLE_60 = """\
 # kernel            share verdict                    gain
 1 gemm_bad 32x32     61 % uncoalesced-global-access 12.7x
 2 gemm_bad 16x16     30 % uncoalesced-global-access 12.7x
@@ -58,12 +73,11 @@ out.
 
 CARD_60 = """\
 1 gemm_bad 32x32 ───────────────────────────────────────────
+Limited by uncoalesced-global-access. Confidence: high.
 gemm_bad(const float *, const float *, float *, int, int,
 int)
 grid 64x64, block 32x32, 1 launch (ID 0), 35.31 ms, 61 % of
 the time
-
-Held back by uncoalesced-global-access. Confidence: high.
 
   4.23 < 16 byte/sector  used of each loaded sector
                          (load_bytes)
@@ -83,12 +97,11 @@ Runner-up    memory-latency (up to 1.30x)
 
 UNDECIDED_80 = """\
 3 bank_conflict<(int)32> ───────────────────────────────────────────────────────
+Inconclusive: the capture does not decide between shared-bank-conflicts and
+shared-memory-throughput. Confidence: low.
 void bank_conflict<(int)32>(const float *[4], int)
 grid 64x64, block 32x32, 20,000 launches (ID 2, 3, 4, 5, ...), median 2.13 µs
 (2.09 µs to 2.19 µs), 7.0 % of the time
-
-Inconclusive: the capture does not decide between shared-bank-conflicts and
-shared-memory-throughput. Confidence: low.
 
   97.8 %  memory system busy  memory_throughput
 
@@ -102,7 +115,8 @@ This command collects what would decide:
 
 
 @pytest.mark.parametrize(
-    ("width", "head", "card"), [(80, HEAD_80, CARD_80), (60, HEAD_60, CARD_60)]
+    ("width", "head", "card"),
+    [(80, HEAD_80 + TABLE_80, CARD_80), (60, HEAD_60 + TABLE_60, CARD_60)],
 )
 def test_a_table_and_then_a_card(samples, width: int, head: str, card: str) -> None:
     text = render_text([samples.diagnosis()], Screen(width))
@@ -138,26 +152,28 @@ def test_a_narrower_screen_than_the_table_needs_is_taken_as_wide_enough(samples)
 
 def test_cards_cover_nine_tenths_of_the_time(samples) -> None:
     text = render_text([samples.diagnosis()])
-    assert text.count("Confidence:") == 2
+    assert text.count("Confidence:") == 1 + 2
     assert text.endswith(
-        "and 2 more kernels (7.1 % of the time), 1 of them inconclusive: --top 4 shows\nthem\n"
+        "and 2 more kernels (7.1 % of the time), 1 of them inconclusive: `--top 4` shows\nthem\n"
     )
 
 
 def test_top_says_how_many_cards(samples) -> None:
-    assert render_text([samples.diagnosis()], top=1).count("Confidence:") == 1
-    assert render_text([samples.diagnosis()], top=99).count("Confidence:") == 4
-    assert render_text([samples.diagnosis()], top=0) == HEAD_80
+    assert render_text([samples.diagnosis()], top=1).count("Confidence:") == 1 + 1
+    assert render_text([samples.diagnosis()], top=99).count("Confidence:") == 1 + 4
+    without = [line for line in HEAD_80.splitlines(keepends=True) if "Limited" not in line]
+    table_only = "".join(each for each in without if each != "12.7x.\n") + TABLE_80
+    assert render_text([samples.diagnosis()], top=0) == table_only
 
 
 def test_twenty_thousand_kernels_fit_on_a_few_screens(samples) -> None:
     text = render_text([samples.many(20_000)])
-    assert text.count("Confidence:") == 5
+    assert text.count("Confidence:") == 1 + 5
     assert text.count("\n") < 150
     assert f"and {20_000 - MOST_ROWS:,} more kernels (100 % of the time)" in text
     assert text.endswith(
-        "and 19,995 more kernels (100 % of the time), all of them inconclusive: --top\n"
-        "20000 shows them\n"
+        "and 19,995 more kernels (100 % of the time), all of them inconclusive: `--top\n"
+        "20000` shows them\n"
     )
 
 
@@ -167,14 +183,14 @@ def test_without_durations_the_first_five_kernels_are_explained(samples) -> None
         for row in range(7)
     )
     text = render_text([Diagnosis(kernels, "no-durations.csv")])
-    assert text.count("Confidence:") == 5
-    assert "1 kernel_0 1    -     - dram-bandwidth med  limit\n" in text
-    assert "and 2 more kernels: --top 7 shows them" in text
+    assert text.count("Confidence:") == 1 + 5
+    assert "1 kernel_0 1    -     - dram-bandwidth medium limit\n" in text
+    assert "and 2 more kernels: `--top 7` shows them" in text
 
 
 def test_a_capture_without_kernels(samples) -> None:
     text = render_text([replace(samples.diagnosis(), kernels=(), warnings=())])
-    assert text == "gemm_series.full.raw.csv\n0 kernels in 0 launches\n"
+    assert text == "gemm_series.full.raw.csv\n0 kernels in 0 launches.\n"
 
 
 def test_several_captures_follow_each_other(samples) -> None:
@@ -202,14 +218,14 @@ def test_ascii_where_the_encoding_has_no_more(samples) -> None:
     assert text.isascii()
     assert "1 gemm_bad 32x32 ---------" in text
     assert "median 2.13 us\n(2.09 us to 2.19 us)" in text
-    assert "3 bank_conflict<32> 20000  2.13 us" in text
+    assert "3 bank_conflict<32> 20,000  2.13 us" in text
 
 
 def test_colour_only_when_asked_for(samples) -> None:
     plain = render_text([samples.diagnosis()])
     colored = render_text([samples.diagnosis()], Screen(color=True))
     assert "\x1b" not in plain
-    assert "\x1b[1;31mHeld back by uncoalesced-global-access.\x1b[0m" in colored
+    assert "\x1b[1;31mLimited by uncoalesced-global-access.\x1b[0m" in colored
 
 
 def test_the_colour_of_the_environment_does_not_count(samples, monkeypatch) -> None:

@@ -24,7 +24,10 @@ def _refused(data: bytes) -> InputError:
     error = caught.value
     assert error.exit_code is ExitCode.BAD_INPUT
     assert error.where == "given"
-    assert "expected the raw or details page" in error.what
+    assert (
+        "; expected the raw page as CSV, the details page as CSV, a .ncu-rep report or a"
+        in error.what
+    )
     assert error.hint is not None
     assert "ncu --set full --csv --page raw --print-units base --log-file" in error.hint
     assert "ncu --import report.ncu-rep --csv --page raw > capture.csv" in error.hint

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,14 +11,14 @@ import pytest
 
 from kernelprof.sources import raw_page
 from kernelprof.sources import source as sources
-from kernelprof.sources.blocks import BlockParser
-from kernelprof.sources.columns import Wanted
+from kernelprof.sources.ncu.blocks import BlockParser
+from kernelprof.sources.ncu.columns import Selection
+from kernelprof.sources.ncu.tables import Header, Scanner
 from kernelprof.sources.raw_page import RawPage
-from kernelprof.sources.source import Source
-from kernelprof.sources.stream import Header, Scanner
+from kernelprof.sources.source import Input
 
 if TYPE_CHECKING:
-    from kernelprof.sources.page import Page
+    from kernelprof.model.capture import Capture
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 EXPORTS = (
@@ -33,7 +32,7 @@ OVER_LINES = "validation/frameworks_nvtx.raw.csv.gz"
 """Its rows go over several lines: the ranges of NVTX do."""
 
 HEADER = Header(("ID", "Kernel Name", "a", "b"), ",")
-WANTED = Wanted(0, (1,), (2, 3))
+WANTED = Selection(0, (1,), (2, 3))
 TOP = '"ID","Kernel Name","a","b"\n"","","",""\n'
 
 
@@ -55,16 +54,16 @@ def small_blocks(monkeypatch) -> None:
     monkeypatch.setattr(sources, "LARGEST", 1 << 17)
 
 
-def read(data: bytes, *, whole: bool) -> tuple[Page, int]:
-    """The page in some bytes, in blocks or row by row."""
+def read(data: bytes, *, whole: bool) -> tuple[Capture, int]:
+    """The capture in some bytes, in blocks or row by row."""
     page = Counting()
-    source = Source(io.BytesIO(data).read, "x")
-    for table in Scanner(source.blocks(), page.parse if whole else None).tables():
+    scanner = Scanner(Input.of_bytes(data, "x").blocks(), page.parse if whole else None)
+    for table in scanner.tables():
         page.add(table)
-    return page.page(), page.blocks
+    return page.capture("x", scanner.scan), page.blocks
 
 
-def assert_same(one: Page, other: Page) -> None:
+def assert_same(one: Capture, other: Capture) -> None:
     assert one.launches == other.launches
     assert one.columns.keys() == other.columns.keys()
     for name, column in one.columns.items():
@@ -84,7 +83,7 @@ def parsed(text: str):
 def test_both_ways_read_a_capture_alike(name: str) -> None:
     """Each export so often that blocks begin and end somewhere within it."""
     data = (CAPTURES / name).read_bytes()
-    text = b"".join(Source(io.BytesIO(data).read, "x").blocks())
+    text = b"".join(Input.of_bytes(data, "x").blocks())
     start = text.index(b'"ID"')
     head, units, *rows = text[start:].splitlines(keepends=True)
     repeats = 1 + (1 << 19) // (len(text) - start)
@@ -98,11 +97,11 @@ def test_a_block_is_parsed() -> None:
     found = parsed('"0","k(int, int)","1,234.5","n/a"\n"1","k(int, int)","7","(!) n/a"\n')
     assert found is not None
     assert (found.count, found.ids) == (2, ["0", "1"])
-    assert found.words[1].cells() == ["k(int, int)"] * 2
+    assert found.texts[1].cells() == ["k(int, int)"] * 2
     assert found.numbers[2].values.tolist() == [1234.5, 7.0]
     assert np.isnan(found.numbers[3].values).all()
-    assert found.numbers[3].words is not None
-    assert found.numbers[3].words.cells() == ["n/a", "(!) n/a"]
+    assert found.numbers[3].cells is not None
+    assert found.numbers[3].cells.cells() == ["n/a", "(!) n/a"]
 
 
 @pytest.mark.parametrize(

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from kernelprof.model.capture import Capture, Source
+from kernelprof.model.capture import Capture, Origin
 from kernelprof.sources import read_bytes, read_capture
-from kernelprof.sources.details_labels import BY_UNIT, METRICS, UNMAPPED, raw_name
-from kernelprof.sources.details_page import read_details
-from kernelprof.sources.stream import Header, Table
+from kernelprof.sources.details_page import DetailsPage
+from kernelprof.sources.ncu.labels import BY_UNIT, METRICS, UNMAPPED, raw_name
+from kernelprof.sources.ncu.tables import Header, Scan, Table
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 VALIDATION = CAPTURES / "validation"
@@ -58,7 +58,7 @@ def test_every_value_is_the_one_of_the_raw_page(details_file: Path, raw_file: Pa
         reference = raw.columns[name]
         assert column.unit == reference.unit, name
         there = ~np.isnan(column.values)
-        digits = 0.06 if column.source is Source.REPORTED else 0.0101
+        digits = 0.06 if column.source is Origin.REPORTED else 0.0101
         np.testing.assert_allclose(
             column.values[there], reference.values[there], rtol=0.006, atol=digits, err_msg=name
         )
@@ -84,7 +84,7 @@ def test_values(details: Capture) -> None:
     assert details.columns["gpu__time_duration.sum"].values[0] == 17_650_000
     assert details.columns["dram__bytes.sum.per_second"].values[0] == pytest.approx(2.65e9)
     memory = details.columns["gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"]
-    assert (memory.values[0], memory.unit, memory.source) == (98.97, "%", Source.MEASURED)
+    assert (memory.values[0], memory.unit, memory.source) == (98.97, "%", Origin.MEASURED)
     assert details.text["launch__func_cache_config"][0] == "CachePreferNone"
     assert details.launches[0].grid == (128, 128, 1)
 
@@ -92,7 +92,7 @@ def test_values(details: Capture) -> None:
 def test_sentences_fill_in_what_the_page_lacks(details: Capture) -> None:
     sectors = details.columns["memory_l2_theoretical_sectors_global"]
     ideal = details.columns["memory_l2_theoretical_sectors_global_ideal"]
-    assert sectors.source is ideal.source is Source.REPORTED
+    assert sectors.source is ideal.source is Origin.REPORTED
     assert sectors.values[0] == 4_565_499_904
     assert ideal.values[0] == 4_565_499_904 - 3_222_798_336
     assert np.isnan(sectors.values[2]), "a silent rule says nothing"
@@ -106,7 +106,7 @@ def test_sentences_fill_in_what_the_page_lacks(details: Capture) -> None:
 
 def test_metrics_win_over_sentences(details: Capture) -> None:
     for name in ("sm__warps_active.avg.pct_of_peak_sustained_active", "launch__grid_size"):
-        assert details.columns[name].source is not Source.REPORTED
+        assert details.columns[name].source is not Origin.REPORTED
         assert not np.isnan(details.columns[name].values).any()
 
 
@@ -144,8 +144,11 @@ def test_appended_exports_stay_apart() -> None:
 def test_parts_of_one_table_belong_together() -> None:
     first, *rows = PAIRS[0][0].read_bytes().removesuffix(b"\n").split(b"\n")
     header = Header(tuple(next(csv.reader([first.decode()]))), ",")
-    whole = read_details([Table(header, None, rows)])
-    parts = read_details([Table(header, None, rows[:1000]), Table(header, None, rows[1000:])])
+    one, several = DetailsPage(), DetailsPage()
+    one.add(Table(header, None, rows))
+    several.add(Table(header, None, rows[:1000]))
+    several.add(Table(header, None, rows[1000:]))
+    whole, parts = one.capture("x", Scan()), several.capture("x", Scan())
     assert len(parts.launches) == 26
     assert parts.launches == whole.launches
     assert parts.text == whole.text

@@ -8,8 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelprof.model.capture import Capture, Launch, MetricColumn, Source
-from kernelprof.model.launches import Launches
+from kernelprof.model.capture import Capture, Launch, Launches, MetricColumn, Origin
 
 LAUNCHES = st.lists(
     st.builds(
@@ -58,7 +57,7 @@ def test_other_launches_are_not_the_same() -> None:
 
 def test_a_capture_of_some_launches_has_their_values() -> None:
     values = np.array([1.0, 2.0, 3.0])
-    column = MetricColumn("m", values, "", "", Source.MEASURED)
+    column = MetricColumn("m", values, "", "", Origin.MEASURED)
     launches = tuple(Launch(str(at), "f") for at in range(3))
     text = {"kernelprof__sections": ("a;b", None, "c")}
     whole = Capture(launches, {"m": column}, text, origin="x")

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from kernelprof.model.capture import Capture, Source
+from kernelprof.model.capture import Capture, Origin
 from kernelprof.sources import read_bytes, read_capture
-from kernelprof.sources.units import scale_of
+from kernelprof.sources.ncu.cells import scale_of
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
@@ -86,10 +86,10 @@ def test_identity(base: Capture) -> None:
 
 
 def test_sources(base: Capture) -> None:
-    assert base.columns[SECTORS].source is Source.MEASURED
-    assert base.columns["launch__registers_per_thread"].source is Source.LAUNCH
-    assert base.columns["device__attribute_multiprocessor_count"].source is Source.LAUNCH
-    assert base.columns["derived__local_spilling_requests"].source is Source.DERIVED
+    assert base.columns[SECTORS].source is Origin.MEASURED
+    assert base.columns["launch__registers_per_thread"].source is Origin.LAUNCH
+    assert base.columns["device__attribute_multiprocessor_count"].source is Origin.LAUNCH
+    assert base.columns["derived__local_spilling_requests"].source is Origin.DERIVED
 
 
 def test_what_is_missing_is_not_zero(base: Capture) -> None:

@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from kernelprof.analysis.metrics.catalogue import SAMPLES
 from kernelprof.errors import InputError
-from kernelprof.model.lines import SourceLine, shares
-from kernelprof.sources import read_capture
-from kernelprof.sources.reader import read_bytes
-from kernelprof.sources.source_page import read_source_page
+from kernelprof.model.capture import SourceLine, shares
+from kernelprof.sources import read_bytes, read_capture
+from kernelprof.sources.ncu_report import read_source_page
 
 PAGES = Path(__file__).parents[1] / "captures" / "source_page"
 TILE = "/project/cuda/ladder/03_shared_tile.cu"

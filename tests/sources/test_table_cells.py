@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelprof.sources.numbers import decimal_mark, parse_number, parse_numbers
+from kernelprof.sources.ncu.cells import decimal_mark, parse_number
+from kernelprof.sources.ncu.columns import NumberColumn, TextColumn
 
 
 @pytest.mark.parametrize(
@@ -75,10 +76,10 @@ def test_the_decimal_mark_needs_evidence(sample: bytes, mark: str) -> None:
 
 @given(st.lists(st.text(max_size=12), max_size=20))
 def test_any_text_is_a_number_or_missing(cells: list[str]) -> None:
-    values, texts = parse_numbers(cells)
-    assert len(values) == len(cells)
-    assert not np.isinf(values).any()
-    assert 0 <= texts <= np.isnan(values).sum()
+    column = NumberColumn.of(TextColumn.of(cells))
+    assert len(column.values) == len(cells)
+    assert not np.isinf(column.values).any()
+    assert 0 <= column.texts <= np.isnan(column.values).sum()
 
 
 @given(st.integers(min_value=0, max_value=2**53))

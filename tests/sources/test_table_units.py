@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from kernelprof.sources.units import depends_on_unit, scale_of
+from kernelprof.sources.ncu.cells import depends_on_unit, scale_of
 
 
 @pytest.mark.parametrize(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from kernelprof.analysis.kernel_name import kernel_filter
 from kernelprof.analysis.metrics.catalogue import SAMPLES, preset
 from kernelprof.errors import UsageError
+from kernelprof.model.kernel_name import kernel_filter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import getpass
-import os
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -37,8 +34,7 @@ def save(
     force: Annotated[bool, typer.Option("--force", help="Replace a baseline.")] = False,
 ) -> None:
     """Make a baseline of a capture; not of an inconclusive or incorrect kernel."""
-    from kernelprof.cli.sides import load
-    from kernelprof.compare.gate.baseline import baseline_of
+    from kernelprof.compare.gate.run import save as saved
 
     check_place(output)
     if output.suffix.lower() != ".json":
@@ -52,16 +48,19 @@ def save(
             hint="'kernelprof baseline update' takes a candidate that passes the gate, "
             "'baseline accept' one that does not; --force replaces the file",
         )
-    _write(baseline_of(load(capture)[0], _now()), output)
+    _write(saved(capture), output)
 
 
 @baseline.command("show")
 def show(file: FileArgument) -> None:
     """Print what a baseline holds, and what was accepted in it."""
-    from kernelprof.cli.sides import load_baseline
-    from kernelprof.report.baseline_text import render_baseline
+    from kernelprof.cli.compare import screen_of
+    from kernelprof.compare.gate.baseline import read_baseline
+    from kernelprof.report.documents import baseline as documents
+    from kernelprof.report.writers import terminal
 
-    write_text(render_baseline(load_baseline(file)))
+    found = documents.document(read_baseline(file), str(file))
+    write_text(terminal.write(found, screen_of(None, no_color=False)))
 
 
 @baseline.command("update")
@@ -74,22 +73,16 @@ def update(
     ] = None,
 ) -> None:
     """Put a candidate in place of the baseline, if it passes the gate."""
-    from kernelprof.cli.sides import load, load_baseline
-    from kernelprof.compare import compare
-    from kernelprof.compare.gate import judge
-    from kernelprof.compare.gate.answer import exit_code
-    from kernelprof.compare.gate.baseline import updated
-    from kernelprof.compare.gate.policy import load_policy, policy_here
-    from kernelprof.report.comparison_text import gate_line
+    from kernelprof.compare.gate.run import update as updated
+    from kernelprof.compare.words import gate_line
 
     check_place(file)
-    old, new = load_baseline(file), load(candidate)[0]
-    result = judge(compare(old.snapshot(str(file)), new), load_policy(policy or policy_here()))
-    if code := exit_code(result):
+    result, made = updated(file, candidate, policy)
+    if made is None:
         write_text(f"{gate_line(result)} The baseline stays as it is.\n")
         write_text(f"see why: kernelprof gate {file} {candidate}\n")
-        raise typer.Exit(code)
-    _write(updated(old, new, _now()), file)
+        raise typer.Exit(result.exit_code)
+    _write(made, file)
 
 
 @baseline.command("accept")
@@ -109,23 +102,19 @@ def accept(
     ] = None,
 ) -> None:
     """Take a candidate although the gate stops it, and record who, when and why."""
-    from kernelprof.cli.sides import load, load_baseline
-    from kernelprof.compare.gate.baseline import Consent, accepted
+    from kernelprof.compare.gate.run import accept as accepted
 
-    if not reason.strip():
-        raise UsageError("--reason is empty", hint="say why, for those who read it in a year")
     check_place(file)
-    consent = Consent(by or _who(), reason.strip(), _now())
-    _write(accepted(load_baseline(file), load(candidate)[0], kernel or (), consent), file)
+    _write(accepted(file, candidate, reason, kernels=kernel or (), by=by), file)
 
 
 @baseline.command("migrate")
 def migrate(file: FileArgument) -> None:
     """Bring a baseline of an older schema to the one of today."""
-    from kernelprof.cli.sides import load_baseline
+    from kernelprof.compare.gate.baseline import read_baseline
 
     check_place(file)
-    _write(load_baseline(file, migrate=True), file)
+    _write(read_baseline(file, migrate=True), file)
 
 
 def _write(made: Baseline, file: Path) -> None:
@@ -134,23 +123,3 @@ def _write(made: Baseline, file: Path) -> None:
     write_file(to_text(made), file)
     kernels = len(made.kernels)
     write_text(f"{file}: {kernels} kernel{'s' if kernels != 1 else ''} of {made.origin}\n")
-
-
-def _now() -> str:
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _who() -> str:
-    """The committer's name as git has it, else the user's."""
-    from kernelprof.collect.processes import ask
-
-    told = ask("git", "config", "user.name")
-    return (told.stdout.strip() if told else "") or _user()
-
-
-def _user() -> str:
-    """The name of whoever is logged in; a container may know none."""
-    try:
-        return getpass.getuser()
-    except (KeyError, OSError):
-        return f"user {os.getuid()}"

@@ -12,12 +12,12 @@ from kernelprof.cli.diagnose import OutputFormat
 from kernelprof.cli.output import check_place, write_file, write_result
 from kernelprof.cli.report import check_name
 from kernelprof.cli.source_options import DefineOption, SizeOption, wishes
-from kernelprof.errors import UsageError
 
 if TYPE_CHECKING:
-    from kernelprof.cli.sides import Side
     from kernelprof.model.comparison import Comparison
     from kernelprof.model.snapshot import Snapshot
+    from kernelprof.report.document import Document
+    from kernelprof.report.writers.terminal import Screen
 
 
 def compare(
@@ -49,70 +49,70 @@ def compare(
 
     Two .cu files are built and measured in turn, A B A B.
     """
-    from kernelprof.compare import compare as compared
+    from kernelprof.compare.compare import compare as compared
+    from kernelprof.report.documents import comparison as documents
 
     if html is not None:
         check_name(html)
     for place in filter(None, (output, html)):
         check_place(place)
-    (old, old_texts), (new, new_texts) = _sides(before, after, size, define)
-    found = compared(old, new, (old_texts, new_texts))
+    found = compared(*_sides(before, after, size, define))
     if html is not None:
         options = [f"--size={each}" for each in size or ()]
         options += [f"--define={each}" for each in define or ()]
-        write_page(found, html, (old, new), ("compare", before, after, *options))
+        command = typed_command("compare", before, after, *options)
+        write_page(documents.document(found, documents.Detail.FULL, command=command), html)
     text = _render(found, output_format, output, no_color=no_color)
     write_result(text, output)
 
 
 def _sides(
     before: str, after: str, size: list[str] | None, define: list[str] | None
-) -> tuple[Side, Side]:
-    from kernelprof.cli.sides import load, measure
+) -> tuple[Snapshot, Snapshot]:
+    from kernelprof.cli.remarks import remark
+    from kernelprof.compare.sides import are_sources, load, measure
 
-    sources = [target.endswith((".cu", ".cuh")) for target in (before, after)]
-    if any(sources) and not all(sources):
-        raise UsageError(
-            "one is a source and the other is not",
-            where=before if sources[0] else after,
-            hint="compare two sources, which are measured in turn, or profile this one first: "
-            f"kernelprof profile {before if sources[0] else after} -o DIR",
-        )
-    wished = wishes(size, define, None, has_source=all(sources))
-    if all(sources):
-        return measure(Path(before), Path(after), wished)
+    sources = are_sources(before, after)
+    wished = wishes(size, define, None, has_source=sources)
+    if sources:
+        return measure(Path(before), Path(after), wished, progress=lambda line: remark([line]))
     return load(before), load(after)
 
 
 def _render(
     comparison: Comparison, output_format: OutputFormat, output: Path | None, *, no_color: bool
 ) -> str:
+    from kernelprof.report.documents import comparison as documents
+    from kernelprof.report.writers import markdown, terminal
+
     if output_format is OutputFormat.JSON:
-        from kernelprof.report.comparison_json import render_comparison_json
+        from kernelprof.report.writers import json
 
-        return render_comparison_json(comparison)
+        return json.write(comparison)
     if output_format is OutputFormat.MARKDOWN:
-        from kernelprof.report.comparison_markdown import render_comparison_markdown
+        return markdown.write(documents.document(comparison, documents.Detail.COMMENT))
+    return terminal.write(documents.document(comparison), screen_of(output, no_color=no_color))
 
-        return render_comparison_markdown(comparison)
-    from kernelprof.report.comparison_text import render_comparison_text
-    from kernelprof.report.text import Screen
+
+def screen_of(output: Path | None, *, no_color: bool) -> Screen:
+    """What the text is written for."""
+    from kernelprof.report.writers.terminal import Screen
 
     to = screen.of(output, no_color=no_color)
-    return render_comparison_text(comparison, Screen(to.width, to.color, to.encoding))
+    return Screen(to.width, to.color, to.encoding)
 
 
-def write_page(
-    comparison: Comparison,
-    html: Path,
-    sides: tuple[Snapshot, Snapshot],
-    typed: tuple[str, ...],
-) -> None:
-    """Write a comparison as a page for a browser; ``typed`` are the words of its command."""
+def typed_command(*typed: str) -> str:
+    """What was typed, without the folders of the machine."""
     import shlex
 
-    from kernelprof.report.html.build.private import shown_origin
-    from kernelprof.report.html.comparison import render_comparison_page
+    from kernelprof.report.private import shown_origin
 
-    command = shlex.join(["kernelprof", *map(shown_origin, typed)])
-    write_file(render_comparison_page(comparison, sides, command), html)
+    return shlex.join(["kernelprof", *map(shown_origin, typed)])
+
+
+def write_page(document: Document, html: Path) -> None:
+    """Write a document as a page for a browser."""
+    from kernelprof.report.writers import html as writer
+
+    write_file(writer.write(document), html)

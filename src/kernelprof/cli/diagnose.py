@@ -15,15 +15,17 @@ from kernelprof.cli.command import ClockControl
 from kernelprof.cli.output import check_place, warn, write_result
 from kernelprof.cli.program import program
 from kernelprof.cli.remarks import remark
-from kernelprof.cli.report import Beside, beside, check_name, write_report
+from kernelprof.cli.report import check_name, write_report
 from kernelprof.cli.source_options import DefineOption, SanitizeOption, SizeOption, wishes
 from kernelprof.errors import ExitCode, InputError, UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from kernelprof.collect.session import Measured, Order
     from kernelprof.model.diagnosis import Diagnosis
+    from kernelprof.report.document import Document
+    from kernelprof.report.writers.terminal import Screen
 
 _NAMES_SHOWN = 5
 
@@ -158,11 +160,13 @@ def diagnose(
                 warn(f"{diagnosis.origin}: {warning}")
     write_result(text, output)
     if html is not None:
+        from kernelprof.sources.contents import Contents, contents
+
         target = "" if merge or not targets else targets[0]
         known = (
-            beside(target)
+            contents(target)
             if measured is None
-            else Beside(Path(target), measured.manifest, measured.lines)
+            else Contents(Path(target), measured.manifest, measured.lines)
         )
         write_report(found[0][0], diagnoses[0], html, known)
     if any(diagnosis.inconclusive for diagnosis in diagnoses):
@@ -277,17 +281,13 @@ def _render(
     diagnoses: Sequence[Diagnosis],
     output_format: OutputFormat,
     top: int | None,
-    destination: screen.Destination,
+    shown_on: Screen,
 ) -> str:
-    if output_format is OutputFormat.JSON:
-        from kernelprof.report.json import render_json
+    from kernelprof.report import writers
 
-        return render_json(diagnoses)
-    if output_format is OutputFormat.MARKDOWN:
-        from kernelprof.report.markdown import render_markdown
+    def documents() -> Iterator[Document]:
+        from kernelprof.report.documents import diagnosis
 
-        return render_markdown(diagnoses, top=top)
-    from kernelprof.report.text import Screen, render_text
+        return (diagnosis.document(each, top) for each in diagnoses)
 
-    shown_on = Screen(destination.width, destination.color, destination.encoding)
-    return render_text(diagnoses, shown_on, top=top)
+    return writers.render("diagnosis", output_format.value, diagnoses, documents, shown_on)

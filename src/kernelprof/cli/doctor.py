@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from kernelprof.cli import screen
 from kernelprof.cli.output import write_text
 from kernelprof.errors import ExitCode
 
@@ -47,10 +48,15 @@ def doctor(
     No kernel is run and nothing is changed. Exit code 0 if stored captures can be diagnosed, 4 if
     not, or if something that is required is missing or cannot be told.
     """
-    from kernelprof.collect.doctor import as_json, as_text, checkup, needs
+    from kernelprof.collect.doctor import checkup, needs
+    from kernelprof.report import writers
+    from kernelprof.report.documents.doctor import document
 
     checks = checkup()
-    write_text(as_json(checks) if output_format is DoctorFormat.JSON else as_text(checks))
+    shown_on = screen.of(None, no_color=False)
+    write_text(
+        writers.render("doctor", output_format.value, checks, lambda: [document(checks)], shown_on)
+    )
     required = {"captures", *(name for each in require or () for name in needs(each.value))}
     if any(check.name in required and check.ok is not True for check in checks):
         raise typer.Exit(ExitCode.ENVIRONMENT)

@@ -31,19 +31,18 @@ def explain(
     """
     from kernelprof.analysis.metrics.catalogue import catalogue
     from kernelprof.analysis.rules import registry
-    from kernelprof.report.explain import explain_text, index_text
-    from kernelprof.report.rule_pages import rule_page
+    from kernelprof.report import writers
+    from kernelprof.report.documents import rule
 
     rules = registry()
     if name is None:
-        write_text(index_text(rules, width=screen.width()))
-        return
-    if name not in rules:
-        raise UsageError(f"no bottleneck is called {name!r}", hint=_suggestion(name, list(rules)))
-    if page_format is PageFormat.MARKDOWN:
-        write_text(rule_page(rules[name], catalogue()))
+        document = rule.index(rules)
+    elif name in rules:
+        document = rule.document(rules[name], catalogue())
     else:
-        write_text(explain_text(rules[name], catalogue(), width=screen.width()))
+        raise UsageError(f"no bottleneck is called {name!r}", hint=_suggestion(name, list(rules)))
+    shown_on = screen.of(None, no_color=False)
+    write_text(writers.render("rule", page_format.value, None, lambda: [document], shown_on))
 
 
 def _suggestion(name: str, known: list[str]) -> str:

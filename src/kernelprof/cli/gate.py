@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelprof.cli import screen
-from kernelprof.cli.compare import write_page
+from kernelprof.cli.compare import screen_of, typed_command, write_page
 from kernelprof.cli.diagnose import OutputFormat
 from kernelprof.cli.output import check_place, write_file, write_result, write_text
 from kernelprof.cli.report import check_name
@@ -85,34 +84,31 @@ def gate(
             f"{len(candidate)} candidates are given, and one is judged at a time",
             hint="several captures of one code are for --calibrate",
         )
-    from kernelprof.cli.sides import load
-    from kernelprof.compare import compare
-    from kernelprof.compare.gate import judge
-    from kernelprof.compare.gate.answer import exit_code
-    from kernelprof.compare.gate.policy import load_policy, policy_here
+    from kernelprof.compare.gate.run import gate as judged
 
     if html is not None:
         check_name(html)
     for place in filter(None, (output, junit, sarif, markdown, html)):
         check_place(place)
-    rules = load_policy(policy or policy_here())
-    (old, old_texts), (new, new_texts) = load(baseline), load(candidate[0])
-    result = judge(compare(old, new, (old_texts, new_texts)), rules)
-    _write_files(result, new_texts, junit, sarif, markdown)
+    result = judged(baseline, candidate[0], policy)
+    _write_files(result, junit, sarif, markdown)
     if html is not None:
-        write_page(result.comparison, html, (old, new), ("gate", baseline, candidate[0]))
+        from kernelprof.report.documents import gate as documents
+        from kernelprof.report.documents.comparison import Detail
+
+        command = typed_command("gate", baseline, candidate[0])
+        write_page(documents.document(result, Detail.FULL, command=command), html)
     text = _render(result, output_format, output, no_color=no_color)
     write_result(text, output)
-    raise typer.Exit(exit_code(result))
+    raise typer.Exit(result.exit_code)
 
 
 def _calibrate(baseline: Path, captures: list[str]) -> None:
-    from kernelprof.cli.sides import load, load_baseline
     from kernelprof.compare.gate.baseline import to_text
-    from kernelprof.compare.gate.calibrate import calibrated
+    from kernelprof.compare.gate.run import calibrate
 
     check_place(baseline)
-    found, without = calibrated(load_baseline(baseline), [load(each)[0] for each in captures])
+    found, without = calibrate(baseline, captures)
     write_file(to_text(found), baseline)
     for kernel in found.kernels:
         if kernel.noise is not None:
@@ -127,31 +123,29 @@ def _calibrate(baseline: Path, captures: list[str]) -> None:
 
 def _write_files(
     result: GateResult,
-    texts: dict[str, str],
     junit: Path | None,
     sarif: Path | None,
     markdown: Path | None,
 ) -> None:
     if junit is not None:
-        from kernelprof.report.junit import render_junit
+        from kernelprof.report.writers.junit import write as write_junit
 
-        write_file(render_junit(result), junit)
+        write_file(write_junit(result), junit)
     if sarif is not None:
-        from kernelprof.report.sarif import render_sarif
+        from kernelprof.report.writers.sarif import write as write_sarif
 
-        write_file(render_sarif(result, _lines(result, texts)), sarif)
+        write_file(write_sarif(result, _lines(result)), sarif)
     if markdown is not None:
-        from kernelprof.report.comparison_markdown import render_gate_markdown
-
-        write_file(render_gate_markdown(result), markdown)
+        write_file(_markdown(result), markdown)
 
 
-def _lines(result: GateResult, texts: dict[str, str]) -> dict[str, int]:
+def _lines(result: GateResult) -> dict[str, int]:
     """The line at which each kernel of a known source is defined, by the kernel's name."""
-    from kernelprof.analysis.kernel_name import function_name
     from kernelprof.launch.signature import kernels
+    from kernelprof.model.kernel_name import function_name
 
     found: dict[str, int] = {}
+    texts = result.comparison.after.sources
     for each in result.comparison.kernels:
         inputs = each.after.inputs if each.after is not None else None
         text = texts.get(inputs.source_sha256) if inputs is not None else None
@@ -167,15 +161,20 @@ def _render(
     result: GateResult, output_format: OutputFormat, output: Path | None, *, no_color: bool
 ) -> str:
     if output_format is OutputFormat.JSON:
-        from kernelprof.report.comparison_json import render_gate_json
+        from kernelprof.report.writers import json
 
-        return render_gate_json(result)
+        return json.write(result)
     if output_format is OutputFormat.MARKDOWN:
-        from kernelprof.report.comparison_markdown import render_gate_markdown
+        return _markdown(result)
+    from kernelprof.report.documents import gate as documents
+    from kernelprof.report.writers import terminal
 
-        return render_gate_markdown(result)
-    from kernelprof.report.comparison_text import render_gate_text
-    from kernelprof.report.text import Screen
+    return terminal.write(documents.document(result), screen_of(output, no_color=no_color))
 
-    to = screen.of(output, no_color=no_color)
-    return render_gate_text(result, Screen(to.width, to.color, to.encoding))
+
+def _markdown(result: GateResult) -> str:
+    from kernelprof.report.documents import gate as documents
+    from kernelprof.report.documents.comparison import Detail
+    from kernelprof.report.writers import markdown
+
+    return markdown.write(documents.document(result, Detail.COMMENT))

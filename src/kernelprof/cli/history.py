@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from enum import StrEnum
 from pathlib import Path  # noqa: TC003 (typer reads the types)
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelprof.cli import screen
-from kernelprof.cli.output import check_place, warn, write_file, write_result
+from kernelprof.cli.compare import screen_of, write_page
+from kernelprof.cli.output import check_place, warn, write_result
 from kernelprof.cli.remarks import remark
 from kernelprof.cli.report import check_name
-from kernelprof.errors import InputError, UsageError
 
 if TYPE_CHECKING:
-    from kernelprof.compare.history.folder import Folder
     from kernelprof.compare.history.rows import Wanted
-    from kernelprof.compare.history.store import Store
     from kernelprof.model.history import History
 
 MOST_ROWS = 200
-_MOST_WARNINGS = 10
-_MOST_NAMES = 3
 
 
 class HistoryFormat(StrEnum):
@@ -78,151 +72,55 @@ def history(
     no_color: Annotated[bool, typer.Option("--no-color", help="No colour.")] = False,
 ) -> None:
     """Show how time and verdict of each kernel changed over captures or commits."""
+    from kernelprof.compare.history.run import wanted
+
     if html is not None:
         check_name(html)
         check_place(html)
     if output is not None:
         check_place(output)
-    wanted = _wanted(kernel, since, limit)
-    found = _of_commits(folder, wanted, no_cache) if git else _of_folder(folder, wanted, no_cache)
-    if not found.kernels:
-        raise InputError(
-            "no row is left",
-            where=str(folder),
-            hint="name another --kernel or --since",
-        )
+    found = _read(folder, wanted(kernel, since, limit), git=git, cached=not no_cache)
     if html is not None:
-        from kernelprof.report.html.history import render_history_page
+        from kernelprof.report.documents import history as documents
+        from kernelprof.report.documents.comparison import Detail
 
-        write_file(render_history_page(found), html)
+        write_page(documents.document(found, Detail.FULL), html)
     text = _render(found, output_format, output, no_color=no_color)
     write_result(text, output)
 
 
-def _wanted(kernel: str | None, since: str | None, limit: int) -> Wanted:
-    from kernelprof.compare.history.moments import utc
-    from kernelprof.compare.history.rows import Wanted
-
-    try:
-        pattern = None if kernel is None else re.compile(kernel)
-    except re.error as error:
-        raise UsageError(
-            f"--kernel {kernel!r} is not a regular expression: {error}",
-            hint="escape brackets of a kernel's name with a backslash",
-        ) from error
-    try:
-        date = None if since is None else utc(since)
-    except InputError as error:
-        raise UsageError(f"--since: {error}", hint="write it as 2026-11-21") from error
-    return Wanted(pattern, date, limit or None)
-
-
-def _of_commits(file: Path, wanted: Wanted, no_cache: bool) -> History:
-    from kernelprof.compare.history.commits import committed
-    from kernelprof.compare.history.rows import build_history
-    from kernelprof.model.history import Source
-
-    if file.expanduser().is_dir():
-        raise UsageError(
-            "--git reads the versions of one file, and this is a folder",
-            where=str(file),
-            hint="name a baseline file, or leave --git out",
-        )
-    found = committed(file, wanted.limit)
-    _tell_unread(found.unread)
-    if not found.moments:
-        raise InputError(
-            f"none of the {len(found.unread)} committed versions is a baseline",
-            where=str(file),
-            hint="name a file that 'kernelprof baseline save' wrote",
-        )
-    with _store(file, no_cache) as store:
-        return build_history(str(file), Source.GIT, found.moments, wanted, store, notes=found.notes)
-
-
-def _of_folder(folder: Path, wanted: Wanted, no_cache: bool) -> History:
+def _read(place: Path, rows: Wanted, *, git: bool, cached: bool) -> History:
     from kernelprof.collect.progress import Progress
-    from kernelprof.compare.history.folder import Folder
-    from kernelprof.compare.history.rows import build_history
-    from kernelprof.model.history import Source
+    from kernelprof.compare.history.run import history as read
 
-    place = folder.expanduser()
-    if not place.is_dir():
-        raise InputError(
-            "there is no such folder" if not place.exists() else "this is a file, not a folder",
-            where=str(folder),
-            hint="name a folder of captures or baselines; for the committed versions of a "
-            "baseline file add --git",
+    with Progress(shown=False if git else None) as progress:
+        return read(
+            place,
+            rows,
+            git=git,
+            cached=cached,
+            progress=progress.say,
+            warn=warn,
+            note=lambda line: remark([line]),
         )
-    looked = Folder(place.absolute())
-    with _store(place, no_cache) as store:
-        with Progress() as progress:
-            moments = looked.moments(store, progress.say)
-        _tell_unread(looked.unread)
-        _tell_undated(looked)
-        if not moments:
-            raise InputError(
-                _nothing(looked),
-                where=str(folder),
-                hint="make captures with 'kernelprof profile ... -o DIR', or baselines with "
-                "'kernelprof baseline save'",
-            )
-        return build_history(str(folder), Source.FOLDER, moments, wanted, store)
-
-
-def _store(subject: Path, no_cache: bool) -> Store:
-    from kernelprof.compare.history.store import Store, place_of
-
-    return Store(None if no_cache else place_of(subject.expanduser()))
-
-
-def _nothing(looked: Folder) -> str:
-    from kernelprof.compare.history.find import DEPTH
-
-    tried = len(looked.found.captures) + len(looked.found.baselines)
-    if tried:
-        return f"none of its {tried} captures and baselines can be read"
-    return (
-        "there is no capture directory (with a manifest.json) and no baseline (.json) in it, "
-        f"{DEPTH} folders deep"
-    )
-
-
-def _tell_unread(unread: list[tuple[str, str]] | tuple[tuple[str, str], ...]) -> None:
-    for name, why in unread[:_MOST_WARNINGS]:
-        warn(f"{name} is left out: {why}")
-    if len(unread) > _MOST_WARNINGS:
-        warn(f"and {len(unread) - _MOST_WARNINGS} more are left out")
-
-
-def _tell_undated(looked: Folder) -> None:
-    undated = looked.found.undated
-    if not undated:
-        return
-    names = ", ".join(looked.name(path) for path in undated[:_MOST_NAMES])
-    more = f" and {len(undated) - _MOST_NAMES} more" if len(undated) > _MOST_NAMES else ""
-    files = "1 file" if len(undated) == 1 else f"{len(undated)} files"
-    remark([f"{files} left out, neither a capture directory nor a baseline: {names}{more}"])
 
 
 def _render(
     found: History, output_format: HistoryFormat, output: Path | None, *, no_color: bool
 ) -> str:
     if output_format is HistoryFormat.JSON:
-        from kernelprof.report.history_json import render_history_json
+        from kernelprof.report.writers import json
 
-        return render_history_json(found)
+        return json.write(found)
     if output_format is HistoryFormat.CSV:
-        from kernelprof.report.history_csv import render_history_csv
-
         remark(found.notes)
-        return render_history_csv(found)
+        from kernelprof.report.writers import csv
+
+        return csv.write(found)
+    from kernelprof.report.documents import history as documents
+    from kernelprof.report.writers import markdown, terminal
+
+    document = documents.document(found)
     if output_format is HistoryFormat.MARKDOWN:
-        from kernelprof.report.history_markdown import render_history_markdown
-
-        return render_history_markdown(found)
-    from kernelprof.report.history_text import render_history_text
-    from kernelprof.report.text import Screen
-
-    to = screen.of(output, no_color=no_color)
-    return render_history_text(found, Screen(to.width, to.color, to.encoding))
+        return markdown.write(document, largest=None)
+    return terminal.write(document, screen_of(output, no_color=no_color))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernelprof.cli.output import write_file, write_text
-from kernelprof.cli.report import beside, page_of
+from kernelprof.cli.report import material
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kernelprof.cli.report import Beside
     from kernelprof.ladder.results import Climb, Climbed
     from kernelprof.report.html.view import KernelView
+    from kernelprof.sources.contents import Contents
 
 _OTHER_FILE = "The capture of this rung is of another version of its file, so it is not shown."
 _OTHER_SIZE = "The capture of this rung is of another size, so it is not shown."
@@ -40,15 +40,16 @@ def write_ladder_html(found: Climb, output: Path, captures: Path | None) -> None
     write_text(f"{output}: {rungs} on {found.surroundings.gpu}\n")
 
 
-def _known(captures: Path, rung: Climbed) -> Beside | None:
+def _known(captures: Path, rung: Climbed) -> Contents | None:
     """The capture directory of a rung, if there is one."""
-    from kernelprof.collect.store import is_capture
+    from kernelprof.sources.capture_directory import is_capture
+    from kernelprof.sources.contents import contents
 
     folder = captures / rung.file.removesuffix(".cu")
-    return beside(str(folder)) if is_capture(folder) else None
+    return contents(str(folder)) if is_capture(folder) else None
 
 
-def _of_another(known: Beside, rung: Climbed, found: Climb) -> str:
+def _of_another(known: Contents, rung: Climbed, found: Climb) -> str:
     """Why a capture is not of what the results are of; empty where it is."""
     source = None if known.manifest is None else known.manifest.source
     if source is None:
@@ -59,10 +60,19 @@ def _of_another(known: Beside, rung: Climbed, found: Climb) -> str:
     return _OTHER_SIZE if isinstance(sizes, dict) and sizes != found.sizes else ""
 
 
-def _card(known: Beside) -> KernelView:
+def _card(known: Contents) -> KernelView:
     """The card of the kernel that takes the time: a rung launches just one."""
     from kernelprof.analysis.verdict import diagnose
+    from kernelprof.report.html.build import build_page
     from kernelprof.sources import read_capture
 
     capture = read_capture(str(known.place))
-    return page_of(capture, diagnose(capture), known).kernels[0]
+    extra = material(known)
+    page = build_page(
+        capture,
+        diagnose(capture),
+        manifest=extra.manifest,
+        source_text=extra.source_text,
+        hot_lines=extra.hot_lines,
+    )
+    return page.kernels[0]

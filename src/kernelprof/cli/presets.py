@@ -17,9 +17,11 @@ def presets(
 ) -> None:
     """List the metric presets, or the metrics of one."""
     from kernelprof.analysis.metrics import catalogue
-    from kernelprof.report.preset_pages import preset_list, preset_page
+    from kernelprof.report.documents import presets as documents
+    from kernelprof.report.writers import terminal
 
     if name is None:
-        write_text(preset_list(catalogue.presets().values(), width=screen.width()))
+        document = documents.index(catalogue.presets().values())
     else:
-        write_text(preset_page(catalogue.preset(name), width=screen.width()))
+        document = documents.document(catalogue.preset(name))
+    write_text(terminal.write(document, screen.of(None, no_color=False)))

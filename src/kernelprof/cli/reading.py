@@ -41,7 +41,7 @@ def diagnosed(
         captures = []
         for target in targets:
             heard = watched.steps(f"reading {Path(target).name}", _size(target), "bytes")
-            captures.append(read_capture(target, only=only, heard=heard))
+            captures.append(read_capture(target, only=only, progress=heard))
         if merged:
             from kernelprof.model.merge import merge
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
@@ -12,11 +11,10 @@ from kernelprof.cli.output import write_file, write_text
 from kernelprof.errors import UsageError
 
 if TYPE_CHECKING:
-    from kernelprof.collect.manifest import Manifest
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Diagnosis
-    from kernelprof.model.lines import SourceLine
-    from kernelprof.report.html.view import Page
+    from kernelprof.report.documents.capture_page import Beside as Material
+    from kernelprof.sources.contents import Contents
 
 LONG: Final = 4 << 20
 """Bytes from which a capture is read for a page of many kernels first."""
@@ -36,9 +34,11 @@ def report(
     ],
 ) -> None:
     """Write a report that opens in a browser, from disk and without a network."""
+    from kernelprof.sources.contents import contents
+
     check_name(output)
     found, diagnosis = _read(capture)
-    write_report(found, diagnosis, output, beside(capture))
+    write_report(found, diagnosis, output, contents(capture))
     write_text(f"{output}: {len(found)} launch{'es' if len(found) != 1 else ''} of {capture}\n")
 
 
@@ -48,15 +48,14 @@ def _read(target: str) -> tuple[Capture, Diagnosis]:
     A long one most often has many kernels, whose tables leave most metrics out.
     """
     from kernelprof.analysis.verdict import diagnose
-    from kernelprof.report.html.build.columns import OfManyKernels
-    from kernelprof.report.html.build.page import MOST_WITH_ALL_METRICS
+    from kernelprof.report.documents.metrics import MOST_WITH_ALL, OfManyKernels
     from kernelprof.sources import read_capture
 
     path = Path(target)
     if path.is_file() and path.stat().st_size >= LONG:
         brief = read_capture(target, only=OfManyKernels())
         said = diagnose(brief)
-        if len(said.kernels) > MOST_WITH_ALL_METRICS:
+        if len(said.kernels) > MOST_WITH_ALL:
             return brief, said
     found = read_capture(target)
     return found, diagnose(found)
@@ -70,67 +69,20 @@ def check_name(output: Path) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Beside:
-    """What is known beside the counters of a capture: its manifest, and samples by source line.
-
-    ``place`` is where it was read from.
-    """
-
-    place: Path
-    manifest: Manifest | None = None
-    lines: tuple[SourceLine, ...] | None = None
-
-
-def beside(target: str) -> Beside:
-    """What a capture directory holds beside the counters; nothing for any other capture."""
-    from kernelprof.collect.lines import read_lines
-    from kernelprof.collect.store import is_capture, read_manifest
-
-    folder = Path(target)
-    if not is_capture(folder):
-        return Beside(folder)
-    manifest = read_manifest(folder)
-    return Beside(folder, manifest, read_lines(folder, manifest))
-
-
-def write_report(capture: Capture, diagnosis: Diagnosis, output: Path, known: Beside) -> None:
+def write_report(capture: Capture, diagnosis: Diagnosis, output: Path, known: Contents) -> None:
     """Render a report and put it in its place."""
-    from kernelprof.report.html.page import render_page
+    from kernelprof.report.documents import capture_page
+    from kernelprof.report.writers import html
 
-    write_file(render_page(page_of(capture, diagnosis, known)), output)
+    write_file(html.write(capture_page.document(capture, diagnosis, material(known))), output)
 
 
-def page_of(capture: Capture, diagnosis: Diagnosis, known: Beside) -> Page:
-    """What a report of a capture shows."""
-    from kernelprof.model.lines import shares
-    from kernelprof.report.html.build import build_page
+def material(known: Contents) -> Material:
+    """What the page shows beside the counters."""
+    from kernelprof.model.capture import shares
+    from kernelprof.report.documents.capture_page import Beside as Material
 
     manifest, hot = known.manifest, None
     if known.lines is not None and manifest is not None and manifest.source is not None:
         hot = shares(known.lines, manifest.source.path)
-    text = source_text(manifest, known.place)
-    return build_page(capture, diagnosis, manifest=manifest, source_text=text, hot_lines=hot)
-
-
-def source_text(manifest: Manifest | None, capture: Path) -> str | None:
-    """The kernel's source as it was measured: kept with the capture, or still where it was."""
-    import hashlib
-
-    from kernelprof.collect.store import SOURCE
-    from kernelprof.resources import data_folder
-
-    if manifest is None or manifest.source is None:
-        return None
-    named = Path(manifest.source.path)
-    places = [capture / SOURCE, named]
-    if named.parts[:1] == ("cuda",):
-        places.append(data_folder("cuda").joinpath(*named.parts[1:]))
-    for place in places:
-        try:
-            data = place.read_bytes()
-        except OSError:
-            continue
-        if hashlib.sha256(data).hexdigest() == manifest.source.sha256:
-            return data.decode("utf-8", "replace")
-    return None
+    return Material(manifest, known.source_text(), hot)

@@ -5,20 +5,12 @@ from __future__ import annotations
 import os
 import shutil
 import sys
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-
-@dataclass(frozen=True, slots=True)
-class Destination:
-    """Where a text goes to."""
-
-    width: int
-    color: bool
-    encoding: str
+    from kernelprof.report.writers.terminal import Screen
 
 
 def width() -> int:
@@ -26,9 +18,11 @@ def width() -> int:
     return shutil.get_terminal_size((80, 24)).columns
 
 
-def of(file: Path | None, *, no_color: bool) -> Destination:
+def of(file: Path | None, *, no_color: bool) -> Screen:
     """The file, or stdout; colour on a terminal only, and not where somebody said no."""
+    from kernelprof.report.writers.terminal import Screen
+
     if file is not None:
-        return Destination(width(), color=False, encoding="utf-8")
+        return Screen(width(), color=False, encoding="utf-8")
     refused = no_color or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return Destination(width(), not refused and sys.stdout.isatty(), sys.stdout.encoding or "utf-8")
+    return Screen(width(), not refused and sys.stdout.isatty(), sys.stdout.encoding or "utf-8")

@@ -3,18 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 import shutil
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import kernelprof
 from kernelprof.collect import environment, failures, tool
 from kernelprof.errors import KernelprofError, MissingToolError
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 NEEDED_FOR_PROFILING = ("gpu", "ncu", "counters")
 NEEDED_FOR_SOURCES = (*NEEDED_FOR_PROFILING, "nvcc", "pycuda")
@@ -46,26 +41,6 @@ def needs(requirement: str) -> tuple[str, ...]:
     """The checks that must be fine for ``profile`` or ``sources``, or the one of that name."""
     sets = {"profile": NEEDED_FOR_PROFILING, "sources": NEEDED_FOR_SOURCES}
     return sets.get(requirement, (requirement,))
-
-
-def as_json(checks: Sequence[Check]) -> str:
-    """The checks for programs."""
-    document = {"schema_version": "1", "checks": [asdict(check) for check in checks]}
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-
-
-def as_text(checks: Sequence[Check]) -> str:
-    """The checks for people."""
-    marks = {True: "ok     ", False: "missing", None: "unknown"}
-    lines = []
-    for check in checks:
-        lines.append(f"{marks[check.ok]}  {check.title}: {check.found}")
-        if check.ok is not True:
-            lines.append(f"         without it: {check.stops}")
-            first, *more = check.remedy.split("\n")
-            lines.append(f"         to get it: {first}")
-            lines += [f"         {line}" for line in more]
-    return "\n".join(lines) + "\n"
 
 
 def _captures() -> Check:

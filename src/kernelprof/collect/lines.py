@@ -1,4 +1,4 @@
-"""Samples by source line in a capture: out of the report, into a small file, and back.
+"""Samples by source line: out of the report, into the small file of a capture directory.
 
 The source page of ``ncu`` repeats the whole source with all instructions; ``lines.csv.gz`` has a
 row for each line: file, function, line and samples.
@@ -14,18 +14,16 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.collect import processes
 from kernelprof.collect.request import source_page_command
-from kernelprof.collect.store import damaged, read_checked
 from kernelprof.errors import MissingToolError
-from kernelprof.model.lines import SourceLine, summed
+from kernelprof.model.capture import SourceLine, summed
+from kernelprof.sources.capture_directory import LINES_HEADER
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
     from kernelprof.collect.interrupts import Interrupts
-    from kernelprof.collect.manifest import Manifest
 
-HEADER: Final = ("file", "function", "line", "samples")
 _LIMIT_S: Final = 300.0
 """A page holds every instruction of every launch: of a program with thousands it has no end."""
 
@@ -55,7 +53,7 @@ def export(
     None where nothing in it was compiled with ``-lineinfo``. Raises :class:`NoLinesError` for
     everything that can go wrong: a capture is worth keeping without them.
     """
-    from kernelprof.sources.source_page import read_source_page
+    from kernelprof.sources.ncu_report import read_source_page
 
     page = report.with_suffix(".source.csv")
     try:
@@ -81,41 +79,9 @@ def to_csv(lines: Iterable[SourceLine]) -> bytes:
     """Lines as their file holds them."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(HEADER)
+    writer.writerow(LINES_HEADER)
     writer.writerows((each.file, each.function, each.line, each.samples) for each in lines)
     return text.getvalue().encode("utf-8", "replace")
-
-
-def from_csv(data: bytes) -> tuple[SourceLine, ...]:
-    """Lines out of their file; :class:`ValueError` where it is none."""
-    rows = csv.reader(io.StringIO(data.decode("utf-8"), newline=""))
-    try:
-        if tuple(next(rows, ())) != HEADER:
-            raise ValueError("the header is another")
-        return tuple(
-            SourceLine(file, function, int(line), int(samples))
-            for file, function, line, samples in rows
-        )
-    except csv.Error as error:
-        raise ValueError(str(error)) from error
-
-
-def read_lines(directory: Path, manifest: Manifest) -> tuple[SourceLine, ...] | None:
-    """The samples by source line of all runs of a capture directory; ``None`` where it has none.
-
-    Raises :class:`InputError` for a file that is not what the manifest was written for.
-    """
-    import gzip
-
-    parts = [(run.lines, run.lines_sha256) for run in manifest.runs if run.lines is not None]
-    found: list[SourceLine] = []
-    for name, digest in parts:
-        packed = read_checked(directory, name, digest)
-        try:
-            found += from_csv(gzip.decompress(packed))
-        except (OSError, EOFError, ValueError) as error:
-            raise damaged(f"{name} cannot be read ({error})", directory / name) from error
-    return summed(found) if parts else None
 
 
 def _none(why: str) -> NoLinesError:

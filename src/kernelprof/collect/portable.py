@@ -11,7 +11,7 @@ from kernelprof.collect.lines import names_for
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kernelprof.collect.manifest import Manifest, RunFacts, SourceFacts
+    from kernelprof.model.manifest import Manifest, RunFacts, SourceFacts
 
 
 def portable(manifest: Manifest, source: Path, target: str) -> Manifest:

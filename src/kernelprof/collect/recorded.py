@@ -10,18 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from kernelprof.collect.lines import read_lines
-from kernelprof.collect.store import MANIFEST, read_manifest, read_stored
 from kernelprof.errors import InputError, KernelprofError
+from kernelprof.sources.capture_directory import MANIFEST, read_lines, read_manifest, read_stored
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from kernelprof.collect.manifest import Manifest, SourceFacts
     from kernelprof.launch.hashes import LaunchHashes
     from kernelprof.launch.spec import LaunchSpec
-    from kernelprof.model.capture import Capture
-    from kernelprof.model.lines import SourceLine
+    from kernelprof.model.capture import Capture, SourceLine
+    from kernelprof.model.manifest import Manifest, SourceFacts
 
 FOLDER = Path(__file__).resolve().parents[1] / "recorded"
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from kernelprof.analysis.kernel_name import function_name, kernel_filter
+from kernelprof.analysis.metrics.catalogue import SAMPLES
 from kernelprof.analysis.ncu_command import collection
+from kernelprof.model.kernel_name import function_name, kernel_filter
+from kernelprof.model.manifest import PresetFacts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kernelprof.analysis.metrics.catalogue import Metric
+    from kernelprof.analysis.metrics.catalogue import Metric, Preset
 
 DEFAULT_CLOCKS = "none"
 """The GPU's clocks are left alone: a time under the profiler is then one at the clocks that the
@@ -101,3 +105,26 @@ def _only(kernels: Sequence[str]) -> list[str]:
         return []
     names = dict.fromkeys(re.escape(function_name(kernel)) for kernel in kernels)
     return ["--kernel-name", f"regex:^({'|'.join(names)})$"]
+
+
+def preset_facts(preset: Preset) -> PresetFacts:
+    """A preset's name and the hash of its metrics with all their names and sections.
+
+    Samples by source line are part of it where a preset asks for them.
+    """
+    asked: list[object] = [
+        {
+            "name": metric.name,
+            "ncu": metric.ncu,
+            "unit": metric.unit,
+            "section": metric.section,
+            "architectures": dict(sorted(metric.architectures.items())),
+            "only_on": metric.only_on,
+            "not_on": metric.not_on,
+        }
+        for metric in sorted(preset.metrics, key=lambda metric: metric.name)
+    ]
+    if preset.samples:
+        asked.append(SAMPLES)
+    text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
+    return PresetFacts(preset.name, hashlib.sha256(text.encode()).hexdigest())

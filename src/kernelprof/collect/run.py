@@ -13,11 +13,18 @@ from kernelprof.collect import lines as source_lines
 from kernelprof.collect import processes
 from kernelprof.collect.environment import Machine
 from kernelprof.collect.failures import Ended, ProfilerError, failure
-from kernelprof.collect.manifest import GpuFacts, Manifest, RunFacts, preset_facts
-from kernelprof.collect.request import DEFAULT_CLOCKS, Filters, import_command, profile_command
-from kernelprof.collect.store import numbered, understand
+from kernelprof.collect.request import (
+    DEFAULT_CLOCKS,
+    Filters,
+    import_command,
+    preset_facts,
+    profile_command,
+)
+from kernelprof.collect.store import numbered
 from kernelprof.errors import InputError
 from kernelprof.model.capture import DEVICE_NAME
+from kernelprof.model.manifest import GpuFacts, Manifest, RunFacts
+from kernelprof.sources.capture_directory import capture_of_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,8 +33,7 @@ if TYPE_CHECKING:
     from kernelprof.collect.interrupts import Interrupts
     from kernelprof.collect.source import Prepared
     from kernelprof.collect.store import Draft
-    from kernelprof.model.capture import Capture
-    from kernelprof.model.lines import SourceLine
+    from kernelprof.model.capture import Capture, SourceLine
 
 PASSES = "profiler__replayer_passes"
 _MOST_WARNINGS = 20
@@ -207,13 +213,13 @@ class Session:
         """The capture, and the facts that only it knows; metrics without a trace are named."""
         import numpy as np
 
-        from kernelprof.sources.notes import read_notes
+        from kernelprof.sources.ncu import read_log
 
-        notes = read_notes(said)
+        log = read_log(said)
         facts = replace(
-            facts, application=dict(notes.programs).get(_first_process(said)) or facts.application
+            facts, application=dict(log.programs).get(_first_process(said)) or facts.application
         )
-        found = understand(page, self.draft.place(facts.raw), facts, self.clock_control)
+        found = capture_of_run(page, self.draft.place(facts.raw), facts, self.clock_control)
         absent = [name for name in facts.metrics if name not in found.columns]
         if absent and len(absent) == len(facts.metrics):
             raise InputError(
@@ -227,9 +233,9 @@ class Session:
             launches=len(found),
             passes=None if passes is None else int(np.nansum(passes.values)),
             application=facts.application or found.application,
-            unavailable=tuple(sorted({*found.unavailable, *notes.unavailable, *absent})),
+            unavailable=tuple(sorted({*found.unavailable, *log.unavailable, *absent})),
         )
-        return understand(page, self.draft.place(facts.raw), facts, self.clock_control), facts
+        return capture_of_run(page, self.draft.place(facts.raw), facts, self.clock_control), facts
 
     def _names(self, metrics: Sequence[Metric]) -> list[str]:
         capability = self._capability()
@@ -326,11 +332,11 @@ def _first_process(said: Sequence[str]) -> str:
 
 def _warnings(ended: Ended) -> tuple[str, ...]:
     """What somebody who reads the capture has to know."""
-    from kernelprof.sources.notes import read_notes
+    from kernelprof.sources.ncu import read_log
 
     found = [
         sentence
-        for sentence in read_notes(ended.said).said
+        for sentence in read_log(ended.said).complaints
         if "The application returned an error code" not in sentence
     ]
     if ended.program_code is not None:

@@ -21,13 +21,12 @@ if TYPE_CHECKING:
     from kernelprof.collect.drill import Drilled
     from kernelprof.collect.elsewhere import Here
     from kernelprof.collect.interrupts import Interrupts
-    from kernelprof.collect.manifest import Manifest
     from kernelprof.collect.progress import Progress
     from kernelprof.collect.run import Session
     from kernelprof.collect.source import Prepared
     from kernelprof.launch.spec import LaunchSpec
-    from kernelprof.model.capture import Capture
-    from kernelprof.model.lines import SourceLine
+    from kernelprof.model.capture import Capture, SourceLine
+    from kernelprof.model.manifest import Manifest
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kernelprof.collect.interrupts import Interrupts
-    from kernelprof.collect.manifest import CorrectnessFacts, SourceFacts, TimingFacts
+    from kernelprof.model.manifest import CorrectnessFacts, SourceFacts, TimingFacts
 
 HOOK = "prepare_for_profiling"
 _PACKAGE = "kernelprof.launch"

@@ -1,8 +1,6 @@
-"""Capture directories: complete or not there at all.
+"""Writes capture directories: complete or not at all.
 
-``raw.csv.gz`` (the raw page in base units), ``capture.ncu-rep`` and ``manifest.json``; follow-up
-runs of a drill-down stand beside as ``raw.1.csv.gz`` and ``capture.1.ncu-rep``. A run that sampled
-where warps are has ``lines.csv.gz``.
+:mod:`kernelprof.sources.capture_directory` says what is in one, and reads it.
 """
 
 from __future__ import annotations
@@ -14,24 +12,19 @@ import os
 import shutil
 import tempfile
 from contextlib import contextmanager
-from dataclasses import replace
-from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.collect.failures import StorageError
-from kernelprof.collect.manifest import from_json
 from kernelprof.errors import InputError, UsageError
 from kernelprof.model.records import to_json
+from kernelprof.sources.capture_directory import MANIFEST, SOURCE_FILE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kernelprof.collect.manifest import Manifest, RunFacts
-    from kernelprof.model.capture import Capture
+    from kernelprof.model.manifest import Manifest
 
-MANIFEST: Final = "manifest.json"
-SOURCE: Final = "source.cu"
 _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
@@ -65,7 +58,7 @@ class Draft:
         """Keep the source that was measured, if it is still that: reports show it."""
         data = source.read_bytes()
         if hashlib.sha256(data).hexdigest() == sha256:
-            (self.folder / SOURCE).write_bytes(data)
+            (self.folder / SOURCE_FILE).write_bytes(data)
 
     def commit(self, manifest: Manifest) -> None:
         """Complete the directory and give it its name."""
@@ -139,86 +132,6 @@ def draft(directory: Path | None, *, force: bool = False) -> Iterator[Draft]:
     finally:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
-
-
-def is_capture(directory: Path) -> bool:
-    """Whether a directory is a capture."""
-    return (directory / MANIFEST).is_file()
-
-
-def read_manifest(directory: Path) -> Manifest:
-    """The manifest of a capture directory."""
-    path = directory / MANIFEST
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"the capture's manifest cannot be read: {getattr(error, 'strerror', None) or error}",
-            where=str(path),
-            hint="name a directory that 'kernelprof profile' wrote",
-        ) from error
-    return from_json(text, str(path))
-
-
-def read_stored(directory: Path) -> Capture:
-    """The capture in a directory: its runs put together as they were when it was made."""
-    from kernelprof.model.merge import merge
-
-    manifest = read_manifest(directory)
-    if not manifest.runs:
-        raise damaged("its manifest names no run", directory / MANIFEST)
-    parts = [_read_run(directory, manifest, run) for run in manifest.runs]
-    first, *others = parts
-    # A follow-up that shares no launch with the first was not used when it was made either.
-    together = reduce(merge, (part for part in others if _shares(first, part)), first)
-    return replace(together, origin=str(directory))
-
-
-def _read_run(directory: Path, manifest: Manifest, run: RunFacts) -> Capture:
-    packed = read_checked(directory, run.raw, run.raw_sha256)
-    return understand(packed, str(directory), run, manifest.clock_control)
-
-
-def read_checked(directory: Path, name: str, sha256: str | None) -> bytes:
-    """A file of a capture directory, if it has the hash that the manifest holds."""
-    path = directory / name
-    if Path(name).name != name:
-        raise damaged("a file is named that stands elsewhere", path)
-    try:
-        packed = path.read_bytes()
-    except OSError as error:
-        raise damaged(f"{name} cannot be read ({error.strerror})", path) from error
-    if hashlib.sha256(packed).hexdigest() != sha256:
-        raise damaged(f"{name} is not what the manifest was written for", path)
-    return packed
-
-
-def understand(page: bytes, origin: str, run: RunFacts, clock_control: str) -> Capture:
-    """The capture of one run: its raw page, and what only ``ncu``'s log said."""
-    from kernelprof.sources.reader import read_bytes
-
-    found = read_bytes(page, origin)
-    return replace(
-        found,
-        application=run.application or found.application,
-        clock_control=clock_control,
-        warnings=(*found.warnings, *run.warnings),
-        unavailable=found.unavailable | (frozenset(run.unavailable) - set(found.columns)),
-    )
-
-
-def _shares(first: Capture, more: Capture) -> bool:
-    known = {(each.kernel, each.grid, each.block) for each in first.launches}
-    return any((each.kernel, each.grid, each.block) in known for each in more.launches)
-
-
-def damaged(what: str, path: Path) -> InputError:
-    """The error for a capture directory that is not as it was written."""
-    return InputError(
-        f"the capture is damaged: {what}",
-        where=str(path),
-        hint="copy the whole directory again, or make the capture again",
-    )
 
 
 def _cannot_store(error: OSError, directory: Path | None) -> InputError | StorageError:

@@ -8,7 +8,7 @@ from kernelprof.report.numbers import count, number, quantity
 
 if TYPE_CHECKING:
     from kernelprof.collect.drill import Drilled
-    from kernelprof.collect.manifest import CorrectnessFacts, TimingFacts
+    from kernelprof.model.manifest import CorrectnessFacts, TimingFacts
 
 _RATES = ((1e12, "TFLOP/s"), (1e9, "GFLOP/s"), (1e6, "MFLOP/s"))
 

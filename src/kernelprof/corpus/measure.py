@@ -13,11 +13,12 @@ from kernelprof.collect.portable import portable
 from kernelprof.collect.request import Filters
 from kernelprof.collect.run import Session
 from kernelprof.collect.source import Wishes, preparer
-from kernelprof.collect.store import draft, is_capture, read_manifest
+from kernelprof.collect.store import draft
 from kernelprof.corpus.compact import compact
 from kernelprof.corpus.pairs import Side
 from kernelprof.errors import ExitCode, KernelprofError, MissingToolError
 from kernelprof.report.numbers import factor, quantity
+from kernelprof.sources.capture_directory import is_capture, read_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,12 +26,12 @@ if TYPE_CHECKING:
 
     from kernelprof.collect.environment import Machine
     from kernelprof.collect.interrupts import Interrupts
-    from kernelprof.collect.manifest import Manifest
     from kernelprof.collect.progress import Progress
     from kernelprof.collect.source import Prepared, Preparer
     from kernelprof.collect.store import Draft
     from kernelprof.corpus.pairs import Pair
     from kernelprof.model.capture import Capture
+    from kernelprof.model.manifest import Manifest
 
 PRESET: Final = "full"
 NCU_SET: Final = "full"

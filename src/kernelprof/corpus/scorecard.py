@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from kernelprof.collect.manifest import Manifest
     from kernelprof.corpus.pairs import Pair
     from kernelprof.corpus.peers import Peer, PeerTotals
     from kernelprof.corpus.score import Scored, Totals
     from kernelprof.corpus.stored import Kernel
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Verdict
+    from kernelprof.model.manifest import Manifest
 
 
 class Mode(StrEnum):

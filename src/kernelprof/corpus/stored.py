@@ -11,22 +11,22 @@ from kernelprof.analysis.metrics.catalogue import preset
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.collect.drill import drill, is_open
 from kernelprof.collect.recorded import FOLDER as RECORDED
-from kernelprof.collect.store import is_capture, read_manifest, read_stored
 from kernelprof.corpus.measure import place
 from kernelprof.corpus.pairs import Side
 from kernelprof.corpus.score import Measured
 from kernelprof.errors import InputError
 from kernelprof.model.capture import Capture
+from kernelprof.sources.capture_directory import is_capture, read_manifest, read_stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from kernelprof.analysis.metrics.catalogue import Metric
-    from kernelprof.collect.manifest import Manifest
     from kernelprof.corpus.pairs import Pair
     from kernelprof.model.capture import MetricColumn
     from kernelprof.model.diagnosis import Verdict
+    from kernelprof.model.manifest import Manifest
 
 FOLDER: Final = RECORDED / "h200-pairs"
 """Where the captures of the corpus lie that came with kernelprof."""

@@ -81,8 +81,8 @@ def climb(plan: Plan, watch: Watch, known: Climb | None = None) -> Climb:
 
 def finished(found: Climbed | None, rung: Rung, plan: Plan) -> bool:
     """Whether there are results of a rung as it is now, with all that a plan asks for."""
-    from kernelprof.collect.store import is_capture
     from kernelprof.launch.hashes import file_hash
+    from kernelprof.sources.capture_directory import is_capture
 
     if plan.anew or found is None or found.troubles():
         return False

@@ -9,7 +9,7 @@ from kernelprof.ladder.figures import ratio
 from kernelprof.ladder.markdown import DASH, share_cell, table
 from kernelprof.ladder.report import heading_lines, join
 from kernelprof.model.diagnosis import Status
-from kernelprof.report.markdown import code, prose
+from kernelprof.report.writers.markdown import code, prose
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

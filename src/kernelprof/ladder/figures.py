@@ -9,8 +9,8 @@ from kernelprof.analysis.metrics.architectures import FLOPS_OF_FMA, fp32_lanes
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from kernelprof.collect.manifest import TimingFacts
     from kernelprof.ladder.results import Climb, Climbed, Surroundings
+    from kernelprof.model.manifest import TimingFacts
 
 
 def gflops(timing: TimingFacts | None) -> float | None:

@@ -20,7 +20,7 @@ _LOG = "full-set.log"
 
 def collect_full_set(session: Session) -> Capture:
     """Run the session's program once under ``ncu --set full``; its filters and clocks hold."""
-    from kernelprof.sources.reader import read_bytes
+    from kernelprof.sources import read_bytes
 
     folder = session.draft.folder
     report, log = folder / _REPORT, folder / _LOG

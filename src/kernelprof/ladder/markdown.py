@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernelprof.report.markdown import code
 from kernelprof.report.numbers import factor, number, quantity, share
+from kernelprof.report.writers.markdown import code
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from kernelprof.collect.manifest import TimingFacts
+    from kernelprof.model.manifest import TimingFacts
 
 DASH = "-"
 _UNITS = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
     from kernelprof.analysis.metrics.traffic import Traffic
     from kernelprof.collect.environment import Machine
     from kernelprof.collect.interrupts import Interrupts
-    from kernelprof.collect.manifest import GpuFacts
     from kernelprof.collect.progress import Progress
     from kernelprof.collect.source import Prepared
     from kernelprof.collect.store import Draft
     from kernelprof.ladder.registry import Rung
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Diagnosis
+    from kernelprof.model.manifest import GpuFacts
 
 PRESET = "full"
 _MULTIPROCESSORS = "device__attribute_multiprocessor_count"

@@ -22,8 +22,8 @@ from kernelprof.ladder.markdown import (
     time_cell,
 )
 from kernelprof.ladder.sweep_report import published_lines, sweep_lines
-from kernelprof.report.markdown import code, fenced, prose
 from kernelprof.report.numbers import count, factor, number, quantity
+from kernelprof.report.writers.markdown import code, fenced, prose
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

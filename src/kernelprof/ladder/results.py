@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from kernelprof.analysis.metrics.traffic import Traffic  # noqa: TC001 (read below)
-from kernelprof.collect.manifest import CorrectnessFacts, TimingFacts  # noqa: TC001 (read below)
 from kernelprof.errors import InputError, KernelprofError
+from kernelprof.model.manifest import CorrectnessFacts, TimingFacts  # noqa: TC001 (read below)
 from kernelprof.model.records import RecordError, build, read_object
 
 SCHEMA_VERSION: Final = "1"

@@ -16,13 +16,13 @@ from kernelprof.ladder.markdown import (
     time_cell,
 )
 from kernelprof.ladder.published import published
-from kernelprof.report.markdown import prose
 from kernelprof.report.numbers import factor, quantity
+from kernelprof.report.writers.markdown import prose
 
 if TYPE_CHECKING:
-    from kernelprof.collect.manifest import TimingFacts
     from kernelprof.ladder.published import Asked, Published, Step
     from kernelprof.ladder.results import Climb, Climbed
+    from kernelprof.model.manifest import TimingFacts
 
 
 def sweep_lines(climb: Climb) -> list[str]:

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelprof.collect import processes
-from kernelprof.collect.manifest import CorrectnessFacts, SourceFacts
 from kernelprof.collect.source import Prepared, Wishes
 from kernelprof.errors import UsageError
 from kernelprof.launch import changes
@@ -34,6 +33,7 @@ from kernelprof.launch.source import find_block, read_source
 from kernelprof.launch.spec import NO_REFERENCE
 from kernelprof.launch.timing import timing_facts
 from kernelprof.launch.trial import LaunchError, Trial, read_trial
+from kernelprof.model.manifest import CorrectnessFacts, SourceFacts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from kernelprof.collect.manifest import TimingFacts
+from kernelprof.model.manifest import TimingFacts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -1,38 +1,40 @@
 """A capture in memory: one row a launch, one column a metric, numbers in canonical units.
 
-This is the one form behind every reader. It is kept as columns, so that a rule is evaluated for all
+This is the one form behind every source. It is kept as columns, so that a rule is evaluated for all
 launches at once.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, overload
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 
     import numpy as np
     import numpy.typing as npt
 
     FloatArray = npt.NDArray[np.float64]
+    IntArray = npt.NDArray[np.intp]
 
 OWN_COLUMNS: Final = "kernelprof__"
-"""Begins the names of columns that ``ncu`` has not: what the sentences of its rules say."""
+"""Begins the names of columns that ``ncu`` does not have: what the messages of its rules say."""
 
 SECTIONS_COLUMN: Final = f"{OWN_COLUMNS}sections"
 """Text column: identifiers of the sections and rules that have rows for a launch, ``;`` between."""
 
 SPOKEN_COLUMN: Final = f"{OWN_COLUMNS}spoken"
-"""Text column: names of the metrics that sentences about a launch give, ``;`` between."""
+"""Text column: names of the metrics that messages about a launch give, ``;`` between."""
 
 DEVICE_NAME: Final = "device__attribute_display_name"
 """Text column: what the driver calls the GPU."""
 
 
-class Source(StrEnum):
+class Origin(StrEnum):
     """Where a value comes from."""
 
     MEASURED = "measured"
@@ -68,6 +70,69 @@ class Launch:
     nvtx: tuple[tuple[str, str], ...] = ()
 
 
+class Launches(Sequence[Launch]):
+    """A sequence of launches: row ``r`` is ``kinds[codes[r]]`` with the ID ``ids[r]``.
+
+    A training step launches a few hundred kernels a hundred thousand times: what distinguishes few
+    launches is kept once. The IDs of the ``kinds`` themselves say nothing.
+    """
+
+    def __init__(self, ids: Sequence[str], codes: IntArray, kinds: Sequence[Launch]) -> None:
+        self.ids = ids
+        self.codes = codes
+        self.kinds = tuple(kinds)
+
+    @staticmethod
+    def of(launches: Sequence[Launch]) -> Launches:
+        """Any sequence of launches in this form."""
+        if isinstance(launches, Launches):
+            return launches
+        known: dict[Launch, int] = {}
+        codes = [known.setdefault(replace(each, id=""), len(known)) for each in launches]
+        return Launches([each.id for each in launches], _integers(codes), list(known))
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @overload
+    def __getitem__(self, at: int) -> Launch: ...
+    @overload
+    def __getitem__(self, at: slice) -> Launches: ...
+    def __getitem__(self, at: int | slice) -> Launch | Launches:
+        if isinstance(at, slice):
+            return Launches(self.ids[at], self.codes[at], self.kinds)
+        kind: Launch = self.kinds[self.codes[at]]
+        return replace(kind, id=self.ids[at])
+
+    def __iter__(self) -> Iterator[Launch]:
+        return (self[row] for row in range(len(self)))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence) or len(self) != len(other):
+            return False
+        return all(mine == theirs for mine, theirs in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def take(self, rows: Iterable[int]) -> Launches:
+        """The launches of these rows."""
+        chosen = _integers(rows)
+        return Launches([self.ids[row] for row in chosen.tolist()], self.codes[chosen], self.kinds)
+
+    def codes_by(self, key: Callable[[Launch], Hashable]) -> IntArray:
+        """A number a launch, the same for launches of the same ``key``, which ignores the ID."""
+        known: dict[Hashable, int] = {}
+        numbers = [known.setdefault(key(kind), len(known)) for kind in self.kinds]
+        return _integers(numbers)[self.codes]
+
+    def values(self, name: str) -> list[Any]:
+        """One field of :class:`Launch` as a column: ``values("kernel")`` has a name a launch."""
+        if name == "id":
+            return list(self.ids)
+        of_kinds = [getattr(kind, name) for kind in self.kinds]
+        return [of_kinds[code] for code in self.codes.tolist()]
+
+
 @dataclass(frozen=True, slots=True)
 class MetricColumn:
     """One metric over all launches of a capture.
@@ -80,19 +145,19 @@ class MetricColumn:
     values: FloatArray
     unit: str
     original_unit: str
-    source: Source
+    source: Origin
 
 
 @dataclass(frozen=True)
 class Capture:
     """All launches of one export, or of several read together.
 
-    ``columns`` is keyed by the metric's name as ``ncu --page raw`` writes it, also for a details
-    page, whose labels the reader translates. ``text`` holds the non-numeric columns (device name,
-    cache configuration), ``None`` where empty. ``warnings`` are sentences for the user (a truncated
-    row was left out, a metric was ``(!) n/a``). ``unavailable`` names metrics that were asked for
-    and that ncu could not give. ``whole_seen`` is, for a part of a larger capture, :attr:`seen` of
-    that one.
+    ``columns`` is keyed by the metric's name as ``ncu --page raw`` writes it, whatever the source
+    calls it. ``text`` holds the non-numeric columns (device name, cache configuration), ``None``
+    where empty. ``origin`` is the path it was read from and ``page`` the page of ``ncu`` that it
+    holds. ``warnings`` are sentences for the user (a truncated row was left out, a metric was
+    ``(!) n/a``). ``unavailable`` names metrics that were asked for and that ncu could not give.
+    ``whole_seen`` is, for a part of a larger capture, :attr:`seen` of that one.
     """
 
     launches: Sequence[Launch]
@@ -117,10 +182,12 @@ class Capture:
     def __len__(self) -> int:
         return len(self.launches)
 
+    def launch_values(self, name: str) -> list[Any]:
+        """One field of every launch, such as ``"id"``, ``"kernel"``, ``"grid"``, ``"stream"``."""
+        return Launches.of(self.launches).values(name)
+
     def part(self, start: int, stop: int) -> Capture:
         """A capture of the launches from ``start`` up to ``stop``; it shares their values."""
-        from kernelprof.model.launches import Launches
-
         some = slice(start, stop)
         columns = {n: replace(each, values=each.values[some]) for n, each in self.columns.items()}
         text = {name: cells[some] for name, cells in self.text.items()}
@@ -129,8 +196,6 @@ class Capture:
 
     def rows(self, rows: Sequence[int]) -> Capture:
         """A capture of some of the launches, in the given order."""
-        from kernelprof.model.launches import Launches
-
         at = list(rows)
         return replace(
             self,
@@ -139,3 +204,50 @@ class Capture:
             text={name: tuple(cells[row] for row in at) for name, cells in self.text.items()},
             whole_seen=self.seen,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLine:
+    """One line of one file in one kernel, and the samples of warps at its instructions."""
+
+    file: str
+    function: str
+    line: int
+    samples: int
+
+
+def summed(lines: Iterable[SourceLine]) -> tuple[SourceLine, ...]:
+    """One entry for each file, kernel and line, in the order in which they came.
+
+    A kernel that was launched twice has each of its lines twice.
+    """
+    found: dict[tuple[str, str, int], int] = {}
+    for each in lines:
+        place = (each.file, each.function, each.line)
+        found[place] = found.get(place, 0) + each.samples
+    return tuple(SourceLine(*place, samples) for place, samples in found.items())
+
+
+def shares(lines: Iterable[SourceLine], file: str) -> dict[str, dict[int, float]]:
+    """By kernel: lines of one file with their share of all samples of that kernel.
+
+    Samples in other files count in the whole. A line without a sample is left out.
+    """
+    totals: dict[str, int] = {}
+    counts: dict[str, dict[int, int]] = {}
+    for each in lines:
+        totals[each.function] = totals.get(each.function, 0) + each.samples
+        here = counts.setdefault(each.function, {})
+        if each.file == file and each.samples > 0:
+            here[each.line] = here.get(each.line, 0) + each.samples
+    return {
+        function: {line: samples / totals[function] for line, samples in sorted(here.items())}
+        for function, here in counts.items()
+    }
+
+
+def _integers(values: Iterable[int]) -> IntArray:
+    """An array of row numbers; commands that read no capture do without numpy."""
+    import numpy as np
+
+    return np.fromiter(values, dtype=np.intp)

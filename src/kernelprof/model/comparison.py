@@ -1,4 +1,4 @@
-"""What kernelprof says about two captures: plain values that every renderer and the gate read."""
+"""What kernelprof says about two captures: plain values that every output and the gate read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kernelprof.model.snapshot import KernelSnapshot
+    from kernelprof.model.snapshot import KernelSnapshot, Snapshot
 
 
 class TimeOutcome(StrEnum):
@@ -146,8 +146,8 @@ class KernelComparison:
 class Comparison:
     """Two captures side by side, the kernels that matter most first."""
 
-    before: str
-    after: str
+    before: Snapshot
+    after: Snapshot
     kernels: tuple[KernelComparison, ...]
     machine: tuple[InputChange, ...] = ()
     times_comparable: bool = True

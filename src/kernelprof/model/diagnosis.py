@@ -1,12 +1,13 @@
-"""What kernelprof says about a capture: plain values that every renderer and comparison reads."""
+"""What kernelprof says about a capture: plain values that every output and comparison reads."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from kernelprof.model.capture import Source
+from kernelprof.model.capture import Origin
 
 HALF: Final = 2.0
 """By how much less work a unit at its limit would have, where that is asked: half of it."""
@@ -16,7 +17,7 @@ class Status(StrEnum):
     """What kind of answer a verdict is."""
 
     BOTTLENECK = "bottleneck"
-    """Something holds the kernel back, and there is a known way out."""
+    """Something limits the kernel, and there is a known way out."""
     AT_LIMIT = "at-limit"
     """A unit is as busy as it gets with work that is needed."""
     INCONCLUSIVE = "inconclusive"
@@ -43,7 +44,7 @@ class Evidence:
     unit: str
     op: str = "="
     threshold: float | None = None
-    source: Source = Source.MEASURED
+    source: Origin = Origin.MEASURED
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,11 +58,14 @@ class MissingMetric:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A bottleneck in the running: at most this factor of run time if it were removed."""
+    """A bottleneck in the running: at most this factor of run time if it were removed.
+
+    Where only its name is known, as from a baseline, the gain may be anything.
+    """
 
     bottleneck: str
-    gain_at_least: float
-    gain_at_most: float
+    gain_at_least: float = 1.0
+    gain_at_most: float = math.inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +95,11 @@ class Verdict:
     notes: tuple[str, ...] = ()
     missing: tuple[MissingMetric, ...] = ()
     command: str | None = None
+
+    @property
+    def answer(self) -> tuple[Status, str | None]:
+        """What makes two verdicts the same: the status and the bottleneck."""
+        return self.status, self.bottleneck
 
     @property
     def gain_if_halved(self) -> float | None:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
+from kernelprof.errors import ExitCode
+
 if TYPE_CHECKING:
     from kernelprof.model.comparison import Comparison, KernelComparison
 
@@ -19,7 +21,7 @@ class Outcome(StrEnum):
 
 
 class Code(StrEnum):
-    """Why something is told; other people's scripts filter by these."""
+    """What a finding is about; other people's scripts filter by these."""
 
     SLOWER = "slower"
     FASTER = "faster"
@@ -61,13 +63,47 @@ class KernelResult:
     outcome: Outcome
     findings: tuple[Finding, ...]
 
+    @property
+    def ignored(self) -> bool:
+        """Whether the policy leaves this kernel out."""
+        return any(each.code is Code.IGNORED for each in self.findings)
+
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """The outcome over all kernels. ``general`` are findings of no single kernel."""
+    """The outcome over all kernels. ``general`` are findings of no single kernel.
+
+    ``inconclusive_passes`` is a policy that lets an inconclusive outcome pass.
+    """
 
     comparison: Comparison
     outcome: Outcome
     kernels: tuple[KernelResult, ...]
     general: tuple[Finding, ...] = ()
     inconclusive_passes: bool = False
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """The exit code of ``kernelprof gate``."""
+        if self.outcome is Outcome.REGRESSION:
+            return ExitCode.REGRESSION
+        if self.outcome is Outcome.INCONCLUSIVE and not self.inconclusive_passes:
+            return ExitCode.INCONCLUSIVE
+        return ExitCode.DONE
+
+    @property
+    def deciding(self) -> tuple[KernelResult, ...]:
+        """The kernels that make the outcome what it is; none where all pass."""
+        found = [each.outcome for each in self.kernels if each.outcome is not Outcome.PASS]
+        if not found or self.outcome is Outcome.PASS:
+            return ()
+        # Where the policy fails what is inconclusive, no kernel is as bad as the whole.
+        worst = Outcome.REGRESSION if Outcome.REGRESSION in found else Outcome.INCONCLUSIVE
+        return tuple(each for each in self.kernels if each.outcome is worst)
+
+    @property
+    def fails_inconclusive(self) -> bool:
+        """Whether the policy made a regression of what is only inconclusive."""
+        return self.outcome is Outcome.REGRESSION and all(
+            each.outcome is not Outcome.REGRESSION for each in self.deciding
+        )

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from kernelprof.model.snapshot import (  # noqa: TC001 (a record's types are read)
+    Acceptance,
     KernelSnapshot,
     Machine,
 )
@@ -15,14 +16,14 @@ if TYPE_CHECKING:
     from kernelprof.model.comparison import CounterChange, TimeChange
 
 
-class Source(StrEnum):
+class HistoryOrigin(StrEnum):
     """Where a history comes from."""
 
     FOLDER = "folder"
     GIT = "git"
 
 
-class Kind(StrEnum):
+class MomentKind(StrEnum):
     """What a moment was read from."""
 
     CAPTURE = "capture"
@@ -39,31 +40,20 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted:
-    """A regression that somebody accepted. ``after_ns`` tells which measurement it was about."""
-
-    kernel: str
-    when: str
-    who: str
-    reason: str
-    after_ns: float | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class Moment:
     """A capture, or a baseline as it was at one time. ``date`` is ``YYYY-MM-DDTHH:MM:SSZ``."""
 
     date: str
     origin: str
-    kind: str
+    kind: MomentKind
     machine: Machine
     kernels: tuple[KernelSnapshot, ...]
-    accepted: tuple[Accepted, ...] = ()
+    accepted: tuple[Acceptance, ...] = ()
     commit: Commit | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class HistoryRow:
     """One measurement of a kernel.
 
     ``against`` is the last measurement before it on the same GPU, to which ``time``, the counters
@@ -81,7 +71,7 @@ class Row:
     verdict_changed: bool
     counters: tuple[CounterChange, ...]
     lacking: tuple[str, ...]
-    accepted: tuple[Accepted, ...]
+    accepted: tuple[Acceptance, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +84,7 @@ class KernelHistory:
 
     name: str
     detail: str
-    rows: tuple[Row, ...]
+    rows: tuple[HistoryRow, ...]
     older: int = 0
 
 
@@ -102,12 +92,12 @@ class KernelHistory:
 class History:
     """All kernels of a folder or of a baseline's commits, those that take most time first.
 
-    ``moments`` are the captures, baselines and commits that were read, and ``baselines`` those of
-    them that are no captures.
+    ``moments`` is how many captures, baselines and commits were read, ``baselines`` how many of
+    them are not captures.
     """
 
     origin: str
-    source: Source
+    source: HistoryOrigin
     moments: int
     baselines: int
     kernels: tuple[KernelHistory, ...]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelprof.errors import InputError
-from kernelprof.model.capture import Capture, MetricColumn, Source
+from kernelprof.model.capture import Capture, MetricColumn, Origin
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -27,7 +27,7 @@ def merge(first: Capture, more: Capture) -> Capture:
     rows = np.array([position.get(key, -1) for key in _keys(first)])
     if not (rows >= 0).any():
         raise InputError(
-            f"{more.origin} has none of the launches of {first.origin}",
+            f"{more.origin} has none of the launches in {first.origin}",
             hint="a follow-up capture comes from the same program with the same arguments; "
             "without --merge the captures are diagnosed one by one",
         )
@@ -54,7 +54,7 @@ def _filled(
 ) -> MetricColumn:
     if have is None:
         return MetricColumn(more.name, values, more.unit, more.original_unit, more.source)
-    if have.source is Source.REPORTED and more.source is not Source.REPORTED:
+    if have.source is Origin.REPORTED and more.source is not Origin.REPORTED:
         measured = np.where(np.isnan(values), have.values, values)
         return MetricColumn(more.name, measured, more.unit, more.original_unit, more.source)
     merged = np.where(np.isnan(have.values), values, have.values)

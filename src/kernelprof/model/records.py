@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
-import types
-import typing
-from dataclasses import MISSING, asdict, fields, is_dataclass
-from functools import cache
-from typing import TYPE_CHECKING, Any, TypeVar
+import re
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import msgspec
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
 
     Record = TypeVar("Record", bound=DataclassInstance)
+
+_MISSING: Final = re.compile(r"Object missing required field `(?P<field>[^`]*)`")
+_PLACE: Final = re.compile(r"^(?P<what>.*?)(?: - at `\$\.?(?P<place>.*)`)?$", re.DOTALL)
 
 
 class RecordError(ValueError):
@@ -40,62 +43,26 @@ def read_object(text: str, *, finite: bool = False) -> dict[str, Any]:
     return values
 
 
-def build(kind: type[Record], values: object, place: str = "") -> Record:
+def build(kind: type[Record], values: object) -> Record:
     """A record of a kind from the JSON object of one; keys that it does not know are left out.
 
     Raises :class:`RecordError` for a key that is missing and for a value of another type.
     """
-    if not isinstance(values, dict):
-        raise RecordError(f"{place!r} is not an object")
-    kinds = _types(kind)
-    given: dict[str, Any] = {}
-    for each in fields(kind):
-        here = f"{place}.{each.name}" if place else each.name
-        if each.name in values:
-            given[each.name] = _value(kinds[each.name], values[each.name], here)
-        elif each.default is MISSING and each.default_factory is MISSING:
-            raise RecordError(f"{here!r} is missing")
-    return kind(**given)
+    try:
+        return msgspec.convert(values, kind)
+    except msgspec.ValidationError as error:
+        raise RecordError(_in_words(str(error))) from error
 
 
-@cache
-def _types(kind: type[DataclassInstance]) -> dict[str, Any]:
-    """The types of a record's fields; to work them out takes longer than to read a record."""
-    return typing.get_type_hints(kind)
-
-
-def _value(kind: Any, value: object, place: str) -> Any:
-    """A value of a field's type."""
-    if isinstance(kind, types.UnionType):
-        if value is None:
-            return None
-        (kind,) = (each for each in typing.get_args(kind) if each is not types.NoneType)
-    origin = typing.get_origin(kind)
-    if is_dataclass(kind):
-        return build(typing.cast("Any", kind), value, place)
-    if origin in {tuple, list, dict} and isinstance(value, list | dict):
-        return _items(kind, value, place)
-    if kind is Any:
-        return value
-    wanted: Any = (int, float) if kind is float else origin or kind
-    if isinstance(value, wanted) and isinstance(value, bool) == (kind is bool):
-        return value
-    raise RecordError(f"{place!r} has a value of another kind: {value!r:.80}")
-
-
-def _items(kind: Any, value: list[Any] | dict[str, Any], place: str) -> Any:
-    """The values in a list, a tuple of a fixed or any length, or a table."""
-    origin, items = typing.get_origin(kind), typing.get_args(kind)
-    if isinstance(value, dict) != (origin is dict):
-        raise RecordError(f"{place!r} has a value of another kind: {value!r:.80}")
-    if isinstance(value, dict):
-        return {name: _value(items[1], each, f"{place}.{name}") for name, each in value.items()}
-    if origin is tuple and items[-1] is not Ellipsis and len(value) != len(items):
-        raise RecordError(f"{place!r} has {len(value)} values and not {len(items)}")
-    found = [_value(items[0], each, f"{place}[{at}]") for at, each in enumerate(value)]
-    return tuple(found) if origin is tuple else found
+def _in_words(message: str) -> str:
+    """A message of msgspec with the key in front."""
+    found = _PLACE.match(message)
+    what, place = (found["what"], found["place"] or "") if found else (message, "")
+    if missing := _MISSING.match(what):
+        return f"{'.'.join(filter(None, (place, missing['field'])))!r} is missing"
+    return f"{place!r} has a value of another kind: {what[:1].lower()}{what[1:]}"
 
 
 def _refuse_constant(name: str) -> None:
     """What Python's reader takes for a number and JSON does not."""
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not JSON")

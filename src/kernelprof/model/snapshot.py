@@ -1,40 +1,30 @@
 """What comparisons look at: the kernels of a capture with times, counters, verdicts and inputs.
 
-A snapshot is made from a capture, from the JSON of an earlier diagnosis, or read from a baseline
-file, so that a comparison does not know where its sides come from. What is not known is ``None`` or
-absent, never a number.
+A snapshot is made from a capture, from the JSON of an earlier diagnosis, or from a baseline file,
+so that a comparison does not know where its sides come from. A verdict that was read from a file is
+its status, bottleneck, confidence, gain and the names of the runners-up. What is not known is
+``None`` or absent, never a number.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from kernelprof.model.diagnosis import Verdict  # noqa: TC001 (a record's types are read)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 Extent = tuple[int, int, int]
 """Blocks of a grid or threads of a block, in x, y and z."""
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A verdict, as far as comparisons look at it; ``gain`` is a factor of run time."""
-
-    status: str
-    bottleneck: str | None
-    confidence: str
-    gain: float | None = None
-    also: tuple[str, ...] = ()
-
-    @property
-    def answer(self) -> tuple[str, str | None]:
-        """What makes two verdicts the same: the status and the bottleneck."""
-        return self.status, self.bottleneck
-
-
-@dataclass(frozen=True, slots=True)
 class OtherVerdict:
     """What some launches of a kernel got, where most got another verdict."""
 
-    verdict: Said
+    verdict: Verdict
     launches: int
 
 
@@ -98,7 +88,7 @@ class KernelSnapshot:
     grid: Extent | None
     block: Extent | None
     launches: int
-    verdict: Said
+    verdict: Verdict
     events_ns: tuple[float, ...] = ()
     profiled_ns: tuple[float, ...] = ()
     median_ns: float | None = None
@@ -126,9 +116,28 @@ class KernelSnapshot:
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """One side of a comparison."""
+    """One side of a comparison.
+
+    ``created`` is when it was measured, in ISO 8601. ``sources`` are the texts of its kernels'
+    sources, as far as they are known, by the SHA-256 that their inputs name.
+    """
 
     origin: str
-    created: str | None
-    machine: Machine
-    kernels: tuple[KernelSnapshot, ...]
+    created: str | None = None
+    machine: Machine = field(default_factory=Machine)
+    kernels: tuple[KernelSnapshot, ...] = ()
+    sources: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Acceptance:
+    """A regression that somebody accepted into a baseline; times are UTC in ISO 8601."""
+
+    kernel: str
+    when: str
+    who: str
+    reason: str
+    before: Verdict | None = None
+    after: Verdict | None = None
+    before_ns: float | None = None
+    after_ns: float | None = None

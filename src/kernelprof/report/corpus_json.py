@@ -11,8 +11,7 @@ from kernelprof.corpus.pairs import Side
 from kernelprof.corpus.peers import peer_is_right
 from kernelprof.corpus.score import LEAST_EFFECT, MOST_FOR_A_DECOY, NEAR
 from kernelprof.corpus.scorecard import Mode
-from kernelprof.report import json_parts
-from kernelprof.report.json_parts import finite
+from kernelprof.report.writers.json import finite, tool, written
 
 if TYPE_CHECKING:
     from kernelprof.corpus.halves import Halves
@@ -27,7 +26,7 @@ _Json = dict[str, Any]
 
 def render_corpus_json(card: Scorecard) -> str:
     """The score as one JSON document."""
-    return json_parts.written(corpus_document(card))
+    return written(corpus_document(card))
 
 
 def corpus_document(card: Scorecard) -> _Json:
@@ -35,7 +34,7 @@ def corpus_document(card: Scorecard) -> _Json:
     return {
         "schema_version": SCHEMA_VERSION,
         "kind": "corpus",
-        "tool": json_parts.tool(),
+        "tool": tool(),
         "measured_with": _surroundings(card.surroundings),
         "limits": {
             "least_effect": LEAST_EFFECT,

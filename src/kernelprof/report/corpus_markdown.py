@@ -10,8 +10,8 @@ from kernelprof.corpus.score import LEAST_EFFECT, MOST_FOR_A_DECOY, NEAR
 from kernelprof.corpus.scorecard import Mode
 from kernelprof.model.diagnosis import Status
 from kernelprof.report import corpus_words as words
-from kernelprof.report.markdown import code, prose
 from kernelprof.report.numbers import count, factor
+from kernelprof.report.writers.markdown import code, prose
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -10,8 +10,12 @@ Texts are plain. In a ``str`` of our own, words between backticks are code; what
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import NamedTuple
+
+from kernelprof.report.names import ELLIPSIS, printable, shorten
 
 
 class Tone(StrEnum):
@@ -89,9 +93,11 @@ class Bar:
     mark: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """A cell of a table; ``sort`` is what it sorts by where that is not its text."""
+class Cell(NamedTuple):
+    """A cell of a table; ``sort`` is what it sorts by where that is not its text.
+
+    A named tuple, as a page of many kernels has hundreds of thousands.
+    """
 
     text: Text
     sort: float | None = None
@@ -163,7 +169,11 @@ class Layout(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A heading and what belongs to it. A ``folded`` one shows its title until it is opened."""
+    """A heading and what belongs to it.
+
+    ``summary`` is its gist in a sentence, which stands beside the title. A ``folded`` section shows
+    these two until it is opened, where the format can do that.
+    """
 
     title: Text
     blocks: tuple[Block, ...]
@@ -171,6 +181,7 @@ class Section:
     tone: Tone = Tone.PLAIN
     folded: bool = False
     layout: Layout = Layout.STACK
+    summary: Text = ""
 
 
 Block = Paragraph | Note | Bullets | Facts | Table | Chart | Code | Section
@@ -181,10 +192,54 @@ class Document:
     """All that a result says, the answer first.
 
     ``origin`` is what it is about (a capture's path), ``data`` the same result as JSON for formats
-    that can carry it along.
+    that can carry it along, and ``file`` the name to save that under.
     """
 
     title: str
     blocks: tuple[Block, ...]
     origin: str = ""
     data: str = ""
+    file: str = "result.json"
+
+
+_CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
+_LEAST_CUT = 5
+
+
+def spans(text: Text) -> tuple[Span, ...]:
+    """A text in pieces; what stands between backticks in our own words is a piece of code."""
+    found: list[Span] = []
+    for piece in text if isinstance(text, tuple) else (text,):
+        if isinstance(piece, Span):
+            found.append(piece)
+            continue
+        for position, part in enumerate(_CODE.split(piece)):
+            if part:
+                found.append(Span(part, code=position % 2 == 1))
+    return tuple(found)
+
+
+def plain(text: Text) -> str:
+    """A text without what it means, for places that show nothing but characters."""
+    if isinstance(text, str):
+        return text
+    pieces = text if isinstance(text, tuple) else (text,)
+    return "".join(piece.text if isinstance(piece, Span) else piece for piece in pieces)
+
+
+def cut(text: Text, width: int, ellipsis: str = ELLIPSIS) -> Text:
+    """A text in so many characters. Its longest piece is cut: what stands beside that one, like
+    the block size behind a kernel's name, tells the text from others.
+    """
+    if len(plain(text)) <= width:
+        return text
+    pieces = text if isinstance(text, tuple) else (text,)
+    longest = max(range(len(pieces)), key=lambda at: len(plain(pieces[at])))
+    piece, before, after = pieces[longest], pieces[:longest], pieces[longest + 1 :]
+    room = width - len(plain(before + after))
+    if room < _LEAST_CUT:
+        before, after, room = (), (), width
+    content = shorten(printable(plain(piece)), room, ellipsis)
+    if isinstance(piece, Span):
+        return (*before, replace(piece, text=content), *after)
+    return (*before, content, *after)

@@ -34,6 +34,8 @@ _ASCII = {
     "→": "->",
     "−": "-",
     "─": "-",
+    "▲": "+",
+    "▼": "-",
     "‘": "'",
     "’": "'",
     "“": '"',
@@ -97,10 +99,15 @@ def fit(label: tuple[str, str], width: int, ellipsis: str = ELLIPSIS) -> str:
     room = width - len(detail) - 1 if detail else width
     if room < 5:
         room, detail = width, ""
-    for shorten in (_without_namespaces, _with_plain_arguments):
-        if len(name) > room:
-            name = shorten(name)
-    return f"{middle(name, room, ellipsis)} {detail}".rstrip()
+    return f"{shorten(name, room, ellipsis)} {detail}".rstrip()
+
+
+def shorten(name: str, width: int, ellipsis: str = ELLIPSIS) -> str:
+    """A kernel's name in so many characters: without namespaces first, cut in the middle last."""
+    for simpler in (_without_namespaces, _with_plain_arguments):
+        if len(name) > width:
+            name = simpler(name)
+    return middle(name, width, ellipsis)
 
 
 def _details(kernels: Sequence[KernelDiagnosis]) -> list[str]:

@@ -1,14 +1,28 @@
-"""The bytes of an input as blocks of whole lines: unpacked, in UTF-8, with ``\\n`` line ends."""
+"""What a source of evidence is, and the input that it reads.
+
+A new source is a file in this folder that defines ``SOURCE``; :mod:`kernelprof.sources` finds it.
+"""
 
 from __future__ import annotations
 
+import io
+import os
+import sys
 import zlib
-from typing import TYPE_CHECKING, Final
-
-from kernelprof.sources import complaints
+from contextlib import contextmanager
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Container, Iterator
+
+    from kernelprof.errors import InputError
+    from kernelprof.model.capture import Capture
+    from kernelprof.sources.ncu.columns import TableColumns
+    from kernelprof.sources.ncu.tables import Header, Scan, Table
 
 _GZIP: Final = b"\x1f\x8b"
 _BOM: Final = b"\xef\xbb\xbf"
@@ -16,27 +30,126 @@ _BOMS_16: Final = (b"\xff\xfe", b"\xfe\xff")
 _SAMPLE: Final = 256
 _MOST_BYTES: Final = 16 << 30
 FIRST: Final = 1 << 16
+"""Bytes of the first piece that is read: enough to see what it is."""
 LARGEST: Final = 1 << 22
-_HEAD: Final = 1 << 16
-"""Bytes from the start that messages are made from."""
 
 
-class Source:
-    """A stream of bytes under the name that messages give it.
+class Evidence(StrEnum):
+    """What a source can give."""
 
-    ``size`` is how many bytes there are, 0 where nobody knows; ``head`` is its start and
-    ``complete`` whether a gzip stream came to its end: both hold once the blocks were read.
+    COUNTERS = "counters"
+    """Values of metrics, launch by launch."""
+    RULE_MESSAGES = "messages of ncu's rules"
+    LINE_SAMPLES = "samples by source line"
+
+
+@dataclass(frozen=True, slots=True)
+class EvidenceSource:
+    """A form in which evidence comes.
+
+    ``title`` completes "expected ..." in messages. ``order`` is the place among all sources: of
+    several in one input the first is read.
     """
 
-    def __init__(self, read: Callable[[int], bytes], origin: str, size: int = 0) -> None:
+    name: str
+    title: str
+    order: int
+    gives: frozenset[Evidence]
+
+
+@dataclass(frozen=True, slots=True)
+class FileSource(EvidenceSource):
+    """A source that is a whole input: ``recognises`` looks at its path and first bytes.
+
+    ``read`` gets the input and the names of the metrics that are wanted, ``None`` for all.
+    """
+
+    recognises: Callable[[Input], bool]
+    read: Callable[[Input, Container[str] | None], Capture]
+
+
+@dataclass(frozen=True, slots=True)
+class TableSource(EvidenceSource):
+    """A source that is a table in the text which ``ncu --csv`` prints, anywhere in that text.
+
+    ``takes`` says whether a table is of this kind, ``reader`` begins to read such tables: it gets
+    the names of the metrics that are wanted (``None`` for all) and about how many bytes will come
+    (0 where nobody knows).
+    """
+
+    takes: Callable[[Header], bool]
+    reader: Callable[[Container[str] | None, int], TableReader]
+
+
+class TableReader(Protocol):
+    """Puts the rows of some tables together into a capture."""
+
+    def __len__(self) -> int:
+        """How many launches there are so far."""
+        ...
+
+    def parse(self, table: Table, block: bytes) -> Callable[[], TableColumns | None] | None:
+        """Begin to parse a block of rows as a whole; ``None`` where it has to be taken apart."""
+        ...
+
+    def add(self, table: Table) -> None:
+        """Take the next rows."""
+        ...
+
+    def capture(self, origin: str, scan: Scan) -> Capture:
+        """Everything that was added; ``scan`` has the rows of the input that were lost."""
+        ...
+
+
+class Input:
+    """What is to be read: a file, a directory or a stream of bytes, under its name for messages.
+
+    ``path`` is ``None`` for what is not a file, and ``size`` 0 where nobody knows it. ``packed`` is
+    whether it is compressed, ``complete`` whether the compressed stream came to its end: both hold
+    once it was read.
+    """
+
+    def __init__(
+        self,
+        read: Callable[[int], bytes],
+        origin: str,
+        *,
+        path: Path | None = None,
+        size: int = 0,
+    ) -> None:
         self.origin = origin
+        self.path = path
         self.size = size
-        self.head = b""
+        self.packed = False
         self.complete = True
         self._read = read
+        self._rest = self._unpacked()
+
+    @staticmethod
+    def of_bytes(data: bytes, origin: str) -> Input:
+        """Bytes that are there already."""
+        return Input(io.BytesIO(data).read, origin)
+
+    @cached_property
+    def is_directory(self) -> bool:
+        """Whether it is a directory."""
+        return self.path is not None and self.path.is_dir()
+
+    @cached_property
+    def head(self) -> bytes:
+        """Its first bytes, unpacked; none of a directory."""
+        return b"" if self.is_directory else next(self._rest, b"")
+
+    @property
+    def text_head(self) -> bytes:
+        """Its first bytes as text in UTF-8, to say in a message what it is."""
+        return to_utf8(self.head[:FIRST])
 
     def blocks(self) -> Iterator[bytes]:
-        """A short block and then long ones; each ends where a line does."""
+        """Its text in UTF-8 with ``\\n`` line ends: a short block, then long ones; to go over once.
+
+        Each block ends where a line does, and the whole text is never held.
+        """
         rest: list[bytes] = []
         for piece in self._texts():
             cut = piece.rfind(b"\n") + 1
@@ -49,39 +162,37 @@ class Source:
         if last:
             yield _with_line_ends(last)
 
+    def pieces(self) -> Iterator[bytes]:
+        """Its bytes, unpacked; to go over once, like :meth:`blocks`."""
+        first = self.head
+        # Messages need no more of it.
+        self.head = first[:FIRST]
+        yield first
+        yield from self._rest
+
     def _texts(self) -> Iterator[bytes]:
         """Pieces of UTF-8 text; a text in another form is converted as a whole."""
-        pieces = self._unpacked()
-        first = next(pieces, b"")
+        pieces = self.pieces()
+        first = next(pieces)
         if _is_utf16(first) or (b"\r" in first and b"\n" not in first):
-            whole = to_utf8(b"".join([first, *pieces]))
-            self.head = whole[:_HEAD]
-            yield whole
+            yield to_utf8(b"".join([first, *pieces]))
             return
-        first = first.removeprefix(_BOM)
-        self.head = first[:_HEAD]
-        yield first
+        yield first.removeprefix(_BOM)
         yield from pieces
 
     def _unpacked(self) -> Iterator[bytes]:
-        pieces = self._pieces()
-        first = next(pieces, b"")
+        first = self._read(FIRST)
         if first.startswith(_GZIP):
-            yield from self._gunzipped(first, pieces)
+            self.packed = True
+            yield from self._gunzipped(first)
             return
-        yield first
-        yield from pieces
+        while first:
+            yield first
+            first = self._read(LARGEST)
 
-    def _pieces(self) -> Iterator[bytes]:
-        size = FIRST
-        while piece := self._read(size):
-            yield piece
-            size = LARGEST
-
-    def _gunzipped(self, first: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    def _gunzipped(self, data: bytes) -> Iterator[bytes]:
         """All that can be unpacked, of one gzip member after the other."""
         size = 0
-        data = first
         self.complete = False
         while data.startswith(_GZIP):
             unpacker = zlib.decompressobj(wbits=31)
@@ -91,23 +202,55 @@ class Source:
                 except zlib.error as error:
                     if size:
                         return
-                    what = f"the gzip file is damaged ({error})"
-                    raise complaints.not_a_capture(what, self.origin) from error
+                    raise self._refused(f"the gzip file is damaged ({error})") from error
                 size += len(part)
                 if size > _MOST_BYTES:
-                    what = "the gzip file unpacks to over 16 GiB"
-                    raise complaints.not_a_capture(what, self.origin)
+                    raise self._refused("the gzip file unpacks to more than 16 GiB")
                 if part:
                     yield part
                 data = unpacker.unconsumed_tail
                 if not data and not unpacker.eof:
-                    data = next(pieces, b"")
+                    data = self._read(LARGEST)
             if not unpacker.eof:
                 return
             data = unpacker.unused_data
             if len(data) < len(_GZIP):
-                data += next(pieces, b"")
+                data += self._read(LARGEST)
         self.complete = True
+
+    def _refused(self, what: str) -> InputError:
+        from kernelprof.sources.ncu.unrecognised import not_a_capture
+
+        return not_a_capture(what, self.origin)
+
+
+@contextmanager
+def opened(
+    target: str | os.PathLike[str],
+    stdin: IO[bytes] | None = None,
+    progress: Callable[[int], object] | None = None,
+) -> Iterator[Input]:
+    """The input at a path, or standard input if ``target`` is ``-``.
+
+    ``progress`` is called with the size of each piece that was read of a file.
+    """
+    name = os.fspath(target)
+    if name == "-":
+        yield Input((stdin or sys.stdin.buffer).read, "<stdin>")
+        return
+    path = Path(name)
+    if path.is_dir():
+        yield Input(lambda _: b"", name, path=path)
+        return
+    with path.open("rb") as file:
+
+        def read(size: int) -> bytes:
+            piece = file.read(size)
+            if progress is not None:
+                progress(len(piece))
+            return piece
+
+        yield Input(read, name, path=path, size=path.stat().st_size)
 
 
 def to_utf8(data: bytes) -> bytes:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,7 +13,7 @@ from kernelprof.analysis.metrics.catalogue import SHOWN_ONLY, names_read
 from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.analysis.verdict import diagnose, grouping
 from kernelprof.analysis.verdict.sensitivity import Sensitivity
-from kernelprof.report.json import render_json
+from kernelprof.report.writers.json import write as render_json
 from kernelprof.sources import raw_page, read_capture, source
 
 CAPTURES = Path(__file__).parents[2] / "captures"
@@ -22,6 +24,14 @@ EXPORTS = sorted(
     and not path.name.endswith(("times.csv", "lines.csv.gz"))
     and ("h200_changes" not in path.parts or path.parent.name == "1")
 )
+AGAIN = re.compile(r"validation/(\w+\.)?(base-units|basic|detail)|same-code-13x")
+"""The launches of another export, in other units or with fewer sections."""
+
+
+def _export(path: Path) -> Any:
+    name = str(path.relative_to(CAPTURES))
+    slow = [pytest.mark.slow("judges launches again that another export has")]
+    return pytest.param(path, id=name, marks=slow if AGAIN.search(name) else ())
 
 
 @pytest.fixture
@@ -31,7 +41,7 @@ def short(monkeypatch) -> None:
 
 
 @pytest.mark.usefixtures("short")
-@pytest.mark.parametrize("path", EXPORTS, ids=lambda path: str(path.relative_to(CAPTURES)))
+@pytest.mark.parametrize("path", [_export(path) for path in EXPORTS])
 def test_the_fast_path_writes_what_the_plain_one_writes(path: Path, monkeypatch) -> None:
     """Plain: every metric is read, row by row, and each launch is judged by itself."""
     monkeypatch.setattr(source, "FIRST", 1 << 15)

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.collect.store import is_capture, read_manifest
-from kernelprof.compare import compare
-from kernelprof.compare.gate import judge
-from kernelprof.compare.gate.answer import exit_code
+from kernelprof.compare.compare import compare
+from kernelprof.compare.gate.judge import judge
 from kernelprof.compare.gate.policy import Policy
-from kernelprof.compare.take import snapshot_of
+from kernelprof.compare.snapshots import snapshot_of
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.sources import read_capture
+from kernelprof.sources.capture_directory import is_capture, read_manifest
 
 if TYPE_CHECKING:
     from kernelprof.model.gate import GateResult
@@ -90,7 +89,7 @@ def passed_of(label: str, trials: int) -> int:
     for _ in range(trials):
         one, other = dice.sample(RUNS, 2)
         result = gated(resampled(taken(label, one), dice), resampled(taken(label, other), dice))
-        passed += exit_code(result) == 0
+        passed += result.exit_code == 0
     return passed
 
 

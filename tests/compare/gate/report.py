@@ -16,7 +16,6 @@ from tests.compare.gate.planted import (
     taken,
 )
 
-from kernelprof.compare.gate.answer import exit_code
 from kernelprof.model.gate import Outcome
 
 if TYPE_CHECKING:
@@ -87,7 +86,7 @@ def _planted(planted: Planted) -> str:
     pairs = [gated(taken(planted.before, a), taken(planted.after, b)) for a in RUNS for b in RUNS]
     (first,) = pairs[0].kernels
     time = first.kernel.time
-    codes = Counter(map(exit_code, pairs))
+    codes = Counter(each.exit_code for each in pairs)
     why = dict.fromkeys(each.code for each in first.findings if each.outcome is Outcome.REGRESSION)
     assert time.ratio is not None  # all of these were timed
     assert time.floor is not None

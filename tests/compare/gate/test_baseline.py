@@ -9,17 +9,16 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.compare.gate.planted import RUNS, SAME_CODE, gated, of, taken
 
-from kernelprof.compare import compare
+from kernelprof.compare.compare import compare
 from kernelprof.compare.gate import baseline as module
-from kernelprof.compare.gate.baseline import (
+from kernelprof.compare.gate.baseline import from_text, to_text
+from kernelprof.compare.gate.changes import (
     Consent,
     accepted,
     baseline_of,
-    from_text,
-    to_text,
+    calibrated,
     updated,
 )
-from kernelprof.compare.gate.calibrate import calibrated
 from kernelprof.errors import InputError
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.snapshot import Noise

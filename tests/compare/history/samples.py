@@ -9,7 +9,8 @@ from tests.compare.gate.planted import taken
 
 from kernelprof.compare.history.rows import Wanted, build_history
 from kernelprof.compare.history.store import Store
-from kernelprof.model.history import Kind, Moment, Source
+from kernelprof.model.diagnosis import Confidence, Status, Verdict
+from kernelprof.model.history import HistoryOrigin, Moment, MomentKind
 
 if TYPE_CHECKING:
     from typing import Any
@@ -27,7 +28,7 @@ def moment(day: int, label: str, run: str = "1", **machine: Any) -> Moment:
     return Moment(
         date=f"2026-09-{day:02}T10:00:00Z",
         origin=f"{label}/{run}",
-        kind=Kind.CAPTURE.value,
+        kind=MomentKind.CAPTURE,
         machine=replace(snapshot.machine, **machine),
         kernels=snapshot.kernels,
     )
@@ -46,7 +47,7 @@ def together(first: Moment, *kernels: KernelSnapshot) -> Moment:
 def history(*moments: Moment, wanted: Wanted | None = None, origin: str = "captures") -> History:
     """The history of some moments."""
     with Store(None) as store:
-        return build_history(origin, Source.FOLDER, moments, wanted or Wanted(), store)
+        return build_history(origin, HistoryOrigin.FOLDER, moments, wanted or Wanted(), store)
 
 
 def eventful() -> History:
@@ -54,9 +55,7 @@ def eventful() -> History:
     worse = moment(3, "three-blocks")
     strange = with_kernels(moment(6, "naive"), name=HOSTILE)
     unknown = moment(7, "naive", "2")
-    said = replace(
-        unknown.kernels[0].verdict, status="inconclusive", bottleneck=None, confidence="low"
-    )
+    undecided = Verdict(Status.INCONCLUSIVE, None, Confidence.LOW)
     return history(
         moment(1, "four-blocks"),
         moment(2, "four-blocks", "2"),
@@ -64,6 +63,6 @@ def eventful() -> History:
         moment(4, "four-blocks", "3", gpu="NVIDIA A100"),
         moment(5, "four-blocks", "4"),
         strange,
-        with_kernels(unknown, verdict=said, passed=False),
+        with_kernels(unknown, verdict=undecided, passed=False),
         moment(8, "four-blocks", "5", ncu="2026.1.0.0"),
     )

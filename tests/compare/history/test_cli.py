@@ -135,7 +135,7 @@ def test_mistakes_end_with_2_and_say_what_to_do(
         ((str(folder), "--kernel", "("), "not a regular expression"),
         ((str(folder), "--kernel", "nothing"), "no row is left"),
         ((str(folder), "--since", "2030-01-01"), "no row is left"),
-        ((str(folder), "--since", "monday"), "is no date"),
+        ((str(folder), "--since", "monday"), "is not a date"),
         ((str(folder), "--html", str(tmp_path / "page.txt")), "an HTML file"),
         ((str(folder), "-o", str(tmp_path / "no" / "h.txt")), "no such folder"),
     )

@@ -10,7 +10,8 @@ import pytest
 from tests.compare.gate.planted import CHANGES, taken
 from tests.compare.history.conftest import GIT, REASON, git
 
-from kernelprof.compare.gate.baseline import baseline_of, to_text
+from kernelprof.compare.gate.baseline import to_text
+from kernelprof.compare.gate.changes import baseline_of
 from kernelprof.compare.history.commits import committed
 from kernelprof.errors import ExitCode, InputError, MissingToolError
 

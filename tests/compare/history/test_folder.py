@@ -10,11 +10,10 @@ import pytest
 from tests.compare.gate.planted import CHANGES, taken
 from tests.compare.history.conftest import fill
 
-from kernelprof.compare.gate.baseline import baseline_of, to_text
+from kernelprof.compare.gate.baseline import to_text
+from kernelprof.compare.gate.changes import baseline_of
 from kernelprof.compare.history import folder as module
-from kernelprof.compare.history.find import DEPTH, find
-from kernelprof.compare.history.folder import Folder
-from kernelprof.compare.history.moments import utc
+from kernelprof.compare.history.folder import DEPTH, Folder, find, utc
 from kernelprof.compare.history.store import Store, place_of, state_of
 
 if TYPE_CHECKING:
@@ -108,7 +107,7 @@ def test_a_capture_that_is_damaged_later_is_noticed(tmp_path: Path) -> None:
         assert looked.moments(store) == ()
     ((name, why),) = looked.unread
     assert name == "naive/1"
-    assert "is not what the manifest was written for" in why
+    assert "does not have the hash that the manifest gives" in why
 
 
 @pytest.mark.parametrize(
@@ -146,7 +145,7 @@ def test_a_date_that_is_none_is_damage(tmp_path: Path) -> None:
     looked = Folder(folder)
     with Store(None) as store:
         assert looked.moments(store) == ()
-    assert looked.unread == [("naive/1", "'yesterday' is no date")]
+    assert looked.unread == [("naive/1", "'yesterday' is not a date")]
 
 
 @pytest.mark.parametrize(

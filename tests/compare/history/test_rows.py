@@ -8,8 +8,8 @@ from dataclasses import replace
 from tests.compare.history.samples import eventful, history, moment, together, with_kernels
 
 from kernelprof.compare.history.rows import Wanted
-from kernelprof.model.history import Accepted, Commit, Kind
-from kernelprof.model.snapshot import Noise
+from kernelprof.model.history import Commit, MomentKind
+from kernelprof.model.snapshot import Acceptance, Noise
 
 
 def outcomes(found) -> list[str | None]:
@@ -120,7 +120,7 @@ def test_rows_can_be_chosen() -> None:
 
 def committed(day: int, label: str, run: str, **changes):
     commit = Commit(sha=f"{day:040}", short=f"{day:07}", subject=f"Day {day}")
-    found = replace(moment(day, label, run), commit=commit, kind=Kind.BASELINE.value)
+    found = replace(moment(day, label, run), commit=commit, kind=MomentKind.BASELINE)
     return replace(found, **changes)
 
 
@@ -139,12 +139,19 @@ def test_what_was_accepted_stands_at_the_measurement_that_it_was_about() -> None
     first, second = committed(1, "tile", "1"), committed(2, "tile-rolled", "1")
     (kernel,) = second.kernels
     accepted = (
-        Accepted(kernel.name, "2026-09-02T09:00:00Z", "Ada", "numerics", kernel.median_ns),
-        Accepted(kernel.name, "2026-08-01T09:00:00Z", "Eve", "another time", 1.0),
-        Accepted("other", "2026-09-02T09:00:00Z", "Bob", "another kernel", kernel.median_ns),
+        Acceptance(
+            kernel.name, "2026-09-02T09:00:00Z", "Ada", "numerics", after_ns=kernel.median_ns
+        ),
+        Acceptance(kernel.name, "2026-08-01T09:00:00Z", "Eve", "another time", after_ns=1.0),
+        Acceptance(
+            "other", "2026-09-02T09:00:00Z", "Bob", "another kernel", after_ns=kernel.median_ns
+        ),
     )
     again = committed(3, "tile-rolled", "1")
-    twice = (*accepted, Accepted(kernel.name, "2026-09-04", "Joe", "again", kernel.median_ns))
+    twice = (
+        *accepted,
+        Acceptance(kernel.name, "2026-09-04", "Joe", "again", after_ns=kernel.median_ns),
+    )
     found = history(
         first,
         replace(second, accepted=accepted),

@@ -12,7 +12,7 @@ import pytest
 from tests.compare.gate.planted import taken
 
 from kernelprof.compare.history import store as module
-from kernelprof.compare.history.changes import time_changed
+from kernelprof.compare.history.rows import time_changed
 from kernelprof.compare.history.store import SCHEMA_VERSION, Store, maker
 from kernelprof.compare.times import time_change
 from kernelprof.model.comparison import TimeChange, TimeOutcome
@@ -202,7 +202,7 @@ def test_a_change_is_worked_out_once(place: Path, monkeypatch: pytest.MonkeyPatc
     def refuse(*_: object) -> TimeChange:
         raise AssertionError
 
-    monkeypatch.setattr("kernelprof.compare.times.time_change", refuse)
+    monkeypatch.setattr("kernelprof.compare.history.rows.time_change", refuse)
     with Store(place) as store:
         assert time_changed(before, after, None, store) == expected
         apart = time_changed(before, after, "another GPU", store)

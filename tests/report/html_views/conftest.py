@@ -10,9 +10,9 @@ from tests.report.html_views.helpers import page_of
 
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.collect.recorded import FOLDER
-from kernelprof.collect.store import read_manifest
 from kernelprof.report.html.build import build_page
 from kernelprof.sources import read_capture
+from kernelprof.sources.capture_directory import read_manifest
 
 if TYPE_CHECKING:
     from kernelprof.model.capture import Capture

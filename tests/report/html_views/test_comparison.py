@@ -11,23 +11,24 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.report.changes import change, comparison, kernels, side, slower, taken
-
-from kernelprof.compare import compare
-from kernelprof.model.comparison import CounterChange, Match, MetricChange, TimeChange, TimeOutcome
-from kernelprof.model.snapshot import Inputs, Machine
-from kernelprof.report.comparison_json import render_comparison_json
 from kernelprof.report.html.build.comparison import build_comparison
 from kernelprof.report.html.build.comparison.diff import diff_lines, title
 from kernelprof.report.html.build.comparison.tables import counter_row, metric_row
 from kernelprof.report.html.build.comparison.times import fine, interval_text
+from kernelprof.report.html.comparison import render_comparison_page
+from tests.report.changes import change, comparison, kernels, side, slower, taken
+
+from kernelprof.compare.compare import compare
+from kernelprof.model.comparison import CounterChange, Match, MetricChange, TimeChange, TimeOutcome
+from kernelprof.model.snapshot import Inputs, Machine
 from kernelprof.report.html.charts import comparison as drawn
 from kernelprof.report.html.charts import launches
-from kernelprof.report.html.comparison import render_comparison_page
+from kernelprof.report.writers.json import write as write_json
 
 if TYPE_CHECKING:
-    from kernelprof.model.comparison import Comparison, KernelComparison
     from kernelprof.report.html.comparison_view import ChangedKernel, ComparisonPage
+
+    from kernelprof.model.comparison import Comparison, KernelComparison
 
 GEMM = 2 * 2048**3
 """Operations of the GEMM of ``h200_changes``: 2048 in each dimension."""
@@ -35,7 +36,7 @@ GEMM = 2 * 2048**3
 
 def page_of(before: str, after: str) -> ComparisonPage:
     """The page of a change, with the machines of its sides."""
-    return build_comparison(change(before, after), (taken(before, "1")[0], taken(after, "2")[0]))
+    return build_comparison(change(before, after))
 
 
 @pytest.fixture(scope="module")
@@ -49,7 +50,7 @@ def test_the_top_has_both_sides(barrier: ChangedKernel) -> None:
         (barrier.before, ("tile", "1")),
         (barrier.after, ("tile-barrier", "2")),
     ):
-        kernel = taken(label, run)[0].kernels[0]
+        kernel = taken(label, run).kernels[0]
         assert shown.time == f"{median(kernel.events_ns) / 1e6:.4g} ms"
         assert shown.verdict == kernel.verdict.bottleneck
         assert {fact.label: fact.text for fact in shown.facts}["result check"] == "passed"
@@ -63,7 +64,7 @@ def test_every_launch_is_a_row_in_its_order(barrier: ChangedKernel) -> None:
     rows = launches.rows(barrier.times)
     for label, run, side_name in (("tile", "1", "Before"), ("tile-barrier", "2", "After")):
         shown = [row["x"] for row in rows if row["what"] == "launch" and row["side"] == side_name]
-        known = taken(label, run)[0].kernels[0].events_ns
+        known = taken(label, run).kernels[0].events_ns
         assert shown == pytest.approx([each * 1e-9 for each in known])
     assert not barrier.times.near
     assert rows[0] == {"what": "corner", "x": 0.0, "y": 0.0}
@@ -100,7 +101,7 @@ def test_counters_are_marked_in_words(barrier: ChangedKernel) -> None:
 def test_points_are_operations_over_bytes_on_both_sides(barrier: ChangedKernel) -> None:
     assert barrier.roofline is not None
     for label, run, name in (("tile", "1", "before"), ("tile-barrier", "2", "after")):
-        metrics = taken(label, run)[0].kernels[0].metrics
+        metrics = taken(label, run).kernels[0].metrics
         point = next(each for each in barrier.roofline.points if each.name == f"DRAM {name}")
         rate = 2 * metrics["ffma_rate"] + metrics["fadd_rate"] + metrics["fmul_rate"]
         rate *= metrics["sm_clock"]
@@ -138,9 +139,9 @@ def test_without_points_it_says_why(before: str, after: str, reason: str) -> Non
 
 
 def test_two_gpus_have_no_common_roofline() -> None:
-    (old, texts), (new, others) = taken("tile", "1"), taken("tile-barrier", "1")
+    old, new = taken("tile", "1"), taken("tile-barrier", "1")
     new = replace(new, machine=replace(new.machine, gpu="NVIDIA B200"))
-    page = build_comparison(compare(old, new, (texts, others)), (old, new))
+    page = build_comparison(compare(old, new))
     kernel = page.kernels[0]
     assert kernel.roofline is None
     assert "different limits" in kernel.roofline_note
@@ -159,7 +160,7 @@ def test_without_counters_of_arithmetic_there_is_no_roofline() -> None:
 
 
 def test_warp_states_are_parts_of_the_same_time(barrier: ChangedKernel) -> None:
-    metrics = taken("tile-barrier", "2")[0].kernels[0].metrics
+    metrics = taken("tile-barrier", "2").kernels[0].metrics
     state = next(each for each in barrier.states if each.name == "barrier")
     whole = metrics["warp_cycles_per_instruction"]
     assert state.after == pytest.approx(metrics["stall_barrier"] / whole)
@@ -217,7 +218,7 @@ def test_a_command_and_no_folders() -> None:
     place = "/home/somebody/work/kernel.cu"
     kernel = slower("kernel", place)
     made = comparison(kernel, before="/home/somebody/captures/one", after="../other/two")
-    text = render_comparison_page(made, None, "kernelprof compare one two")
+    text = render_comparison_page(made, "kernelprof compare one two")
     assert "somebody" not in text
     assert "kernelprof compare one two" in text
     page = build_comparison(made)
@@ -228,8 +229,12 @@ def test_a_command_and_no_folders() -> None:
 def test_the_json_is_what_the_program_prints() -> None:
     made = change("tile", "tile-barrier")
     page = build_comparison(made)
-    named = replace(made, before=page.before, after=page.after)
-    assert page.json == render_comparison_json(named)
+    named = replace(
+        made,
+        before=replace(made.before, origin=page.before),
+        after=replace(made.after, origin=page.after),
+    )
+    assert page.json == write_json(named)
 
 
 # Words and rows
@@ -368,10 +373,10 @@ def test_an_architecture_that_is_no_number() -> None:
     machine = Machine(compute_capability="8.6, 9.0")
     made = change("tile", "tile-barrier")
     sides = [
-        replace(taken(label, run)[0], machine=machine)
+        replace(taken(label, run), machine=machine)
         for label, run in (("tile", "1"), ("tile-barrier", "2"))
     ]
-    page = build_comparison(made, (sides[0], sides[1]))
+    page = build_comparison(replace(made, before=sides[0], after=sides[1]))
     assert page.kernels[0].roofline is not None
     assert "FP32 peak" not in {each.label for each in page.kernels[0].roofline.ceilings}
 

@@ -12,14 +12,14 @@ import pytest
 
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.collect.recorded import FOLDER
-from kernelprof.collect.store import read_manifest
-from kernelprof.model.lines import shares
+from kernelprof.model.capture import shares
 from kernelprof.report.html.build import build_page
 from kernelprof.report.html.build.lines import hot_of, hottest, marked
 from kernelprof.report.html.page import render_page
 from kernelprof.report.html.view import HotLine
 from kernelprof.sources import read_capture
-from kernelprof.sources.source_page import read_source_page
+from kernelprof.sources.capture_directory import read_manifest
+from kernelprof.sources.ncu_report import read_source_page
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -18,12 +18,12 @@ from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.groups import STALLS
 from kernelprof.analysis.rules import registry
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.collect.store import read_manifest
 from kernelprof.model.diagnosis import Candidate, Confidence, MissingMetric, Status, Verdict
 from kernelprof.report.html.build import build_page
 from kernelprof.report.html.build.headlines import HEADLINES, headline
 from kernelprof.report.html.build.warps import EXPLAINED
 from kernelprof.sources import read_capture
+from kernelprof.sources.capture_directory import read_manifest
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

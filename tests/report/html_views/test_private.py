@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.collect.store import read_manifest
 from kernelprof.report.html.build import build_page
 from kernelprof.report.html.build.private import file_name, shown_origin, without_homes
 from kernelprof.report.html.page import render_page
 from kernelprof.sources import read_capture
+from kernelprof.sources.capture_directory import read_manifest
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -19,8 +19,7 @@ from kernelprof.analysis.metrics.architectures import EVERY
 from kernelprof.analysis.metrics.catalogue import Metric, catalogue
 from kernelprof.analysis.metrics.groups import STALLS
 from kernelprof.analysis.metrics.interval import Interval, is_complete
-from kernelprof.model.capture import Capture, Source
-from kernelprof.model.launches import Launches
+from kernelprof.model.capture import Capture, Launches, Origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -245,16 +244,16 @@ class Facts:
         """Whether the architecture has the metric at all."""
         return bool(self._catalogue[name].ncu_names(compute_capability))
 
-    def source(self, name: str, row: int) -> Source:
+    def source(self, name: str, row: int) -> Origin:
         """Where the value in a launch comes from."""
         if self._column(name).reported[row]:
-            return Source.REPORTED
+            return Origin.REPORTED
         metric = self._catalogue[name]
         for ncu_name in metric.all_ncu_names():
             column = self.capture.columns.get(ncu_name)
             if column is not None and not np.isnan(column.values[row]):
                 return column.source
-        return Source.MEASURED
+        return Origin.MEASURED
 
     def by_capability(self, holds: Callable[[tuple[int, int] | None], bool]) -> BoolArray:
         """What holds for each launch, by the compute capability of its device."""
@@ -300,7 +299,7 @@ class Facts:
             if ncu_name != metric.ncu[0]:
                 self.substituted |= fill
             values = column.values if values is None else np.where(fill, column.values, values)
-            if column.source is Source.REPORTED:
+            if column.source is Origin.REPORTED:
                 reported = reported | fill
         if values is None:
             return _Column(np.full(self.count, np.nan), reported)

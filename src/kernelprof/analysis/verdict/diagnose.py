@@ -11,7 +11,7 @@ from kernelprof.analysis.rules import Finding, RuleContext, registry
 from kernelprof.analysis.verdict.grouping import Group, Outcomes, group_launches, judge_launches
 from kernelprof.analysis.verdict.next_step import NextStep
 from kernelprof.analysis.verdict.ranking import Judgement, Ranking, grade, judge
-from kernelprof.model.capture import DEVICE_NAME, Source
+from kernelprof.model.capture import DEVICE_NAME, Launches, Origin
 from kernelprof.model.diagnosis import (
     Candidate,
     Confidence,
@@ -21,7 +21,6 @@ from kernelprof.model.diagnosis import (
     Status,
     Verdict,
 )
-from kernelprof.model.launches import Launches
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -185,8 +184,8 @@ def _evidence(context: RuleContext, finding: Finding, row: int) -> tuple[Evidenc
     return tuple(known)
 
 
-def _source(facts: Facts, metric: str, row: int) -> Source:
-    return facts.source(metric, row) if facts.has(metric)[row] else Source.DERIVED
+def _source(facts: Facts, metric: str, row: int) -> Origin:
+    return facts.source(metric, row) if facts.has(metric)[row] else Origin.DERIVED
 
 
 def _device(capture: Capture, row: int) -> str | None:

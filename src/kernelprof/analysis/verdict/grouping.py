@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from kernelprof.analysis.verdict.ranking import judge
+from kernelprof.model.capture import Launches
 from kernelprof.model.diagnosis import Spread
-from kernelprof.model.launches import Launches
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

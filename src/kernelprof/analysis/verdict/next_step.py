@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kernelprof.analysis.metrics.catalogue import Metric
     from kernelprof.analysis.metrics.facts import Facts
     from kernelprof.analysis.verdict.sensitivity import Sensitivity
-    from kernelprof.model.launches import Launches
+    from kernelprof.model.capture import Launches
 
 
 class NextStep:

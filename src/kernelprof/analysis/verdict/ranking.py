@@ -12,7 +12,7 @@ from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.analysis.metrics.groups import FALLBACKS
 from kernelprof.analysis.metrics.machine import NEAR_LIMIT
 from kernelprof.analysis.rules import RuleContext, registry
-from kernelprof.model.capture import Source
+from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import Confidence, Status
 
 if TYPE_CHECKING:
@@ -190,7 +190,7 @@ def grade(context: RuleContext, ranking: Ranking, rule: Rule, row: int) -> Grade
         reasons.append(f"{len(absent)} of the rule's metrics are not in the capture")
     if required:
         reasons.append("one that the rule is built on is among them")
-    if any(facts.source(name, row) is Source.REPORTED for name in rule.requires):
+    if any(facts.source(name, row) is Origin.REPORTED for name in rule.requires):
         reasons.append("part of the evidence is read from a sentence of Nsight Compute's rules")
     duration = facts.values("duration")[row]
     if not facts.has("duration")[row]:

@@ -19,8 +19,7 @@ from kernelprof.analysis.metrics.catalogue import catalogue, names_read
 from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.analysis.metrics.groups import FAMILIES
 from kernelprof.analysis.rules import RuleContext, registry
-from kernelprof.model.capture import OWN_COLUMNS, Capture, MetricColumn, Source
-from kernelprof.model.launches import Launches
+from kernelprof.model.capture import OWN_COLUMNS, Capture, Launches, MetricColumn, Origin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -186,7 +185,7 @@ def _synthetic(trial: _Trial, table: FloatArray) -> Capture:
     }
     for index, (name, column) in enumerate(zip(trial.missing, trial.columns, strict=True)):
         unit = catalogue()[name].unit
-        columns[column] = MetricColumn(column, table[:, index], unit, unit, Source.MEASURED)
+        columns[column] = MetricColumn(column, table[:, index], unit, unit, Origin.MEASURED)
     return Capture(
         Launches([trial.launch.id] * count, np.zeros(count, dtype=np.intp), [trial.launch]),
         columns,

@@ -2,18 +2,16 @@
 
 Time, counters and verdict are judged together. A counter or a verdict that got worse fails only if
 the kernel did not get faster by it: to trade instructions for time is what optimizing is. And a
-verdict that changed although neither the time nor any exact counter did is one that stands on an
-edge, told and not failed: the same code gives either.
+verdict that changed although neither the time nor any exact counter did stands on an edge, and does
+not fail: the same code gives either.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.kernel_name import function_name
-from kernelprof.compare.counters import value
+from kernelprof.compare.counters import unit_of, value
 from kernelprof.compare.gate.policy import PER_REQUEST, Budget, Limits, Policy
-from kernelprof.compare.gate.words import budget_text
 from kernelprof.compare.words import (
     counter_text,
     launches_text,
@@ -24,6 +22,8 @@ from kernelprof.compare.words import (
 from kernelprof.model.comparison import CounterChange, KernelComparison, Match, TimeOutcome
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.gate import Code, Finding, GateResult, KernelResult, Outcome
+from kernelprof.model.kernel_name import function_name
+from kernelprof.report.numbers import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,7 +89,7 @@ def _findings(kernel: KernelComparison, policy: Policy) -> Iterator[Finding]:
     if after.passed is False:
         text = "its result differs from the reference"
         yield Finding(Code.WRONG_RESULT, Outcome.REGRESSION, text)
-    if after.verdict.status == Status.INCONCLUSIVE:
+    if after.verdict.status is Status.INCONCLUSIVE:
         text = "the candidate's verdict is inconclusive: capture more metrics"
         yield Finding(Code.VERDICT_INCONCLUSIVE, Outcome.INCONCLUSIVE, text)
     yield from _budgets(after, limits)
@@ -168,7 +168,7 @@ def _verdict(kernel: KernelComparison, limits: Limits) -> Iterator[Finding]:
     assert kernel.after is not None
     before, after = kernel.before.verdict, kernel.after.verdict
     if Status.INCONCLUSIVE in {before.status, after.status}:
-        if before.status == Status.INCONCLUSIVE:
+        if before.status is Status.INCONCLUSIVE:
             text = "the baseline's verdict is inconclusive"
             yield Finding(Code.VERDICT_INCONCLUSIVE, Outcome.INCONCLUSIVE, text)
         return
@@ -177,12 +177,12 @@ def _verdict(kernel: KernelComparison, limits: Limits) -> Iterator[Finding]:
     unchanged = kernel.time.outcome is TimeOutcome.SAME and no_counter_worse
     unknown = no_counter_worse and kernel.time.outcome is not TimeOutcome.SLOWER
     paid_off = kernel.time.outcome is TimeOutcome.FASTER
-    yield from _other_launches(kernel, limits, told=unchanged or paid_off)
-    if after.status == Status.AT_LIMIT:
+    yield from _other_launches(kernel, limits, harmless=unchanged or paid_off)
+    if after.status is Status.AT_LIMIT:
         if kernel.verdict_changed:
             yield Finding(Code.VERDICT_CHANGED, Outcome.PASS, text)
         return
-    left = before.status == Status.AT_LIMIT
+    left = before.status is Status.AT_LIMIT
     new = before.bottleneck != after.bottleneck
     worse = not new and (after.gain or 1.0) > WORSE_GAIN * (before.gain or 1.0)
     if not (left or new or worse):
@@ -201,7 +201,9 @@ def _verdict(kernel: KernelComparison, limits: Limits) -> Iterator[Finding]:
         yield Finding(code, outcome, text)
 
 
-def _other_launches(kernel: KernelComparison, limits: Limits, *, told: bool) -> Iterator[Finding]:
+def _other_launches(
+    kernel: KernelComparison, limits: Limits, *, harmless: bool
+) -> Iterator[Finding]:
     """A bottleneck that some launches have now and none had before."""
     assert kernel.before is not None  # the caller has looked
     assert kernel.after is not None
@@ -209,13 +211,13 @@ def _other_launches(kernel: KernelComparison, limits: Limits, *, told: bool) -> 
     known = {each.verdict.bottleneck for each in before.others}
     known |= {before.verdict.bottleneck, after.verdict.bottleneck}
     for other in after.others:
-        if other.verdict.status != Status.BOTTLENECK or other.verdict.bottleneck in known:
+        if other.verdict.status is not Status.BOTTLENECK or other.verdict.bottleneck in known:
             continue
         text = (
             f"{other.launches:,} of {after.launches:,} launches: now {other.verdict.bottleneck}, "
             "which none had before"
         )
-        if told or limits.new_bottleneck is Outcome.PASS:
+        if harmless or limits.new_bottleneck is Outcome.PASS:
             yield Finding(Code.VERDICT_CHANGED, Outcome.PASS, text)
         else:
             yield Finding(Code.NEW_BOTTLENECK, Outcome.INCONCLUSIVE, text)
@@ -250,7 +252,7 @@ def _problem(kernel: KernelSnapshot) -> tuple[object, ...] | None:
 def _budgets(kernel: KernelSnapshot, limits: Limits) -> Iterator[Finding]:
     for budget in limits.budgets:
         found = _budgeted(kernel, budget.metric)
-        text = budget_text(budget, found)
+        text = _budget_text(budget, found)
         if found is None:
             yield Finding(Code.BUDGET_UNKNOWN, Outcome.INCONCLUSIVE, text)
         elif not _within(budget, found):
@@ -264,6 +266,18 @@ def _budgeted(kernel: KernelSnapshot, name: str) -> float | None:
     if count is None or per is None:
         return None
     return count / per if per else 0.0
+
+
+def _budget_text(budget: Budget, found: float | None) -> str:
+    """A budget and what the candidate has."""
+    unit = "sector/request" if budget.metric in PER_REQUEST else unit_of(budget.metric)
+    limits = [
+        f"{words} {quantity(limit, unit)}"
+        for words, limit in (("at most", budget.at_most), ("at least", budget.at_least))
+        if limit is not None
+    ]
+    has = "the candidate does not have it" if found is None else f"it is {quantity(found, unit)}"
+    return f"{budget.metric} may be {' and '.join(limits)}: {has}"
 
 
 def _within(budget: Budget, found: float) -> bool:

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from kernelprof.analysis.kernel_name import function_name
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.compare.counters import COUNTERS, DERIVED
 from kernelprof.errors import UsageError
 from kernelprof.model.gate import Outcome
+from kernelprof.model.kernel_name import function_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -108,19 +108,19 @@ def load_policy(path: Path | None) -> Policy:
             f"the policy cannot be read: {error.strerror}", where=str(path), hint="see --policy"
         ) from error
     except ValueError as error:
-        raise UsageError(f"the policy is no TOML: {error}", where=str(path)) from error
+        raise UsageError(f"the policy is not TOML: {error}", where=str(path)) from error
     if path.name == "pyproject.toml":
         for key in _TABLE:
             values = values.get(key, {})
             if not isinstance(values, dict):
-                raise UsageError(f"{key} is no table", where=f"{path}, {'.'.join(_TABLE)}")
+                raise UsageError(f"{key} is not a table", where=f"{path}, {'.'.join(_TABLE)}")
     return _Reader(str(path)).policy(values)
 
 
 def policy_here() -> Path | None:
     """The ``pyproject.toml`` of this folder, if it says something about the gate.
 
-    One that cannot be read is taken as well, so that its mistake is told.
+    One that cannot be read is taken as well, so that its mistake is reported.
     """
     place = Path("pyproject.toml")
     try:

@@ -1,3 +1,1 @@
 """Kernels over time: captures and baselines of a folder, or a baseline's committed versions."""
-
-from __future__ import annotations

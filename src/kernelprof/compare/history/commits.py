@@ -6,7 +6,7 @@ import subprocess
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.compare.history.moments import Unreadable, of_baseline
+from kernelprof.compare.history.folder import Unreadable, of_baseline
 from kernelprof.errors import InputError, MissingToolError
 from kernelprof.model.history import Commit
 
@@ -134,7 +134,7 @@ def _versions(folder: Path, file: Path, prefix: str, most: int | None) -> list[V
 def _texts(folder: Path, versions: list[Version]) -> Iterator[bytes | None]:
     """The file in each version, read by one process; ``None`` where it is not in it."""
     names = [f"{each.commit.sha}:{each.path}" for each in versions]
-    asked = [name for name in names if "\n" not in name]  # names are told apart by lines
+    asked = [name for name in names if "\n" not in name]  # names are separated by lines
     given = "".join(f"{name}\n" for name in asked).encode("utf-8", "surrogateescape")
     answer, at = _git(folder, "cat-file", "--batch", given=given), 0
     for name in names:

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kernelprof.compare.counters import counter_changes
-from kernelprof.compare.history.changes import time_changed
-from kernelprof.compare.inputs import other_work
-from kernelprof.compare.machines import machine_changes
-from kernelprof.compare.times import CLIPPED
-from kernelprof.model.history import History, KernelHistory, Kind, Row
+from kernelprof.compare.inputs import machine_changes, other_work
+from kernelprof.compare.times import CLIPPED, time_change
+from kernelprof.model.comparison import TimeChange, TimeOutcome
+from kernelprof.model.history import History, HistoryRow, KernelHistory, MomentKind
 from kernelprof.report.numbers import dimensions
 
 if TYPE_CHECKING:
@@ -22,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from kernelprof.compare.history.store import Store
-    from kernelprof.model.history import Accepted, Moment, Source
-    from kernelprof.model.snapshot import KernelSnapshot
+    from kernelprof.model.history import HistoryOrigin, Moment
+    from kernelprof.model.snapshot import Acceptance, KernelSnapshot
 
     Measurement = tuple[Moment, KernelSnapshot]
 
@@ -39,7 +38,7 @@ class Wanted:
 
 def build_history(
     origin: str,
-    source: Source,
+    source: HistoryOrigin,
     moments: Sequence[Moment],
     wanted: Wanted,
     store: Store,
@@ -62,7 +61,7 @@ def build_history(
         origin=origin,
         source=source,
         moments=len(moments),
-        baselines=sum(moment.kind == Kind.BASELINE for moment in moments),
+        baselines=sum(moment.kind is MomentKind.BASELINE for moment in moments),
         kernels=tuple(kernels),
         notes=tuple(notes),
     )
@@ -85,7 +84,7 @@ def _series(
         sizes = {_sizes(kernel) for _, kernel in measured}
         known = sorted(sizes - {""})
         for size in known if len(known) > 1 else [""]:
-            # Where there is only one size, those who do not tell have it as well.
+            # Where there is only one size, those without one have it as well.
             same = [each for each in measured if len(known) < 2 or _sizes(each[1]) == size]
             yield from _launches(name, size, same)
         rest = [each for each in measured if not _sizes(each[1])]
@@ -145,10 +144,10 @@ def _chosen(measured: Sequence[Measurement], wanted: Wanted) -> range:
     return range(first, len(measured))
 
 
-def _row(measured: Sequence[Measurement], at: int, store: Store) -> Row:
+def _row(measured: Sequence[Measurement], at: int, store: Store) -> HistoryRow:
     moment, kernel = measured[at]
     low, high = _interval(kernel.events_ns or kernel.profiled_ns)
-    row = Row(
+    row = HistoryRow(
         moment=moment,
         kernel=kernel,
         low_ns=low,
@@ -186,7 +185,7 @@ def _interval(times: Sequence[float]) -> tuple[float | None, float | None]:
     return float(low), float(high)
 
 
-def _accepted(moment: Moment, kernel: KernelSnapshot) -> tuple[Accepted, ...]:
+def _accepted(moment: Moment, kernel: KernelSnapshot) -> tuple[Acceptance, ...]:
     """What was accepted of just this measurement, by its name and its time."""
     return tuple(
         each
@@ -199,3 +198,34 @@ def _weight(kernel: KernelHistory) -> float:
     """How much time the kernel takes by its newest row."""
     newest = kernel.rows[-1].kernel
     return (newest.median_ns or 0.0) * newest.launches
+
+
+def time_changed(
+    before: KernelSnapshot, after: KernelSnapshot, not_comparable: str | None, store: Store
+) -> TimeChange:
+    """As :func:`kernelprof.compare.times.time_change`, which takes milliseconds each time."""
+    if not_comparable is not None:
+        return TimeChange(TimeOutcome.NOT_COMPARABLE, reason=not_comparable)
+    key = store.key(*(_decisive(kernel) for kernel in (before, after)))
+    known = store.change(key)
+    if known is not None:
+        try:
+            return _read_change(known)
+        except (ValueError, TypeError, KeyError):
+            pass  # it is not what we wrote: work it out again
+    found = time_change(before, after, None)
+    store.keep_change(key, json.dumps(asdict(found)))
+    return found
+
+
+def _decisive(kernel: KernelSnapshot) -> tuple[object, ...]:
+    """All of a kernel that a comparison of times looks at."""
+    return kernel.events_ns, kernel.profiled_ns, kernel.median_ns, kernel.noise
+
+
+def _read_change(text: str) -> TimeChange:
+    values = json.loads(text)
+    values["outcome"] = TimeOutcome(values["outcome"])
+    old, new = values["samples"]
+    values["samples"] = (int(old), int(new))
+    return TimeChange(**values)

@@ -17,8 +17,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import kernelprof
-from kernelprof.collect.store import MANIFEST
 from kernelprof.resources import data_folder
+from kernelprof.sources.capture_directory import MANIFEST
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

@@ -182,7 +182,7 @@ def _environment() -> Environment:
 @cache
 def _library() -> Markup:
     """Vega, Vega-Lite and their embedding, in the order in which they need each other."""
-    folder = _HERE / "vendor"
+    folder = _HERE.parent / "writers" / "html" / "vendor"
     listed = json.loads((folder / "versions.json").read_text(encoding="utf-8"))
     parts = [(folder / each["file"]).read_text(encoding="utf-8") for each in listed]
     return Markup("\n".join(parts).replace("</script", "<\\/script"))

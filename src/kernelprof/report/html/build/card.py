@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from kernelprof.analysis.rules import registry
 from kernelprof.model.diagnosis import Status
+from kernelprof.report.documents.diagnosis import gain_cell, launch_parts, less_work
 from kernelprof.report.html.build.evidence import evidence
 from kernelprof.report.html.build.flops import count as count_operations
 from kernelprof.report.html.build.headlines import headline
@@ -22,13 +23,12 @@ from kernelprof.report.html.build.warps import warp_states
 from kernelprof.report.html.view import Fact, KernelView, MissingRow
 from kernelprof.report.names import printable
 from kernelprof.report.numbers import count, factor, number, quantity, share
-from kernelprof.report.sentences import gain_cell, launch_parts, less_work
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kernelprof.collect.manifest import Manifest, TimingFacts
     from kernelprof.model.diagnosis import Candidate, KernelDiagnosis, Spread, Verdict
+    from kernelprof.model.manifest import Manifest, TimingFacts
     from kernelprof.report.html.build.flops import Counted
     from kernelprof.report.html.build.measured import Measured
     from kernelprof.report.html.build.metrics import MetricTable

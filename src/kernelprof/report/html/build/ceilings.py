@@ -14,7 +14,7 @@ from kernelprof.report.html.build.measured import capability
 from kernelprof.report.html.view import RooflineCeiling
 
 if TYPE_CHECKING:
-    from kernelprof.collect.manifest import Manifest
+    from kernelprof.model.manifest import Manifest
     from kernelprof.report.html.build.measured import Numbers
 
 MEASURED: Final = "measured"

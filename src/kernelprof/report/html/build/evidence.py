@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.rules import registry
-from kernelprof.model.capture import Source
+from kernelprof.model.capture import Origin
 from kernelprof.report.html.build.measured import clip
 from kernelprof.report.html.view import EvidenceBar
 from kernelprof.report.numbers import comparison, quantity
@@ -28,8 +28,8 @@ WHOLES: Final[Mapping[str, float]] = {
 one sector at most in a request for 4-byte values."""
 
 _ORIGINS: Final = {
-    Source.DERIVED: "Worked out from other counters.",
-    Source.REPORTED: "As a sentence of Nsight Compute gives it, rounded.",
+    Origin.DERIVED: "Worked out from other counters.",
+    Origin.REPORTED: "As a sentence of Nsight Compute gives it, rounded.",
 }
 
 

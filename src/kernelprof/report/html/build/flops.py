@@ -18,7 +18,7 @@ from kernelprof.report.numbers import share
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kernelprof.collect.manifest import Manifest
+    from kernelprof.model.manifest import Manifest
     from kernelprof.report.html.build.measured import Numbers
 
 OPERATIONS: Final[Mapping[str, tuple[tuple[str, int], ...]]] = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.kernel_name import function_name
+from kernelprof.model.kernel_name import function_name
 from kernelprof.report.html.view import HotLine
 from kernelprof.report.names import middle, printable, short_name
 

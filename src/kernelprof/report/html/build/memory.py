@@ -11,7 +11,7 @@ from kernelprof.report.numbers import quantity, share
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kernelprof.collect.manifest import Manifest, TimingFacts
+    from kernelprof.model.manifest import Manifest, TimingFacts
     from kernelprof.report.html.build.measured import Measured
 
 NOTABLE: Final = 0.01

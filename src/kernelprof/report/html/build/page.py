@@ -13,16 +13,16 @@ from kernelprof.report.html.build.private import shown, shown_origin, without_ho
 from kernelprof.report.html.build.provenance import commands, provenance
 from kernelprof.report.html.build.summary import summary
 from kernelprof.report.html.view import Page
-from kernelprof.report.json import render_json
 from kernelprof.report.names import labels
 from kernelprof.report.numbers import count
+from kernelprof.report.writers.json import write as write_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kernelprof.collect.manifest import Manifest
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Diagnosis
+    from kernelprof.model.manifest import Manifest
 
 MOST_WITH_ALL_METRICS: Final = 20
 """Kernels of a page up to which the tables hold every column: 2,200 columns of ``--set full`` are
@@ -66,6 +66,6 @@ def build_page(
         provenance=provenance(capture, diagnosis, manifest),
         commands=commands(manifest),
         warnings=tuple(shown(each) for each in diagnosis.warnings),
-        json=without_homes(render_json([diagnosis])),
+        json=without_homes(write_json([diagnosis])),
         all_metrics=everything,
     )

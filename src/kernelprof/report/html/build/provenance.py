@@ -12,9 +12,9 @@ from kernelprof.report.numbers import count, number
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kernelprof.collect.manifest import CorrectnessFacts, GpuFacts, Manifest, SourceFacts
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Diagnosis
+    from kernelprof.model.manifest import CorrectnessFacts, GpuFacts, Manifest, SourceFacts
 
 
 def provenance(

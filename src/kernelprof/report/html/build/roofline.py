@@ -14,7 +14,7 @@ from kernelprof.report.numbers import number
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kernelprof.collect.manifest import Manifest, TimingFacts
+    from kernelprof.model.manifest import Manifest, TimingFacts
     from kernelprof.report.html.build.measured import Numbers
 
 IDEAL: Final = "ideal"

@@ -12,7 +12,7 @@ from kernelprof.report.html.view import Fact, SourceText
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from kernelprof.collect.manifest import Manifest, SourceFacts
+    from kernelprof.model.manifest import Manifest, SourceFacts
 
 _NOT_TAKEN = (
     "This capture has no samples by source line, so no line is marked: kernelprof profile "

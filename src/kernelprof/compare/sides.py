@@ -1,0 +1,103 @@
+"""The sides of a comparison: captures, exports, reports, baselines, diagnoses as JSON, sources."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.analysis.verdict import diagnose
+from kernelprof.compare.gate.baseline import KIND, from_text, read_text
+from kernelprof.compare.snapshots import joined, snapshot_of, snapshot_of_json
+from kernelprof.errors import InputError, UsageError
+from kernelprof.model.records import RecordError, read_object
+from kernelprof.sources import read_capture
+from kernelprof.sources.contents import contents
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kernelprof.collect.source import Wishes
+    from kernelprof.model.snapshot import Snapshot
+
+ROUNDS: Final = 2
+"""How often each of two sources is built, checked, timed and profiled."""
+
+SOURCES: Final = (".cu", ".cuh")
+
+
+def are_sources(before: str, after: str) -> bool:
+    """Whether both sides are sources. Raises :class:`UsageError` where just one of them is."""
+    found = [target.endswith(SOURCES) for target in (before, after)]
+    if any(found) and not all(found):
+        source = before if found[0] else after
+        raise UsageError(
+            "one is a source and the other is not",
+            where=source,
+            hint="compare two sources, which are measured in turn, or profile this one first: "
+            f"kernelprof profile {source} -o DIR",
+        )
+    return all(found)
+
+
+def load(target: str) -> Snapshot:
+    """The snapshot of a capture, an export, a report, a baseline or a diagnosis as JSON."""
+    if Path(target).suffix.lower() == ".json":
+        return _of_json(Path(target))
+    capture = read_capture(target)
+    known = contents(target)
+    snapshot = snapshot_of(capture, diagnose(capture), known.manifest)
+    text = known.source_text()
+    if text is None or known.manifest is None or known.manifest.source is None:
+        return snapshot
+    return replace(snapshot, sources={known.manifest.source.sha256: text})
+
+
+def measure(
+    before: Path,
+    after: Path,
+    wishes: Wishes,
+    *,
+    rounds: int = ROUNDS,
+    progress: Callable[[str], object] = lambda _: None,
+) -> tuple[Snapshot, Snapshot]:
+    """Two sources, built and measured in turn: A B A B, so that a drift of the GPU hits both.
+
+    Where they cannot be measured, their recorded captures are taken. ``progress`` gets a line for
+    each run.
+    """
+    from kernelprof.collect.session import Order, measured, summary
+
+    runs: dict[int, list[Snapshot]] = {0: [], 1: []}
+    recorded = False
+    for _ in range(rounds):
+        if recorded:
+            break  # it would be the same again
+        for side, source in enumerate((before, after)):
+            found = measured(Order(source=source, wishes=wishes))
+            recorded |= found.recorded
+            for line in summary(found):
+                progress(f"{source.name}: {line}")
+            snapshot = snapshot_of(found.capture, diagnose(found.capture), found.manifest)
+            facts = found.manifest.source
+            if facts is not None:
+                text = source.read_text("utf-8", "replace")
+                snapshot = replace(snapshot, sources={facts.sha256: text})
+            runs[side].append(snapshot)
+    return joined(runs[0]), joined(runs[1])
+
+
+def _of_json(path: Path) -> Snapshot:
+    """A baseline, or a diagnosis that was written as JSON."""
+    text = read_text(path)
+    try:
+        values = read_object(text, finite=True)
+    except RecordError as error:
+        raise InputError(
+            f"this cannot be compared: {error}",
+            where=str(path),
+            hint="expected a baseline, or what 'kernelprof diagnose --format json' writes",
+        ) from error
+    if values.get("kind") == KIND:
+        return from_text(text, str(path)).snapshot(str(path))
+    return snapshot_of_json(values, str(path))

@@ -1,0 +1,132 @@
+"""The kernels of a capture by their share of time, with their verdicts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.report.charts.parts import (
+    CHARACTER,
+    INSIDE,
+    NAMES,
+    PERCENT,
+    ROW_HEIGHT,
+    Key,
+    Kind,
+    Row,
+    Rows,
+    Spec,
+    spec,
+    tidy,
+)
+from kernelprof.report.numbers import share
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+MOST_SHOWN: Final = 20
+COLOURS: Final = {
+    "bottleneck": "var(--bar-held)",
+    "at-limit": "var(--bar-limit)",
+    "inconclusive": "var(--bar-open)",
+    "others": "var(--bar-rest)",
+}
+
+
+_WORDS: Final = {
+    "bottleneck": "limited by a bottleneck",
+    "at-limit": "at its limit",
+    "inconclusive": "inconclusive",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A kernel with its part of the time, 0 to 1."""
+
+    name: str
+    share: float
+    status: str
+    verdict: str
+
+
+def rows(kernels: Iterable[Bar]) -> tuple[Row, ...]:
+    """The kernels with the largest shares of time, and all others as one."""
+    known = list(kernels)
+    shown: list[Row] = [
+        {
+            "name": f"{position} {each.name}",
+            "share": tidy(each.share),
+            "text": share(each.share),
+            "verdict": each.verdict,
+            "status": each.status,
+        }
+        for position, each in enumerate(known[:MOST_SHOWN], start=1)
+    ]
+    rest = sum(each.share for each in known[MOST_SHOWN:])
+    if rest > 0:
+        name = f"{len(known) - MOST_SHOWN} others"
+        others: Row = {"name": name, "share": tidy(rest), "text": share(rest)}
+        shown.append({**others, "verdict": "", "status": "others"})
+    return tuple(shown)
+
+
+def _legend(rows: Rows) -> Sequence[Key]:
+    found = {row["status"] for row in rows}
+    return [Key(words, COLOURS[status]) for status, words in _WORDS.items() if status in found]
+
+
+def chart() -> Spec:
+    """The specification; a verdict stands behind its bar, inside it, or only in the table.
+
+    The widest bar is taken for as wide as the plot, which it is but for the last tick.
+    """
+    x: Spec = {
+        "field": "share",
+        "type": "quantitative",
+        "title": "Share of time",
+        "axis": {"labelExpr": PERCENT, "tickCount": 5},
+    }
+    scale = {"domain": list(COLOURS), "range": list(COLOURS.values())}
+    length = f"({CHARACTER} * length(datum.verdict) + 12)"
+    bar = "(width * datum.share / datum.most)"
+    behind = f"{bar} + {length} < width"
+    return spec(
+        height={"step": ROW_HEIGHT},
+        transform=[{"joinaggregate": [{"op": "max", "field": "share", "as": "most"}]}],
+        encoding={
+            "x": x,
+            "y": NAMES,
+            "tooltip": [
+                {"field": "name", "title": "Kernel"},
+                {"field": "text", "title": "Share of time"},
+                {"field": "verdict", "title": "Verdict"},
+            ],
+        },
+        layer=[
+            {
+                "mark": {"type": "bar", "cornerRadiusEnd": 3},
+                "encoding": {
+                    "color": {
+                        "field": "status",
+                        "type": "nominal",
+                        "legend": None,
+                        "scale": scale,
+                    }
+                },
+            },
+            {
+                "transform": [{"filter": behind}],
+                "mark": {"type": "text", "align": "left", "dx": 4},
+                "encoding": {"text": {"field": "verdict"}},
+            },
+            {
+                "transform": [{"filter": f"!({behind}) && {bar} > {length}"}],
+                "mark": {"type": "text", "align": "right", "dx": -6, "color": INSIDE},
+                "encoding": {"text": {"field": "verdict"}},
+            },
+        ],
+    )
+
+
+KIND: Final = Kind(chart, wide=True, legend=_legend)

@@ -1,0 +1,192 @@
+"""The JSON of a diagnosis, and what all documents share, version 1: scripts rely on it.
+
+Within version 1 fields are added, never removed or given another meaning. The types are what
+``kernelprof schema`` prints as JSON Schemas. Times are in nanoseconds.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Final, Literal
+
+from msgspec import Meta, Struct
+
+from kernelprof.model.capture import Origin  # noqa: TC001 (the types of fields are read)
+from kernelprof.model.diagnosis import Confidence, Status  # noqa: TC001
+
+VERSION: Final = "1"
+BOTTLENECK: Final = "Bottleneck"
+"""The title of a bottleneck's name; the schema lists those of the rules there."""
+
+Version = Literal["1"]
+Amount = Annotated[int, Meta(ge=0)]
+Launches = Annotated[int, Meta(ge=1)]
+Nanoseconds = Annotated[float, Meta(ge=0)]
+Factor = Annotated[float, Meta(ge=1, description="A factor of run time: 2 is half the time.")]
+Part = Annotated[float, Meta(ge=0, le=1)]
+Bottleneck = Annotated[str, Meta(title=BOTTLENECK)]
+Dimensions = Annotated[
+    Annotated[list[Amount], Meta(min_length=3, max_length=3)] | None,
+    Meta(description="x, y and z, where that is known."),
+]
+Canonical = Annotated[str, Meta(description="Canonical name of a metric.")]
+
+_DECIDED: dict[str, Any] = {
+    "if": {"properties": {"status": {"const": "inconclusive"}}},
+    "then": {"properties": {"bottleneck": {"type": "null"}, "command": {"type": "string"}}},
+    "else": {"properties": {"bottleneck": {"type": "string"}}},
+}
+
+
+class Object(Struct, forbid_unknown_fields=True):
+    """An object with these keys and no others."""
+
+
+class Tool(Object):
+    """What wrote the document."""
+
+    name: Literal["kernelprof"]
+    version: str
+
+
+class CaptureRead(Object):
+    origin: Annotated[str, Meta(description="The file or stream it was read from.")]
+    launches: Amount
+    preset: Annotated[
+        str | None, Meta(description="The preset that the commands ask for, if one was chosen.")
+    ]
+    warnings: Annotated[list[str], Meta(description="What was wrong with the capture.")]
+
+
+class Duration(Object):
+    """Run time of a launch, over all launches."""
+
+    median: Nanoseconds | None
+    min: Nanoseconds | None
+    max: Nanoseconds | None
+
+
+class Evidence(Object):
+    """A fact: value op threshold unit. Where nothing is compared, op is "=", threshold null."""
+
+    metric: Canonical
+    label: Annotated[str, Meta(description="What people call it.")]
+    value: float
+    unit: str
+    op: Literal["=", "<", "<=", ">", ">="]
+    threshold: float | None
+    source: Origin
+
+
+class Candidate(Object):
+    """A bottleneck in the running, with what removing it would bring."""
+
+    bottleneck: Bottleneck
+    gain_at_least: float | None
+    gain_at_most: float | None
+
+
+class MissingMetric(Object):
+    """A metric that would decide, and why it matters."""
+
+    metric: Canonical
+    ncu_name: str
+    why: str
+
+
+class Verdict(Object):
+    """The answer for a kernel.
+
+    bottleneck: something can be removed. at-limit: a unit is full of work that is needed.
+    inconclusive: the evidence does not decide.
+    """
+
+    status: Status
+    bottleneck: Bottleneck | None
+    confidence: Confidence
+    also: Annotated[
+        list[Bottleneck],
+        Meta(
+            description="Runners-up that the evidence does not tell apart from the first; the "
+            "candidates of an inconclusive verdict."
+        ),
+    ]
+    estimated_gain: Factor | None
+    evidence: list[Evidence]
+    missing: Annotated[
+        list[str],
+        Meta(
+            description="ncu's names of the metrics that would decide or raise the confidence.",
+            extra_json_schema={"uniqueItems": True},
+        ),
+    ]
+    command: Annotated[
+        str | None, Meta(description="The ncu command that collects what is missing.")
+    ]
+    why: str
+    advice: list[str]
+    gain_reason: Annotated[
+        str, Meta(description="What the gain, or the next limit, was worked out from.")
+    ]
+    next_limit: Annotated[
+        Factor | None,
+        Meta(
+            description="At a unit's limit: the factor at which the next unit is full, however "
+            "little work this one has."
+        ),
+    ]
+    gain_if_halved: Annotated[
+        Factor | None,
+        Meta(description="At a unit's limit: the gain with half of its work, at most next_limit."),
+    ]
+    candidates: Annotated[list[Candidate], Meta(description="`also`, each with its gain.")]
+    notes: list[str]
+    missing_metrics: Annotated[
+        list[MissingMetric], Meta(description="`missing`, each with why it matters.")
+    ]
+
+
+class Kernel(Object):
+    """A kernel in one launch configuration, over all its launches."""
+
+    ids: Annotated[list[str], Meta(min_length=1, description="The capture's own IDs.")]
+    name: str
+    grid: Dimensions
+    block: Dimensions
+    launches: Launches
+    duration_ns: Annotated[
+        Duration | None, Meta(description="null where the capture has no duration.")
+    ]
+    share: Annotated[Part | None, Meta(description="Part of the capture's total time, 0 to 1.")]
+    device: str | None
+    compute_capability: Annotated[str, Meta(pattern=r"^[0-9]+\.[0-9]+$")] | None
+    origin: Annotated[str, Meta(description="The capture that the kernel is in.")]
+    verdict: Annotated[Verdict, Meta(extra_json_schema=_DECIDED)]
+
+
+class Diagnosis(Object):
+    """What `kernelprof diagnose --format json` writes."""
+
+    schema_version: Version
+    tool: Tool
+    captures: Annotated[list[CaptureRead], Meta(description="In the order of the command line.")]
+    kernels: Annotated[
+        list[Kernel], Meta(description="Within a capture, those that took most time first.")
+    ]
+
+
+class Check(Object):
+    """Something that was looked for: what is there, what its lack stops, how to get it."""
+
+    name: str
+    title: str
+    ok: Annotated[bool | None, Meta(description="null where it cannot be told.")]
+    found: str
+    stops: str
+    remedy: str
+
+
+class Doctor(Object):
+    """What `kernelprof doctor --format json` writes."""
+
+    schema_version: Version
+    checks: list[Check]

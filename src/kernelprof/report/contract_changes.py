@@ -1,0 +1,328 @@
+"""The JSON of comparisons, the gate and the history; see :mod:`kernelprof.report.contract`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from msgspec import Meta
+
+from kernelprof.model.comparison import Match, TimeOutcome  # noqa: TC001 (read for the schema)
+from kernelprof.model.diagnosis import Confidence, Status  # noqa: TC001
+from kernelprof.model.gate import Code, Outcome  # noqa: TC001
+from kernelprof.model.history import HistoryOrigin, MomentKind  # noqa: TC001 (the types are read)
+from kernelprof.report.contract import (
+    Amount,
+    Canonical,
+    Dimensions,
+    Launches,
+    Object,
+    Part,
+    Tool,
+    Version,
+)
+
+Passed = Annotated[
+    bool | None, Meta(description="Whether the result was checked and right; null: not checked.")
+]
+Date = Annotated[
+    str,
+    Meta(
+        description="When it was captured, saved or committed, in UTC.",
+        pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$",
+    ),
+]
+Lacking = Annotated[list[str], Meta(description="Exact counters that only one side has.")]
+Median = Annotated[
+    float | None,
+    Meta(description="Median time of a launch, by CUDA events where they were taken."),
+]
+Line = Annotated[str, Meta(description="What happened, in a line.")]
+Worse = Annotated[bool | None, Meta(description="null where neither direction costs anything.")]
+
+_ONE_SIDE: dict[str, Any] = {
+    "anyOf": [{"properties": {side: {"type": "object"}}} for side in ("before", "after")]
+}
+
+
+class Change(Object):
+    """Something that differs in what the sides were built, launched or measured with."""
+
+    kind: Annotated[
+        str,
+        Meta(
+            description="source, sizes, defines, flags, compiler, launch, and for machines GPU, "
+            "driver and the like. Several entries can be one kind."
+        ),
+    ]
+    what: str
+    before: str
+    after: str
+
+
+class SideVerdict(Object):
+    """A verdict of one side."""
+
+    status: Status
+    bottleneck: Annotated[
+        str | None,
+        Meta(description="A baseline of another version may name one that this one lacks."),
+    ]
+    confidence: Confidence
+    also: list[str]
+    estimated_gain: float | None
+
+
+class SourceFile(Object):
+    path: str
+    sha256: str
+
+
+class Side(Object):
+    """All launches of a kernel with one launch configuration."""
+
+    name: str
+    grid: Dimensions
+    block: Dimensions
+    launches: Launches
+    verdict: SideVerdict
+    median_ns: Median
+    events_ns: Annotated[list[float], Meta(description="Launches, timed by CUDA events.")]
+    profiled_ns: Annotated[list[float], Meta(description="Launches, timed by the profiler.")]
+    passed: Passed
+    source: Annotated[SourceFile | None, Meta(description="What it was built from, if known.")]
+
+
+class Samples(Object):
+    before: Amount
+    after: Amount
+
+
+class Time(Object):
+    """Times before and after.
+
+    faster and slower are a difference beyond the noise floor that chance does not explain; same is
+    within the noise floor; undecided is neither.
+    """
+
+    outcome: TimeOutcome
+    measured_by: str | None
+    before_ns: float | None
+    after_ns: float | None
+    ratio: Annotated[float | None, Meta(description="after over before.")]
+    ratio_low: Annotated[float | None, Meta(description="Of the 95 % bootstrap interval.")]
+    ratio_high: float | None
+    p: Annotated[Part | None, Meta(description="Two-sided Mann-Whitney probability.")]
+    noise_floor: Annotated[
+        float | None, Meta(description="The relative difference below which nothing is concluded.")
+    ]
+    noise_floor_from: str
+    samples: Samples
+    reason: Annotated[str, Meta(description="Why nothing is concluded, where that is so.")]
+
+
+class CounterChange(Object):
+    """A counter that repeats to the last digit for the same code, and differs."""
+
+    metric: Canonical
+    label: str
+    unit: str
+    before: float | None
+    after: float | None
+    worse: Worse
+
+
+class ComparedCounter(CounterChange):
+    """A counter that differs, also by what it is counted by, such as a request."""
+
+    each: Annotated[str | None, Meta(description="What the next two are counted by.")]
+    before_each: float | None
+    after_each: float | None
+
+
+class MetricChange(Object):
+    """Another metric that differs by more than its noise."""
+
+    metric: Canonical
+    unit: str
+    before: float | None
+    after: float | None
+    explains: Annotated[
+        Part | None,
+        Meta(
+            description="Part of the time's change by which the unit's own busy time changed; "
+            "null for what is no utilization."
+        ),
+    ]
+
+
+class ComparedKernel(Object):
+    """A kernel before and after."""
+
+    name: str
+    match: Match
+    summary: Line
+    before: Side | None
+    after: Side | None
+    time: Time
+    verdict_changed: bool
+    other_work: Annotated[bool, Meta(description="Whether the sides do another amount of work.")]
+    counters: list[ComparedCounter]
+    lacking: Lacking
+    metrics: list[MetricChange]
+    inputs: list[Change]
+    notes: list[str]
+    diff: Annotated[str, Meta(description="Unified diff of the sources, where both are known.")]
+
+
+class Finding(Object):
+    """One thing that was found, and what it means for the outcome."""
+
+    code: Annotated[
+        Code, Meta(description="Scripts filter by it. docs/gate.md lists what each means.")
+    ]
+    outcome: Outcome
+    text: str
+
+
+class JudgedKernel(ComparedKernel):
+    """A kernel before and after, with its findings, those that decide first."""
+
+    outcome: Outcome
+    findings: list[Finding]
+
+
+class Comparison(Object):
+    """What `kernelprof compare --format json` writes."""
+
+    schema_version: Version
+    kind: Literal["comparison"]
+    tool: Tool
+    before: Annotated[str, Meta(description="What the first side was read from.")]
+    after: Annotated[str, Meta(description="What the second side was read from.")]
+    summary: Line
+    times_comparable: Annotated[bool, Meta(description="Whether the sides were measured alike.")]
+    machine: Annotated[
+        list[Change], Meta(description="What differs between the machines and profilers.")
+    ]
+    notes: list[str]
+    kernels: Annotated[
+        list[Annotated[ComparedKernel, Meta(extra_json_schema=_ONE_SIDE)]],
+        Meta(description="The ones that take most time come first."),
+    ]
+
+
+class Gate(Object):
+    """What `kernelprof gate --format json` writes."""
+
+    schema_version: Version
+    kind: Literal["gate"]
+    tool: Tool
+    outcome: Outcome
+    exit_code: Annotated[
+        Literal[0, 1, 3], Meta(description="0 passed, 1 regression, 3 inconclusive.")
+    ]
+    reason: Annotated[str, Meta(description="The outcome and why, in a line.")]
+    inconclusive_passes: Annotated[
+        bool, Meta(description="Whether the policy lets pass what is inconclusive.")
+    ]
+    findings: Annotated[list[Finding], Meta(description="Findings of no single kernel.")]
+    before: str
+    after: str
+    summary: Line
+    times_comparable: bool
+    machine: list[Change]
+    notes: list[str]
+    kernels: Annotated[
+        list[Annotated[JudgedKernel, Meta(extra_json_schema=_ONE_SIDE)]],
+        Meta(description="Kernels that decide come first."),
+    ]
+
+
+class Commit(Object):
+    sha: str
+    subject: str
+
+
+class Moment(Object):
+    """A capture, or a baseline as it was at one time."""
+
+    date: Date
+    origin: Annotated[
+        str, Meta(description="The path below the folder; COMMIT:PATH of a committed baseline.")
+    ]
+    kind: MomentKind
+    commit: Annotated[Commit | None, Meta(description="Of a baseline that was read from git.")]
+
+
+class Machine(Object):
+    """What it was measured on, and how."""
+
+    gpu: str | None
+    compute_capability: str | None
+    driver: str | None
+    cuda: str | None
+    ncu: str | None
+    clock_control: str | None
+    sm_hz: Annotated[float | None, Meta(description="The SM clock while kernels ran.")]
+
+
+class Acceptance(Object):
+    """Who accepted a measurement and why, as the baseline records it."""
+
+    when: str
+    who: str
+    reason: str
+
+
+class Row(Moment):
+    """One measurement of a kernel."""
+
+    machine: Machine
+    grid: Dimensions
+    block: Dimensions
+    launches: Launches
+    verdict: SideVerdict
+    passed: Passed
+    source_sha256: str | None
+    measured_by: Annotated[
+        Literal["CUDA events", "the profiler"] | None,
+        Meta(description="null where times of single launches are not known."),
+    ]
+    samples: Annotated[Amount, Meta(description="How many launches were timed.")]
+    median_ns: Median
+    low_ns: Annotated[float | None, Meta(description="The 5th percentile of the launches.")]
+    high_ns: Annotated[float | None, Meta(description="The 95th percentile of the launches.")]
+    compared_with: Annotated[
+        Moment | None, Meta(description="The last measurement before it on the same GPU.")
+    ]
+    time: Time | None
+    verdict_changed: bool
+    counters: list[CounterChange]
+    lacking: Lacking
+    accepted: list[Acceptance]
+
+
+class KernelHistory(Object):
+    """A kernel over time."""
+
+    name: str
+    detail: Annotated[str, Meta(description="What tells kernels of one name apart.")]
+    summary: Line
+    older: Annotated[Amount, Meta(description="Rows before the first of these.")]
+    rows: Annotated[list[Row], Meta(min_length=1, description="The oldest first.")]
+
+
+class History(Object):
+    """What `kernelprof history --format json` writes."""
+
+    schema_version: Version
+    kind: Literal["history"]
+    tool: Tool
+    origin: Annotated[str, Meta(description="The folder or the baseline file.")]
+    source: HistoryOrigin
+    moments: Annotated[int, Meta(ge=1, description="Captures, baselines or commits read.")]
+    notes: list[str]
+    kernels: Annotated[
+        list[KernelHistory],
+        Meta(description="Those that take most time by their newest row come first."),
+    ]

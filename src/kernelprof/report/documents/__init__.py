@@ -1,0 +1,1 @@
+"""Results as documents of blocks, one file a kind of result."""

@@ -1,0 +1,80 @@
+"""What a baseline holds: the machine, its kernels, and what was accepted, the newest first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.report.document import Cell, Column, Document, Paragraph, Section, Span, Table
+from kernelprof.report.documents.comparison import time_cell, verdict_span
+from kernelprof.report.names import short_name
+from kernelprof.report.numbers import count, quantity
+
+if TYPE_CHECKING:
+    from kernelprof.compare.gate.baseline import Baseline
+    from kernelprof.model.diagnosis import Verdict
+    from kernelprof.model.snapshot import Acceptance, KernelSnapshot
+    from kernelprof.report.document import Block
+
+_KERNELS: Final = (
+    Column("kernel", yielding=True),
+    Column("time", number=True),
+    Column("verdict"),
+    Column("confidence", brief="conf", optional=True),
+    Column("noise"),
+)
+_ACCEPTED: Final = (
+    Column("accepted", optional=True),
+    Column("by"),
+    Column("kernel", yielding=True),
+    Column("time"),
+    Column("verdict", optional=True),
+    Column("because"),
+)
+
+
+def document(baseline: Baseline, origin: str = "") -> Document:
+    """All of a baseline; ``origin`` is its file."""
+    machine = baseline.machine
+    text = (
+        f"{count(len(baseline.kernels), 'kernel')} on {machine.gpu or 'an unknown GPU'}, "
+        f"Nsight Compute {machine.ncu or 'unknown'}, {baseline.created}"
+    )
+    table = Table(_KERNELS, tuple(map(_kernel, baseline.kernels)), label="Kernels of the baseline")
+    blocks: list[Block] = [Paragraph(Span(text)), table]
+    if baseline.accepted:
+        rows = tuple(_acceptance(each) for each in reversed(baseline.accepted))
+        accepted = Table(_ACCEPTED, rows, label="Accepted regressions")
+        blocks.append(Section("Accepted", (accepted,)))
+    return Document("kernelprof baseline", tuple(blocks), origin=origin)
+
+
+def _kernel(kernel: KernelSnapshot) -> tuple[Cell, ...]:
+    noise = "not calibrated"
+    if kernel.noise is not None:
+        noise = f"{100 * kernel.noise.floor:.3g} % over {kernel.noise.captures} captures"
+    return (
+        Cell(Span(short_name(kernel.name), code=True)),
+        Cell(time_cell(None, kernel)),
+        Cell(verdict_span(kernel.verdict)),
+        Cell(kernel.verdict.confidence.value),
+        Cell(noise),
+    )
+
+
+def _acceptance(each: Acceptance) -> tuple[Cell, ...]:
+    return (
+        Cell(Span(each.when)),
+        Cell(Span(each.who)),
+        Cell(Span(short_name(each.kernel), code=True)),
+        Cell(f"{_time(each.before_ns)} to {_time(each.after_ns)}"),
+        Cell(Span(f"{_named(each.before, 'new')} to {_named(each.after, 'gone')}")),
+        Cell(Span(each.reason)),
+    )
+
+
+def _named(verdict: Verdict | None, without: str) -> str:
+    return without if verdict is None else verdict.bottleneck or verdict.status.value
+
+
+def _time(nanoseconds: float | None) -> str:
+    return "no time" if nanoseconds is None else quantity(nanoseconds, "ns")

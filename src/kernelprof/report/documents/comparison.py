@@ -1,0 +1,429 @@
+"""What a comparison says: what happened in a line, the kernels in a table, a card for each.
+
+The gate's document (:mod:`kernelprof.report.documents.gate`) is made of the same parts.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.compare import words
+from kernelprof.model.comparison import TimeOutcome
+from kernelprof.model.diagnosis import Status
+from kernelprof.model.gate import Code as GateCode
+from kernelprof.model.gate import Outcome
+from kernelprof.report.document import (
+    Bullets,
+    Cell,
+    Code,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Layout,
+    Note,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    Tone,
+)
+from kernelprof.report.documents.diagnosis import label_text
+from kernelprof.report.names import middle, printable
+from kernelprof.report.numbers import count, dimensions, number, quantity, share
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kernelprof.model.comparison import (
+        Comparison,
+        CounterChange,
+        InputChange,
+        KernelComparison,
+        MetricChange,
+    )
+    from kernelprof.model.diagnosis import Verdict
+    from kernelprof.model.gate import KernelResult
+    from kernelprof.model.snapshot import KernelSnapshot
+    from kernelprof.report.document import Block, Text
+
+MOST_ROWS: Final = 30
+MOST_CARDS: Final = 20
+MOST_ENTRIES: Final = 20
+MOST_METRICS: Final = 10
+MOST_REMARKS: Final = 8
+DIFF_LINES: Final = 200
+LEAST_EXPLAINED: Final = 0.05
+"""Part of the time's change that a unit has to explain for it to be worth saying."""
+
+_DIFF_WIDTH: Final = 200
+_NAME_WIDTH: Final = 400
+_TEXT_WIDTH: Final = 500
+_REMARK_WIDTH: Final = 100
+
+TIME_TONES: Final = {TimeOutcome.SLOWER: Tone.BAD, TimeOutcome.FASTER: Tone.GOOD}
+VERDICT_TONES: Final = {
+    Status.BOTTLENECK: Tone.BAD,
+    Status.AT_LIMIT: Tone.GOOD,
+    Status.INCONCLUSIVE: Tone.OPEN,
+}
+OUTCOME_TONES: Final = {
+    Outcome.PASS: Tone.GOOD,
+    Outcome.INCONCLUSIVE: Tone.OPEN,
+    Outcome.REGRESSION: Tone.BAD,
+}
+WORSE: Final = {
+    True: Span("worse", Tone.BAD),
+    False: Span("better", Tone.GOOD),
+    None: Span(""),
+}
+_COLUMNS: Final = (
+    Column("kernel", yielding=True),
+    Column("before", number=True, optional=True),
+    Column("after", number=True, optional=True),
+    Column("time"),
+    Column("verdict"),
+)
+_OUTCOME: Final = Column("outcome")
+_COUNTERS: Final = (
+    Column("counter"),
+    Column("before", number=True),
+    Column("after", number=True),
+    Column("change", number=True, optional=True),
+    Column(""),
+)
+_METRICS: Final = (
+    Column("metric"),
+    Column("before", number=True),
+    Column("after", number=True),
+    Column("of the time's change", brief="explains", number=True, optional=True),
+)
+_INPUTS: Final = (Column("changed"), Column("before"), Column("after"))
+_TIME_CODES: Final = frozenset(
+    {
+        GateCode.SLOWER,
+        GateCode.FASTER,
+        GateCode.TIME_UNDECIDED,
+        GateCode.TIME_UNKNOWN,
+        GateCode.OTHER_WORK,
+    }
+)
+
+
+class Detail(StrEnum):
+    """How much a document says."""
+
+    BRIEF = "brief"
+    """What a terminal has room for."""
+    COMMENT = "comment"
+    """The same with the difference of the sources, for a comment on a pull request."""
+    FULL = "full"
+    """Everything, with charts, for a page."""
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A kernel under its name, and what the gate says of it where it was asked."""
+
+    kernel: KernelComparison
+    label: tuple[str, str]
+    result: KernelResult | None = None
+
+    @property
+    def name(self) -> tuple[Span, ...]:
+        """The short name with what tells it from others, as code."""
+        return label_text(self.label)
+
+    @property
+    def gist(self) -> str:
+        """What happened to it, or why its outcome is what it is."""
+        return words.headline(self.kernel) if self.result is None else words.why(self.result)
+
+    @property
+    def tone(self) -> Tone:
+        """How good or bad that is."""
+        if self.result is not None and self.result.outcome is not Outcome.PASS:
+            return OUTCOME_TONES[self.result.outcome]
+        return TIME_TONES.get(self.kernel.time.outcome, Tone.PLAIN)
+
+
+def document(
+    comparison: Comparison, detail: Detail = Detail.BRIEF, *, command: str = ""
+) -> Document:
+    """What happened between two captures; ``command`` is what was typed, for a page."""
+    if detail is Detail.FULL:
+        from kernelprof.report.documents import comparison_page
+
+        return comparison_page.of_comparison(comparison, command)
+    kernels = judged(comparison.kernels)
+    answer = Section(
+        kernels[0].name if len(kernels) == 1 else "",
+        (),
+        tone=_whole_tone(comparison),
+        layout=Layout.HERO,
+        summary=Span(clip(words.summary(comparison))),
+    )
+    blocks = [answer, *brief(comparison, kernels, detail)]
+    return Document("kernelprof compare", tuple(blocks))
+
+
+def judged(
+    kernels: Sequence[KernelComparison], results: Sequence[KernelResult] = ()
+) -> list[Judged]:
+    """Kernels under their names, with the gate's results where there are any."""
+    given: Sequence[KernelResult | None] = results or [None] * len(kernels)
+    named = zip(kernels, words.labels(kernels), given, strict=True)
+    return [Judged(kernel, label, result) for kernel, label, result in named]
+
+
+def brief(comparison: Comparison, kernels: Sequence[Judged], detail: Detail) -> Iterable[Block]:
+    """Where the sides come from, the kernels in a table, and cards for those with more to say."""
+    before, after = (
+        Span(middle(printable(side.origin), _NAME_WIDTH), code=True)
+        for side in (comparison.before, comparison.after)
+    )
+    yield Paragraph(("Before: ", before, ", after: ", after, "."))
+    for note in comparison.notes[:3]:
+        yield Note(Span(clip(note)), warning=True)
+    for change in comparison.machine[:MOST_REMARKS]:
+        yield Note(_change_text(change), warning=True)
+    gated = any(each.result is not None for each in kernels)
+    shown = kernels[:MOST_ROWS]
+    columns = (*_COLUMNS, _OUTCOME) if gated else _COLUMNS
+    yield Table(columns, tuple(_row(each) for each in shown), label="Kernels")
+    if more := _more(kernels[len(shown) :]):
+        yield Paragraph(more, Tone.MUTED)
+    telling = [each for each in kernels if _has_more(each)]
+    for each in telling[:MOST_CARDS]:
+        summary = Span(clip(each.gist), each.tone)
+        yield Section(each.name, tuple(_card(each, detail)), folded=True, summary=summary)
+    if len(telling) > MOST_CARDS:
+        left = count(len(telling) - MOST_CARDS, "more kernel")
+        yield Paragraph(f"The details of {left} are left out: `--format json` has all.", Tone.MUTED)
+
+
+def clip(text: str, width: int = _TEXT_WIDTH) -> str:
+    """Not longer than that: a text of strangers must not fill the comment."""
+    return text if len(text) <= width else text[: width - 1] + "…"
+
+
+def verdict_span(verdict: Verdict) -> Span:
+    """The bottleneck with its tone, or that there is no verdict."""
+    if verdict.status is Status.INCONCLUSIVE or verdict.bottleneck is None:
+        return Span("inconclusive", Tone.OPEN, code=True)
+    limit = " (at limit)" if verdict.status is Status.AT_LIMIT else ""
+    return Span(f"{clip(verdict.bottleneck, 64)}{limit}", VERDICT_TONES[verdict.status], code=True)
+
+
+def verdict_change(kernel: KernelComparison) -> Text:
+    """The verdict, or both where it changed."""
+    sides = [side.verdict for side in (kernel.before, kernel.after) if side is not None]
+    shown = list(dict.fromkeys(verdict_span(each) for each in sides))
+    return shown[0] if len(shown) == 1 else (shown[0], " → ", shown[1])
+
+
+def time_span(kernel: KernelComparison) -> Span:
+    """The time's change in a cell."""
+    if kernel.before is None or kernel.after is None:
+        return Span(kernel.match.value)
+    text = clip(words.outcome_text(kernel.time), 64)
+    return Span(text, TIME_TONES.get(kernel.time.outcome, Tone.PLAIN))
+
+
+def time_cell(compared: float | None, side: KernelSnapshot | None) -> str:
+    """The time that was compared; where none was, the one that the side has."""
+    known = compared if compared is not None or side is None else side.median_ns
+    return "-" if known is None else quantity(known, "ns")
+
+
+def outcome_span(result: KernelResult) -> Span:
+    """The gate's outcome of a kernel."""
+    if result.ignored:
+        return Span("ignored", Tone.MUTED)
+    return Span(result.outcome.value, OUTCOME_TONES[result.outcome])
+
+
+def findings(result: KernelResult, most: int = MOST_ENTRIES) -> Bullets:
+    """What the gate found, what decides first."""
+    return Bullets(
+        tuple(
+            (
+                Span(each.outcome.value, _finding_tone(each.outcome)),
+                " ",
+                Span(each.code.value, code=True),
+                ": ",
+                Span(clip(each.text)),
+            )
+            for each in result.findings[:most]
+        )
+    )
+
+
+def counters_table(changes: Sequence[CounterChange], label: str = "Exact counters") -> Table:
+    """Exact counters that changed, by request where they are read that way."""
+    return Table(_COUNTERS, tuple(map(_counter, changes)), label=label)
+
+
+def inputs_table(changes: Sequence[InputChange], label: str = "Changed inputs") -> Table:
+    """What differs in what the kernels were built, launched and measured with."""
+    rows = []
+    for each in changes:
+        sides = (Span(clip(text), code=True) if text else "" for text in (each.before, each.after))
+        rows.append((Cell(Span(clip(each.what))), *map(Cell, sides)))
+    return Table(_INPUTS, tuple(rows), label=label)
+
+
+def launch_text(kernel: KernelComparison) -> str:
+    """How often and how the kernel was launched, on both sides where that differs."""
+    sides = [side for side in (kernel.before, kernel.after) if side is not None]
+    parts = []
+    for label, sizes in (("grid", [s.grid for s in sides]), ("block", [s.block for s in sides])):
+        shown = list(dict.fromkeys(dimensions(size) for size in sizes if size))
+        if shown:
+            parts.append(f"{label} {' → '.join(shown)}")
+    launches = dict.fromkeys(f"{side.launches:,}" for side in sides)
+    noun = "launch" if [side.launches for side in sides] == [1] * len(sides) else "launches"
+    return ", ".join([*parts, f"{' → '.join(launches)} {noun}"])
+
+
+def _whole_tone(comparison: Comparison) -> Tone:
+    outcomes = {each.time.outcome for each in comparison.kernels}
+    if TimeOutcome.SLOWER in outcomes:
+        return Tone.BAD
+    return Tone.GOOD if TimeOutcome.FASTER in outcomes else Tone.STRONG
+
+
+def _change_text(change: InputChange) -> Text:
+    before, after = (
+        Span(clip(text, _REMARK_WIDTH) if text else "none", code=bool(text))
+        for text in (change.before, change.after)
+    )
+    return (Span(clip(change.what, _REMARK_WIDTH)), ": ", before, " before, ", after, " after")
+
+
+def _row(each: Judged) -> tuple[Cell, ...]:
+    kernel, time = each.kernel, each.kernel.time
+    cells = [
+        Cell(each.name),
+        Cell(time_cell(time.before_ns, kernel.before)),
+        Cell(time_cell(time.after_ns, kernel.after)),
+        Cell(time_span(kernel)),
+        Cell(verdict_change(kernel)),
+    ]
+    return tuple(cells if each.result is None else [*cells, Cell(outcome_span(each.result))])
+
+
+def _more(kernels: Sequence[Judged]) -> str:
+    """The line under a table that does not show all kernels."""
+    if not kernels:
+        return ""
+    text = f"and {count(len(kernels), 'more kernel')}"
+    outcomes = [each.result.outcome for each in kernels if each.result is not None]
+    found = [
+        f"{outcomes.count(each)} {each.value}" for each in reversed(Outcome) if each in outcomes
+    ]
+    return f"{text}: {', '.join(found)}" if found else text
+
+
+def _has_more(each: Judged) -> bool:
+    """Whether there is anything to say beyond the row of the table."""
+    kernel, result = each.kernel, each.result
+    if result is not None and result.ignored:
+        return False
+    if result is not None and result.outcome is not Outcome.PASS:
+        return True
+    return bool(
+        kernel.counters
+        or kernel.lacking
+        or kernel.inputs
+        or words.notes(kernel)
+        or kernel.diff
+        or kernel.verdict_changed
+        or kernel.time.outcome not in {TimeOutcome.SAME, TimeOutcome.NOT_MEASURED}
+    )
+
+
+def _card(each: Judged, detail: Detail) -> Iterable[Block]:
+    kernel = each.kernel
+    found = () if each.result is None else each.result.findings
+    name = middle(printable(kernel.name), _NAME_WIDTH)
+    yield Paragraph((Span(name, code=True), f", {launch_text(kernel)}"), Tone.MUTED)
+    if each.result is not None:
+        yield findings(each.result)
+    facts = []
+    if not any(finding.code in _TIME_CODES for finding in found):
+        facts.append(Fact("Time", (Span(clip(words.time_text(kernel.time))),)))
+    notes = words.notes(kernel)
+    if notes:
+        facts.append(Fact("Note", tuple(Span(clip(note)) for note in notes[:MOST_ENTRIES])))
+    if kernel.lacking:
+        facts.append(Fact("One side only", (Span(clip(", ".join(kernel.lacking))),)))
+    yield Facts(tuple(facts))
+    yield inputs_table(kernel.inputs[:MOST_ENTRIES])
+    yield counters_table(kernel.counters[:MOST_ENTRIES])
+    yield Table(_METRICS, tuple(map(_metric, kernel.metrics[:MOST_METRICS])), label="Metrics")
+    left_out = _left_out(kernel, len(found), len(notes))
+    if left_out:
+        yield Paragraph(f"Left out: {left_out}.", Tone.MUTED)
+    if kernel.diff and detail is not Detail.BRIEF:
+        yield Code(_diff(kernel.diff), language="diff")
+
+
+def _left_out(kernel: KernelComparison, found: int, notes: int) -> str:
+    """How many entries of a card are not in it."""
+    beyond = {
+        "finding": found - MOST_ENTRIES,
+        "counter": len(kernel.counters) - MOST_ENTRIES,
+        "metric": len(kernel.metrics) - MOST_METRICS,
+        "changed input": len(kernel.inputs) - MOST_ENTRIES,
+        "note": notes - MOST_ENTRIES,
+    }
+    return ", ".join(count(more, f"more {noun}") for noun, more in beyond.items() if more > 0)
+
+
+def _diff(diff: str) -> str:
+    lines = diff.split("\n")
+    shown = [clip(line.expandtabs(4), _DIFF_WIDTH) for line in lines[:DIFF_LINES]]
+    if len(lines) > DIFF_LINES:
+        shown.append(f"... {count(len(lines) - DIFF_LINES, 'more line')}")
+    return "\n".join(shown)
+
+
+def _counter(change: CounterChange) -> tuple[Cell, ...]:
+    old, new, unit = change.before, change.after, change.unit
+    tip = ""
+    if change.before_each is not None and change.after_each is not None:
+        each = change.before_each, change.after_each
+        if number(each[0]) != number(each[1]):
+            tip = f"{number(old)} before and {number(new)} after in all"
+            (old, new), unit = each, f"{unit}/{change.each}"
+    return (
+        Cell(Span(clip(change.label)), tip=tip),
+        Cell(Span(clip(quantity(old, unit)))),
+        Cell(Span(clip(quantity(new, unit)))),
+        Cell(words.change_text(old, new)),
+        Cell(WORSE[change.worse]),
+    )
+
+
+def _metric(change: MetricChange) -> tuple[Cell, ...]:
+    known = catalogue().get(change.metric)
+    unit = change.unit if known is None else known.unit
+    return (
+        Cell(Span(clip(change.metric), code=True)),
+        Cell(Span(clip(quantity(change.before, unit)))),
+        Cell(Span(clip(quantity(change.after, unit)))),
+        Cell(explains_text(change)),
+    )
+
+
+def explains_text(change: MetricChange) -> str:
+    """The part of the time's change that a unit explains; empty where that is next to nothing."""
+    return share(change.explains) if (change.explains or 0.0) >= LEAST_EXPLAINED else ""
+
+
+def _finding_tone(outcome: Outcome) -> Tone:
+    return Tone.PLAIN if outcome is Outcome.PASS else OUTCOME_TONES[outcome]

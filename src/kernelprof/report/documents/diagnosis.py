@@ -1,0 +1,359 @@
+"""What a diagnosis says: the kernels in a table, and a card for each that matters."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.model.capture import Origin
+from kernelprof.model.diagnosis import Status, Verdict
+from kernelprof.report.document import (
+    Cell,
+    Code,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Layout,
+    Note,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    Tone,
+)
+from kernelprof.report.names import labels, middle, printable
+from kernelprof.report.numbers import comparison, count, dimensions, factor, quantity, share
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kernelprof.model.diagnosis import Candidate, Diagnosis, Evidence, KernelDiagnosis
+    from kernelprof.report.document import Block, Text
+
+SHARE_OF_CARDS: Final = 0.9
+MOST_CARDS: Final = 5
+MOST_ROWS: Final = 30
+MOST_WARNINGS: Final = 10
+MOST_MISSING: Final = 12
+MOST_HELPFUL: Final = 4
+_NAME_WIDTH: Final = 400
+_EXPORTS: Final = (".csv", ".gz", ".txt", ".ncu-rep")
+_NO_GAIN_BELOW: Final = 1.005
+_NO_BOUND_FROM: Final = 100.0
+"""A candidate's gain from here on is what remains of an unknown, not an estimate."""
+
+TONES: Final = {
+    Status.BOTTLENECK: Tone.BAD,
+    Status.AT_LIMIT: Tone.GOOD,
+    Status.INCONCLUSIVE: Tone.OPEN,
+}
+_COLUMNS: Final = (
+    Column("#", number=True),
+    Column("kernel", yielding=True),
+    Column("launches", brief="n", number=True, optional=True),
+    Column("time", number=True, optional=True),
+    Column("share", number=True),
+    Column("verdict"),
+    Column("confidence", brief="conf", optional=True),
+    Column("gain", number=True),
+)
+_EVIDENCE: Final = (Column("evidence"), Column("what"), Column("metric"))
+
+
+def document(diagnosis: Diagnosis, top: int | None = None) -> Document:
+    """All that a diagnosis says; ``top`` is the number of cards instead of :func:`cards`."""
+    kernels = diagnosis.kernels
+    shown = cards(kernels, top)
+    rows = kernels[: max(MOST_ROWS, shown)]
+    names = [label_text(label) for label in labels(rows)]
+    blocks: list[Block] = []
+    if len(kernels) > 1 and shown:
+        blocks.append(_answer(kernels[0], names[0]))
+    blocks += [Paragraph(Span(f"{overview(diagnosis)}.")), *_warnings(diagnosis.warnings)]
+    table_rows = [_row(at, *each) for at, each in enumerate(zip(rows, names, strict=True), 1)]
+    blocks.append(Table(_COLUMNS, tuple(table_rows), label="Kernels, costliest first"))
+    if left := rest(kernels, len(rows)):
+        blocks.append(Paragraph(left, Tone.MUTED))
+    for number, (kernel, name) in enumerate(zip(kernels[:shown], names, strict=False), 1):
+        blocks.append(
+            Section(
+                (f"{number} ", *name),
+                tuple(_card(kernel, diagnosis.origin)),
+                tone=TONES[kernel.verdict.status],
+                folded=len(kernels) > 1,
+                summary=_conclusion(kernel.verdict),
+            )
+        )
+    left = rest(kernels, shown)
+    if left and shown:
+        blocks.append(Paragraph(f"{left}: `--top {len(kernels)}` shows them", Tone.MUTED))
+    return Document("kernelprof", tuple(blocks), origin=diagnosis.origin)
+
+
+def label_text(label: tuple[str, str]) -> tuple[Span, ...]:
+    """A kernel's short name and what tells it from others of that name."""
+    name, detail = label
+    return (Span(name, code=True), *([Span(f" {detail}", code=True)] if detail else []))
+
+
+def _answer(kernel: KernelDiagnosis, name: tuple[Span, ...]) -> Section:
+    """The costliest kernel's verdict, for those who read no further."""
+    verdict, brings = kernel.verdict, gain_cell(kernel.verdict)
+    text = f"Confidence: {verdict.confidence.value}."
+    if brings.endswith("x"):
+        text += f" Gain: {brings}."
+    return Section(
+        name,
+        (Paragraph(text),),
+        tone=TONES[verdict.status],
+        layout=Layout.HERO,
+        summary=Span(headline(verdict)),
+    )
+
+
+def _warnings(warnings: Sequence[str]) -> list[Note]:
+    notes = [Note(Span(each), warning=True) for each in warnings[:MOST_WARNINGS]]
+    if len(warnings) > MOST_WARNINGS:
+        more = len(warnings) - MOST_WARNINGS
+        notes.append(Note(f"and {more:,} more like these", warning=True))
+    return notes
+
+
+def _row(number: int, kernel: KernelDiagnosis, name: tuple[Span, ...]) -> tuple[Cell, ...]:
+    verdict, duration = kernel.verdict, kernel.duration_ns
+    return (
+        Cell(str(number)),
+        Cell(name),
+        Cell(f"{kernel.launches:,}"),
+        Cell("-" if duration is None else quantity(duration.median, "ns")),
+        Cell(share(kernel.share)),
+        Cell(Span(verdict_cell(verdict), TONES[verdict.status], code=True)),
+        Cell(verdict.confidence.value),
+        Cell(gain_cell(verdict, "limit")),
+    )
+
+
+def _card(kernel: KernelDiagnosis, origin: str) -> Iterable[Block]:
+    verdict = kernel.verdict
+    yield Paragraph(Span(middle(printable(kernel.name), _NAME_WIDTH), code=True), Tone.MUTED)
+    yield Paragraph(Span(summary(kernel)), Tone.MUTED)
+    yield Table(
+        _EVIDENCE,
+        tuple(_evidence(each) for each in verdict.evidence),
+        label="Evidence",
+        headings=False,
+    )
+    yield Facts(tuple(Fact(title, tuple(lines)) for title, lines in parts(verdict)))
+    if verdict.command is None:
+        return
+    yield Paragraph(invitation(verdict))
+    yield Code(verdict.command, language="sh", copy=True)
+    if following := next_step(verdict.command, origin):
+        yield Paragraph("Then diagnose both captures as one:")
+        yield Code(following, language="sh", copy=True)
+
+
+def _evidence(each: Evidence) -> tuple[Cell, ...]:
+    origin = "" if is_counter(each) else f", {each.source.value}"
+    metric = (Span(each.metric, Tone.MUTED, code=True), Span(origin, Tone.MUTED))
+    return Cell(Span(comparison(each), Tone.STRONG, code=True)), Cell(each.label), Cell(metric)
+
+
+def _conclusion(verdict: Verdict) -> Text:
+    return (
+        Span(headline(verdict), TONES[verdict.status]),
+        f" Confidence: {verdict.confidence.value}.",
+    )
+
+
+def headline(verdict: Verdict) -> str:
+    """The verdict in one plain sentence."""
+    if verdict.status is Status.BOTTLENECK:
+        return f"Limited by {verdict.bottleneck}."
+    if verdict.status is Status.AT_LIMIT:
+        return f"At its limit: {verdict.bottleneck}. The work that fills this unit is needed."
+    if verdict.also:
+        names = alternatives([candidate.bottleneck for candidate in verdict.also])
+        return f"Inconclusive: the capture does not decide between {names}."
+    return "Inconclusive: the capture lacks what would decide."
+
+
+def launch_parts(kernel: KernelDiagnosis) -> list[str]:
+    """Where and how often the kernel ran, in parts of a sentence."""
+    parts = []
+    if kernel.grid is not None:
+        parts.append(f"grid {dimensions(kernel.grid)}")
+    if kernel.block is not None:
+        parts.append(f"block {dimensions(kernel.block)}")
+    return [*parts, f"{count(kernel.launches, 'launch')} ({identifiers(kernel.ids)})"]
+
+
+def summary(kernel: KernelDiagnosis) -> str:
+    """Where and how often the kernel ran and how long that took."""
+    parts = launch_parts(kernel)
+    if kernel.duration_ns is not None:
+        spread = kernel.duration_ns
+        text = quantity(spread.median, "ns")
+        if kernel.launches > 1:
+            low, high = quantity(spread.low, "ns"), quantity(spread.high, "ns")
+            text = f"median {text} ({low} to {high})"
+        parts.append(text)
+    if kernel.share is not None:
+        parts.append(f"{share(kernel.share)} of the time")
+    return ", ".join(parts)
+
+
+def identifiers(ids: tuple[str, ...]) -> str:
+    """The first of a kernel's launches by the capture's own IDs."""
+    shown = ", ".join(printable(each) for each in ids[:4])
+    return f"ID {shown}" + (", ..." if len(ids) > 4 else "")
+
+
+def gain(verdict: Verdict) -> str:
+    """What removing the bottleneck can bring, and how that was worked out; empty where unknown."""
+    reason = verdict.gain_reason
+    if verdict.status is Status.AT_LIMIT:
+        text = less_work(verdict, "half of it would bring up to {}", ", and no cut more than {}")
+        return f"{text}: {reason}" if text and reason else text
+    if verdict.gain is None or verdict.gain < _NO_GAIN_BELOW:
+        return reason
+    return f"up to {factor(verdict.gain)}" + (f": {reason}" if reason else "")
+
+
+def less_work(verdict: Verdict, halved: str, no_more: str) -> str:
+    """What a unit at its limit would gain from less work; empty where the next is as busy.
+
+    ``halved`` and ``no_more`` are templates: what half of the work would bring, and what follows
+    where the next limit is further away.
+    """
+    half, most = verdict.gain_if_halved, verdict.next_limit
+    if half is None or most is None or half < _NO_GAIN_BELOW:
+        return ""
+    text = halved.format(factor(half))
+    further = factor(most) != factor(half) and most < _NO_BOUND_FROM
+    return text + no_more.format(factor(most)) if further else text
+
+
+def gain_cell(verdict: Verdict, at_limit: str = "at limit") -> str:
+    """The gain in a table."""
+    if verdict.gain is not None and verdict.gain >= _NO_GAIN_BELOW:
+        return factor(verdict.gain)
+    return at_limit if verdict.status is Status.AT_LIMIT else "-"
+
+
+def verdict_cell(verdict: Verdict) -> str:
+    """The verdict in a table."""
+    return verdict.bottleneck or verdict.status.value
+
+
+def runner_up(candidate: Candidate) -> str:
+    """A bottleneck that the evidence does not tell apart from the first."""
+    low, high = candidate.gain_at_least, candidate.gain_at_most
+    if not _NO_GAIN_BELOW <= high < _NO_BOUND_FROM:
+        return candidate.bottleneck
+    if factor(low) == factor(high) or low < _NO_GAIN_BELOW:
+        return f"{candidate.bottleneck} (up to {factor(high)})"
+    return f"{candidate.bottleneck} ({factor(low)} to {factor(high)})"
+
+
+def is_counter(evidence: Evidence) -> bool:
+    """Whether a value is that of a counter, and not worked out or reported."""
+    return evidence.source is Origin.MEASURED
+
+
+def parts(verdict: Verdict) -> list[tuple[str, list[str]]]:
+    """What a card says below the evidence: titles with their lines."""
+    undecided = verdict.status is Status.INCONCLUSIVE
+    at_limit = verdict.status is Status.AT_LIMIT
+    named = [runner_up(candidate) for candidate in verdict.also]
+    # The headline of an open verdict already names the candidates, and that something is missing.
+    listed = undecided and bool(verdict.missing)
+    not_yet = named and not (undecided and named == [each.bottleneck for each in verdict.also])
+    found = [
+        ("Why", [verdict.why] if verdict.why and not listed else []),
+        ("What to do", list(verdict.advice)),
+        ("Less work" if at_limit else "Gain", [gain(verdict)] if gain(verdict) else []),
+        ("Candidates" if undecided else "Runner-up", [", ".join(named)] if not_yet else []),
+        ("Note", list(verdict.notes)),
+        ("Missing" if undecided else "Would help", _missing(verdict)),
+    ]
+    return [(title, lines) for title, lines in found if lines]
+
+
+def invitation(verdict: Verdict) -> str:
+    """The line above a verdict's command."""
+    if verdict.status is Status.INCONCLUSIVE:
+        return "This command collects what would decide:"
+    return "This command collects what would raise the confidence:"
+
+
+def next_step(command: str, capture: str) -> str:
+    """What to do with the file that a verdict's command writes; empty where it writes none."""
+    words = command.split()
+    if "--log-file" not in words[:-1]:
+        return ""
+    written = words[words.index("--log-file") + 1]
+    read = (
+        shlex.quote(capture) if capture.endswith(_EXPORTS) and " + " not in capture else "CAPTURE"
+    )
+    return f"kernelprof diagnose {read} {written} --merge"
+
+
+def alternatives(names: Iterable[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def overview(diagnosis: Diagnosis) -> str:
+    """The capture in one line: how many kernels and launches, on what."""
+    text = f"{count(len(diagnosis.kernels), 'kernel')} in {count(diagnosis.launches, 'launch')}"
+    devices = dict.fromkeys(_device(kernel) for kernel in diagnosis.kernels)
+    named = [device for device in devices if device]
+    return f"{text} on {alternatives(named)}" if named else text
+
+
+def cards(kernels: tuple[KernelDiagnosis, ...], top: int | None) -> int:
+    """How many kernels matter: those that cover 90 % of the time, at most five."""
+    if top is not None:
+        return min(top, len(kernels))
+    covered = 0.0
+    for position, kernel in enumerate(kernels[:MOST_CARDS]):
+        covered += kernel.share or 0.0
+        if covered >= SHARE_OF_CARDS:
+            return position + 1
+    return min(MOST_CARDS, len(kernels))
+
+
+def rest(kernels: tuple[KernelDiagnosis, ...], shown: int) -> str:
+    """The kernels that are not shown and how to see them; empty where there are none."""
+    left = kernels[shown:]
+    if not left:
+        return ""
+    text = f"and {count(len(left), 'more kernel')}"
+    shares = [kernel.share for kernel in left if kernel.share is not None]
+    if shares:
+        text += f" ({share(sum(shares))} of the time)"
+    undecided = sum(kernel.verdict.status is Status.INCONCLUSIVE for kernel in left)
+    if undecided == len(left):
+        text += ", inconclusive" if undecided == 1 else ", all of them inconclusive"
+    elif undecided:
+        text += f", {undecided:,} of them inconclusive"
+    return text
+
+
+def _missing(verdict: Verdict) -> list[str]:
+    most = MOST_MISSING if verdict.status is Status.INCONCLUSIVE else MOST_HELPFUL
+    lines = [f"{each.ncu_name}: {each.why}" for each in verdict.missing[:most]]
+    if len(verdict.missing) > most:
+        lines.append(f"and {len(verdict.missing) - most} more, in the command below")
+    return lines
+
+
+def _device(kernel: KernelDiagnosis) -> str:
+    capability = kernel.compute_capability
+    version = f"compute capability {capability[0]}.{capability[1]}" if capability else ""
+    if kernel.device is None or kernel.device.isdigit():
+        return version
+    return f"{printable(kernel.device)} ({version})" if version else printable(kernel.device)

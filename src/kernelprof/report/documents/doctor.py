@@ -1,0 +1,36 @@
+"""What this machine has of what kernelprof can use, and how to get the rest."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.report.document import Cell, Column, Document, Span, Table, Tone
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kernelprof.collect.doctor import Check
+
+_MARKS: Final = {
+    True: Span("ok", Tone.GOOD),
+    False: Span("missing", Tone.BAD),
+    None: Span("unknown", Tone.OPEN),
+}
+_COLUMNS: Final = (Column("state"), Column("what"))
+
+
+def document(checks: Sequence[Check]) -> Document:
+    """A line a check, and below what is not there what that stops and how to get it."""
+    rows = tuple(row for check in checks for row in _rows(check))
+    return Document("This machine", (Table(_COLUMNS, rows, label="Checks", headings=False),))
+
+
+def _rows(check: Check) -> Iterable[tuple[Cell, ...]]:
+    yield Cell(_MARKS[check.ok]), Cell(Span(f"{check.title}: {check.found}"))
+    if check.ok is True:
+        return
+    yield Cell(""), Cell(Span(f"without it: {check.stops}"))
+    first, *more = check.remedy.split("\n")
+    yield Cell(""), Cell(Span(f"to get it: {first}"))
+    for line in more:
+        yield Cell(""), Cell(Span(line.strip()))

@@ -1,0 +1,103 @@
+"""The facts of a verdict as rows, each saying what it means and where its threshold is from."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.rules import registry
+from kernelprof.model.capture import Origin
+from kernelprof.report.document import Bar, Cell, Column, Span, Table, Tone
+from kernelprof.report.figures.measured import clip
+from kernelprof.report.numbers import comparison, quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from kernelprof.analysis.rules import Rule, Threshold
+    from kernelprof.model.diagnosis import Evidence, Verdict
+
+WHOLES: Final[Mapping[str, float]] = {
+    "%": 100.0,
+    "byte/sector": 32.0,
+    "thread": 32.0,
+    "sector/request": 32.0,
+}
+"""Units with a natural whole: a sector has 32 bytes, a warp 32 threads, and each of these touches
+one sector at most in a request for 4-byte values."""
+
+_COLUMNS: Final = (Column("What"), Column("Value", number=True), Column("Compared"))
+_ORIGINS: Final = {
+    Origin.DERIVED: "Worked out from other counters.",
+    Origin.REPORTED: "As a sentence of Nsight Compute gives it, rounded.",
+}
+
+
+def table(verdict: Verdict) -> Table | None:
+    """A row for each fact that is a number; its bar shows the value and the threshold."""
+    rules = _rules(verdict)
+    facts = [each for each in verdict.evidence if math.isfinite(each.value)]
+    if not facts:
+        return None
+    return Table(_COLUMNS, tuple(_row(each, rules) for each in facts), label="Evidence")
+
+
+def _rules(verdict: Verdict) -> list[Rule]:
+    """The rules whose facts these can be: the one that won, or the candidates."""
+    slugs = [verdict.bottleneck, *(candidate.bottleneck for candidate in verdict.also)]
+    return [registry()[slug] for slug in slugs if slug is not None and slug in registry()]
+
+
+def _row(fact: Evidence, rules: list[Rule]) -> tuple[Cell, ...]:
+    value, compared = quantity(fact.value, fact.unit), comparison(fact)
+    tip = (*_tip(fact, rules), *([f"`{fact.metric}`"] if fact.metric else []))
+    return (
+        Cell(Span(fact.label), tip=" ".join(tip), bar=_bar(fact)),
+        Cell(Span(value, Tone.STRONG)),
+        Cell(Span(compared if compared != value else "", Tone.MUTED)),
+    )
+
+
+def _bar(fact: Evidence) -> Bar | None:
+    """The value as a part of its natural whole; ``None`` where there is none."""
+    whole = WHOLES.get(fact.unit)
+    if whole is None:
+        return None
+    return Bar(clip(fact.value / whole), clip(fact.threshold / whole) if fact.threshold else None)
+
+
+def _tip(fact: Evidence, rules: list[Rule]) -> Iterable[str]:
+    metric = catalogue().get(fact.metric)
+    if metric is not None and _same(metric.unit, fact.unit):
+        yield metric.why
+    elif metric is not None:
+        yield f"Worked out from {fact.metric} among others. {fact.metric}: {metric.why}"
+    if metric is None or _same(metric.unit, fact.unit):
+        origin = _ORIGINS.get(fact.source)
+        if origin:
+            yield origin
+    if fact.threshold is None:
+        return
+    found = _threshold(fact, rules)
+    text = quantity(fact.threshold, fact.unit)
+    if found is None:
+        yield f"Threshold {text}."
+    else:
+        yield f"Threshold {text} ({found.unit}): {found.source.rstrip('.')}."
+
+
+def _same(unit: str, shown: str) -> bool:
+    return unit == shown or {unit, shown} == {"1", "wave"}
+
+
+def _threshold(fact: Evidence, rules: list[Rule]) -> Threshold | None:
+    """The documented number that a fact is compared with."""
+    if fact.threshold is None:
+        return None
+    scale = 100.0 if fact.unit == "%" else 1.0
+    for rule in rules:
+        for each in rule.thresholds:
+            if math.isclose(each.value * scale, fact.threshold):
+                return each
+    return None

@@ -1,0 +1,66 @@
+"""What the gate says: its outcome, the kernels that decide it, and a card for each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernelprof.compare import words
+from kernelprof.model.gate import Outcome
+from kernelprof.report.document import Document, Layout, Note, Paragraph, Section, Span
+from kernelprof.report.documents.comparison import (
+    OUTCOME_TONES,
+    Detail,
+    Judged,
+    brief,
+    clip,
+    judged,
+)
+from kernelprof.report.numbers import count
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kernelprof.model.gate import GateResult
+    from kernelprof.report.document import Block, Text
+
+MOST_GENERAL = 3
+
+
+def document(result: GateResult, detail: Detail = Detail.BRIEF, *, command: str = "") -> Document:
+    """What the gate says of a candidate; ``command`` is what was typed, for a page."""
+    if detail is Detail.FULL:
+        from kernelprof.report.documents import comparison_page
+
+        return comparison_page.of_gate(result, command)
+    kernels = judged([each.kernel for each in result.kernels], result.kernels)
+    blocks: list[Block] = [answer(result, kernels)]
+    blocks += [Note(Span(clip(each.text)), warning=True) for each in result.general[:MOST_GENERAL]]
+    blocks += brief(result.comparison, kernels, detail)
+    return Document(f"kernelprof gate: {result.outcome.value}", tuple(blocks))
+
+
+def answer(result: GateResult, kernels: Sequence[Judged]) -> Section:
+    """The outcome, and the one line that matters most."""
+    return Section(
+        "",
+        (Paragraph(_first(result, kernels)),),
+        tone=OUTCOME_TONES[result.outcome],
+        layout=Layout.HERO,
+        summary=words.gate_line(result),
+    )
+
+
+def _first(result: GateResult, kernels: Sequence[Judged]) -> Text:
+    """The worst kernel and how many more there are, or what passed."""
+    deciding = result.deciding
+    if deciding:
+        worst = next(each for each in kernels if each.result is deciding[0])
+        more = len(deciding) - 1
+        also = f"; and {count(more, 'more kernel')}" if more else ""
+        note = words.policy_text(result)
+        note = f" ({note})" if note else ""
+        return (*worst.name, ": ", Span(clip(worst.gist)), f"{also}{note}.")
+    if result.outcome is not Outcome.PASS and result.general:
+        return Span(words.sentence(clip(result.general[0].text)))
+    text = Span(clip(words.passed_text(result)))
+    return (*kernels[0].name, ": ", text, ".") if len(kernels) == 1 else (text, ".")

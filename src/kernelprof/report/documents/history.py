@@ -1,0 +1,248 @@
+"""A history: a table for each kernel, the oldest row first; on a page with a chart over dates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.compare.history import words
+from kernelprof.model.comparison import TimeOutcome
+from kernelprof.model.diagnosis import Status
+from kernelprof.model.history import HistoryOrigin
+from kernelprof.report.charts import history as chart
+from kernelprof.report.document import (
+    Cell,
+    Chart,
+    Column,
+    Document,
+    Fact,
+    Facts,
+    Note,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    Tone,
+)
+from kernelprof.report.documents.comparison import TIME_TONES, VERDICT_TONES, Detail
+from kernelprof.report.figures.measured import finite
+from kernelprof.report.names import middle, printable
+from kernelprof.report.private import shown, shown_origin, without_homes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from kernelprof.model.history import History, HistoryRow, KernelHistory
+    from kernelprof.report.charts.parts import Key
+    from kernelprof.report.document import Block
+
+MOST_ROWS: Final = 5_000
+"""Rows in all tables of a page together: more make it slow to open."""
+
+LEAST_ROWS: Final = 10
+_ORIGIN_WIDTH: Final = 64
+_LEGEND: Final = (
+    "Times are medians of the launches of a capture. Only a change that is larger than the noise "
+    "and significant has a number; it is against the row before on the same GPU."
+)
+_MARKS: Final = (
+    ("▲", "slower"),
+    ("▼", "faster than the row before"),
+    (words.SAME, "within the noise"),
+    (words.UNDECIDED, "too few launches or too scattered to tell"),
+)
+_OVERVIEW: Final = (
+    Column("Kernel"),
+    Column("Newest time", number=True),
+    Column("Newest verdict"),
+    Column("What happened"),
+)
+
+
+def document(history: History, detail: Detail = Detail.BRIEF) -> Document:
+    """All kernels, those that take most time first."""
+    full = detail is Detail.FULL
+    blocks: list[Block] = [Paragraph(Span(f"{words.overview(history)} (UTC)."), Tone.STRONG)]
+    blocks += [Note(Span(shown(note)), warning=True) for note in history.notes]
+    if full:
+        blocks.append(Note(_LEGEND))
+    if full and len(history.kernels) > 1:
+        blocks.append(_overview(history))
+    verdicts = (words.verdict_cell(row.kernel.verdict) for row in _rows(history))
+    looks = chart.looks(verdicts, Status.INCONCLUSIVE.value) if full else {}
+    for number, kernel in enumerate(history.kernels, start=1):
+        blocks.append(_kernel(history, kernel, f"kernel-{number}", looks))
+    if legend := _legend(history):
+        blocks.append(Note(legend) if full else Paragraph(legend, Tone.MUTED))
+    if not full:
+        return Document(f"History of {history.origin}", tuple(blocks))
+    from kernelprof.report.writers import json
+
+    blocks.append(Section("Where this comes from", (Facts(tuple(_provenance(history))),)))
+    return Document(
+        f"History of {shown_origin(history.origin)}",
+        tuple(blocks),
+        data=without_homes(json.write(history)),
+        file="history.json",
+    )
+
+
+def _rows(history: History) -> Iterable[HistoryRow]:
+    return (row for kernel in history.kernels for row in kernel.rows)
+
+
+def _overview(history: History) -> Section:
+    """The kernels with their newest row."""
+    rows = []
+    for number, kernel in enumerate(history.kernels, start=1):
+        newest = kernel.rows[-1]
+        time, verdict = finite(newest.kernel.median_ns), newest.kernel.verdict
+        title = Span(shown(words.title(kernel)), target=f"kernel-{number}")
+        rows.append(
+            (
+                Cell(title, tip=shown(kernel.name)),
+                Cell(words.time_cell(newest), sort=-1.0 if time is None else time),
+                Cell(Span(words.verdict_cell(verdict), VERDICT_TONES[verdict.status])),
+                Cell(Span(shown(words.summary(kernel)))),
+            )
+        )
+    table = Table(_OVERVIEW, tuple(rows), label="kernels", long=True)
+    return Section("Kernels", (table,), anchor="kernels")
+
+
+def _kernel(
+    history: History, kernel: KernelHistory, anchor: str, looks: Mapping[str, Key]
+) -> Section:
+    """A kernel's rows; with ``looks`` also its chart."""
+    title = shown(words.title(kernel)) if looks else middle(words.title(kernel), 4 * _ORIGIN_WIDTH)
+    blocks: list[Block] = [Paragraph(Span(f"{shown(words.summary(kernel))}."))]
+    several = len(words.machines(kernel)) > 1
+    if looks:
+        blocks += _chart(kernel, title, looks, several=several)
+    most = max(LEAST_ROWS, MOST_ROWS // len(history.kernels))
+    blocks.append(_table(history, kernel, several=several, most=most))
+    if len(kernel.rows) > most:
+        text = f"The newest {most} of {len(kernel.rows)} rows; the JSON has all."
+        blocks.append(Paragraph(text, Tone.MUTED))
+    blocks += [Paragraph(Span(shown(each)), Tone.MUTED) for each in words.reasons(kernel)]
+    return Section(Span(title, code=not looks), tuple(blocks), anchor=anchor if looks else "")
+
+
+def _chart(
+    kernel: KernelHistory, title: str, looks: Mapping[str, Key], *, several: bool
+) -> list[Block]:
+    measured = [
+        _measurement(row, when, first=at == 0)
+        for at, (row, when) in enumerate(zip(kernel.rows, words.dates(kernel.rows), strict=True))
+    ]
+    kind = chart.kind(measured)
+    if not kind:
+        return []
+    label = f"Time of {title} over dates, with its verdicts; the same is in the table below"
+    text = (
+        "Each point is the median of a measurement; the bar through it holds 90 % of its launches. "
+        "Dashed lines are where the verdict changed."
+    )
+    if several:
+        text += " Lines join measurements on the same GPU."
+    return [Chart(kind, chart.rows(measured, looks), label), Note(text)]
+
+
+def _measurement(row: HistoryRow, when: str, *, first: bool) -> chart.Measurement:
+    return chart.Measurement(
+        date=row.moment.date,
+        verdict=words.verdict_cell(row.kernel.verdict),
+        time_ns=finite(row.kernel.median_ns),
+        low_ns=finite(row.low_ns),
+        high_ns=finite(row.high_ns),
+        changed=row.verdict_changed,
+        gpu=shown(words.gpu(row)),
+        when=when,
+        origin=" ".join(_origin(row)),
+        time=words.time_cell(row),
+        interval=words.launch_text(row),
+        change=words.change_cell(row, first=first),
+        confidence=row.kernel.verdict.confidence.value,
+        counters=words.counters_cell(row),
+        remarks=shown("; ".join(words.notes(row))),
+    )
+
+
+def _table(history: History, kernel: KernelHistory, *, several: bool, most: int) -> Table:
+    is_git = history.source is HistoryOrigin.GIT
+    noted = is_git or any(True for row in kernel.rows for _ in words.notes(row))
+    columns = [
+        Column("date"),
+        Column("commit") if is_git else Column("capture", yielding=True, optional=True),
+        Column("time", number=True),
+        Column("change"),
+        Column("verdict"),
+        Column("confidence", brief="conf", optional=True),
+        Column("counters", number=True, optional=True),
+        *([Column("GPU", yielding=True)] if several else []),
+        *([Column("remarks")] if noted else []),
+    ]
+    dates = words.dates(kernel.rows)
+    rows = []
+    for at, row in enumerate(kernel.rows):
+        cells = _cells(row, dates[at], first=at == 0)
+        cells += [Cell(Span(shown(words.gpu(row))))] if several else []
+        cells += [Cell(Span(_remarks(row)))] if noted else []
+        rows.append(tuple(cells))
+    return Table(tuple(columns), tuple(rows[-most:]), label=f"rows of {shown(words.title(kernel))}")
+
+
+def _cells(row: HistoryRow, date: str, *, first: bool) -> list[Cell]:
+    verdict = row.kernel.verdict
+    outcome = TimeOutcome.NOT_MEASURED if row.time is None else row.time.outcome
+    interval = words.launch_text(row)
+    names = ", ".join(each.label for each in row.counters)
+    tone = VERDICT_TONES[verdict.status]
+    change = Span(words.change_cell(row, first=first), TIME_TONES.get(outcome, Tone.PLAIN))
+    return [
+        Cell(date),
+        Cell(Span(middle(_origin(row)[0], _ORIGIN_WIDTH), code=True)),
+        Cell(words.time_cell(row), tip=f"90 % of the launches: {interval}" if interval else ""),
+        Cell(change),
+        Cell(Span(words.verdict_cell(verdict), tone, code=True)),
+        Cell(verdict.confidence.value),
+        Cell(words.counters_cell(row), tip=names),
+    ]
+
+
+def _origin(row: HistoryRow) -> list[str]:
+    """The capture, or the commit and its subject."""
+    commit = row.moment.commit
+    parts = [row.moment.origin] if commit is None else [commit.short, commit.subject]
+    return [shown(printable(each)) for each in parts]
+
+
+def _remarks(row: HistoryRow) -> str:
+    return "; ".join([*_origin(row)[1:], *map(shown, words.notes(row))])
+
+
+def _legend(history: History) -> str:
+    """What the marks mean that are used."""
+    used = {
+        words.change_cell(row, first=at == 0).partition(" ")[0]
+        for kernel in history.kernels
+        for at, row in enumerate(kernel.rows)
+    }
+    return ", ".join(f"{mark} {meaning}" for mark, meaning in _MARKS if mark in used)
+
+
+def _provenance(history: History) -> Iterable[Fact]:
+    """What was read, and on what it was measured."""
+    machines = [row.moment.machine for row in _rows(history)]
+    yield Fact("read from", (Span(shown_origin(history.origin)),))
+    yield Fact("rows from", (words.period(history),), "UTC")
+    known: Sequence[tuple[str, list[str | None]]] = (
+        ("GPU", [each.gpu for each in machines]),
+        ("driver", [each.driver for each in machines]),
+        ("CUDA", [each.cuda for each in machines]),
+        ("Nsight Compute", [each.ncu for each in machines]),
+        ("clock control", [each.clock_control for each in machines]),
+    )
+    for label, values in known:
+        found = list(dict.fromkeys(value for value in values if value))
+        if found:
+            yield Fact(label, (Span(shown(", ".join(found))),))

@@ -1,0 +1,89 @@
+"""The table of all metrics of a launch."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.analysis.metrics.catalogue import names_known, names_read
+from kernelprof.report.document import Cell, Column, Section, Table
+from kernelprof.report.figures import ceilings, multiprocessor
+from kernelprof.report.figures.measured import TENSOR_COLUMN
+from kernelprof.report.names import printable
+from kernelprof.report.numbers import number
+from kernelprof.report.private import shown
+
+if TYPE_CHECKING:
+    from kernelprof.report.figures.measured import Measured
+
+    Row = tuple[Cell, ...]
+
+MOST_WITH_ALL: Final = 20
+"""Kernels of a page up to which the tables hold every column: 2,200 columns of ``--set full`` are
+150 kB for each."""
+
+_COLUMNS: Final = (
+    Column("Metric"),
+    Column("Value", number=True),
+    Column("Unit"),
+    Column("Meaning"),
+)
+
+
+class OfManyKernels:
+    """Contains the names of the metrics that a page of many kernels shows or works with.
+
+    Others need not be read for it.
+    """
+
+    def __init__(self) -> None:
+        own = {column for _, column in multiprocessor.COLUMNS}
+        self._known = names_known() | names_read() | ceilings.COLUMNS | own
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._known or TENSOR_COLUMN.match(str(name)) is not None
+
+
+class MetricTables:
+    """The columns that a page shows, looked up once for all its kernels."""
+
+    def __init__(self, measured: Measured, *, everything: bool) -> None:
+        known = measured.by_ncu_name
+        capture = measured.capture
+        self._numbers = [
+            (
+                Cell(printable(name)),
+                Cell(printable(column.unit)),
+                Cell(known[name].why if name in known else ""),
+                column.values,
+            )
+            for name, column in sorted(capture.columns.items())
+            if everything or name in known
+        ]
+        texts = sorted(capture.text.items()) if everything else []
+        self._texts = [(Cell(printable(name)), cells) for name, cells in texts]
+
+    def section(self, row: int, kernel: str) -> Section:
+        """The metrics that one launch has, by name."""
+        rows = [*self._rows(row)]
+        table = Table(_COLUMNS, tuple(rows), label=f"All metrics of {kernel}", long=True)
+        return Section(f"All metrics ({len(rows):,})", (table,), folded=True)
+
+    def _rows(self, row: int) -> list[Row]:
+        found: list[Row] = [
+            (name, Cell(_text(value)), unit, meaning)
+            for name, unit, meaning, values in self._numbers
+            if math.isfinite(value := values.item(row))
+        ]
+        nothing = Cell("")
+        found += [
+            (name, Cell(shown(cell)), nothing, nothing)
+            for name, cells in self._texts
+            if (cell := cells[row])
+        ]
+        return found
+
+
+def _text(value: float) -> str:
+    """A number in full where it is whole; small ones keep the digits that the capture has."""
+    return number(value) if value == 0 or abs(value) >= 1 else f"{value:.6g}"

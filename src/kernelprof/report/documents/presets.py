@@ -1,0 +1,70 @@
+"""The metric presets: a list of them, or the metrics of one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernelprof.analysis.metrics.catalogue import SAMPLES
+from kernelprof.report.document import (
+    Cell,
+    Column,
+    Document,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    Tone,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kernelprof.analysis.metrics.catalogue import Metric, Preset
+
+_WHY_SAMPLES = (
+    "Where in the source warps spend their time, for the lines that a report marks. Costs one pass."
+)
+
+
+def index(presets: Iterable[Preset]) -> Document:
+    """All presets, each with its description."""
+    rows = tuple(
+        (
+            Cell(Span(preset.name, code=True)),
+            Cell(str(len(preset.metrics))),
+            Cell(preset.description + (" And samples by source line." if preset.samples else "")),
+        )
+        for preset in presets
+    )
+    columns = (Column("preset"), Column("metrics", number=True), Column("what for"))
+    return Document("Metric presets", (Table(columns, rows, label="Presets"),))
+
+
+def document(preset: Preset) -> Document:
+    """One preset's metrics: canonical name, unit, names of ``ncu``, why each is there."""
+    metrics = [_metric(metric) for metric in preset.metrics]
+    if preset.samples:
+        names = Paragraph(Span(SAMPLES, code=True), Tone.MUTED)
+        metrics.append(Section("samples by source line", (names, Paragraph(_WHY_SAMPLES))))
+    blocks = (Paragraph(preset.description), Section("", tuple(metrics)))
+    return Document(f"{preset.name}: {preset.title}", blocks)
+
+
+def _metric(metric: Metric) -> Section:
+    unit = "" if metric.unit == "1" else f" ({metric.unit})"
+    lines = [_names(metric.ncu)]
+    lines += [
+        (f"on {chip}: ", *(_names(special) if special else ("not there",)))
+        for chip, special in metric.architectures.items()
+    ]
+    if metric.section is not None:
+        lines.append(("collected with section ", Span(metric.section, code=True)))
+    blocks = (*(Paragraph(line, Tone.MUTED) for line in lines), Paragraph(metric.why))
+    return Section((Span(metric.name, code=True), unit), blocks)
+
+
+def _names(names: Iterable[str]) -> tuple[str | Span, ...]:
+    found: list[str | Span] = []
+    for name in names:
+        found += [" or ", Span(name, code=True)]
+    return tuple(found[1:])

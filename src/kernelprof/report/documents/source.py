@@ -1,0 +1,204 @@
+"""The kernel's source with the lines where warps spend their time, and how it was compiled."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import shlex
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from kernelprof.model.kernel_name import function_name
+from kernelprof.report.document import Code, Fact, Facts, Note, Paragraph, Section, Span, Tone
+from kernelprof.report.names import middle, printable, short_name
+from kernelprof.report.numbers import share as percent
+from kernelprof.report.private import file_name, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from kernelprof.model.manifest import Manifest, SourceFacts
+    from kernelprof.report.document import Block
+
+_NOT_TAKEN = (
+    "This capture has no samples by source line, so no line is marked: `kernelprof profile "
+    "--preset full` takes them."
+)
+_NONE_HERE = "No line is marked: no sample of this kernel is at a line of this source."
+_TAKEN = (
+    "Warps were sampled while the kernel ran; lines with at least 1 % of its samples are marked. "
+    "A warp that waits for a value is at the line that needs it, not at the one that loads it."
+)
+_OTHER = "The source below differs from the one that was measured (their hashes differ)."
+
+
+MARKED_FROM: Final = 0.01
+_TOLD_UP_TO: Final = 0.5
+_MOST_TOLD: Final = 3
+_WIDEST: Final = 80
+_CAST: Final = re.compile(r"\([A-Za-z_][A-Za-z0-9_: ]*\)(?=-?[0-9])")
+
+
+@dataclass(frozen=True, slots=True)
+class HotLine:
+    """A line of the source with its share of the samples, and what stands there."""
+
+    line: int
+    share: float
+    text: str
+
+
+def section(
+    manifest: Manifest | None,
+    text: str | None,
+    hot: Mapping[int, float] | None,
+    anchor: str,
+) -> Section | None:
+    """The source that a capture was made from; ``None`` where none is known.
+
+    ``hot`` are lines with their share of the samples, ``None`` where no samples were taken;
+    ``anchor`` is that of the section around it.
+    """
+    found = None if manifest is None else manifest.source
+    if found is None and text is None:
+        return None
+    lines = [] if text is None else text.split("\n")
+    shares = marked(hot or {}, len(lines))
+    blocks: list[Block] = []
+    if found is not None and (facts := tuple(_facts(found))):
+        blocks.append(Facts(facts))
+    for each in hottest(shares, lines):
+        line = Span(f"line {each.line}", target=f"{anchor}-line-{each.line}")
+        start = f"{percent(each.share)} of the samples are at "
+        blocks.append(Paragraph((start, line, ": ", Span(each.text, code=True)), Tone.STRONG))
+    if text is None:
+        return Section("Source", tuple(blocks))
+    path = shown(file_name(found.path)) if found is not None else "source"
+    listing = Code(text, language="cuda", name=path, shares=shares, numbered=True)
+    title = Span(path, code=True)
+    blocks.append(Section(title, (listing,), folded=not shares))
+    notes = [_OTHER] if found is not None and _differs(text, found.sha256) else []
+    notes.append(_TAKEN if shares else _NOT_TAKEN if hot is None else _NONE_HERE)
+    return Section("Source", (*blocks, Note(" ".join(notes))))
+
+
+def hot_of(
+    kernel: str, hot: Mapping[str, Mapping[int, float]] | None
+) -> Mapping[int, float] | None:
+    """The shares of a kernel's lines; ``None`` where no samples were taken.
+
+    The source page may name a kernel otherwise than the capture, with casts in template arguments.
+    """
+    if hot is None:
+        return None
+    if kernel in hot:
+        return hot[kernel]
+    for form in (_plain, function_name):
+        alike = [name for name in hot if form(name) == form(kernel)]
+        if len(alike) == 1:
+            return hot[alike[0]]
+    return {}
+
+
+def marked(hot: Mapping[int, float], lines: int) -> tuple[tuple[int, float], ...]:
+    """Lines of a source of so many lines that a reader should see, in their order."""
+    return tuple(
+        (line, min(share, 1.0))
+        for line, share in sorted(hot.items())
+        if 1 <= line <= lines and share >= MARKED_FROM
+    )
+
+
+def hottest(hot: Iterable[tuple[int, float]], text: Sequence[str]) -> tuple[HotLine, ...]:
+    """The lines with half of the samples, at most three, the hottest first."""
+    found: list[HotLine] = []
+    for line, share in sorted(hot, key=lambda each: (-each[1], each[0])):
+        if len(found) == _MOST_TOLD or sum(each.share for each in found) >= _TOLD_UP_TO:
+            break
+        found.append(HotLine(line, share, middle(printable(text[line - 1].strip()), _WIDEST)))
+    return tuple(found)
+
+
+def _differs(text: str, digest: str) -> bool:
+    """Whether a text is another than the one with this hash, whatever ends its lines."""
+    unix = text.replace("\r\n", "\n")
+    candidates = (text, unix, unix.replace("\n", "\r\n"))
+    encoded = (each.encode("utf-8", errors="surrogateescape") for each in candidates)
+    return digest not in {hashlib.sha256(each).hexdigest() for each in encoded}
+
+
+def _facts(found: SourceFacts) -> Iterable[Fact]:
+    yield from _specification(found.specification or {})
+    if found.compiler:
+        yield _fact("compiler", found.compiler)
+    if found.compile_flags:
+        yield _fact("compile flags", shlex.join(found.compile_flags))
+    for name, value in (found.resources or {}).items():
+        yield _fact(
+            str(name).replace("_", " "), _value(value), "What the compiler gave the kernel."
+        )
+    for name in found.includes or {}:
+        yield _fact("includes", str(name))
+
+
+def _fact(label: str, text: str, tip: str = "") -> Fact:
+    return Fact(label, (Span(shown(text)),), tip)
+
+
+def _specification(document: Mapping[str, Any]) -> Iterable[Fact]:
+    """The launch specification in the order in which people think of a launch."""
+    for key in ("kernel", "grid", "block"):
+        if document.get(key):
+            yield _fact(key, _value(document[key]))
+    launch = document.get("launch")
+    if isinstance(launch, dict) and launch.get("shared_bytes") not in {None, "0", 0}:
+        yield _fact("dynamic shared memory", _value(launch["shared_bytes"]), "in bytes")
+    for label, names in (
+        ("sizes", document.get("sizes")),
+        ("defines", _nested(document, "compile", "defines")),
+    ):
+        if isinstance(names, dict) and names:
+            yield _fact(label, ", ".join(f"{key} = {_value(each)}" for key, each in names.items()))
+    arguments = document.get("arguments")
+    if isinstance(arguments, list):
+        for argument in arguments:
+            if isinstance(argument, dict) and argument.get("name"):
+                yield _fact(f"argument {argument['name']}", _argument(argument))
+    for key, label in (("flops", "operations"), ("min_bytes", "fewest bytes")):
+        if document.get(key):
+            yield _fact(label, _value(document[key]))
+    if document.get("reference"):
+        yield _fact("reference", _value(document["reference"]), "What the result is checked with.")
+
+
+def _argument(argument: Mapping[str, Any]) -> str:
+    """``float32 (M, K), random`` or ``int32 = M``."""
+    text = str(argument.get("type", ""))
+    if "shape" in argument:
+        text += f" ({_value(argument['shape'])})"
+    if "value" in argument:
+        text += f" = {_value(argument['value'])}"
+    extra = [str(argument["fill"])] if argument.get("fill") else []
+    extra += ["output"] if argument.get("output") is True else []
+    return ", ".join([text.strip(), *extra])
+
+
+def _nested(document: Mapping[str, Any], *keys: str) -> Any:
+    found: Any = document
+    for key in keys:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found
+
+
+def _value(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return _list(value)
+    return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
+
+
+def _list(values: Sequence[object]) -> str:
+    return ", ".join(_value(each) for each in values)
+
+
+def _plain(name: str) -> str:
+    return _CAST.sub("", short_name(name)).replace(" ", "")

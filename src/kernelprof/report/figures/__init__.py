@@ -1,0 +1,1 @@
+"""Numbers that pages show of a launch, worked out from its metrics; plain values."""

@@ -1,0 +1,279 @@
+"""What the SMs do: where a warp's time goes, how busy pipes are, what is executed, what fits.
+
+Shares run from 0 to 1 and are sorted, the largest first.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.groups import STALLS
+from kernelprof.report.charts.shares import Share
+from kernelprof.report.documents.diagnosis import alternatives
+from kernelprof.report.figures.flops import thread_shares
+from kernelprof.report.figures.measured import clip
+from kernelprof.report.numbers import count, share
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kernelprof.report.figures.measured import Measured, Numbers
+
+LEAST: Final = 0.0005
+"""Shares that are shown as nothing are left out."""
+
+REST: Final = 0.005
+
+EXPLAINED: Final[Mapping[str, str]] = {
+    "long_scoreboard": "A warp waits for data from global, local, texture or surface memory. Fewer "
+    "or nearer accesses, more of them in flight at once, or more warps shorten this.",
+    "short_scoreboard": "A warp waits for a result of shared memory, a special function or a "
+    "dynamic branch. Fewer such instructions, or others to issue meanwhile, shorten this.",
+    "lg_throttle": "The queue for global and local memory instructions is full: there are too many "
+    "of them, whatever each moves. Wider loads and stores shorten this.",
+    "mio_throttle": "The queue for shared memory, special functions and dynamic branches is full: "
+    "there are too many such instructions. Wider or fewer shared accesses shorten this.",
+    "math_pipe_throttle": "The arithmetic pipe that a warp needs is busy with other warps. This is "
+    "what a kernel at the limit of its arithmetic looks like.",
+    "wait": "A warp waits out the fixed latency of its own last instruction. Independent "
+    "instructions in between, from unrolling for example, or more warps hide this.",
+    "barrier": "A warp waits at a barrier, such as __syncthreads, for the slower warps of its "
+    "block. Less work between barriers that differs, or smaller blocks, shorten this.",
+    "not_selected": "A warp could issue, but the scheduler took another one: there are warps "
+    "enough, and more would not help.",
+    "selected": "A warp issues its instruction. This is work, not waiting.",
+    "no_instruction": "A warp waits for its next instruction to be fetched, often because the code "
+    "does not fit into the instruction cache, or jumps across it.",
+    "branch_resolving": "A warp waits until the target of a branch is known. Fewer branches, or "
+    "predicates in their place, shorten this.",
+    "dispatch_stall": "A warp was selected, but the dispatcher held its instruction back because "
+    "something that it needs was not free.",
+    "drain": "A warp has ended and waits until its last stores have left. Many stores at the end "
+    "of short kernels cause this.",
+    "imc_miss": "A warp waits for a constant that was not in the constant cache.",
+    "membar": "A warp waits at a memory fence until its earlier accesses are visible to others.",
+    "tex_throttle": "The queue for texture instructions is full: there are too many of them.",
+    "sleeping": "A warp sleeps because its code tells it to.",
+    "misc": "A warp waits for a reason that has no name of its own.",
+    "gmma": "A warp waits for matrix multiplications of its warp group on the tensor cores.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WarpStates:
+    """Where a warp's time goes, the largest first; ``explained`` says what the first one means."""
+
+    states: tuple[Share, ...]
+    explained: str = ""
+
+
+def warp_states(measured: Numbers, row: int) -> WarpStates | None:
+    """The states of one launch, the largest first; ``None`` where the capture has none."""
+    cycles = {
+        name: value
+        for name in STALLS
+        if (value := measured.value(f"stall_{name}", row)) is not None and value >= 0
+    }
+    total = measured.value("warp_cycles_per_instruction", row)
+    if total is None or total <= 0:
+        every = all(_given(measured, name, row) for name in STALLS)
+        total = sum(cycles.values()) if every else 0.0
+    if not cycles or total <= 0:
+        return None
+    ordered = sorted(cycles.items(), key=lambda each: -each[1])
+    states = [
+        Share(display(name), clip(value / total), catalogue()[f"stall_{name}"].why)
+        for name, value in ordered
+        if value / total >= LEAST
+    ]
+    rest = 1.0 - sum(cycles.values()) / total
+    if rest >= REST:
+        states.append(Share("not in the capture", rest, "Other reasons for waiting."))
+    largest, most = ordered[0]
+    # Where more than the largest part is not known, something else may be the largest.
+    explained = "" if rest > most / total else EXPLAINED[largest]
+    return WarpStates(tuple(states), explained)
+
+
+def display(name: str) -> str:
+    """A state as Nsight Compute's texts call it: ``long scoreboard``."""
+    return name.replace("_", " ")
+
+
+def _given(measured: Numbers, name: str, row: int) -> bool:
+    """Whether a state has a value, or is one that the chip does not have."""
+    if measured.value(f"stall_{name}", row) is not None:
+        return True
+    capability = measured.compute_capability(row)
+    return catalogue()[f"stall_{name}"].is_zero_on(capability)
+
+
+PIPES: Final = (
+    ("alu_pipe", "ALU (integer and logic)"),
+    ("fma_pipe", "FMA (FP32)"),
+    ("fma_heavy_pipe", "FMA heavy (integer multiply)"),
+    ("fp64_pipe", "FP64"),
+    ("xu_pipe", "XU (special functions)"),
+    ("tensor_pipe", "Tensor"),
+    ("tcgen05_pipe", "Tensor (tcgen05)"),
+    ("lsu_pipe", "LSU (loads and stores)"),
+    ("adu_pipe", "ADU (barriers, constants)"),
+    ("uniform_pipe", "Uniform datapath"),
+    ("constant_cache", "Constant cache"),
+)
+
+ARITHMETIC: Final = (
+    ("FP32 multiply-add", "ffma_rate"),
+    ("FP32 add", "fadd_rate"),
+    ("FP32 multiply", "fmul_rate"),
+    ("FP64 multiply-add", "dfma_rate"),
+    ("FP64 add", "dadd_rate"),
+    ("FP64 multiply", "dmul_rate"),
+    ("FP16 multiply-add", "hfma_rate"),
+    ("FP16 add", "hadd_rate"),
+    ("FP16 multiply", "hmul_rate"),
+)
+
+REQUESTS: Final = (
+    ("global load", "global_load_requests"),
+    ("global store", "global_store_requests"),
+    ("global atomic", "global_atomic_requests"),
+    ("global reduction", "global_reduction_requests"),
+)
+
+COLUMNS: Final = (
+    ("shared load", "smsp__sass_inst_executed_op_shared_ld.sum"),
+    ("shared store", "smsp__sass_inst_executed_op_shared_st.sum"),
+    ("local load", "smsp__sass_inst_executed_op_local_ld.sum"),
+    ("local store", "smsp__sass_inst_executed_op_local_st.sum"),
+    ("branch", "smsp__inst_executed_op_branch.sum"),
+)
+"""Kinds that only Nsight Compute's full set counts."""
+
+_OF_THREADS: Final = "Share of the instructions that threads execute."
+_FP16_MOVES: Final = f"{_OF_THREADS} Compilers use these to move constants as well."
+_OF_WARPS: Final = "Share of the instructions that warps execute."
+
+
+def pipes(measured: Measured, row: int) -> tuple[Share, ...]:
+    """Utilization of every pipe that the capture shows, the busiest first."""
+    found = [
+        Share(name, value, catalogue()[metric].why)
+        for metric, name in PIPES
+        if (value := measured.share(metric, row)) is not None
+    ]
+    return tuple(sorted(found, key=lambda each: -each.share))
+
+
+def instructions(measured: Measured, row: int) -> tuple[Share, ...]:
+    """Kinds of instructions, the most frequent first, with everything else at the end.
+
+    Arithmetic is counted by thread and the rest by warp, so the kinds add up only nearly where
+    threads of a warp are switched off.
+    """
+    found = [*_by_thread(measured, row), *_by_warp(measured, row)]
+    if not found:
+        return ()
+    shown = sorted((each for each in found if each.share >= LEAST), key=lambda each: -each.share)
+    rest = 1.0 - sum(each.share for each in found)
+    if rest >= LEAST:
+        names = ", ".join(each.name for each in found)
+        tip = f"Addresses, moves, integer arithmetic and the like: what is not counted as {names}."
+        shown.append(Share("everything else", rest, tip))
+    return tuple(shown)
+
+
+def _by_thread(measured: Measured, row: int) -> list[Share]:
+    parts = thread_shares(measured, row, (metric for _, metric in ARITHMETIC))
+    return [
+        _share(name, parts[metric], _FP16_MOVES if metric == "hfma_rate" else _OF_THREADS)
+        for name, metric in ARITHMETIC
+        if metric in parts
+    ]
+
+
+def _by_warp(measured: Measured, row: int) -> list[Share]:
+    executed = measured.value("instructions", row)
+    if executed is None or executed <= 0:
+        return []
+    known = [(name, measured.value(metric, row)) for name, metric in REQUESTS]
+    known += [(name, measured.raw(column, row)) for name, column in COLUMNS]
+    return [
+        _share(name, value / executed, _OF_WARPS)
+        for name, value in known
+        if value is not None and value >= 0
+    ]
+
+
+def _share(name: str, value: float, tip: str) -> Share:
+    return Share(name, clip(value), tip)
+
+
+RESOURCES: Final = (
+    ("registers", "block_limit_registers"),
+    ("shared memory", "block_limit_shared_mem"),
+    ("warp slots", "block_limit_warps"),
+    ("block slots", "block_limit_blocks"),
+    ("barriers", "block_limit_barriers"),
+)
+_WARP: Final = 32
+LAGGING: Final = 0.75
+"""Achieved below this part of theoretical: the warps are there only part of the time."""
+
+
+@dataclass(frozen=True, slots=True)
+class Occupancy:
+    """Warp slots that the kernel can use and uses, and the blocks an SM that each resource allows.
+
+    ``limits`` are blocks by resource; ``limiters`` the resources with the fewest.
+    """
+
+    theoretical: float | None
+    achieved: float | None
+    limits: tuple[tuple[str, int], ...] = ()
+    limiters: tuple[str, ...] = ()
+    note: str = ""
+
+
+def occupancy(measured: Measured, row: int) -> Occupancy | None:
+    """The occupancy of one launch; ``None`` where nothing of it is known."""
+    theoretical = measured.share("theoretical_occupancy", row)
+    achieved = measured.share("achieved_occupancy", row)
+    limits = tuple(
+        (resource, int(value))
+        for resource, name in RESOURCES
+        if (value := measured.value(name, row)) is not None and value >= 0
+    )
+    if theoretical is None and achieved is None and not limits:
+        return None
+    # A resource that the capture does not show could allow fewer blocks than those that it does.
+    complete = len(limits) >= len(RESOURCES) - 1
+    fewest = min((blocks for _, blocks in limits), default=0)
+    limiters = tuple(name for name, blocks in limits if blocks == fewest) if complete else ()
+    notes = [
+        _limit(measured, row, fewest, limiters) if limiters else "",
+        _lag(theoretical, achieved),
+    ]
+    return Occupancy(theoretical, achieved, limits, limiters, " ".join(filter(None, notes)))
+
+
+def _limit(measured: Measured, row: int, blocks: int, limiters: tuple[str, ...]) -> str:
+    text = f"{alternatives(limiters).capitalize()} limit an SM to {count(blocks, 'block')}"
+    if limiters == ("shared memory",):
+        text = text.replace("limit an", "limits an")
+    threads = measured.value("block_size", row)
+    if threads is None or threads <= 0:
+        return f"{text}."
+    return f"{text} of {count(math.ceil(threads / _WARP), 'warp')}."
+
+
+def _lag(theoretical: float | None, achieved: float | None) -> str:
+    if theoretical is None or achieved is None or achieved >= LAGGING * theoretical:
+        return ""
+    return (
+        f"Of the {share(theoretical)} that fit, {share(achieved)} were there on average: the grid "
+        "is small, warps end early, or blocks end at different times."
+    )

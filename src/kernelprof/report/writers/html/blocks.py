@@ -1,0 +1,259 @@
+"""Blocks of a document as HTML."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.report.charts import kind_of
+from kernelprof.report.charts.parts import SHAPES
+from kernelprof.report.document import (
+    Bullets,
+    Chart,
+    Code,
+    Facts,
+    Layout,
+    Note,
+    Paragraph,
+    Section,
+    Table,
+    Tone,
+    plain,
+)
+from kernelprof.report.writers.html.markup import (
+    Markup,
+    classes,
+    element,
+    for_script,
+    inline,
+    joined,
+)
+from kernelprof.report.writers.html.tables import code, table
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kernelprof.report.charts.parts import Key
+    from kernelprof.report.document import Block, Fact, Text
+    from kernelprof.report.writers.html.page import Page
+
+MOST_OPEN: Final = 12
+"""Cards that are part of the page from the start; more are put in when they are opened."""
+
+LONGEST_BESIDE: Final = 60
+"""Characters of a fact up to which facts stand beside one another."""
+
+_HIGHEST: Final = 2
+_DEEPEST: Final = 6
+"""Levels of headings; the first is the title of the page."""
+
+
+def cards(blocks: Iterable[Block]) -> Iterable[str]:
+    """Anchors of the sections that can be opened by themselves."""
+    for block in blocks:
+        if not isinstance(block, Section):
+            continue
+        if block.anchor and (block.folded or block.layout is Layout.HERO):
+            yield block.anchor
+        elif not block.folded:
+            yield from cards(block.blocks)
+
+
+class Blocks:
+    """The blocks of one page."""
+
+    def __init__(self, page: Page) -> None:
+        self.page = page
+
+    def write(
+        self,
+        blocks: Iterable[Block],
+        *,
+        level: int = _HIGHEST,
+        anchor: str = "",
+        boxed: bool = False,
+    ) -> Markup:
+        """Blocks one after the other, the headings of their sections from ``level`` on.
+
+        ``anchor`` is that of the section around them; ``boxed`` whether that has a box.
+        """
+        return joined([self._block(each, level, anchor, boxed=boxed) for each in blocks])
+
+    def _block(self, block: Block, level: int, anchor: str, *, boxed: bool) -> Markup:
+        match block:
+            case Section():
+                found = self._section(block, level, anchor, boxed=boxed)
+            case Table():
+                found = table(block, self.page)
+            case Chart():
+                found = self._chart(block)
+            case Code():
+                found = code(block, anchor, self.page)
+            case Facts():
+                found = self._facts(block)
+            case Bullets():
+                items = [element("li", self._text(each)) for each in block.items]
+                found = element("ol" if block.ordered else "ul", joined(items))
+            case Note():
+                look, role = ("warning", "note") if block.warning else ("muted", None)
+                found = element("p", self._text(block.text), class_=look, role=role)
+            case Paragraph():
+                found = element("p", self._text(block.text), class_=_tone(block.tone))
+        return found
+
+    def _text(self, text: Text) -> Markup:
+        return inline(text, links=not self.page.static)
+
+    # Sections
+
+    def _section(self, section: Section, level: int, anchor: str, *, boxed: bool) -> Markup:
+        """A panel; inside of one, a part of it.
+
+        A section that holds nothing but sections, and one with the answer, has no box around them.
+        """
+        own = section.anchor or anchor
+        inner = level + bool(section.title)
+        if section.folded:
+            return self._folded(section, level, own, boxed=boxed)
+        if section.layout is Layout.HERO:
+            return self._hero(section, level, own)
+        title, name = self._title(section, level)
+        grid = section.layout is Layout.GRID
+        if section.blocks and all(isinstance(each, Section) for each in section.blocks):
+            inside = self.write(section.blocks, level=inner, anchor=own)
+            look = "group"
+            content = element("div", inside, class_="grid") if grid else inside
+        else:
+            content = self.write(section.blocks, level=inner, anchor=own, boxed=True)
+            look = classes("part" if boxed else "panel", "even" if grid else "")
+        look = classes(look, "wide" if _is_wide(section) else "", _tone(section.tone))
+        parts = [
+            title,
+            self._summary(section, "p", "headline" if level == _HIGHEST else "muted"),
+            content,
+        ]
+        return self._named(section, look, joined(parts), name)
+
+    def _hero(self, section: Section, level: int, anchor: str) -> Markup:
+        """The answer in a box of its own, and the sections below it."""
+        first = next(
+            (at for at, each in enumerate(section.blocks) if isinstance(each, Section)),
+            len(section.blocks),
+        )
+        inner = level + bool(section.title)
+        title, name = self._title(section, level)
+        box = self.write(section.blocks[:first], level=inner, anchor=anchor, boxed=True)
+        parts = [title, self._summary(section, "p", "headline"), box]
+        hero = element("div", joined(parts), class_=f"hero {section.tone.value}")
+        rest = self.write(section.blocks[first:], level=inner, anchor=anchor)
+        look = "kernel" if section.anchor else "group"
+        if section.anchor not in self.page.cards:
+            return self._named(section, look, joined([hero, rest]), name)
+        self._store(section.anchor, joined([hero, rest]))
+        return self._named(section, look, Markup(""), name, hidden=True)
+
+    def _folded(self, section: Section, level: int, anchor: str, *, boxed: bool) -> Markup:
+        is_card = bool(section.anchor) and not boxed
+        text = self._text(section.title)
+        heading = element(f"h{min(level, _DEEPEST)}", text) if not boxed else text
+        summary = element("summary", heading, " ", self._summary(section, "span", "gist"))
+        self.page.folds += 1
+        content = self.write(
+            section.blocks, level=level + 1, anchor=anchor, boxed=boxed or not is_card
+        )
+        self.page.folds -= 1
+        if section.anchor in self.page.cards:
+            self._store(section.anchor, content)
+            content = Markup('<div class="place"></div>')
+        look = classes("" if boxed else "panel", "kernel card" if is_card else "")
+        name = None if self.page.static else section.anchor
+        return element("details", joined([summary, content]), class_=look, id=name)
+
+    def _summary(self, section: Section, name: str, look: str) -> Markup:
+        if not section.summary:
+            return Markup("")
+        return element(name, self._text(section.summary), class_=look)
+
+    def _store(self, anchor: str, content: Markup) -> None:
+        card = element("script", for_script(content), type="text/html", data_card=anchor)
+        self.page.stored.append(card)
+
+    def _named(
+        self, section: Section, look: str, content: Markup, name: str, *, hidden: bool = False
+    ) -> Markup:
+        """A section; those that can be jumped to are landmarks with the name of their heading."""
+        if not name:
+            own = None if self.page.static else section.anchor
+            return element("div", content, class_=look, id=own)
+        own = section.anchor
+        return element("section", content, class_=look, id=own, aria_labelledby=name, hidden=hidden)
+
+    def _title(self, section: Section, level: int) -> tuple[Markup, str]:
+        """The heading, and what it is called in the page."""
+        if not section.title:
+            return Markup(""), ""
+        name = ""
+        if not self.page.static and (section.anchor or level == _HIGHEST):
+            name = f"{section.anchor or self.page.next_id('section')}-title"
+        return element(f"h{min(level, _DEEPEST)}", self._text(section.title), id=name), name
+
+    # What stands in sections
+
+    def _facts(self, facts: Facts) -> Markup:
+        lines = [plain(line) for fact in facts.items for line in fact.lines]
+        look = ""
+        if any(len(line) > LONGEST_BESIDE for line in lines):
+            look = "rows"
+        elif any(len(fact.lines) > 1 for fact in facts.items):
+            look = "flow"
+        items = joined([self._fact(fact) for fact in facts.items])
+        return element("dl", items, class_=classes("facts", look))
+
+    def _fact(self, fact: Fact) -> Markup:
+        label = element("dt", fact.label)
+        lines = [element("dd", self._text(line)) for line in fact.lines]
+        return element("div", label, *lines, title=fact.tip)
+
+    def _chart(self, chart: Chart) -> Markup:
+        """A place for the script to draw in, with the same content as a table."""
+        if self.page.static or not chart.rows:
+            return Markup("")
+        kind = kind_of(chart.kind)
+        rows = self.page.store_chart(chart.kind, chart.rows)
+        place = element(
+            "div",
+            class_=f"chart {chart.kind.partition(':')[0]}",
+            data_chart=chart.kind,
+            data_rows=rows,
+            role="img",
+            aria_label=chart.label,
+        )
+        parts = [_legend(kind.legend(chart.rows)), place]
+        if kind.table:
+            title = element("summary", "As a table")
+            look = "as-table"
+            parts.append(
+                element("details", title, class_=look, data_table=chart.kind, data_rows=rows)
+            )
+        return joined(parts)
+
+
+def _tone(tone: Tone) -> str:
+    return "" if tone is Tone.PLAIN else tone.value
+
+
+def _is_wide(section: Section) -> bool:
+    """Whether a section of a grid takes all of its width."""
+    return any(isinstance(each, Chart) and kind_of(each.kind).wide for each in section.blocks)
+
+
+def _legend(keys: Sequence[Key]) -> Markup:
+    """What colours and shapes mean, for those who see them."""
+    if not keys:
+        return Markup("")
+    return element("p", joined([_key(each) for each in keys]), class_="legend", aria_hidden="true")
+
+
+def _key(key: Key) -> Markup:
+    path = element("path", d=SHAPES[key.shape], style=f"fill: {key.colour}")
+    symbol = element("svg", path, width="14", height="14", viewBox="0 0 16 16")
+    return element("span", symbol, " ", key.words)

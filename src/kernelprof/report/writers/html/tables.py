@@ -1,0 +1,132 @@
+"""Tables and listings of code as HTML."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.report.numbers import share
+from kernelprof.report.writers.html.diff import diff_table
+from kernelprof.report.writers.html.markup import Markup, classes, element, inline, joined
+
+if TYPE_CHECKING:
+    from kernelprof.report.document import Bar, Cell, Code, Column, Table
+    from kernelprof.report.writers.html.page import Page
+
+    Cells = tuple[Cell, ...]
+
+_FILTER: Final = Markup(
+    '<p class="find"><label>Filter <input type="search" class="filter" autocomplete="off"></label> '
+    '<span role="status" class="muted shown"></span></p>'
+)
+
+
+def table(found: Table, page: Page) -> Markup:
+    """A table; a long one can be sorted and filtered, and in a folded section is filled later."""
+    live = found.long and not page.static
+    later = live and page.folds > 0
+    number = page.store_table(found) if later else None
+    rows = [] if later else [_row(found, row, page) for row in found.rows]
+    parts = [_head(found, sortable=live)] if found.headings else []
+    parts.append(element("tbody", joined(rows)))
+    look = classes("sortable" if live else "", "long" if found.long else "")
+    whole = element("table", joined(parts), class_=look, data_rows=number)
+    box = _scrolling(whole, "scroll", page.label(f"Table: {found.label}"))
+    return element("div", _FILTER, box, class_="filtered") if live else box
+
+
+def code(found: Code, anchor: str, page: Page) -> Markup:
+    """Code to copy, a difference, or a listing with the number of each line."""
+    if found.language == "diff":
+        return _scrolling(diff_table(found.text), "code", page.label("Difference of the sources"))
+    if found.numbered or found.shares:
+        return _listing(found, anchor, page)
+    if not found.copy or page.static:
+        return element("pre", element("code", found.text), tabindex="0")
+    name = page.next_id("code")
+    pre = element("pre", element("code", found.text, id=name), tabindex="0")
+    button = element("button", "Copy", type="button", class_="copy", data_copy_target=name)
+    return element("div", pre, button, class_="command")
+
+
+def _listing(found: Code, anchor: str, page: Page) -> Markup:
+    """Code line by line as a compiler counts them, with the shares of those to mark."""
+    shares = dict(found.shares)
+    titles = (*(("Samples",) if shares else ()), "Line", "Source")
+    rows = []
+    for number, text in enumerate(found.text.removesuffix("\n").split("\n"), start=1):
+        part = shares.get(number)
+        cells = [
+            element("td", str(number), class_="no"),
+            element("td", element("code", text.rstrip("\r"))),
+        ]
+        if part is not None:
+            style = f"--share: {100 * part:.1f}%"
+            cells.insert(0, element("td", share(part), class_="part", style=style))
+        elif shares:
+            cells.insert(0, element("td", class_="part"))
+        is_hot = part is not None
+        line = f"{anchor}-line-{number}" if is_hot and not page.static else None
+        rows.append(element("tr", *cells, class_="hot" if is_hot else "", id=line))
+    heads = [element("th", each, scope="col") for each in titles]
+    head = element("thead", element("tr", *heads))
+    whole = element("table", head, element("tbody", joined(rows)), class_="source")
+    hottest = max(shares, key=shares.__getitem__, default=None)
+    show = None if hottest is None or page.static else f"{anchor}-line-{hottest}"
+    return _scrolling(whole, "code", page.label(f"Source: {found.name}"), show)
+
+
+def _scrolling(content: Markup, look: str, label: str, show: str | None = None) -> Markup:
+    """What is scrolled by itself, by keyboard too."""
+    return element(
+        "div", content, class_=look, tabindex="0", role="region", aria_label=label, data_show=show
+    )
+
+
+def _head(found: Table, *, sortable: bool) -> Markup:
+    cells = []
+    for column in found.columns:
+        title = column.title
+        content = element("button", title, type="button") if sortable else title
+        cells.append(
+            element(
+                "th",
+                content,
+                scope="col",
+                class_="number" if column.number else "",
+                aria_sort="none" if sortable else None,
+                data_name=title if sortable else None,
+            )
+        )
+    return element("thead", element("tr", *cells))
+
+
+def _row(found: Table, row: Cells, page: Page) -> Markup:
+    """A row. The tip of a short table's first cell unfolds, others are hovered for."""
+    parts = []
+    for position, (cell, column) in enumerate(zip(row, found.columns, strict=True)):
+        unfolds = position == 0 and not found.long and bool(cell.tip) and not page.static
+        parts.append(_cell(cell, column, page, unfolds=unfolds))
+    return element("tr", *parts)
+
+
+def _cell(cell: Cell, column: Column, page: Page, *, unfolds: bool) -> Markup:
+    content = inline(cell.text, links=not page.static)
+    if unfolds:
+        tip = element("p", inline(cell.tip), class_="muted")
+        content = element("details", element("summary", content), tip, class_="tip")
+    if cell.bar is not None:
+        content = joined([content, _bar(cell.bar)], "")
+    return element(
+        "td",
+        content,
+        class_=classes("number" if column.number else "", "bars" if cell.bar else ""),
+        title=None if unfolds else cell.tip,
+        data_value=None if cell.sort is None else f"{cell.sort:.9g}",
+    )
+
+
+def _bar(bar: Bar) -> Markup:
+    parts = [element("span", class_="fill", style=f"width: {100 * bar.fill:.1f}%")]
+    if bar.mark is not None:
+        parts.append(element("span", class_="mark", style=f"left: {100 * bar.mark:.1f}%"))
+    return element("span", *parts, class_="bar", aria_hidden="true")

@@ -1,0 +1,164 @@
+"""A capture directory, as ``kernelprof profile`` writes it.
+
+``raw.csv.gz`` (the raw page in base units), ``capture.ncu-rep`` and ``manifest.json``; follow-up
+runs of a drill-down stand beside as ``raw.1.csv.gz`` and ``capture.1.ncu-rep``. A run that sampled
+where warps are has ``lines.csv.gz``, a row for each line: file, function, line and samples.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+from dataclasses import replace
+from functools import reduce
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.errors import InputError
+from kernelprof.model.capture import SourceLine, summed
+from kernelprof.sources.source import Evidence, FileSource
+
+if TYPE_CHECKING:
+    from collections.abc import Container
+
+    from kernelprof.model.capture import Capture
+    from kernelprof.model.manifest import Manifest, RunFacts
+    from kernelprof.sources.source import Input
+
+MANIFEST: Final = "manifest.json"
+SOURCE_FILE: Final = "source.cu"
+LINES_HEADER: Final = ("file", "function", "line", "samples")
+
+
+def is_capture(directory: Path) -> bool:
+    """Whether a directory is a capture."""
+    return (directory / MANIFEST).is_file()
+
+
+def read_manifest(directory: Path) -> Manifest:
+    """The manifest of a capture directory."""
+    from kernelprof.model.manifest import from_json
+
+    path = directory / MANIFEST
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"the capture's manifest cannot be read: {getattr(error, 'strerror', None) or error}",
+            where=str(path),
+            hint="name a directory that 'kernelprof profile' wrote",
+        ) from error
+    return from_json(text, str(path))
+
+
+def read_stored(directory: Path) -> Capture:
+    """The capture in a directory: its runs put together as they were when it was made."""
+    from kernelprof.model.merge import merge
+
+    manifest = read_manifest(directory)
+    if not manifest.runs:
+        raise damaged("its manifest lists no runs", directory / MANIFEST)
+    parts = [_read_run(directory, manifest, run) for run in manifest.runs]
+    first, *others = parts
+    # A follow-up that shares no launch with the first was not used when it was made either.
+    together = reduce(merge, (part for part in others if _shares(first, part)), first)
+    return replace(together, origin=str(directory))
+
+
+def _read_run(directory: Path, manifest: Manifest, run: RunFacts) -> Capture:
+    packed = read_checked(directory, run.raw, run.raw_sha256)
+    return capture_of_run(packed, str(directory), run, manifest.clock_control)
+
+
+def read_checked(directory: Path, name: str, sha256: str | None) -> bytes:
+    """A file of a capture directory, if it has the hash that the manifest holds."""
+    path = directory / name
+    if Path(name).name != name:
+        raise damaged("its manifest names a file outside the directory", path)
+    try:
+        packed = path.read_bytes()
+    except OSError as error:
+        raise damaged(f"{name} cannot be read ({error.strerror})", path) from error
+    if hashlib.sha256(packed).hexdigest() != sha256:
+        raise damaged(f"{name} does not have the hash that the manifest gives", path)
+    return packed
+
+
+def capture_of_run(page: bytes, origin: str, run: RunFacts, clock_control: str) -> Capture:
+    """The capture of one run: its raw page, and what only ``ncu``'s log said."""
+    from kernelprof.sources import read_bytes
+
+    found = read_bytes(page, origin)
+    return replace(
+        found,
+        application=run.application or found.application,
+        clock_control=clock_control,
+        warnings=(*found.warnings, *run.warnings),
+        unavailable=found.unavailable | (frozenset(run.unavailable) - set(found.columns)),
+    )
+
+
+def _shares(first: Capture, more: Capture) -> bool:
+    known = {(each.kernel, each.grid, each.block) for each in first.launches}
+    return any((each.kernel, each.grid, each.block) in known for each in more.launches)
+
+
+def damaged(what: str, path: Path) -> InputError:
+    """The error for a capture directory that is not as it was written."""
+    return InputError(
+        f"the capture is damaged: {what}",
+        where=str(path),
+        hint="copy the whole directory again, or repeat the capture",
+    )
+
+
+def lines_from_csv(data: bytes) -> tuple[SourceLine, ...]:
+    """Lines out of their file; :class:`ValueError` where it is none."""
+    rows = csv.reader(io.StringIO(data.decode("utf-8"), newline=""))
+    try:
+        if tuple(next(rows, ())) != LINES_HEADER:
+            raise ValueError("it begins with another header")
+        return tuple(
+            SourceLine(file, function, int(line), int(samples))
+            for file, function, line, samples in rows
+        )
+    except csv.Error as error:
+        raise ValueError(str(error)) from error
+
+
+def read_lines(directory: Path, manifest: Manifest) -> tuple[SourceLine, ...] | None:
+    """The samples by source line of all runs of a capture directory; ``None`` where it has none.
+
+    Raises :class:`InputError` for a file that does not have the hash that the manifest gives.
+    """
+    import gzip
+
+    parts = [(run.lines, run.lines_sha256) for run in manifest.runs if run.lines is not None]
+    found: list[SourceLine] = []
+    for name, digest in parts:
+        packed = read_checked(directory, name, digest)
+        try:
+            found += lines_from_csv(gzip.decompress(packed))
+        except (OSError, EOFError, ValueError) as error:
+            raise damaged(f"{name} cannot be read ({error})", directory / name) from error
+    return summed(found) if parts else None
+
+
+def _read(found: Input, _only: Container[str] | None) -> Capture:
+    assert found.path is not None
+    if not is_capture(found.path):
+        from kernelprof.sources.ncu.unrecognised import not_a_capture
+
+        raise not_a_capture("this is a directory without a capture in it", found.origin)
+    return read_stored(found.path)
+
+
+SOURCE: Final = FileSource(
+    "directory",
+    "a directory that `kernelprof profile` wrote",
+    4,
+    frozenset({Evidence.COUNTERS, Evidence.LINE_SAMPLES}),
+    recognises=lambda found: found.is_directory,
+    read=_read,
+)

@@ -1,0 +1,255 @@
+"""Blocks of regular rows, parsed as a whole by Arrow.
+
+Regular is what ``ncu`` writes: each cell in quotes, as many in each row as in the header, an ID
+that is a number. A block with anything else is left to the careful reader, so that both give the
+same columns of the same bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from threading import Lock
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+import numpy as np
+
+from kernelprof.sources.ncu.cells import MISSING
+from kernelprof.sources.ncu.columns import NumberColumn, Selection, TableColumns, TextColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from kernelprof.sources.ncu.columns import FloatArray
+    from kernelprof.sources.ncu.tables import Header
+
+_QUOTE: Final = b'"'[0]
+_NEWLINE: Final = b"\n"[0]
+_PIECE: Final = 1 << 20
+
+
+class BlockParser:
+    """Parses the blocks of one table; what it learns of a column serves the next block.
+
+    Several threads may parse at a time. What one learns while another reads comes too late for
+    that one, and changes no result: a column is understood by the type that it was read as.
+    """
+
+    def __init__(self, header: Header, selection: Selection) -> None:
+        self._header = header
+        self._selection = selection
+        self._learning = Lock()
+        self._plain: set[int] = set()
+        """Columns that were plain numbers so far: no thousands separators, no texts."""
+        self._coded: set[int] = set()
+        """Columns of few different cells, as those of the launch and the device are."""
+        self._grouped: set[int] = set()
+        """Columns that were numbers with thousands separators so far."""
+        self._first = True
+
+    def parse(self, block: bytes) -> TableColumns | None:
+        """The selected columns; ``None`` where the block is not regular."""
+        header = self._header
+        if header.delimiter != "," or not header.quoted or header.is_details:
+            return None
+        rows = _regular_rows(block, len(header.names))
+        if rows is None:
+            return None
+        import pyarrow as pa
+
+        with self._learning:
+            plain, coded = tuple(self._plain), tuple(self._coded)
+        table = _read(block, len(header.names), self._selection, plain, coded)
+        if table is None and plain:
+            with self._learning:
+                self._plain.clear()
+            table = _read(block, len(header.names), self._selection, (), coded)
+        if table is None or len(table) != rows:
+            return None
+        ids = table.column(str(self._selection.ids)).to_pylist()
+        digits = "".join(ids)
+        if not (digits.isascii() and digits.isdecimal() and all(ids)):
+            return None
+        columns = TableColumns(rows, ids, size=len(block))
+        for at in self._selection.texts:
+            columns.texts[at] = _text_column(table.column(str(at)))
+        numbers = self._plain_numbers(table)
+        cells = {}
+        for at in self._selection.numbers:
+            column = table.column(str(at))
+            if pa.types.is_dictionary(column.type):
+                numbers[at] = self._coded_numbers(at, column)
+            elif at not in numbers:
+                cells[at] = column.to_pylist()
+        numbers |= self._numbers_of_texts(cells)
+        columns.numbers = {at: numbers[at] for at in self._selection.numbers}
+        self._first = False
+        return columns
+
+    def _plain_numbers(self, table: Any) -> dict[int, NumberColumn]:
+        """The columns that were read as numbers, all in one step: there are a hundred of them."""
+        import pyarrow as pa
+
+        names = [field.name for field in table.schema if field.type == pa.float64()]
+        if not names:
+            return {}
+        values = _matrix(table.select(names))
+        finite = np.isfinite(values.sum(axis=0)).tolist()
+        found = {}
+        for name, column, all_finite in zip(names, values.T, finite, strict=True):
+            at = int(name)
+            if not all_finite:
+                column[np.isinf(column)] = np.nan
+            known = all_finite or not np.isnan(column).all()
+            found[at] = NumberColumn(column) if known else self._no_numbers(at, column)
+        return found
+
+    def _no_numbers(self, at: int, values: FloatArray) -> NumberColumn:
+        """Which word stands there instead of a number matters where no number does."""
+        with self._learning:
+            self._plain.discard(at)
+        return NumberColumn(values, cells=TextColumn(np.zeros(len(values), dtype=np.intp), [""]))
+
+    def _coded_numbers(self, at: int, column: Any) -> NumberColumn:
+        texts = _text_column(column)
+        if len(texts.distinct) > _FEW:
+            with self._learning:
+                self._coded.discard(at)
+        return NumberColumn.of(texts)
+
+    def _numbers_of_texts(self, cells: Mapping[int, Sequence[str]]) -> dict[int, NumberColumn]:
+        """What columns of texts say in numbers; learns how to read them in the next block."""
+        lines = {at: "\n".join(column) for at, column in cells.items()}
+        with self._learning:
+            grouped = frozenset(self._grouped)
+        values = _numbers_of_lines(lines, grouped)
+        found = {
+            at: NumberColumn(column) for at, column in values.items() if not np.isnan(column).all()
+        }
+        with self._learning:
+            for at, text in lines.items():
+                if at in found and at not in grouped and "," not in text:
+                    self._plain.add(at)
+                elif self._first and len(set(cells[at])) <= _FEW:
+                    self._coded.add(at)
+                elif at in found:
+                    self._grouped.add(at)
+                else:
+                    self._grouped.discard(at)
+        others = {at: NumberColumn.of(TextColumn.of(cells[at])) for at in lines if at not in found}
+        return found | others
+
+
+_FEW: Final = 64
+"""Different cells a block that Python reads faster one by one than Arrow reads all of them."""
+
+_MISSING: Final = sorted(MISSING)
+_CELL: Final = r"-?(?:\d{1,3}(?:,\d{3})++|\d++)(?:\.\d++)?"
+_WORD: Final = "|".join(map(re.escape, _MISSING[::-1]))
+_NUMBERS: Final = re.compile(rf"(?:(?:{_CELL}|{_WORD})(?:\n|$))*+", re.ASCII)
+"""Lines of numbers as ``ncu`` groups their digits, and of words that say that there is none."""
+
+
+def give_back_memory() -> None:
+    """Let go of what is kept for further blocks; there are none."""
+    import pyarrow as pa
+
+    pa.system_memory_pool().release_unused()
+
+
+def _regular_rows(block: bytes, width: int) -> int | None:
+    """How many rows a block has if each line is one and each cell is quoted.
+
+    Counting is fast, and says enough: the parser refuses a row of another length, an ID that is no
+    number belongs to no row, and cells with lines in them make fewer rows than lines.
+    """
+    if b"\0" in block or not block.startswith(b'"') or not block.endswith(b'"\n'):
+        return None
+    text = np.frombuffer(block, dtype=np.uint8)
+    rows = quotes = 0
+    # In pieces that a processor's cache holds.
+    for start in range(0, len(text), _PIECE):
+        piece = text[start : start + _PIECE]
+        quotes += int(np.count_nonzero(piece == _QUOTE))
+        rows += int(np.count_nonzero(piece == _NEWLINE))
+    return rows if quotes == 2 * width * rows else None
+
+
+def _read(
+    block: bytes, width: int, selection: Selection, plain: Iterable[int], coded: Iterable[int]
+) -> Any:
+    """The selected columns as an Arrow table; ``None`` where a row or a cell does not fit."""
+    import pyarrow as pa
+
+    cells: dict[str, Any] = {str(at): pa.string() for at in (selection.ids, *selection.numbers)}
+    texts = {str(at): pa.dictionary(pa.int32(), pa.string()) for at in (*selection.texts, *coded)}
+    numbers = {str(at): pa.float64() for at in plain}
+    return _table(block, width, {**cells, **texts, **numbers}, quote='"')
+
+
+def _numbers_of_lines(
+    columns: Mapping[int, str], grouped: Collection[int]
+) -> dict[int, FloatArray]:
+    """The numbers of those columns that hold nothing else, a line a number.
+
+    Those that are known to be ``grouped`` are not looked at if all of them can be read.
+    """
+    for known in (grouped, ()):
+        chosen = [at for at, text in columns.items() if at in known or _NUMBERS.fullmatch(text)]
+        if not chosen:
+            return {}
+        values = _floats("\n".join(columns[at] for at in chosen).replace(",", ""))
+        if values is not None and len(values) % len(chosen) == 0:
+            return dict(zip(chosen, values.reshape(len(chosen), -1), strict=True))
+    return {}
+
+
+def _floats(lines: str) -> FloatArray | None:
+    """A number a line, NaN where a word says that there is none; ``None`` if a line is neither."""
+    import pyarrow as pa
+
+    table = _table(lines.encode() + b"\n", 1, {"0": pa.float64()}, quote=False)
+    if table is None:
+        return None
+    values = _matrix(table)[:, 0]
+    values[np.isinf(values)] = np.nan
+    return values
+
+
+def _table(
+    text: bytes, width: int, types: Mapping[str, Any], *, quote: str | Literal[False]
+) -> Any:
+    """Columns of these types, by their position; ``None`` where a row or a cell does not fit."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    try:
+        return csv.read_csv(
+            pa.BufferReader(text),
+            read_options=csv.ReadOptions(
+                use_threads=False,
+                column_names=[str(at) for at in range(width)],
+                block_size=len(text) + 1,
+            ),
+            parse_options=csv.ParseOptions(ignore_empty_lines=False, quote_char=quote),
+            convert_options=csv.ConvertOptions(
+                include_columns=list(types), column_types=types, null_values=_MISSING
+            ),
+            memory_pool=pa.system_memory_pool(),
+        )
+    except pa.ArrowInvalid:
+        return None
+
+
+def _matrix(table: Any) -> FloatArray:
+    """The numbers of a table, a column of it a column, NaN where there is none."""
+    # What was read in one piece is one batch.
+    (batch,) = table.to_batches()
+    matrix: FloatArray = batch.to_tensor(null_to_nan=True, row_major=False).to_numpy()
+    return matrix
+
+
+def _text_column(column: Any) -> TextColumn:
+    # One piece of a block is one chunk: nothing has to be united.
+    whole = column.chunk(0)
+    codes = np.from_dlpack(whole.indices).astype(np.intp)
+    return TextColumn(codes, whole.dictionary.to_pylist())

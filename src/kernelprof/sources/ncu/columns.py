@@ -1,0 +1,332 @@
+"""Columns of cells, and the capture that they are put together to.
+
+Whoever reads rows, one by one or whole blocks of them, gives :class:`TableColumns`; the
+:class:`CaptureBuilder` unites those of several tables.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from kernelprof.model.capture import Capture, Launch, Launches, MetricColumn, Origin
+from kernelprof.sources.ncu.cells import (
+    NO_TEXT,
+    decimal_mark,
+    launch_of,
+    origin_of,
+    parse_number,
+    scale_of,
+    split_cells,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    import numpy.typing as npt
+
+    from kernelprof.sources.ncu.tables import Header
+
+    FloatArray = npt.NDArray[np.float64]
+    IntArray = npt.NDArray[np.intp]
+
+_UNAVAILABLE: Final = frozenset({"(!) n/a", "n/a", "N/A"})
+_SAMPLE_BYTES: Final = 1 << 18
+_MOST_CODES: Final = 1 << 62
+"""Combinations that an integer of 64 bits can number."""
+
+
+@dataclass(frozen=True, slots=True)
+class TextColumn:
+    """A column of texts, each kept once: row ``r`` has ``distinct[codes[r]]``."""
+
+    codes: IntArray
+    distinct: Sequence[str]
+
+    @staticmethod
+    def of(cells: Sequence[str]) -> TextColumn:
+        known: dict[str, int] = {}
+        codes = [known.setdefault(cell, len(known)) for cell in cells]
+        return TextColumn(np.array(codes, dtype=np.intp), list(known))
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def cells(self) -> list[str]:
+        """The texts, row by row."""
+        return [self.distinct[code] for code in self.codes.tolist()]
+
+
+@dataclass(frozen=True, slots=True)
+class NumberColumn:
+    """A column of numbers, NaN where a cell has none.
+
+    ``texts`` counts the cells that say something else than a number or that there is none.
+    ``cells`` are the cells as they were, where that matters: nothing in the column is a number, or
+    something is a text.
+    """
+
+    values: FloatArray
+    texts: int = 0
+    cells: TextColumn | None = None
+
+    @staticmethod
+    def of(cells: TextColumn, decimal: str = ".") -> NumberColumn:
+        """What a column of texts says in numbers."""
+        read = [parse_number(cell, decimal=decimal) for cell in cells.distinct]
+        values = np.array([np.nan if each is None else each for each in read])[cells.codes]
+        is_text = np.array([each is None for each in read])
+        texts = int(np.count_nonzero(is_text[cells.codes])) if is_text.any() else 0
+        keep = texts > 0 or bool(np.isnan(values).all())
+        return NumberColumn(values, texts, cells if keep else None)
+
+
+@dataclass(slots=True)
+class TableColumns:
+    """Some columns of ``count`` rows of a table, by their position in it.
+
+    ``size`` is in bytes, as they were written.
+    """
+
+    count: int
+    ids: Sequence[str] = ()
+    texts: dict[int, TextColumn] = field(default_factory=dict)
+    numbers: dict[int, NumberColumn] = field(default_factory=dict)
+    size: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which columns of a table to read: the positions of its IDs, of texts and of numbers."""
+
+    ids: int
+    texts: tuple[int, ...]
+    numbers: tuple[int, ...]
+
+
+def columns_of_rows(
+    header: Header, rows: Sequence[bytes], selection: Selection, decimal: str = "."
+) -> TableColumns:
+    """Columns of single rows, each of which may be anything that is a row."""
+    table = _cells(header, rows)
+    by_column: Mapping[int, list[str]] = {
+        at: [row[at] if at < len(row) else "" for row in table]
+        for at in (selection.ids, *selection.texts, *selection.numbers)
+    }
+    return TableColumns(
+        len(table),
+        by_column[selection.ids],
+        {at: TextColumn.of(by_column[at]) for at in selection.texts},
+        {at: NumberColumn.of(TextColumn.of(by_column[at]), decimal) for at in selection.numbers},
+        sum(map(len, rows)),
+    )
+
+
+def _cells(header: Header, rows: Sequence[bytes]) -> list[list[str]]:
+    """The cells of all rows; a row that the joint text would split otherwise is taken by itself."""
+    text = b"\n".join(rows).decode("utf-8", "replace")
+    try:
+        table = list(csv.reader(io.StringIO(text, newline=""), delimiter=header.delimiter))
+    except csv.Error:
+        table = []
+    if len(table) == len(rows):
+        return table
+    return [split_cells(row, header.delimiter) or [] for row in rows]
+
+
+def table_decimal(header: Header, rows: Sequence[bytes]) -> str:
+    """The decimal mark of a table, judged by its first rows."""
+    if header.delimiter == "," and not rows[0].startswith(b'"'):
+        return "."
+    taken: list[bytes] = []
+    size = 0
+    for row in rows:
+        taken.append(row)
+        size += len(row)
+        if size > _SAMPLE_BYTES:
+            break
+    return decimal_mark(b"\n".join([*taken, b""]))
+
+
+class _MetricBuilder:
+    """A metric that grows with the launches; ``room`` is how many are expected."""
+
+    def __init__(self, name: str, origin: Origin, room: int) -> None:
+        self.name = name
+        self.origin = origin
+        self.unit = ""
+        self.original_unit = ""
+        self.texts: list[tuple[IntArray | slice, TextColumn]] = []
+        """Parts with cells that are not numbers, and the launches that each is of."""
+        self.unavailable: set[str] | None = set()
+        """Cells where no number was so far; ``None`` once a part had numbers and no texts."""
+        self._values = np.empty(room)
+        self._length = 0
+
+    @property
+    def is_text(self) -> bool:
+        """Whether it holds texts: no part that says something says only numbers."""
+        return bool(self.texts) and not self.unit and self.unavailable is not None
+
+    def add(self, at: IntArray | slice, unit: str, numbers: NumberColumn) -> bool:
+        """Take values for launches; whether their unit agrees with that of the others."""
+        scale = scale_of(unit)
+        if not self.unit and (scale.unit or not self._length):
+            # Versions of ncu differ in whether they give a count its unit.
+            self.unit, self.original_unit = scale.unit, unit
+        if scale.unit not in {self.unit, ""}:
+            return False
+        if numbers.texts and numbers.cells is not None:
+            self.texts.append((at, numbers.cells))
+        if numbers.cells is None:
+            self.unavailable = None
+        elif self.unavailable is not None and not numbers.texts:
+            self.unavailable.update(numbers.cells.distinct)
+        self._put(at, scale.apply(numbers.values))
+        return True
+
+    def _put(self, at: IntArray | slice, values: FloatArray) -> None:
+        """Values for launches that have none yet."""
+        end = at.stop if isinstance(at, slice) else int(at.max(initial=-1)) + 1
+        if end > len(self._values):
+            # In place: a copy of all columns of a long export would not fit beside it.
+            self._values.resize(end + end // 8, refcheck=False)
+        if isinstance(at, slice) and at.start >= self._length:
+            self._values[self._length : at.start] = np.nan
+            self._values[at] = values
+            self._length = end
+            return
+        if end > self._length:
+            self._values[self._length : end] = np.nan
+            self._length = end
+        rows = np.arange(at.start, at.stop) if isinstance(at, slice) else at
+        gaps = np.isnan(self._values[rows])
+        self._values[rows[gaps]] = values[gaps]
+
+    def values(self, count: int) -> FloatArray:
+        """All values so far, NaN for launches without one."""
+        if len(self._values) != count:
+            self._values.resize(count, refcheck=False)
+        self._values[self._length :] = np.nan
+        self._length = count
+        return self._values
+
+    def finished(self, count: int) -> MetricColumn:
+        """The metric over all launches."""
+        values = self.values(count)
+        return MetricColumn(self.name, values, self.unit, self.original_unit, self.origin)
+
+
+class CaptureBuilder:
+    """Unites columns of several tables; what a table lacks is missing for its launches.
+
+    What was added first stays: a second column of the same name fills the gaps of the first.
+    ``room`` is how many launches are expected.
+    """
+
+    def __init__(self) -> None:
+        self.room = 0
+        self._ids: list[str] = []
+        self._codes: list[IntArray] = []
+        self._kinds: dict[Launch, int] = {}
+        self._metrics: dict[str, _MetricBuilder] = {}
+        self._texts: dict[str, list[tuple[IntArray | slice, TextColumn]]] = {}
+        self._warnings: dict[str, None] = {}
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    @property
+    def metrics(self) -> set[str]:
+        """The names of what has numbers so far."""
+        return {name for name, metric in self._metrics.items() if not metric.is_text}
+
+    def warn(self, sentence: str) -> None:
+        """Tell the user something, once."""
+        self._warnings[sentence] = None
+
+    def add_launches(self, ids: Sequence[str], identity: Mapping[str, TextColumn]) -> slice:
+        """Add launches by their IDs and identity columns; where they stand."""
+        start, count = len(self._ids), len(ids)
+        codes = np.zeros(count, dtype=np.intp)
+        most = 1
+        for column in identity.values():
+            if most * len(column.distinct) > _MOST_CODES:
+                _, codes = np.unique(codes, return_inverse=True)
+                most = count
+            codes = codes * len(column.distinct) + column.codes
+            most *= len(column.distinct)
+        _, rows, codes = np.unique(codes, return_index=True, return_inverse=True)
+        numbers = []
+        for row in rows.tolist():
+            cells = {name: each.distinct[each.codes[row]] for name, each in identity.items()}
+            numbers.append(self._kinds.setdefault(launch_of(cells), len(self._kinds)))
+        self._ids += ids
+        self._codes.append(np.array(numbers, dtype=np.intp)[codes])
+        return slice(start, start + count)
+
+    def add_numbers(
+        self,
+        name: str,
+        at: IntArray | slice,
+        unit: str,
+        numbers: NumberColumn,
+        origin: Origin | None = None,
+    ) -> str | None:
+        """Add values of a metric; its unit where that is another, so that they were left out."""
+        metric = self._metrics.get(name)
+        if metric is None:
+            metric = _MetricBuilder(name, origin or origin_of(name), self.room)
+            self._metrics[name] = metric
+        return None if metric.add(at, unit, numbers) else metric.unit
+
+    def add_texts(self, name: str, at: IntArray | slice, texts: TextColumn) -> None:
+        """Add texts of a column that has no numbers."""
+        self._texts.setdefault(name, []).append((at, texts))
+
+    def values(self, name: str) -> FloatArray | None:
+        """The values of a metric for all launches; ``None`` where nothing gave it."""
+        metric = self._metrics.get(name)
+        return None if metric is None else metric.values(len(self))
+
+    def rename(self, name: str, to: str) -> None:
+        """Call a metric otherwise; it takes the place of what had that name."""
+        metric = self._metrics[to] = self._metrics.pop(name)
+        metric.name = to
+
+    def capture(self, origin: str, warnings: Sequence[str] = ()) -> Capture:
+        """Everything that was added; ``warnings`` come before those of the columns."""
+        codes = np.concatenate(self._codes) if self._codes else np.zeros(0, dtype=np.intp)
+        columns: dict[str, MetricColumn] = {}
+        unavailable = set()
+        for name, metric in self._metrics.items():
+            if metric.is_text:
+                self._texts.setdefault(name, []).extend(metric.texts)
+                continue
+            columns[name] = metric.finished(len(self))
+            if metric.unavailable and {each.strip() for each in metric.unavailable} <= _UNAVAILABLE:
+                unavailable.add(name)
+        return Capture(
+            launches=Launches(self._ids, codes, list(self._kinds)),
+            columns=columns,
+            text={name: self._text(name) for name in self._texts if name not in columns},
+            origin=origin,
+            warnings=(*warnings, *self._warnings),
+            unavailable=frozenset(unavailable),
+        )
+
+    def _text(self, name: str) -> tuple[str | None, ...]:
+        nothing = np.array(None)
+        column = np.full(len(self), None, dtype=object)
+        for at, texts in self._texts[name]:
+            rows = np.arange(len(self))[at]
+            distinct = [None if text in NO_TEXT else text for text in texts.distinct]
+            cells = np.array(distinct, dtype=object)[texts.codes]
+            gaps = (column[rows] == nothing) & (cells != nothing)
+            # From the last to the first, which stays where a launch comes twice.
+            column[rows[gaps][::-1]] = cells[gaps][::-1]
+        return tuple(column.tolist())

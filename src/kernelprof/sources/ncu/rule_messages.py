@@ -1,0 +1,332 @@
+"""Numbers in the messages that Nsight Compute's own rules print on the details page.
+
+The page shows few metrics, but its rules quote many that it does not show. Each message gives
+values under raw-page names where the raw page has the same number (checked by value on launches
+exported as both pages), else under names of our own that begin with ``kernelprof__reported_``.
+A message that is not there says nothing: rules keep silent below their thresholds.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.model.capture import OWN_COLUMNS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+PREFIX: Final = f"{OWN_COLUMNS}reported_"
+_ELAPSED: Final = "avg.pct_of_peak_sustained_elapsed"
+_N: Final = r"(\d[\d,]*(?:\.\d+)?)"
+
+
+@dataclass(frozen=True, slots=True)
+class ReportedNumber:
+    """A value from a message. ``share_of`` makes it a factor of another metric's value."""
+
+    metric: str
+    value: float
+    unit: str
+    share_of: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """The numbers in one message, and its texts by name."""
+
+    numbers: tuple[ReportedNumber, ...] = ()
+    texts: tuple[tuple[str, str], ...] = ()
+
+
+@lru_cache(maxsize=65536)
+def read_message(rule: str, text: str) -> Message:
+    """What a message of the rule ``rule`` (its identifier on the page) says."""
+    if rule in _READERS:
+        return _READERS[rule](text)
+    return Message(tuple(number for each in _PATTERNS.get(rule, ()) for number in each.read(text)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """A wording of a rule: the n-th number in it is that of the n-th metric (name and unit).
+
+    What named groups found, as ``ncu`` abbreviates it, goes into the braces of the names.
+    """
+
+    wording: str
+    metrics: tuple[tuple[str, str], ...]
+
+    def read(self, text: str) -> list[ReportedNumber]:
+        """The numbers in a message that is worded like this; none in any other."""
+        match = _search(self.wording, text)
+        if match is None:
+            return []
+        words = {name: each.lower() for name, each in match.groupdict().items()}
+        short = {name: _SHORT.get(word, word) for name, word in words.items()}
+        places = set(match.re.groupindex.values())
+        numbers = [each for at, each in enumerate(match.groups(), 1) if at not in places]
+        return [
+            ReportedNumber(name.format(**short), _value(number), unit)
+            for (name, unit), number in zip(self.metrics, numbers, strict=True)
+            if number is not None
+        ]
+
+
+_SHORT: Final = {"load": "ld", "store": "st"}
+_ACTIVE_THREADS: Final = "smsp__thread_inst_executed_per_inst_executed.ratio"
+_ACTIVE_UNPREDICATED: Final = "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio"
+
+_PATTERNS: Final = {
+    "SharedMemoryConflicts": (
+        _Pattern(
+            rf"across all {_N} shared (?P<way>load|store) requests.*?results in {_N} bank conflicts"
+            rf".*?overall {_N} wavefronts",
+            (
+                ("smsp__sass_inst_executed_op_shared_{way}.sum", "inst"),
+                ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{way}.sum", ""),
+                ("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{way}.sum", ""),
+            ),
+        ),
+    ),
+    "MemoryCacheAccessPattern": (
+        _Pattern(
+            r"for (?P<space>global|local) (?P<way>load|store)s? (?:from|to) \w+"
+            rf".*?only {_N} of the \d[\d,.]* bytes"
+            rf"(?:.*?applies to the {_N}% of sectors missed in L1TEX)?",
+            (
+                (
+                    "smsp__sass_average_data_bytes_per_sector_mem_{space}_op_{way}.ratio",
+                    "byte/sector",
+                ),
+                (f"{PREFIX}l1_missed_sectors_mem_{{space}}_op_{{way}}_pct", "%"),
+            ),
+        ),
+    ),
+    "ThreadDivergence": (
+        _Pattern(rf"average of {_N} threads being active", ((_ACTIVE_THREADS, ""),)),
+        _Pattern(rf"further reduced to {_N} threads per warp", ((_ACTIVE_UNPREDICATED, ""),)),
+    ),
+    "FPInstructions": (
+        _Pattern(
+            rf"executes {_N} fused and {_N} non-fused (?P<kind>FP\d+) instructions",
+            (
+                (f"{PREFIX}{{kind}}_fused_inst", "inst"),
+                (f"{PREFIX}{{kind}}_nonfused_inst", "inst"),
+            ),
+        ),
+    ),
+    "LaunchConfiguration": (
+        _Pattern(
+            rf"execute only {_N} blocks?.*?less than the GPU's {_N} multiproc",
+            (("launch__grid_size", ""), ("launch__sm_count", "SM")),
+        ),
+        _Pattern(
+            rf"partial wave of {_N} thread blocks.*?up to {_N}% of the total (?:kernel )?runtime",
+            ((f"{PREFIX}partial_wave_blocks", "block"), (f"{PREFIX}partial_wave_pct", "%")),
+        ),
+    ),
+    "IssueSlotUtilization": (
+        _Pattern(
+            rf"allocates an average of {_N} active warps per scheduler",
+            (("smsp__warps_active.avg.per_cycle_active", "warp"),),
+        ),
+        _Pattern(
+            rf"only an average of {_N} warps were eligible",
+            (("smsp__warps_eligible.avg.per_cycle_active", "warp"),),
+        ),
+    ),
+}
+"""Rules whose messages are read by their wording alone."""
+
+_OCCUPANCY: Final = (
+    _Pattern(
+        rf"theoretical(?: occupancy)? \({_N}%\)",
+        (("sm__maximum_warps_per_active_cycle_pct", "%"),),
+    ),
+    _Pattern(
+        rf"measured achieved occupancy \({_N}%\)",
+        (("sm__warps_active.avg.pct_of_peak_sustained_active", "%"),),
+    ),
+)
+
+_STALLS: Final = (
+    ("long_scoreboard", "scoreboard dependency on an? l1tex"),
+    ("short_scoreboard", "scoreboard dependency on an? mio"),
+    ("lg_throttle", r"(?:l1 instruction queue for )?local(?: and |/)global (?:\(lg\)|instruction)"),
+    ("tex_throttle", "(?:l1 instruction queue for texture|l1tex instruction queue)"),
+    ("mio_throttle", r"mio (?:\(memory input/output\) )?instruction queue"),
+    ("math_pipe_throttle", "(?:the execution pipe|a math execution pipeline) to be available"),
+    ("wait", "fixed latency execution dependency"),
+    ("barrier", "sibling warps at a cta barrier"),
+    ("membar", "on a memory barrier"),
+    ("not_selected", "(?:micro scheduler to select|not being selected by the scheduler)"),
+    ("no_instruction", "(?:to fetch an instruction|instruction cache miss|next instruction fetch)"),
+    ("branch_resolving", "branch target to be computed"),
+    ("dispatch_stall", "dispatch stall"),
+    ("drain", "(?:after|exit).{0,60}outstanding memory"),
+    ("imc_miss", "immediate constant cache"),
+    ("sleeping", "sleep state"),
+    ("gmma", "gmma|warpgroup"),
+    ("misc", "miscellaneous hardware reason"),
+)
+"""How ncu words each stall reason, 2021 to 2025; looked for in the clause after "stalled"."""
+
+_PIPE_CYCLES: Final = {
+    "ALU": "sm__pipe_alu_cycles_active",
+    "FMA": "sm__pipe_fma_cycles_active",
+    "FP64": "sm__pipe_fp64_cycles_active",
+    "Shared": "sm__pipe_shared_cycles_active",
+    "Tensor": "sm__pipe_tensor_cycles_active",
+}
+_PIPE_INSTRUCTIONS: Final = {
+    "ALU": "sm__inst_executed_pipe_alu",
+    "FMA": "sm__inst_executed_pipe_fma",
+    "FP64": "sm__inst_executed_pipe_fp64",
+    "LSU": "sm__inst_executed_pipe_lsu",
+    "Tensor (DP)": "sm__inst_executed_pipe_tensor_op_dmma",
+    "Tensor (FP)": "sm__inst_executed_pipe_tensor_op_hmma",
+    "Uniform": "sm__inst_executed_pipe_uniform",
+    "XU": "sm__inst_executed_pipe_xu",
+}
+
+_IMBALANCED: Final = {
+    "sms": "sm", "smsps": "smsp", "l1 slices": "l1tex", "l2 slices": "lts", "drams": "dram",
+    "dram slices": "dram",
+}  # fmt: skip
+
+
+def _value(digits: str) -> float:
+    return float(digits.replace(",", ""))
+
+
+def _search(pattern: str, text: str) -> re.Match[str] | None:
+    return re.search(pattern, text, re.IGNORECASE | re.DOTALL)
+
+
+def _stall(text: str) -> Message:
+    match = _search(rf"spends {_N} cycles being stalled (.*?)(?:\.\s|\.$|$)", text)
+    if match is None:
+        return Message()
+    numbers = []
+    for reason, wording in _STALLS:
+        if _search(wording, match[2]):
+            name = f"smsp__average_warps_issue_stalled_{reason}_per_issue_active.ratio"
+            numbers.append(ReportedNumber(name, _value(match[1]), "inst"))
+            break
+    total = _search(rf"total average of {_N} cycles", text)
+    if total is not None:
+        name = "smsp__average_warp_latency_per_inst_issued.ratio"
+        numbers.append(ReportedNumber(name, _value(total[1]), "cycle"))
+    return Message(tuple(numbers))
+
+
+def _excess(text: str, kind: str, all_of: str, ideal: str) -> Message:
+    match = _search(rf"total of {_N} excessive {kind} \({_N}% of the total {_N} {kind}\)", text)
+    if match is None:
+        return Message()
+    excessive, total = _value(match[1]), _value(match[3])
+    return Message(
+        (
+            ReportedNumber(all_of, total, "sector"),
+            ReportedNumber(ideal, total - excessive, "sector"),
+        )
+    )
+
+
+def _uncoalesced_global(text: str) -> Message:
+    name = "memory_l2_theoretical_sectors_global"
+    return _excess(text, "sectors", name, f"{name}_ideal")
+
+
+def _uncoalesced_shared(text: str) -> Message:
+    name = "memory_l1_wavefronts_shared"
+    return _excess(text, "wavefronts", name, f"{name}_ideal")
+
+
+def _pipes(text: str) -> Message:
+    under = f"{PREFIX}pipes_underutilized"
+    if _search("all compute pipelines are under-utilized", text):
+        return Message((ReportedNumber(under, 1.0, ""),))
+    match = _search(rf"^(.{{1,40}}?) is the highest-utilized pipeline \({_N}%\)", text)
+    if match is None:
+        return Message()
+    pipe, percent = match[1].strip(), _value(match[2])
+    of_active = _search("highest-utilized pipeline .{0,20}based on active cycles", text)
+    numbers = [ReportedNumber(under, 0.0, "")]
+    if of_active:
+        numbers.append(ReportedNumber(f"{PREFIX}highest_pipe_of_active_pct", percent, "%"))
+    else:
+        numbers.append(ReportedNumber(f"{PREFIX}highest_pipe_pct", percent, "%"))
+        if pipe in _PIPE_CYCLES:
+            numbers.append(ReportedNumber(f"{_PIPE_CYCLES[pipe]}.{_ELAPSED}", percent, "%"))
+    texts = [(f"{PREFIX}highest_pipe", pipe)]
+    part = _search(r"dominated by its (.{1,40}?) sub-pipeline", text)
+    if part is not None:
+        texts.append((f"{PREFIX}highest_pipe_part", part[1]))
+    by_count = _search(
+        rf"number of executed instructions, the highest utilized pipeline \({_N}%\) is ([^.]+)\.",
+        text,
+    )
+    if by_count is not None:
+        texts.append((f"{PREFIX}highest_pipe_by_instructions", by_count[2].strip()))
+        numbers.append(
+            ReportedNumber(f"{PREFIX}highest_pipe_by_instructions_pct", _value(by_count[1]), "%")
+        )
+        raw = _PIPE_INSTRUCTIONS.get(by_count[2].strip())
+        if raw is not None and not of_active:
+            numbers.append(ReportedNumber(f"{raw}.{_ELAPSED}", _value(by_count[1]), "%"))
+    return Message(tuple(numbers), tuple(texts))
+
+
+def _roofline(text: str) -> Message:
+    found = re.findall(rf"{_N}% of (?:this device's|its) (FP\d+|\w+) peak", text, re.IGNORECASE)
+    numbers = tuple(
+        ReportedNumber(f"{PREFIX}{kind.lower()}_peak_pct", _value(percent), "%")
+        for percent, kind in found
+        if kind.lower() in {"fp16", "fp32", "fp64"}
+    )
+    return Message(numbers)
+
+
+def _imbalance(text: str) -> Message:
+    """``max`` is "above the average" by a share of the maximum, ``min`` by one of the average."""
+    match = _search(
+        rf"one or more (.+?) have a.*?{_N}% above the average.*?{_N}% below the average", text
+    )
+    unit = _IMBALANCED.get(match[1].strip().lower()) if match is not None else None
+    if match is None or unit is None:
+        return Message()
+    above, below = _value(match[2]), _value(match[3])
+    mean = f"{unit}__cycles_active.avg"
+    numbers = [
+        ReportedNumber(f"{PREFIX}imbalance_{unit}_max_pct", above, "%"),
+        ReportedNumber(f"{PREFIX}imbalance_{unit}_min_pct", below, "%"),
+        ReportedNumber(f"{unit}__cycles_active.min", 1.0 - below / 100.0, "cycle", share_of=mean),
+    ]
+    if above < 100.0:
+        factor = 1.0 / (1.0 - above / 100.0)
+        numbers.append(ReportedNumber(f"{unit}__cycles_active.max", factor, "cycle", share_of=mean))
+    return Message(tuple(numbers))
+
+
+def _occupancy(text: str) -> Message:
+    numbers = tuple(number for each in _OCCUPANCY for number in each.read(text))
+    limits = re.findall(r"is limited by ([^.]+)\.", text, re.IGNORECASE)
+    texts = ((f"{PREFIX}occupancy_limiter", "; ".join(limits)),) if limits else ()
+    return Message(numbers, texts)
+
+
+_READERS: Final[dict[str, Callable[[str], Message]]] = {
+    "CPIStall": _stall,
+    "UncoalescedGlobalAccess": _uncoalesced_global,
+    "UncoalescedSharedAccess": _uncoalesced_shared,
+    "HighPipeUtilization": _pipes,
+    "SOLFPRoofline": _roofline,
+    "WorkloadImbalance": _imbalance,
+    "TheoreticalOccupancy": _occupancy,
+    "AchievedOccupancy": _occupancy,
+}
+"""Rules whose messages need more than that."""

@@ -1,0 +1,389 @@
+"""Finds the tables of ``ncu --csv`` in a stream of bytes.
+
+Program output and ``==PROF==`` lines stand before, between and after the rows; one stream may hold
+several exports, each with its own header and units; cells may hold newlines (NVTX), and
+spreadsheets re-save with other separators and without quotes. What is a row is decided line by
+line: it has as many cells as the header and its ID is a number. All other lines are kept aside.
+
+Most of a long export needs no such care. A block of it whose every line is a row as ``ncu`` writes
+them is parsed as a whole, by whoever reads the tables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import deque
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.sources.ncu.cells import split_cells
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from kernelprof.sources.ncu.columns import TableColumns
+
+    ParseBlock = Callable[["Table", bytes], Callable[[], TableColumns | None] | None]
+    """Begins to parse a block of a table's rows; what it returns waits for the columns. ``None`` at
+    once or in the end: the block has to be taken apart."""
+
+_DELIMITERS: Final = (",", ";", "\t", "|")
+_MOST_LINES_A_ROW: Final = 400
+"""NVTX ranges put one line a range into a cell; deeper nesting than this is not a row."""
+_KEPT_LINES: Final = 200
+_PROFILER: Final = re.compile(r"==[A-Z]+==")
+_AHEAD: Final = 2
+"""Blocks that are begun while one is waited for."""
+_GATHERED: Final = 1 << 23
+"""Bytes of single rows that are passed on together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The header of one table: its column names and how its cells are separated."""
+
+    names: tuple[str, ...]
+    delimiter: str
+    quoted: bool = True
+    """Whether its own cells are quoted, as ``ncu`` writes them."""
+
+    @property
+    def is_details(self) -> bool:
+        """Whether rows are single metrics (details page) rather than launches (raw page)."""
+        return "Metric Name" in self.names and "Metric Value" in self.names
+
+
+@dataclass(slots=True)
+class Table:
+    """Rows under one header and one row of units, as the bytes that were there.
+
+    ``units`` has one unit a column, ``None`` where the table has no such row. ``number`` is the
+    same for all parts of one table, and differs for another with the same header. ``columns`` has
+    what a whole block was parsed to, which then has no ``rows``.
+    """
+
+    header: Header
+    units: tuple[str, ...] | None
+    rows: list[bytes]
+    number: int = 0
+    columns: TableColumns | None = None
+
+
+@dataclass(slots=True)
+class Scan:
+    """What is not in the tables: lines around them, and rows that were left out.
+
+    ``ncu_lines`` are the ``==...==`` lines, ``other_lines`` the first of all others. ``broken``
+    counts rows that are not complete, with the one in which the input ends if that is ``cut``.
+    """
+
+    ncu_lines: list[str] = field(default_factory=list)
+    other_lines: list[str] = field(default_factory=list)
+    header_seen: bool = False
+    broken: int = 0
+    cut: bool = False
+    last_cell_lost: bool = False
+
+    def warnings(self, when_cut: str = "") -> list[str]:
+        """Sentences about the rows that were left out; ``when_cut`` ends the one about a cut."""
+        sentences = []
+        whole = self.broken - self.cut
+        if whole == 1:
+            sentences.append("One row was not complete and was left out.")
+        elif whole > 1:
+            sentences.append(f"{whole} rows were not complete and were left out.")
+        if self.cut:
+            sentences.append(
+                f"The input ends in the middle of a row, which was left out{when_cut}."
+            )
+        if self.last_cell_lost:
+            sentences.append(
+                "The last line has no line end, so that its last value may be cut off: it was left "
+                "out."
+            )
+        return sentences
+
+
+@dataclass(slots=True)
+class _Block:
+    """Lines of the stream, and their columns if they are being parsed as rows of one table."""
+
+    text: bytes
+    number: int = -1
+    columns: Callable[[], TableColumns | None] | None = None
+
+
+class _Lines:
+    """Lines of a stream of blocks, as far ahead as somebody looks.
+
+    Every block but the last ends at the end of a line.
+    """
+
+    def __init__(self, blocks: Iterable[bytes]) -> None:
+        self._blocks = iter(blocks)
+        self._ahead: deque[_Block] = deque()
+        self._lines: list[bytes] = []
+        self._start = 0
+        self._open_end = False
+
+    def next_block(self, begin: Callable[[_Block], object] | None = None) -> _Block | None:
+        """The block behind all lines so far; ``None`` at the end.
+
+        ``begin`` gets the blocks after it too, as many as are read ahead.
+        """
+        while len(self._ahead) <= (_AHEAD if begin is not None else 0):
+            text = next(self._blocks, None)
+            if text is None:
+                break
+            self._ahead.append(_Block(text))
+            if begin is not None:
+                begin(self._ahead[-1])
+        return self._ahead.popleft() if self._ahead else None
+
+    def add(self, block: bytes) -> None:
+        """Take a block apart into lines."""
+        del self._lines[: self._start]
+        self._start = 0
+        self._open_end = not block.endswith(b"\n")
+        self._lines += block.removesuffix(b"\n").split(b"\n")
+
+    def get(self, ahead: int = 0) -> bytes | None:
+        """A line, counted from the one that is next; ``None`` behind the last."""
+        while self._start + ahead >= len(self._lines):
+            block = self.next_block()
+            if block is None:
+                return None
+            self.add(block.text)
+        return self._lines[self._start + ahead]
+
+    @property
+    def empty(self) -> bool:
+        """Whether every line that was added is consumed."""
+        return self._start >= len(self._lines)
+
+    def drop(self, count: int) -> None:
+        """Be done with so many lines."""
+        self._start += count
+
+    def is_open_end(self, ahead: int) -> bool:
+        """Whether the input ends in this line, so that it may be cut."""
+        return self._open_end and self._start + ahead == len(self._lines) - 1
+
+
+class Scanner:
+    """Splits UTF-8 text with ``\\n`` line ends into tables and the rest.
+
+    ``blocks`` are pieces of the text that end at the end of a line. ``parse`` gets those in which a
+    table goes on, the next while the last is still being parsed. ``scan`` is complete once
+    :meth:`tables` has come to its end.
+    """
+
+    def __init__(self, blocks: Iterable[bytes], parse: ParseBlock | None = None) -> None:
+        self.scan = Scan()
+        self._lines = _Lines(blocks)
+        self._parse = parse
+        self._header: Header | None = None
+        self._units: tuple[str, ...] | None = None
+        self._number = 0
+        self._rows: list[bytes] = []
+        self._size = 0
+        self._id = 0
+
+    def tables(self) -> Iterator[Table]:
+        """Parts of tables in the order of the stream."""
+        while True:
+            if self._lines.empty:
+                block = self._lines.next_block(self._begin)
+                if block is None:
+                    break
+                parsed = self._parsed(block)
+                if parsed is not None:
+                    yield from self._gathered()
+                    yield parsed
+                    continue
+                self._lines.add(block.text)
+            open_table = self._table()
+            self._lines.drop(self._step())
+            if open_table is not None and open_table.number != self._number:
+                if open_table.rows:
+                    yield open_table
+            elif self._size >= _GATHERED:
+                yield from self._gathered()
+        yield from self._gathered()
+
+    def _table(self) -> Table | None:
+        if self._header is None:
+            return None
+        return Table(self._header, self._units, self._rows, self._number)
+
+    def _gathered(self) -> Iterator[Table]:
+        """The rows that were not passed on yet."""
+        table = self._table()
+        self._rows, self._size = [], 0
+        if table is not None and table.rows:
+            yield table
+
+    def _begin(self, block: _Block) -> None:
+        """Begin to parse a block as rows of the table that is open now."""
+        table = self._table()
+        if self._parse is not None and table is not None:
+            block.number = table.number
+            block.columns = self._parse(table, block.text)
+
+    def _parsed(self, block: _Block) -> Table | None:
+        """A block in which nothing but rows of the open table stands, parsed."""
+        if block.number != self._number:
+            # Begun before the table was, or not at all.
+            self._begin(block)
+        columns = block.columns() if block.columns is not None else None
+        table = self._table()
+        if columns is None or table is None:
+            return None
+        return replace(table, rows=[], columns=columns)
+
+    def _step(self) -> int:
+        """Understand what starts at the next line; returns how many lines that are."""
+        line = self._lines.get()
+        if not line:
+            return 1
+        header = self._as_header(line)
+        if header is not None:
+            self._open_table(header)
+        elif self._header is None:
+            self._keep(line)
+        elif self._is_whole(line) and not self._lines.is_open_end(0):
+            self._take(line)
+        else:
+            return self._step_carefully(line)
+        return 1
+
+    def _step_carefully(self, line: bytes) -> int:
+        after, row = self._collect()
+        if row is not None:
+            self._take(row)
+            return after
+        if self._begins_row(line) or (self._lines.is_open_end(0) and line.startswith(b'"')):
+            self.scan.broken += 1
+            self.scan.cut |= self._lines.get(after) is None
+        else:
+            self._keep(line)
+        return 1
+
+    def _collect(self) -> tuple[int, bytes | None]:
+        """The row that starts at the next line and may go on over those after it."""
+        row = b""
+        for index in range(_MOST_LINES_A_ROW):
+            line = self._lines.get(index)
+            if line is None:
+                return index, None
+            if index:
+                if self._is_whole(line) or line.startswith(b"==PROF=="):
+                    return index, None
+                row += b"\n"
+            row += line
+            if row.count(b'"') % 2 == 0:
+                return index + 1, self._checked(row, last=self._lines.is_open_end(index))
+        return _MOST_LINES_A_ROW, None
+
+    def _checked(self, row: bytes, *, last: bool) -> bytes | None:
+        header = self._header
+        assert header is not None
+        if b"\0" in row:
+            return None
+        cells = split_cells(row, header.delimiter)
+        if cells is None or not self._fewest <= len(cells) <= self._most:
+            return None
+        if self._id >= len(cells):
+            return None
+        if last and (len(cells) not in {self._fewest, self._most} or self._lacks_last_cell(row)):
+            return None
+        identity = cells[self._id].strip()
+        if identity and not identity.replace(",", "").isdigit():
+            return None
+        if last and not row.endswith(b'"'):
+            self.scan.last_cell_lost = bool(cells[-1])
+            row = row[: row.rfind(header.delimiter.encode()) + 1]
+        return row
+
+    def _lacks_last_cell(self, row: bytes) -> bool:
+        """Whether a row of quoted cells stops after a delimiter, short of its last cell."""
+        return row.startswith(b'"') and not row.endswith(self._ends)
+
+    def _is_whole(self, line: bytes) -> bool:
+        """Whether the line is a complete row as ncu writes them: all cells quoted."""
+        if not line.startswith(b'"') or not line.endswith(self._ends) or b"\0" in line:
+            return False
+        cells = line.count(self._joint) + 1
+        return self._fewest <= cells <= self._most and line.count(b'"') == 2 * cells
+
+    def _begins_row(self, line: bytes) -> bool:
+        """Whether a line that is no row begins like one: with an ID, or with quoted cells."""
+        if self._id:
+            return line.startswith(b'"') and self._joint in line
+        return self._numbered.match(line) is not None
+
+    def _as_header(self, line: bytes) -> Header | None:
+        if b"Kernel Name" not in line:
+            return None
+        for start in (0, line.find(b'"ID"')):
+            text = line[start:].removeprefix(b"\xef\xbb\xbf")
+            for delimiter in _DELIMITERS:
+                cells = split_cells(text, delimiter) if start >= 0 else None
+                names = tuple(cell.strip() for cell in cells or ())
+                if "ID" in names and "Kernel Name" in names:
+                    return Header(names, delimiter, text.startswith(b'"'))
+        return None
+
+    def _open_table(self, header: Header) -> None:
+        self._close_table()
+        self._header = header
+        self._units = None
+        self._id = header.names.index("ID")
+        delimiter = header.delimiter.encode()
+        self._joint = b'"' + delimiter + b'"'
+        self._numbered = re.compile(rb'("?)\d+\1' + re.escape(delimiter))
+        self._most = len(header.names)
+        self._fewest = self._most
+        self._ends: tuple[bytes, ...] = (b'"',)
+        if header.is_details:
+            # ncu ends the row of a metric after its value, with one delimiter more.
+            self._fewest = header.names.index("Metric Value") + 1
+            self._ends = (b'"', b'"' + delimiter)
+        self.scan.header_seen = True
+
+    def _close_table(self) -> None:
+        """Begin another table: its rows are not those of the one before."""
+        self._rows, self._size = [], 0
+        self._number += 1
+
+    def _take(self, row: bytes) -> None:
+        if self._has_no_id(row):
+            self._take_units(row)
+            return
+        self._rows.append(row)
+        self._size += len(row)
+
+    def _has_no_id(self, row: bytes) -> bool:
+        assert self._header is not None
+        if self._id == 0:
+            return row.startswith((b'"",', b'"";', b'""\t', b'""|', b",", b";", b"\t", b"|"))
+        cells = split_cells(row, self._header.delimiter)
+        return cells is not None and not cells[self._id].strip()
+
+    def _take_units(self, row: bytes) -> None:
+        header = self._header
+        assert header is not None
+        units = tuple(cell.strip() for cell in split_cells(row, header.delimiter) or ())
+        if len(units) != len(header.names) or header.is_details:
+            self.scan.broken += 1
+            return
+        if self._units is not None and units != self._units:
+            self._close_table()
+        self._units = units
+
+    def _keep(self, line: bytes) -> None:
+        text = line.decode("utf-8", "replace").strip()
+        if _PROFILER.match(text):
+            self.scan.ncu_lines.append(text)
+        elif text and len(self.scan.other_lines) < _KEPT_LINES:
+            self.scan.other_lines.append(text)

@@ -1,0 +1,168 @@
+"""Messages about input that is not a capture: what it is instead, and how to export one."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.errors import InputError
+from kernelprof.sources.ncu.cells import split_cells
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kernelprof.sources.ncu.tables import Scan
+
+RECORD: Final = "ncu --set full --csv --page raw --print-units base --log-file capture.csv ./app"
+CONVERT: Final = "ncu --import report.ncu-rep --csv --page raw > capture.csv"
+_EXPORT: Final = f"Export with `{RECORD}`, or from a report with `{CONVERT}`."
+
+_MAGIC: Final = (
+    (b"SQLite format 3\0", "an SQLite database (an export of Nsight Systems?)"),
+    (b"PK\x03\x04", "a zip archive"),
+    (b"\x28\xb5\x2f\xfd", "a zstd file"),
+    (b"\xfd7zXZ\0", "an xz file"),
+    (b"BZh", "a bzip2 file"),
+    (b"\x7fELF", "a program or library"),
+    (b"%PDF", "a PDF"),
+    (b"\x89PNG", "a PNG picture"),
+    (b"PAR1", "a Parquet file"),
+)
+_NSYS: Final = ("total time (ns)", "time (%)", "time(%)", "total time", "avg (ns)", "instances")
+_UNAVAILABLE: Final = re.compile(r"^(\S+)\s.*\(!\) n/a$|^(\S+)\s+\(!\) n/a$")
+_TEXT_PAGE: Final = re.compile(r"Section: |\[\d+\] \S+@|Metric Name\s+Metric Unit")
+_NO_REASON: Final = ("Note: Running with", "Unable to access", "No kernels were profiled")
+"""Complaints that do not explain why there is no launch."""
+_HEAD: Final = 4096
+
+
+def not_a_capture(what: str, where: str, *, hint: str = "") -> InputError:
+    """The error for input that holds no launch; ``what`` says what it holds instead."""
+    from kernelprof.sources import registry
+
+    *titles, last = (source.title for source in registry())
+    return InputError(
+        f"{what}; expected {', '.join(titles)} or {last}",
+        where=where,
+        hint=f"{hint} {_EXPORT}" if hint else _EXPORT,
+    )
+
+
+def why_no_launch(scan: Scan, data: bytes, where: str) -> InputError:
+    """The error for ``data`` without a launch; ``scan`` holds what was found instead."""
+    head = data[:_HEAD].lstrip()
+    if not data.strip():
+        return not_a_capture("the input is empty", where)
+    for magic, name in _MAGIC:
+        if head.startswith(magic):
+            return not_a_capture(f"this is {name}", where)
+    if scan.header_seen:
+        return _header_only(scan, where)
+    said = _no_csv(scan, where)
+    if said is not None:
+        return said
+    if b"\0" in data[:_HEAD]:
+        return not_a_capture("this is binary data", where)
+    text = head.decode("utf-8", "replace")
+    return not_a_capture(_describe_text(text, scan.other_lines), where)
+
+
+def _header_only(scan: Scan, where: str) -> InputError:
+    if scan.broken:
+        what = "there is a header from Nsight Compute, but no complete row under it"
+        return not_a_capture(what, where, hint="The file seems to be cut off.")
+    what = "there is a header from Nsight Compute, but no launch under it"
+    return not_a_capture(what, where, hint=_NO_KERNEL)
+
+
+_NO_KERNEL: Final = (
+    "Either the program launched no kernel while it was profiled, or a filter "
+    "(--kernel-name, --launch-skip, --launch-count) matched none."
+)
+
+
+def _no_csv(scan: Scan, where: str) -> InputError | None:
+    """ncu ran, but no CSV came out: it says why in its own lines or in a text page."""
+    complaint = _first_complaint(scan.ncu_lines)
+    said = f' (Nsight Compute said: "{complaint}")' if complaint else ""
+    if any("ERR_NVGPUCTRPERM" in line for line in scan.ncu_lines):
+        hint = (
+            "Counters are restricted to administrators on that machine; "
+            "https://developer.nvidia.com/ERR_NVGPUCTRPERM explains how to allow access."
+        )
+        return not_a_capture(f"nothing was profiled{said}", where, hint=hint)
+    if any(_TEXT_PAGE.match(line) for line in scan.other_lines):
+        return not_a_capture(
+            "this is the text page of Nsight Compute, not its CSV"
+            f"{_unavailable(scan.other_lines)}{said}",
+            where,
+            hint="Add --csv.",
+        )
+    if any("No kernels were profiled" in line for line in scan.ncu_lines):
+        kernels = _available_kernels(scan.other_lines)
+        launched = f"; the program launched {', '.join(kernels)}" if kernels else ""
+        what = f"no kernel was profiled{launched}{said}"
+        return not_a_capture(what, where, hint=_NO_KERNEL)
+    reports = [line.split("Report: ", 1)[1] for line in scan.ncu_lines if "Report: " in line]
+    if reports:
+        what = f"Nsight Compute wrote its launches to {reports[0]}, not here{said}"
+        return not_a_capture(what, where, hint="Give that report instead.")
+    if scan.ncu_lines:
+        connected = any("Connected to process" in line for line in scan.ncu_lines)
+        what = f"Nsight Compute {'ran but wrote no launch' if connected else 'did not run'}{said}"
+        return not_a_capture(what, where, hint=_NO_KERNEL if connected else "")
+    return None
+
+
+def _first_complaint(lines: Sequence[str]) -> str | None:
+    for kind in ("==ERROR==", "==WARNING=="):
+        for line in lines:
+            text = line.removeprefix(kind).strip()
+            if line.startswith(kind) and not text.startswith(_NO_REASON):
+                return text
+    return None
+
+
+def _unavailable(lines: Sequence[str]) -> str:
+    names = [
+        match[1] or match[2] for line in lines if (match := _UNAVAILABLE.match(line)) is not None
+    ]
+    if not names:
+        return ""
+    return f"; these metrics came back as (!) n/a: {', '.join(dict.fromkeys(names))}"
+
+
+def _available_kernels(lines: Sequence[str]) -> list[str]:
+    if "Available Kernels:" not in lines:
+        return []
+    listed = lines[lines.index("Available Kernels:") + 1 :]
+    return [line.partition(". ")[2] for line in listed[:5] if re.match(r"\d+\. ", line)]
+
+
+def _describe_text(text: str, lines: Sequence[str]) -> str:
+    start = text[:200].lower()
+    if start.startswith(("<!doctype html", "<html", "<head")):
+        return "this is an HTML page"
+    if start.startswith(("<?xml", "<")):
+        return "this is XML or HTML"
+    if start.startswith(("{", "[")):
+        return "this is JSON"
+    for delimiter in (",", ";", "\t"):
+        rows = [split_cells(line.encode(), delimiter) or [] for line in lines[:2]]
+        if rows and len(rows[0]) > 1 and len(rows[0]) == len(rows[-1]):
+            return _describe_csv([cell.strip() for cell in rows[0]])
+    begins = f'; it begins with "{lines[0][:60]}"' if lines else ""
+    return f"this is text without a table{begins}"
+
+
+def _describe_csv(cells: Sequence[str]) -> str:
+    first = ", ".join(f'"{cell[:40]}"' for cell in cells[:4])
+    folded = [cell.lower() for cell in cells]
+    if "kernel name" in folded and "invocations" in folded:
+        return "this is a summary over launches (--print-summary), without values for each launch"
+    lines = "#" in folded[:1] and ("address" in folded or "source" in folded)
+    if lines or folded[0] == "file path":
+        return "this is the source page of Nsight Compute, not its raw or details page"
+    if any(cell in _NSYS for cell in folded):
+        return f"this is a table of Nsight Systems or nvprof (it begins with {first})"
+    return f"this table is not from Nsight Compute (it begins with {first})"

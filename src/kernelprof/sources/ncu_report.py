@@ -1,0 +1,257 @@
+"""Reports (.ncu-rep): through ``ncu --import``, else through NVIDIA's own package ncu-report.
+
+The source page of a report has a table for each kernel and file, with the instructions below each
+line; ``ncu --import REPORT --page source --csv --print-source cuda,sass`` prints it. A kernel that
+was compiled without ``-lineinfo`` has no table, only a warning.
+"""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import io
+import math
+import os
+import subprocess
+from typing import TYPE_CHECKING, Any, Final
+
+from kernelprof.analysis.metrics.catalogue import SAMPLES
+from kernelprof.errors import MissingToolError
+from kernelprof.model.capture import SourceLine, summed
+from kernelprof.sources.ncu.cells import parse_number
+from kernelprof.sources.source import Evidence, FileSource
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Iterable, Iterator
+    from pathlib import Path
+
+    from kernelprof.model.capture import Capture
+    from kernelprof.sources.source import Input
+
+_MAGIC: Final = b"NVR\0"
+_TIMEOUT_S: Final = 600.0
+_NVTX: Final = "thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg"
+_IDENTITY: Final = (
+    "ID", _NVTX, "Kernel Name", "Context", "Stream", "Block Size", "Grid Size", "Device", "CC",
+)  # fmt: skip
+_FILE: Final = "File Path"
+_FUNCTION: Final = "Function Name"
+_LINE: Final = "Line No"
+_COLUMNS: Final = (SAMPLES, "Warp Stall Sampling (All Samples)", "# Samples")
+"""Where the samples are: the last two in a report of ``--set full`` or of source counters."""
+
+
+def _is_report(found: Input) -> bool:
+    return found.head.startswith(_MAGIC) or _is_repz(found)
+
+
+def _is_repz(found: Input) -> bool:
+    return found.path is not None and found.path.suffix == ".ncu-repz"
+
+
+def _read(found: Input, _only: Container[str] | None) -> Capture:
+    """The capture in a report. Runs ``ncu`` (or what $KERNELPROF_NCU names) if it is there.
+
+    Raises InputError if the report cannot be opened or holds no launch, MissingToolError if neither
+    ``ncu`` nor the package ncu-report is installed.
+    """
+    from kernelprof.sources.ncu.unrecognised import CONVERT, not_a_capture
+
+    path = found.path
+    if path is None or (found.packed and not _is_repz(found)):
+        hint = "Give the .ncu-rep file itself by its name, uncompressed."
+        raise not_a_capture("this is a report of Nsight Compute", found.origin, hint=hint)
+    tool = _tool()
+    if tool is not None:
+        return _through_ncu(tool, path)
+    try:
+        package = importlib.import_module("ncu_report")
+    except ImportError as error:
+        raise MissingToolError(
+            "a .ncu-rep report needs Nsight Compute or NVIDIA's reader for it",
+            where=str(path),
+            hint=(
+                "Install the reader with `pip install 'kernelprof[rep]'`, or convert the report "
+                f"where ncu is installed: `{CONVERT}`."
+            ),
+        ) from error
+    return _through_package(package, path)
+
+
+def _tool() -> str | None:
+    """The ``ncu`` that profiling uses, too; ``None`` where there is none and none is named."""
+    from kernelprof.collect.tool import VARIABLE, find_ncu
+
+    try:
+        return find_ncu()
+    except MissingToolError:
+        if os.environ.get(VARIABLE):
+            raise
+        return None
+
+
+def _through_ncu(tool: str, path: Path) -> Capture:
+    from kernelprof.collect.tool import VARIABLE
+    from kernelprof.sources import read_bytes
+    from kernelprof.sources.ncu.unrecognised import not_a_capture
+
+    command = [tool, "--import", str(path), "--csv", "--page", "raw", "--print-units", "base"]
+    try:
+        done = subprocess.run(command, capture_output=True, check=False, timeout=_TIMEOUT_S)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MissingToolError(
+            f"cannot run {tool}: {error}",
+            where=str(path),
+            hint=f"${VARIABLE} or the search path names the ncu to use.",
+        ) from error
+    if done.returncode != 0:
+        printed = (done.stdout + done.stderr).decode("utf-8", "replace").strip().splitlines()
+        what = f"{tool} could not open the report"
+        raise not_a_capture(f"{what}: {printed[0]}" if printed else what, str(path))
+    return read_bytes(done.stdout, str(path))
+
+
+def _through_package(package: Any, path: Path) -> Capture:
+    from kernelprof.sources import read_bytes
+    from kernelprof.sources.ncu.unrecognised import not_a_capture
+
+    try:
+        context = package.load_report(str(path))
+    except Exception as error:  # SWIG raises what it likes for a damaged file
+        what = f"the report cannot be opened: {error}"
+        raise not_a_capture(what, str(path)) from error
+    actions = list(_actions(context)) if context is not None else []
+    if not actions:
+        raise not_a_capture("the report holds no launch, or is damaged", str(path))
+    return read_bytes(_as_csv(package, actions), str(path))
+
+
+def _actions(context: Any) -> Iterator[Any]:
+    for number in range(context.num_ranges()):
+        results = context.range_by_idx(number)
+        for index in range(results.num_actions()):
+            yield results.action_by_idx(index)
+
+
+def _as_csv(package: Any, actions: list[Any]) -> bytes:
+    """The raw page as ``ncu --print-units base`` would write it, so that one reader sees both."""
+    units: dict[str, str] = {}
+    rows: list[dict[str, str]] = []
+    for number, action in enumerate(actions):
+        row = _identity(package, number, action)
+        for name in action.metric_names():
+            metric = action.metric_by_name(name)
+            # "group:..." and "breakdown:..." are lists of metrics, which no page shows.
+            if metric is not None and ":" not in name:
+                units.setdefault(name, metric.unit() or "")
+                row[name] = _cell(package, metric)
+        rows.append(row)
+    names = [*_IDENTITY, *sorted(units)]
+    text = io.StringIO()
+    writer = csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n")
+    writer.writerow(names)
+    writer.writerow([units.get(name, "") for name in names])
+    writer.writerows([[row.get(name, "") for name in names] for row in rows])
+    return text.getvalue().encode("utf-8", "replace")
+
+
+def _identity(package: Any, number: int, action: Any) -> dict[str, str]:
+    def whole(name: str) -> str:
+        metric = action.metric_by_name(name)
+        return str(int(metric.as_double())) if metric is not None else ""
+
+    def three(kind: str) -> str:
+        sides = [whole(f"launch__{kind}_dim_{axis}") for axis in "xyz"]
+        return f"({', '.join(sides)})" if all(sides) else ""
+
+    capability = [whole(f"device__attribute_compute_capability_{p}") for p in ("major", "minor")]
+    return {
+        "ID": str(number),
+        "Kernel Name": str(action.name(package.IAction.NameBase_DEMANGLED)),
+        "Context": whole("launch__context_id"),
+        "Stream": whole("launch__stream_id"),
+        "Block Size": three("block"),
+        "Grid Size": three("grid"),
+        "Device": whole("launch__device_id"),
+        "CC": ".".join(capability) if all(capability) else "",
+        _NVTX: _ranges(action),
+    }
+
+
+def _ranges(action: Any) -> str:
+    state = action.nvtx_state()
+    if state is None:
+        return ""
+    names = []
+    for key in state.domains():
+        domain = state.domain_by_id(key)
+        names += [f'"{domain.name()}:{name}"' for name in domain.push_pop_ranges()]
+    return "  ".join(names)
+
+
+def _cell(package: Any, metric: Any) -> str:
+    if not metric.has_value():
+        return ""
+    if metric.kind() == package.IMetric.ValueKind_STRING:
+        return str(metric.as_string())
+    value = float(metric.as_double())
+    return repr(value) if math.isfinite(value) else ""
+
+
+def read_source_page(page: Iterable[str]) -> tuple[SourceLine, ...]:
+    """The source lines of a page with their samples, from its lines of text; a pure function.
+
+    Empty where no kernel has line information, or where no samples were collected.
+    """
+    return summed(_source_rows(page))
+
+
+def _source_rows(page: Iterable[str]) -> Iterator[SourceLine]:
+    file = function = ""
+    place: int | None = None
+    for text in page:
+        # Instructions, nine rows in ten, have no line number; what ncu says itself has no quote.
+        if text.startswith('"",') or not text.startswith('"'):
+            continue
+        cells = _cells_of(text)
+        if cells[0] == _FILE:
+            file, place = cells[-1], None
+        elif cells[0] == _FUNCTION:
+            function, place = cells[-1], None
+        elif cells[0] == _LINE:
+            place = _samples_place(cells)
+        elif place is not None:
+            line, samples = _whole(cells[0]), _whole(cells[place]) if -place <= len(cells) else None
+            if line is not None and samples is not None:
+                yield SourceLine(file, function, line, samples)
+
+
+def _cells_of(text: str) -> list[str]:
+    """The cells of one row; always read by itself, so that no quote can swallow the next ones."""
+    try:
+        return next(csv.reader([text.rstrip("\r\n")]), [""]) or [""]
+    except csv.Error:
+        return [""]
+
+
+def _samples_place(header: list[str]) -> int | None:
+    """Where the samples stand, counted from the end: source code is before, with any quotes."""
+    for name in _COLUMNS:
+        if name in header:
+            return header.index(name) - len(header)
+    return None
+
+
+def _whole(cell: str) -> int | None:
+    value = parse_number(cell)
+    return None if value is None or math.isnan(value) or value < 0 else int(value)
+
+
+SOURCE: Final = FileSource(
+    "report",
+    "a .ncu-rep report",
+    3,
+    frozenset({Evidence.COUNTERS, Evidence.LINE_SAMPLES}),
+    recognises=_is_report,
+    read=_read,
+)

@@ -1,0 +1,110 @@
+"""Sources beside each other: each is found by its file, and gives what it says."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import kernelprof.sources
+from kernelprof.errors import InputError
+from kernelprof.model.capture import Capture, Origin
+from kernelprof.sources import read_capture, registry
+from kernelprof.sources.source import Evidence, FileSource, TableSource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+ROOT = Path(__file__).parents[2]
+CAPTURES = ROOT / "tests" / "captures"
+EXAMPLES = {
+    "raw": CAPTURES / "gemm_series.full.raw.csv",
+    "details": CAPTURES / "gemm_series.full.details.csv",
+    "directory": ROOT / "src/kernelprof/recorded/h200/03_shared_tile",
+}
+ONE_MORE = """
+import numpy as np
+from kernelprof.sources.ncu.columns import CaptureBuilder, NumberColumn, TextColumn
+from kernelprof.sources.source import Evidence, FileSource
+
+
+def read(found, only):
+    rows = [line.split() for block in found.blocks() for line in block.decode().splitlines()[1:]]
+    builder = CaptureBuilder()
+    at = builder.add_launches(
+        [str(number) for number in range(len(rows))],
+        {"Kernel Name": TextColumn.of([row[0] for row in rows])},
+    )
+    values = NumberColumn(np.array([float(row[1]) for row in rows]))
+    builder.add_numbers("gpu__time_duration.sum", at, "us", values)
+    return builder.capture(found.origin)
+
+
+SOURCE = FileSource(
+    "lines", "lines of times", 9, frozenset({Evidence.COUNTERS}),
+    recognises=lambda found: found.head.startswith(b"#times"), read=read,
+)
+"""
+
+
+@pytest.fixture
+def one_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """One more file in the folder of sources."""
+    (tmp_path / "lines_of_times.py").write_text(ONE_MORE)
+    folders = [*kernelprof.sources.__path__, str(tmp_path)]
+    monkeypatch.setattr(kernelprof.sources, "__path__", folders)
+    registry.cache_clear()
+    yield
+    registry.cache_clear()
+    sys.modules.pop("kernelprof.sources.lines_of_times", None)
+
+
+def test_the_sources_in_their_order() -> None:
+    found = registry()
+    assert [source.name for source in found] == ["raw", "details", "report", "directory"]
+    assert len({source.order for source in found}) == len(found)
+    assert all(source.gives and source.title for source in found)
+    assert all(isinstance(source, FileSource | TableSource) for source in found)
+
+
+@pytest.mark.parametrize("name", sorted(EXAMPLES))
+def test_a_source_gives_what_it_says(name: str) -> None:
+    (source,) = (each for each in registry() if each.name == name)
+    capture = read_capture(EXAMPLES[name])
+    assert len(capture)
+    assert (Evidence.COUNTERS in source.gives) == bool(capture.columns)
+    origins = {column.source for column in capture.columns.values()}
+    assert (Evidence.RULE_MESSAGES in source.gives) == (Origin.REPORTED in origins)
+    has_lines = (EXAMPLES[name] / "lines.csv.gz").is_file()
+    assert (Evidence.LINE_SAMPLES in source.gives) == has_lines
+
+
+@pytest.mark.usefixtures("one_more")
+def test_a_new_source_is_one_file(tmp_path: Path) -> None:
+    path = tmp_path / "times.txt"
+    path.write_text("#times\nscale 3\ncopy 5\n")
+    capture = read_capture(path)
+    assert isinstance(capture, Capture)
+    assert capture.launch_values("kernel") == ["scale", "copy"]
+    column = capture.columns["gpu__time_duration.sum"]
+    assert (column.values.tolist(), column.unit, column.source) == (
+        [3000.0, 5000.0],
+        "ns",
+        Origin.MEASURED,
+    )
+    with pytest.raises(InputError, match=r"expected the raw page as CSV, .* or lines of times"):
+        read_capture(ROOT / "README.md")
+
+
+def test_every_source_is_in_the_documentation() -> None:
+    page = (ROOT / "docs" / "sources.md").read_text(encoding="utf-8")
+    documented = re.findall(r"^\|[^|]+\| `(\w+)\.py` \|", page, re.MULTILINE)
+    modules = {
+        path.stem
+        for path in Path(kernelprof.sources.__file__).parent.glob("*.py")
+        if re.search(r"^SOURCE\b", path.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert sorted(documented) == sorted(modules)
