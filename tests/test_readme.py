@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernelprof.report.comparison_text import render_gate_text
 from tests.compare.gate.planted import gated, taken
 
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.report.comparison_text import render_gate_text
 from kernelprof.report.documents.diagnosis import document
 from kernelprof.report.writers import terminal
 from kernelprof.sources import read_capture

@@ -45,6 +45,24 @@ class Docs:
     references: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """The verdict in one sentence for people who have never seen a profiler.
+
+    ``numbered`` has a number of the evidence in place of ``{x}``, that of the fact ``metric`` in
+    this ``unit``; ``plain`` does without. ``at_limit`` begins the sentence for a unit that does
+    needed work as fast as it can. Where the number is ``compared``, it is given only where a fact
+    is past its threshold.
+    """
+
+    plain: str
+    numbered: str = ""
+    metric: str = ""
+    unit: str = "%"
+    at_limit: str = ""
+    compared: bool = False
+
+
 class RuleContext:
     """All that a rule may look at, for all launches of a capture."""
 
@@ -103,6 +121,7 @@ class Rule:
     slug: str
     title: str
     order: int
+    headline: Headline
     docs: Docs
     requires: tuple[str, ...]
     evaluate: Callable[[RuleContext], Finding]
@@ -177,7 +196,15 @@ def pipe_finding(
 
 
 def pipe_rule(
-    slug: str, title: str, order: int, docs: Docs, *, pipe: str, label: str, limit: Threshold
+    slug: str,
+    title: str,
+    order: int,
+    headline: Headline,
+    docs: Docs,
+    *,
+    pipe: str,
+    label: str,
+    limit: Threshold,
 ) -> Rule:
     """The rule of an arithmetic pipe that has no other limit than its own utilization."""
 
@@ -202,6 +229,7 @@ def pipe_rule(
         slug=slug,
         title=title,
         order=order,
+        headline=headline,
         docs=docs,
         requires=(pipe,),
         uses=("threads_per_instruction", *groups.SPEED_OF_LIGHT),

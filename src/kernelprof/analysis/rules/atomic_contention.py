@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernelprof.analysis.metrics import groups
-from kernelprof.analysis.rules import Docs, Finding, Rule, RuleContext, Threshold, percent
+from kernelprof.analysis.rules import Docs, Finding, Headline, Rule, RuleContext, Threshold, percent
 
 NOTABLE_ATOMICS = Threshold(
     "notable atomics",
@@ -84,6 +84,12 @@ RULE = Rule(
     slug="atomic-contention",
     title="Contended atomics",
     order=40,
+    headline=Headline(
+        plain="Many threads update the same few addresses and have to wait for each other.",
+        numbered="Many threads update the same few addresses and spend {x} of their time waiting "
+        "for each other.",
+        metric="stall_lg_throttle",
+    ),
     docs=Docs(
         detects="Atomics that serialize on few addresses: warps wait for memory although no part "
         "of the memory system is busy, and atomics are what they wait for.",

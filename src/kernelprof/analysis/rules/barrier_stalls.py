@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernelprof.analysis.metrics import groups
-from kernelprof.analysis.rules import Docs, Finding, Rule, RuleContext, Threshold, percent
+from kernelprof.analysis.rules import Docs, Finding, Headline, Rule, RuleContext, Threshold, percent
 
 NOTABLE = Threshold(
     "share of warp time",
@@ -37,6 +37,12 @@ RULE = Rule(
     slug="barrier-stalls",
     title="Barrier stalls",
     order=90,
+    headline=Headline(
+        plain="Warps wait at barriers for the slower warps of their block.",
+        numbered="Warps spend {x} of their time waiting at barriers for other warps of their "
+        "block.",
+        metric="stall_barrier",
+    ),
     docs=Docs(
         detects="Warps that spend much of their time at __syncthreads or another barrier of "
         "their block.",

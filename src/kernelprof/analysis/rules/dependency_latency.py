@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernelprof.analysis.metrics import groups
-from kernelprof.analysis.rules import Docs, Finding, Rule, RuleContext, Threshold, percent
+from kernelprof.analysis.rules import Docs, Finding, Headline, Rule, RuleContext, Threshold, percent
 
 NOTABLE = Threshold(
     "share of warp time",
@@ -34,6 +34,12 @@ RULE = Rule(
     slug="dependency-latency",
     title="Dependency latency",
     order=120,
+    headline=Headline(
+        plain="Warps wait for the results of their own previous instructions.",
+        numbered="Warps spend {x} of their time waiting for the results of their own previous "
+        "instructions.",
+        metric="stall_wait",
+    ),
     docs=Docs(
         detects="Warps that wait for the result of their own last instructions, arithmetic or "
         "shared memory, while no unit is near its limit.",

@@ -7,6 +7,7 @@ from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
     Finding,
+    Headline,
     Rule,
     RuleContext,
     near_limit,
@@ -38,6 +39,12 @@ RULE = Rule(
     slug="dram-bandwidth",
     title="Device memory bandwidth",
     order=170,
+    headline=Headline(
+        plain="Device memory is what everything else waits for: it moves too much data.",
+        numbered="Device memory is what everything else waits for: it runs at {x} of its peak.",
+        metric="dram_throughput",
+        at_limit="Device memory moves data about as fast as it can",
+    ),
     docs=Docs(
         detects="Device memory that moves bytes near the rate it can sustain, with all of them "
         "needed.",

@@ -6,6 +6,7 @@ from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import (
     Docs,
     Finding,
+    Headline,
     Rule,
     RuleContext,
     near_limit,
@@ -42,6 +43,10 @@ RULE = Rule(
     slug="fp32-throughput",
     title="FP32 throughput",
     order=180,
+    headline=Headline(
+        plain="FP32 arithmetic is what takes the time: its units are the busiest part of the GPU.",
+        at_limit="FP32 arithmetic keeps its units about as busy as they get",
+    ),
     docs=Docs(
         detects="FP32 instructions (FFMA, FADD, FMUL) that fill their pipe, with issue slots "
         "that mostly do arithmetic.",

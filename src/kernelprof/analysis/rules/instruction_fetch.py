@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernelprof.analysis.metrics import groups
-from kernelprof.analysis.rules import Docs, Finding, Rule, RuleContext, Threshold, percent
+from kernelprof.analysis.rules import Docs, Finding, Headline, Rule, RuleContext, Threshold, percent
 
 NOTABLE = Threshold(
     "share of warp time",
@@ -38,6 +38,13 @@ RULE = Rule(
     slug="instruction-fetch",
     title="Instruction fetch",
     order=100,
+    headline=Headline(
+        plain="Warps wait for their next instructions: the code is too long for the instruction "
+        "caches.",
+        numbered="Warps spend {x} of their time waiting for their next instruction: the code is "
+        "too long for the instruction caches.",
+        metric="stall_no_instruction",
+    ),
     docs=Docs(
         detects="Warps that wait because their next instruction is not in the instruction caches.",
         matters="Straight-line code that is longer than the instruction cache is fetched anew "

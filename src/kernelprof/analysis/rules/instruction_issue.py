@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from kernelprof.analysis.metrics import groups
-from kernelprof.analysis.rules import Docs, Finding, Rule, RuleContext, near_limit, percent
+from kernelprof.analysis.rules import (
+    Docs,
+    Finding,
+    Headline,
+    Rule,
+    RuleContext,
+    near_limit,
+    percent,
+)
 
 NEAR_LIMIT = near_limit(
     "gemm_tiled without unrolling in tests/captures/gemm_series.full.raw.csv: 87 % issue "
@@ -34,6 +42,14 @@ RULE = Rule(
     slug="instruction-issue",
     title="Instruction issue",
     order=150,
+    headline=Headline(
+        plain="The GPU issues instructions nearly as fast as it can, and most of them are not the "
+        "actual arithmetic.",
+        numbered="The GPU uses {x} of its chances to issue an instruction, and most of these are "
+        "not the actual arithmetic.",
+        metric="issue_slots",
+        at_limit="The GPU issues instructions as fast as it can",
+    ),
     docs=Docs(
         detects="Schedulers that issue in nearly every cycle, mostly instructions that are not "
         "the arithmetic: addresses, loop counters, branches, moves.",

@@ -6,6 +6,7 @@ from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import (
     Docs,
     Finding,
+    Headline,
     Rule,
     RuleContext,
     near_limit,
@@ -37,6 +38,11 @@ RULE = Rule(
     slug="integer-throughput",
     title="Integer throughput",
     order=145,
+    headline=Headline(
+        plain="Integer arithmetic keeps its units busy nearly all the time, and everything else "
+        "waits.",
+        at_limit="Integer arithmetic keeps its units as busy as they get",
+    ),
     docs=Docs(
         detects="Integer and logic instructions that fill the ALU pipe, or integer "
         "multiplications that fill their half of the FMA pipe.",

@@ -7,6 +7,7 @@ from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
     Finding,
+    Headline,
     Rule,
     RuleContext,
     near_limit,
@@ -49,6 +50,13 @@ RULE = Rule(
     slug="l1-throughput",
     title="L1 throughput",
     order=130,
+    headline=Headline(
+        plain="The path to the L1 cache is full: the kernel loads the same data again and again.",
+        numbered="The path to the L1 cache is {x} busy: the kernel loads the same data again and "
+        "again.",
+        metric="l1_throughput",
+        at_limit="The path to the L1 cache is as busy as it gets",
+    ),
     docs=Docs(
         detects="Global loads that are coalesced and mostly hit in L1, and are so many that the"
         " load/store path of the SM is full.",

@@ -7,6 +7,7 @@ from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
     Finding,
+    Headline,
     Rule,
     RuleContext,
     near_limit,
@@ -40,6 +41,12 @@ RULE = Rule(
     slug="l2-bandwidth",
     title="L2 bandwidth",
     order=160,
+    headline=Headline(
+        plain="The L2 cache is what everything else waits for: it moves too much data.",
+        numbered="The L2 cache is what everything else waits for: it is {x} busy with moving data.",
+        metric="l2_throughput",
+        at_limit="The L2 cache moves data as fast as it can",
+    ),
     docs=Docs(
         detects="Traffic between the SMs and L2, or inside L2, that fills it while device "
         "memory has room.",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernelprof.analysis.metrics import groups
-from kernelprof.analysis.rules import Docs, Finding, Rule, RuleContext, Threshold, percent
+from kernelprof.analysis.rules import Docs, Finding, Headline, Rule, RuleContext, Threshold, percent
 
 NOTABLE_LOCAL = Threshold(
     "notable local traffic",
@@ -46,6 +46,13 @@ RULE = Rule(
     slug="local-memory-traffic",
     title="Local-memory traffic",
     order=30,
+    headline=Headline(
+        plain="Threads keep more data than fits into registers, and moving it to and from memory "
+        "takes the time.",
+        numbered="Threads keep more data than fits into registers, and {x} of the memory traffic "
+        "only moves it out and back in.",
+        metric="local_sectors",
+    ),
     docs=Docs(
         detects="Loads and stores of local memory: registers that the compiler spilled, and arrays "
         "that are indexed with values known only at run time.",

@@ -7,6 +7,7 @@ from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
     Finding,
+    Headline,
     Rule,
     RuleContext,
     Threshold,
@@ -77,6 +78,12 @@ RULE = Rule(
     slug="low-occupancy",
     title="Low occupancy",
     order=70,
+    headline=Headline(
+        plain="Too few threads fit on the GPU at once to hide the time that each of them waits.",
+        numbered="Too few threads fit on the GPU at once to hide the time that each of them "
+        "waits: {x} of the places can be filled.",
+        metric="theoretical_occupancy",
+    ),
     docs=Docs(
         detects="Too few resident warps because of the kernel's own use of registers, shared "
         "memory or block size, while warps wait and no unit is near its limit.",

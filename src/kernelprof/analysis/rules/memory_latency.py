@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernelprof.analysis.metrics import groups
-from kernelprof.analysis.rules import Docs, Finding, Rule, RuleContext, Threshold, percent
+from kernelprof.analysis.rules import Docs, Finding, Headline, Rule, RuleContext, Threshold, percent
 
 NOTABLE = Threshold(
     "share of warp time",
@@ -40,6 +40,12 @@ RULE = Rule(
     slug="memory-latency",
     title="Memory latency",
     order=110,
+    headline=Headline(
+        plain="Warps wait for data from memory, although memory could deliver more at a time.",
+        numbered="Warps spend {x} of their time waiting for data from memory, although memory "
+        "could deliver more at a time.",
+        metric="stall_long_scoreboard",
+    ),
     docs=Docs(
         detects="Warps that wait for data from L2 or device memory while neither is near its "
         "limit: too few bytes are in flight.",

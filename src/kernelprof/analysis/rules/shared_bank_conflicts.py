@@ -7,6 +7,7 @@ from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
     Finding,
+    Headline,
     Rule,
     RuleContext,
     Threshold,
@@ -57,6 +58,13 @@ RULE = Rule(
     slug="shared-bank-conflicts",
     title="Shared-memory bank conflicts",
     order=20,
+    headline=Headline(
+        plain="Threads of a warp want different words of one shared-memory bank and have to take "
+        "turns.",
+        numbered="Threads of a warp want different words of one shared-memory bank and have to "
+        "take turns, which makes up {x} of the accesses' work.",
+        metric="shared_wavefronts",
+    ),
     docs=Docs(
         detects="Shared-memory accesses in which several threads of a warp want different words of "
         "the same bank, so that one access takes several wavefronts, while that pipe is the limit.",

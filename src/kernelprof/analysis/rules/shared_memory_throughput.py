@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from kernelprof.analysis.metrics import groups
-from kernelprof.analysis.rules import Docs, Finding, Rule, RuleContext, near_limit, percent
+from kernelprof.analysis.rules import (
+    Docs,
+    Finding,
+    Headline,
+    Rule,
+    RuleContext,
+    near_limit,
+    percent,
+)
 
 NEAR_LIMIT = near_limit(
     "shared tiles of tests/captures/gemm_series.full.raw.csv run at 90 % to 94 %"
@@ -41,6 +49,14 @@ RULE = Rule(
     slug="shared-memory-throughput",
     title="Shared-memory throughput",
     order=140,
+    headline=Headline(
+        plain="The path to shared memory is full: each value that is loaded from it is used too "
+        "rarely.",
+        numbered="The path to shared memory is {x} busy: each value that is loaded from it is "
+        "used too rarely.",
+        metric="l1_throughput",
+        at_limit="The path to shared memory is as busy as it gets",
+    ),
     docs=Docs(
         detects="Shared-memory accesses without notable bank conflicts that fill the pipe they "
         "go through.",

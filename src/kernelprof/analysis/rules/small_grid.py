@@ -7,6 +7,7 @@ from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
     Finding,
+    Headline,
     Rule,
     RuleContext,
     Threshold,
@@ -59,6 +60,15 @@ RULE = Rule(
     slug="small-grid",
     title="Grid too small for the GPU",
     order=60,
+    headline=Headline(
+        plain="The launch is too small for this GPU: much of the time there is not enough work "
+        "for it.",
+        numbered="The launch is too small for this GPU: it takes more than {x} blocks to keep all "
+        "of it busy.",
+        metric="grid_size",
+        unit="block",
+        compared=True,
+    ),
     docs=Docs(
         detects="Launches with fewer blocks than the GPU holds at once (well under one wave), or "
         "of a few microseconds, most of which is the launch itself.",

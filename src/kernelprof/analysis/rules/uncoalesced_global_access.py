@@ -7,6 +7,7 @@ from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
     Finding,
+    Headline,
     Rule,
     RuleContext,
     Threshold,
@@ -69,6 +70,13 @@ RULE = Rule(
     slug="uncoalesced-global-access",
     title="Uncoalesced global memory access",
     order=10,
+    headline=Headline(
+        plain="Threads of a warp use addresses that lie far apart, so much of the memory traffic "
+        "is wasted.",
+        numbered="Threads of a warp use addresses that lie far apart, so {x} of the memory "
+        "traffic is wasted.",
+        metric="global_sectors",
+    ),
     docs=Docs(
         detects="Global loads or stores whose threads touch scattered addresses, so that a warp's "
         "request moves many more 32-byte sectors than its bytes need.",

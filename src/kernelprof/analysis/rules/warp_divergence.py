@@ -7,6 +7,7 @@ from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
     Finding,
+    Headline,
     Rule,
     RuleContext,
     Threshold,
@@ -55,6 +56,13 @@ RULE = Rule(
     slug="warp-divergence",
     title="Warp divergence",
     order=50,
+    headline=Headline(
+        plain="Threads of a warp take different paths, so many of them wait while the others work.",
+        numbered="Threads of a warp take different paths, so on average only {x} of 32 work at a "
+        "time.",
+        metric="threads_per_instruction",
+        unit="thread",
+    ),
     docs=Docs(
         detects="Instructions that are issued for a warp of which only some threads take part, "
         "because branches or loop lengths differ between its threads.",

@@ -7,6 +7,7 @@ from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
     Finding,
+    Headline,
     Rule,
     RuleContext,
     Threshold,
@@ -45,6 +46,13 @@ RULE = Rule(
     slug="workload-imbalance",
     title="Workload imbalance",
     order=80,
+    headline=Headline(
+        plain="The work is spread unevenly, so parts of the GPU are done early and wait for the "
+        "rest.",
+        numbered="The work is spread unevenly: on average the GPU's multiprocessors have "
+        "something to do for {x} of the time.",
+        metric="sm_cycles_active",
+    ),
     docs=Docs(
         detects="A launch with enough blocks for every SM in which some SMs run on long after the "
         "average one has finished.",
