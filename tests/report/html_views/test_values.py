@@ -251,8 +251,8 @@ def test_headlines_use_the_evidence(series: Page) -> None:
     assert card_of(series, "14").headline.startswith("Device memory moves data about as fast")
     assert card_of(series, "14").texts[0] == (
         "With half of this unit's work, the kernel could run up to 2.0x as fast, and without any "
-        "up to 3.7x (estimated from the busiest unit beside the memory system, if the bytes could "
-        "be avoided)."
+        "up to 3.7x (estimated from the busiest unit other than the memory system, if the bytes "
+        "could be avoided)."
     )
     assert "up to 6.6x as fast" in card_of(series, "1").texts[0]
 
