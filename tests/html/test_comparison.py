@@ -10,7 +10,6 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 import pytest
-from kernelprof.report.html.comparison import render_comparison_page
 from tests.html.support import (
     CAPTURES,
     charts,
@@ -23,6 +22,8 @@ from tests.report.changes import comparison, slower, taken
 
 from kernelprof.collect.recorded import FOLDER
 from kernelprof.compare.compare import compare
+from kernelprof.report.documents.comparison import Detail, document
+from kernelprof.report.writers import html
 
 if TYPE_CHECKING:
     from playwright.sync_api import Page
@@ -79,7 +80,7 @@ def hostile(folder: Path) -> Path:
     """Every text of the comparison is markup."""
     target = folder / "hostile.html"
     kernels = [slower(HOSTILE, HOSTILE), slower("second", diff=f"@@ -1 +1 @@\n-{HOSTILE}\n+a")]
-    page = render_comparison_page(comparison(*kernels, before=HOSTILE, notes=(HOSTILE,)))
+    page = html.write(document(comparison(*kernels, before=HOSTILE, notes=(HOSTILE,)), Detail.FULL))
     target.write_text(page, encoding="utf-8")
     return target
 
@@ -96,7 +97,7 @@ def machines(folder: Path) -> Path:
     after = replace(after, kernels=(replace(kernel, inputs=inputs),))
     found = compare(before, after)
     target = folder / "machines.html"
-    target.write_text(render_comparison_page(found), encoding="utf-8")
+    target.write_text(html.write(document(found, Detail.FULL)), encoding="utf-8")
     return target
 
 

@@ -7,11 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from kernelprof.report.html.history import build_history_page, render_history_page
 from tests.compare.history.samples import HOSTILE, eventful, history, moment, with_kernels
 from tests.html.support import charts, has_horizontal_scroll, screenshot, undrawn_charts
 
 from kernelprof.model.history import Commit, HistoryOrigin, MomentKind
+from kernelprof.report.document import Chart, Section, Table
+from kernelprof.report.documents.comparison import Detail
+from kernelprof.report.documents.history import document
+from kernelprof.report.writers import html
 from kernelprof.report.writers.json import write as write_json
 
 if TYPE_CHECKING:
@@ -21,6 +24,11 @@ if TYPE_CHECKING:
     from tests.html.conftest import AxeViolations, OpenPage
 
     from kernelprof.model.history import History
+
+
+def render_history_page(found: History) -> str:
+    return html.write(document(found, Detail.FULL))
+
 
 TILE = "section:has(> h2:text-is('sgemm_warp_tile'))"
 
@@ -127,16 +135,14 @@ def test_the_scale_fits_the_times(pages: dict[str, Path], open_page: OpenPage):
 def test_noise_looks_like_noise():
     """A scale is never narrower than a fifth of the time."""
     found = history(moment(1, "tile"), moment(2, "tile", "2"))
-    page = json.loads(_views(render_history_page(found)))
-    times = [row["time"] for row in page["kernels"][0]["charts"]["history-ms"]]
+    page = document(found, Detail.FULL)
+    (section,) = (each for each in page.blocks if isinstance(each, Section) and each.anchor)
+    (chart,) = (each for each in section.blocks if isinstance(each, Chart))
+    assert chart.kind == "history:ms"
+    times = [float(str(row["time"])) for row in chart.rows]
     assert max(times) - min(times) > 0.2 * 1.847
-    points = [row for row in page["kernels"][0]["charts"]["history-ms"] if row["what"] == "point"]
+    points = [row for row in chart.rows if row["what"] == "point"]
     assert [row["change"] for row in points] == ["-", "~"]
-
-
-def _views(page: str) -> str:
-    start = page.index('id="views">') + len('id="views">')
-    return page[start : page.index("</script>", start)]
 
 
 def test_a_tooltip_tells_all_about_a_point(pages: dict[str, Path], open_page: OpenPage):
@@ -243,6 +249,10 @@ def test_many_rows_leave_the_tables_and_not_the_chart():
     found = history(moment(1, "tile"), moment(2, "tile", "2"))
     (kernel,) = found.kernels
     many = replace(kernel, rows=kernel.rows[:1] + kernel.rows[1:] * 6000)
-    page = build_history_page(replace(found, kernels=(many,)))
-    assert (len(page.kernels[0].rows), len(page.kernels[0].table)) == (6001, 5000)
-    assert "The newest 5000 of 6001 rows" in render_history_page(replace(found, kernels=(many,)))
+    page = document(replace(found, kernels=(many,)), Detail.FULL)
+    (section,) = (each for each in page.blocks if isinstance(each, Section) and each.anchor)
+    (chart,) = (each for each in section.blocks if isinstance(each, Chart))
+    (table,) = (each for each in section.blocks if isinstance(each, Table))
+    points = [row for row in chart.rows if row["what"] == "point"]
+    assert (len(points), len(table.rows)) == (6001, 5000)
+    assert "The newest 5000 of 6001 rows" in html.write(page)

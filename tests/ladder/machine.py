@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kernelprof.collect.environment import Gpu, Machine
-from kernelprof.collect.source import Prepared
 from kernelprof.ladder.results import Ceiling
-from kernelprof.launch.timing import timing_facts
+from kernelprof.launch.prepare import PreparedKernel
+from kernelprof.launch.trial import timing_facts
 from kernelprof.model.manifest import CorrectnessFacts, SourceFacts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kernelprof.collect.interrupts import Interrupts
-    from kernelprof.collect.source import Wishes
     from kernelprof.errors import KernelprofError
+    from kernelprof.launch.overrides import LaunchOverrides
+    from kernelprof.launch.processes import Interrupts
 
 STAND_IN = Path(__file__).parents[1] / "fake_ncu" / "ncu"
 FLOPS = 2.0 * 2048**3
@@ -51,19 +51,23 @@ class Workshop:
 
     @contextmanager
     def __call__(
-        self, source: Path, wishes: Wishes, interrupts: Interrupts, tell: Callable[[str], None]
-    ) -> Iterator[Prepared]:
+        self,
+        source: Path,
+        overrides: LaunchOverrides,
+        interrupts: Interrupts,
+        tell: Callable[[str], None],
+    ) -> Iterator[PreparedKernel]:
         del interrupts
         tell(f"{source.name}: compiling")
-        self.asked.append((source.name, dict(wishes.sizes), dict(wishes.defines)))
+        self.asked.append((source.name, dict(overrides.sizes), dict(overrides.defines)))
         words = " ".join(
-            [source.name, *(f"{name}={wishes.defines[name]}" for name in wishes.defines)]
+            [source.name, *(f"{name}={overrides.defines[name]}" for name in overrides.defines)]
         )
         if words in self.failing:
             raise self.failing[words]
         kernel, before, median = REPLAYED[source.name]
         times = [median * (1 + step * 1e-4) for step in range(-10, 11)]
-        yield Prepared(
+        yield PreparedKernel(
             target=str(source),
             command=(str(self.folder / "gemm_series"), f"--cubin={self.folder}/kernel.cubin"),
             kernel=kernel,
@@ -100,7 +104,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def workshop(machine: Path, monkeypatch: pytest.MonkeyPatch) -> Workshop:
     """The stand-in for building and launching, and a ceiling that is already known."""
     made = Workshop(machine)
-    monkeypatch.setattr("kernelprof.ladder.climb.preparer", lambda: made)
+    monkeypatch.setattr("kernelprof.ladder.climb.prepare", made)
     ceiling = Ceiling(timing_facts([345_000.0] * 20, warm_up=5, flops=FLOPS), 2.1e-7)
     monkeypatch.setattr("kernelprof.ladder.climb.measured_ceiling", lambda *_: ceiling)
     return made

@@ -9,7 +9,7 @@ import pytest
 
 from kernelprof.errors import ExitCode, InputError, MissingToolError
 from kernelprof.launch.driver_errors import explained
-from kernelprof.launch.trial import Checked, LaunchError, Resources, Trial, read_trial
+from kernelprof.launch.trial import CheckedOutput, LaunchError, Resources, Trial, read_trial
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def trial() -> Trial:
         compiler="13.0.88",
         options=("-arch=sm_90", "-lineinfo"),
         resources=Resources(10, 0, 0, 0, 1024),
-        checked=(Checked("y", 2.8214781328473095e-08, 1e-05),),
+        checked=(CheckedOutput("y", 2.8214781328473095e-08, 1e-05),),
         times_ns=(17216.0, 16896.0),
     )
 
@@ -35,7 +35,7 @@ def test_what_is_written_is_read_again(tmp_path, trial) -> None:
 
 
 def test_a_result_that_holds_nan_is_read_again(tmp_path) -> None:
-    Trial(checked=(Checked("y", math.nan, 1e-5),)).write(tmp_path / "trial.json")
+    Trial(checked=(CheckedOutput("y", math.nan, 1e-5),)).write(tmp_path / "trial.json")
     found = read_trial(tmp_path / "trial.json")
     assert found is not None
     assert math.isnan(found.checked[0].error)

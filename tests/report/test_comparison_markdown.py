@@ -5,17 +5,11 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from kernelprof.report.comparison_markdown import (
-    DIFF_LINES,
-    LARGEST,
-    diff_block,
-    render_comparison_markdown,
-    render_gate_markdown,
-)
 from markdown_it import MarkdownIt
 from tests.report.changes import (
     AWKWARD,
@@ -39,19 +33,38 @@ from kernelprof.model.comparison import (
 )
 from kernelprof.model.diagnosis import Confidence, Status, Verdict
 from kernelprof.model.gate import Code, Finding, KernelResult, Outcome
+from kernelprof.report.documents import comparison as documents
+from kernelprof.report.documents import gate as gate_documents
+from kernelprof.report.documents.comparison import DIFF_LINES, Detail
+from kernelprof.report.writers import markdown
+from kernelprof.report.writers.markdown import COMMENT
+
+if TYPE_CHECKING:
+    from kernelprof.model.comparison import Comparison
+    from kernelprof.model.gate import GateResult
 
 GITHUB = 65_536
+
+
+def render_comparison_markdown(found: Comparison) -> str:
+    return markdown.write(documents.document(found, Detail.COMMENT))
+
+
+def render_gate_markdown(result: GateResult) -> str:
+    return markdown.write(gate_documents.document(result, Detail.COMMENT))
+
 
 EXPECTED = """\
 ### kernelprof gate: regression
 
-**`fma_chain`: as fast as before; more global load sectors; still fp32-throughput at its limit**
+**Regression: 1 worse.** `fma_chain`: as fast as before; more global load sectors; still \
+fp32-throughput at its limit.
 
 Before: `{before}`, after: `{after}`.
 
 | kernel | before | after | time | verdict | outcome |
-| :-- | --: | --: | --: | :-- | :-- |
-| `fma_chain` | 1.1 ms | 1.1 ms | as fast | `fp32-throughput (at limit)` | regression |
+| :-- | --: | --: | :-- | :-- | :-- |
+| `fma_chain` | 1.1 ms | 1.1 ms | as fast as before | `fp32-throughput (at limit)` | regression |
 
 <details><summary><code>fma_chain</code>: as fast as before; more global load sectors; still \
 fp32-throughput at its limit</summary>
@@ -73,7 +86,7 @@ def test_the_verdict_comes_first() -> None:
     text = render_gate_markdown(result)
     sides = {"before": result.comparison.before.origin, "after": result.comparison.after.origin}
     assert text.startswith(EXPECTED.format(**sides))
-    assert "- **regression** `counter-worse`: global load sectors: 4 to 32 sector/request\n" in text
+    assert "- regression `counter-worse`: global load sectors: 4 to 32 sector/request\n" in text
 
 
 def test_a_comparison_has_the_times_and_what_changed_with_them() -> None:
@@ -87,8 +100,8 @@ def test_a_comparison_has_the_times_and_what_changed_with_them() -> None:
         "`l1-throughput` → `uncoalesced-global-access` |\n"
     ) in text
     assert (
-        "| global load sectors | 1,342,177,280 sector | 8,858,370,048 sector | "
-        "2.5 to 16.5 sector/request | worse |\n"
+        "| global load sectors | 2.5 sector/request | 16.5 sector/request | 6.6x as much | "
+        "worse |\n"
     ) in text
     assert "| `l1_throughput` | 76.36 % | 96.04 % | 98 % |\n" in text
     assert "| source | `cuda/ladder/02_coalesced.cu` | `cuda/ladder/01_naive.cu` |\n" in text
@@ -101,12 +114,12 @@ def test_what_passed_is_short() -> None:
     result = gated("coalesced", "coalesced")
     assert render_gate_markdown(result) == (
         "### kernelprof gate: pass\n\n"
-        "**`sgemm_coalesced`: as fast as before; still l1-throughput**\n\n"
+        "**Pass: 1 passed.** `sgemm_coalesced`: as fast as before; still l1-throughput.\n\n"
         f"Before: `{result.comparison.before.origin}`, "
         f"after: `{result.comparison.after.origin}`.\n\n"
         "| kernel | before | after | time | verdict | outcome |\n"
-        "| :-- | --: | --: | --: | :-- | :-- |\n"
-        "| `sgemm_coalesced` | 2.71 ms | 2.7 ms | as fast | `l1-throughput` | pass |\n"
+        "| :-- | --: | --: | :-- | :-- | :-- |\n"
+        "| `sgemm_coalesced` | 2.71 ms | 2.7 ms | as fast as before | `l1-throughput` | pass |\n"
     )
 
 
@@ -119,12 +132,14 @@ def test_an_inconclusive_answer_says_what_the_policy_makes_of_it() -> None:
         outcome=Outcome.INCONCLUSIVE,
         kernels=(KernelResult(kernel, Outcome.INCONCLUSIVE, (finding,)),),
     )
-    first = "### kernelprof gate: inconclusive\n\n**`f`: times not comparable (another GPU)"
-    assert render_gate_markdown(result).startswith(f"{first}**\n")
+    first = "### kernelprof gate: inconclusive\n\n**Inconclusive: 1 inconclusive.{}** "
+    why = "`f`: times not comparable (another GPU)"
+    assert render_gate_markdown(result).startswith(f"{first.format('')}{why}.\n")
     passes = render_gate_markdown(replace(result, inconclusive_passes=True))
-    assert passes.startswith(f"{first} (the policy lets this pass)**\n")
+    says = " The policy lets that pass."
+    assert passes.startswith(f"{first.format(says)}{why} (the policy lets this pass).\n")
     fails = render_gate_markdown(replace(result, outcome=Outcome.REGRESSION))
-    assert "another GPU) (inconclusive, which the policy fails)**\n" in fails
+    assert "another GPU) (inconclusive, which the policy fails).\n" in fails
     assert "| not comparable | `l1-throughput` → `memory-latency` | inconclusive |\n" in fails
 
 
@@ -132,8 +147,8 @@ def test_nothing_compared() -> None:
     finding = Finding(Code.VANISHED, Outcome.INCONCLUSIVE, "no kernel is on both sides")
     result = replace(answer(), outcome=Outcome.INCONCLUSIVE, general=(finding,))
     assert render_gate_markdown(result) == (
-        "### kernelprof gate: inconclusive\n\n**no kernel is on both sides**\n\n"
-        "Before: `a.json`, after: `b`.\n\n- no kernel is on both sides\n"
+        "### kernelprof gate: inconclusive\n\n**Inconclusive: no kernel.** No kernel is on both "
+        "sides.\n\n- Warning: no kernel is on both sides\n\nBefore: `a.json`, after: `b`.\n"
     )
 
 
@@ -154,7 +169,7 @@ def test_kernels_on_one_side_and_ignored_ones() -> None:
     text = render_gate_markdown(result)
     assert "| `gone` | 2 µs | - | vanished | `l1-throughput` | pass |\n" in text
     assert "memory-latency` | ignored |\n" in text
-    assert "; 1 left out by the policy**" in text
+    assert "; 1 left out by the policy.\n" in text
     assert "<code>left_out</code>" not in text
 
 
@@ -174,8 +189,8 @@ def test_machines_that_differ_are_told() -> None:
         comparison(slower("f"), machine=machine, notes=("times are not compared",))
     )
     assert (
-        "\n\n- Note: times are not compared\n\n- another GPU: <code>A&#124;B</code> → `<b>`\n"
-        in text
+        "\n\n- Warning: times are not compared\n"
+        "- Warning: another GPU: <code>A&#124;B</code> before, `<b>` after\n" in text
     )
 
 
@@ -201,17 +216,17 @@ def test_a_name_stays_where_it_is(name: str) -> None:
 @pytest.mark.parametrize("name", AWKWARD)
 def test_a_diff_cannot_leave_its_block(name: str) -> None:
     diff = f"--- before\n+++ after\n {name}\n+{name}\n</details>"
-    page = _rendered(f"{diff_block(diff)}\n\nafter")
+    page = _rendered(f"{render_comparison_markdown(comparison(slower('f', diff=diff)))}\n\nafter")
     assert page.count("<pre>") == 1
-    assert page.endswith("</code></pre>\n<p>after</p>\n")
+    assert page.endswith("</code></pre>\n</details>\n<p>after</p>\n")
     assert "<script" not in page
 
 
 def test_a_long_diff_is_cut() -> None:
-    block = diff_block("\n".join(f"+line {number}" for number in range(DIFF_LINES + 7)))
-    lines = block.split("\n")
+    diff = "\n".join(f"+line {number}" for number in range(DIFF_LINES + 7))
+    text = render_comparison_markdown(comparison(slower("f", diff=diff)))
+    lines = text[text.index("```diff") : text.rindex("```") + 3].split("\n")
     assert len(lines) == DIFF_LINES + 3
-    assert lines[0] == "```diff"
     assert lines[-3:] == [f"+line {DIFF_LINES - 1}", "... 7 more lines", "```"]
 
 
@@ -223,15 +238,15 @@ def test_many_kernels_are_counted() -> None:
     assert text.endswith(
         "\nThe details of 480 more kernels are left out: `--format json` has all.\n"
     )
-    assert "**`kernel_0`: " in text
-    assert "; and 499 more kernels**\n" in text
+    assert "**Regression: 500 worse.** `kernel_0`: " in text
+    assert "; and 499 more kernels.\n" in text
 
 
 def test_a_diff_that_does_not_fit_goes_before_its_card_does() -> None:
     wide = "\n".join("+" + "…" * 199 for _ in range(DIFF_LINES))
     text = render_comparison_markdown(comparison(slower("f", diff=wide)))
     assert "```diff" not in text
-    assert "\nThe difference of the sources is too long for here.\n" in text
+    assert "\nThe text that stands here is left out for lack of room.\n" in text
     assert "**Time:** 2.0x slower: 2 µs to 4 µs" in text
 
 
@@ -242,7 +257,7 @@ def test_long_lists_are_cut_and_counted() -> None:
         metrics=tuple(MetricChange(f"m{n}", "%", 1.0, 2.0, None) for n in range(25)),
     )
     text = render_comparison_markdown(comparison(kernel))
-    assert "| c19 | 1 | 2 | 2.0x | worse |\n" in text
+    assert "| c19 | 1 | 2 | 2x as much | worse |\n" in text
     assert "| c20 |" not in text
     assert "Left out: 5 more counters, 15 more metrics.\n" in text
 
@@ -255,7 +270,7 @@ def test_a_comment_is_never_too_long_and_stays_whole(found, text, times) -> None
         render_comparison_markdown(comparison(*many, before=text, after=text, notes=(text,))),
         render_gate_markdown(answer(*many)),
     ):
-        assert len(page.encode()) <= LARGEST < GITHUB
+        assert len(page.encode()) <= COMMENT < GITHUB
         shown = _rendered(page)
         assert shown.count("<details>") == shown.count("</details>")
         assert "<script" not in shown
@@ -283,4 +298,4 @@ def test_nothing_of_strangers_fills_the_comment(character: str, amount: int) -> 
         render_comparison_markdown(whole),
         render_gate_markdown(replace(answer(*[kernel] * amount), comparison=whole, general=told)),
     ):
-        assert len(page.encode()) <= LARGEST
+        assert len(page.encode()) <= COMMENT

@@ -90,10 +90,10 @@ def history(
 
 
 def _read(place: Path, rows: Wanted, *, git: bool, cached: bool) -> History:
-    from kernelprof.collect.progress import Progress
     from kernelprof.compare.history.run import history as read
+    from kernelprof.report.progress import ProgressLine
 
-    with Progress(shown=False if git else None) as progress:
+    with ProgressLine(shown=False if git else None) as progress:
         return read(
             place,
             rows,

@@ -6,11 +6,10 @@ import shlex
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol, Self
 
 import kernelprof
 from kernelprof.collect import lines as source_lines
-from kernelprof.collect import processes
 from kernelprof.collect.environment import Machine
 from kernelprof.collect.failures import Ended, ProfilerError, failure
 from kernelprof.collect.request import (
@@ -22,35 +21,72 @@ from kernelprof.collect.request import (
 )
 from kernelprof.collect.store import numbered
 from kernelprof.errors import InputError
+from kernelprof.launch import processes
 from kernelprof.model.capture import DEVICE_NAME
 from kernelprof.model.manifest import GpuFacts, Manifest, RunFacts
 from kernelprof.sources.capture_directory import capture_of_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from types import TracebackType
 
     from kernelprof.analysis.metrics.catalogue import Metric
-    from kernelprof.collect.interrupts import Interrupts
-    from kernelprof.collect.source import Prepared
     from kernelprof.collect.store import Draft
+    from kernelprof.launch.prepare import PreparedKernel
+    from kernelprof.launch.processes import Interrupts
     from kernelprof.model.capture import Capture, SourceLine
 
 PASSES = "profiler__replayer_passes"
 _MOST_WARNINGS = 20
 
 
-def no_listener(line: str) -> None:
-    """Hear nothing of what ``ncu`` says."""
-    del line
+class Progress(Protocol):
+    """Shows what is being done while it is entered."""
+
+    def __enter__(self) -> Self:
+        """Begin to show it."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Show it no more."""
+
+    def say(self, text: str) -> None:
+        """Something is done before the first run."""
+
+    def begin(self, title: str) -> None:
+        """A run begins: what is collected, and why."""
+
+    def listen(self, line: str) -> None:
+        """``ncu`` printed a line, or part of one."""
+
+
+class NoProgress:
+    """Shows nothing."""
+
+    def __enter__(self) -> Self:
+        """Begin to show nothing."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Show nothing any more."""
+
+    def say(self, text: str) -> None:
+        """Show nothing of this."""
+
+    begin = listen = say
 
 
 @dataclass
 class Session:
     """Runs of one program under one ``ncu``, into one draft of a capture directory.
 
-    ``time_limit`` is for each run, in seconds. ``listen`` hears each line of ``ncu``, also one that
-    is still growing. ``name_file`` gives a source file the name that it is to have in the samples
-    by source line; ``lines`` are those samples, ``None`` as long as no run got any.
+    ``time_limit`` is for each run, in seconds. ``name_file`` gives a source file the name that it
+    is to have in the samples by source line; ``lines`` are those samples, ``None`` as long as no
+    run got any.
     """
 
     ncu: str
@@ -62,7 +98,7 @@ class Session:
     time_limit: float | None = None
     version: str | None = None
     machine: Machine = field(default_factory=Machine)
-    listen: Callable[[str], None] = no_listener
+    progress: Progress = field(default_factory=NoProgress)
     name_file: Callable[[str], str] = source_lines.same_name
     runs: list[RunFacts] = field(default_factory=list)
     lines: tuple[SourceLine, ...] | None = None
@@ -90,7 +126,7 @@ class Session:
         command = self._command(wanted, report, log)
         kept_report, kept_log = (Path(self.draft.place(each.name)) for each in (report, log))
         shown = self._command(wanted, kept_report, kept_log)
-        tail = _Tail(log, self.listen)
+        tail = _Tail(log, self.progress.listen)
         try:
             outcome = processes.run(
                 command, self.interrupts, time_limit=self.time_limit, poll=tail.read
@@ -135,7 +171,9 @@ class Session:
         self._first = self._first or capture
         return capture
 
-    def manifest(self, *, preset: str | None = None, prepared: Prepared | None = None) -> Manifest:
+    def manifest(
+        self, *, preset: str | None = None, prepared: PreparedKernel | None = None
+    ) -> Manifest:
         """What the directory is to say about the runs that were made."""
         from kernelprof.analysis.metrics.catalogue import preset as known_preset
 

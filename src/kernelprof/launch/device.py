@@ -82,7 +82,7 @@ class Device:
         return int(self.device.get_attribute(getattr(self.driver.device_attribute, name)))
 
 
-class Kernel:
+class LoadedKernel:
     """A loaded kernel, and everything that its launches need."""
 
     def __init__(self, device: Device, cubin: bytes, entry: str, where: str) -> None:
@@ -127,11 +127,11 @@ class Kernel:
             self.function.set_attribute(attribute, launch.shared_bytes)
 
 
-class Bound:
+class BoundKernel:
     """A kernel with its arguments in device memory, at one set of sizes."""
 
     def __init__(
-        self, kernel: Kernel, launch: ResolvedLaunch, folder: Path, *, poison: bool = True
+        self, kernel: LoadedKernel, launch: ResolvedLaunch, folder: Path, *, poison: bool = True
     ) -> None:
         self.kernel = kernel
         self._poison = poison

@@ -8,15 +8,15 @@ import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelprof.collect import processes
 from kernelprof.errors import ExitCode, MissingToolError
-from kernelprof.launch.nvcc import HOW_TO_GET_NVCC, find_nvcc
+from kernelprof.launch import processes
 from kernelprof.launch.trial import LaunchError
+from kernelprof.tools import HOW_TO_GET_NVCC, find_nvcc
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kernelprof.collect.interrupts import Interrupts
+    from kernelprof.launch.processes import Interrupts
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 

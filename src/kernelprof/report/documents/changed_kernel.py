@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.compare import words
-from kernelprof.launch.timing import timing_facts
+from kernelprof.launch.trial import timing_facts
 from kernelprof.report.charts import launches, roofline_change, states
 from kernelprof.report.charts.states import State
 from kernelprof.report.document import (
@@ -213,13 +213,16 @@ def _panels(
     yield from _states(*numbers)
     yield _inputs(kernel, before, after)
     if kernel.diff:
-        lines = kernel.diff.split("\n")
-        removed, added = (
-            sum(line.startswith(sign) and not line.startswith(sign * 3) for line in lines)
-            for sign in "-+"
-        )
-        title = f"The source: {count(removed, 'line')} removed, {added:,} added"
+        title = f"The source: {_diff_title(kernel.diff)}"
         yield Section(title, (Code(kernel.diff, language="diff"),))
+
+
+def _diff_title(diff: str) -> str:
+    """How much a diff changes; only its first two lines can be names of files."""
+    lines = diff.split("\n")
+    body = lines[2:] if lines[0].startswith("--- ") else lines
+    removed, added = (sum(line.startswith(sign) for line in body) for sign in "-+")
+    return f"{count(removed, 'line')} removed, {added:,} added"
 
 
 # Times

@@ -31,8 +31,7 @@ from kernelprof.report.document import (
     Table,
     Tone,
 )
-from kernelprof.report.documents.diagnosis import label_text
-from kernelprof.report.names import middle, printable
+from kernelprof.report.names import fit, middle, printable
 from kernelprof.report.numbers import count, dimensions, number, quantity, share
 
 if TYPE_CHECKING:
@@ -60,6 +59,7 @@ LEAST_EXPLAINED: Final = 0.05
 """Part of the time's change that a unit has to explain for it to be worth saying."""
 
 _DIFF_WIDTH: Final = 200
+_LABEL_WIDTH: Final = 64
 _NAME_WIDTH: Final = 400
 _TEXT_WIDTH: Final = 500
 _REMARK_WIDTH: Final = 100
@@ -135,7 +135,7 @@ class Judged:
     @property
     def name(self) -> tuple[Span, ...]:
         """The short name with what tells it from others, as code."""
-        return label_text(self.label)
+        return (Span(fit(self.label, _LABEL_WIDTH), code=True),)
 
     @property
     def gist(self) -> str:
@@ -193,7 +193,8 @@ def brief(comparison: Comparison, kernels: Sequence[Judged], detail: Detail) -> 
     gated = any(each.result is not None for each in kernels)
     shown = kernels[:MOST_ROWS]
     columns = (*_COLUMNS, _OUTCOME) if gated else _COLUMNS
-    yield Table(columns, tuple(_row(each) for each in shown), label="Kernels")
+    if detail is not Detail.BRIEF or len(kernels) > 1:
+        yield Table(columns, tuple(_row(each) for each in shown), label="Kernels")
     if more := _more(kernels[len(shown) :]):
         yield Paragraph(more, Tone.MUTED)
     telling = [each for each in kernels if _has_more(each)]
@@ -207,7 +208,8 @@ def brief(comparison: Comparison, kernels: Sequence[Judged], detail: Detail) -> 
 
 def clip(text: str, width: int = _TEXT_WIDTH) -> str:
     """Not longer than that: a text of strangers must not fill the comment."""
-    return text if len(text) <= width else text[: width - 1] + "…"
+    line = printable(text)
+    return line if len(line) <= width else line[: width - 1] + "…"
 
 
 def verdict_span(verdict: Verdict) -> Span:
@@ -363,7 +365,9 @@ def _card(each: Judged, detail: Detail) -> Iterable[Block]:
         facts.append(Fact("One side only", (Span(clip(", ".join(kernel.lacking))),)))
     yield Facts(tuple(facts))
     yield inputs_table(kernel.inputs[:MOST_ENTRIES])
-    yield counters_table(kernel.counters[:MOST_ENTRIES])
+    if each.result is None or detail is not Detail.BRIEF:
+        # Where there is little room, what the gate found says it all.
+        yield counters_table(kernel.counters[:MOST_ENTRIES])
     yield Table(_METRICS, tuple(map(_metric, kernel.metrics[:MOST_METRICS])), label="Metrics")
     left_out = _left_out(kernel, len(found), len(notes))
     if left_out:

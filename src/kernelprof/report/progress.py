@@ -16,7 +16,7 @@ _PERCENT = re.compile(r"(\d+)%")
 _WIDEST_NAME = 40
 
 
-class Progress:
+class ProgressLine:
     """One line on stderr while a program runs under ``ncu``, if stderr is a terminal."""
 
     def __init__(self, *, shown: bool | None = None) -> None:
@@ -25,7 +25,7 @@ class Progress:
         self._title = ""
         self._profiled = 0
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> ProgressLine:
         """Show the line."""
         if self._shown:
             from rich.console import Console
