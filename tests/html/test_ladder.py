@@ -154,7 +154,7 @@ def test_a_row_opens_its_card_by_mouse_and_by_keyboard(ladder: Path, open_page: 
     link = page.locator("table.sortable a[href='#rung-13']")
     link.focus()
     page.keyboard.press("Enter")
-    page.locator("#rung-13 .hero.at-limit").wait_for()
+    page.locator("#rung-13 .hero.good").wait_for()
     summary = page.locator("details#rung-5 > summary")
     summary.focus()
     page.keyboard.press("Enter")
