@@ -1,7 +1,8 @@
-"""What the README shows is what the program prints."""
+"""What the README and the pages behind it show is what the program prints."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,61 +15,120 @@ from kernelprof.report.writers import terminal
 from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pytest
 
 ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "docs"
 CAPTURE = "tests/captures/four_gemms.full.raw.csv"
+MOST_LINES = 150
+_LINK = re.compile(r"\]\((?!https?://)([^)#\s]*)(#[^)\s]+)?\)")
 
 
-def test_the_output_in_the_readme_is_the_real_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def read(path: str) -> str:
+    return (ROOT / path).read_text("utf-8")
+
+
+def links(page: Path) -> Iterator[tuple[Path, str]]:
+    """The files that a page links to, with the headings that are meant, outside of code."""
+    text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
+    for place, heading in _LINK.findall(text):
+        yield (page.parent / place if place else page), heading.removeprefix("#")
+
+
+def anchors(page: Path) -> set[str]:
+    """What headings are called in links, as GitHub has it."""
+    text = re.sub(r"```.*?```", "", page.read_text("utf-8"), flags=re.DOTALL)
+    titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_the_readme_is_short_and_says_things_once() -> None:
+    lines = read("README.md").splitlines()
+    assert len(lines) <= MOST_LINES
+    headings = [line for line in lines if line.startswith("## ")]
+    assert headings == ["## What it prints", "## Use it", "## Figures", "## More"]
+
+
+def test_the_interface_comes_right_after_the_two_commands() -> None:
+    blocks = re.findall(r"```(\w+)\n(.*?)```", read("README.md"), re.DOTALL)
+    (shell, commands), (language, first), *_ = blocks
+    assert (shell, language) == ("sh", "python")
+    assert [line.split("#")[0].split() for line in commands.splitlines()] == [
+        ["make", "demo"],
+        ["make", "test"],
+    ]
+    assert 'kp.read("capture.csv").diagnose().to_pandas()' in first
+
+
+def test_every_link_of_every_page_leads_somewhere() -> None:
+    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.glob("*.md"))):
+        for target, heading in links(page):
+            assert target.exists(), f"{page.name}: {target}"
+            if heading and target.suffix == ".md":
+                assert heading in anchors(target), f"{page.name}: {target.name}#{heading}"
+
+
+def test_the_index_lists_every_page_once() -> None:
+    listed = [target.name for target, _ in links(DOCS / "README.md")]
+    pages = sorted(page.name for page in DOCS.glob("*.md") if page.name != "README.md")
+    assert sorted(listed) == pages
+
+
+def test_the_first_screen_and_the_other_cards_are_the_real_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.chdir(ROOT)
-    readme = (ROOT / "README.md").read_text("utf-8")
-    capture = read_capture(CAPTURE)
-    printed = terminal.write(document(diagnose(capture), top=4)).rstrip("\n")
-    for card in printed.split("\n\n"):
-        assert card in readme
+    printed = terminal.write(document(diagnose(read_capture(CAPTURE)), top=4)).rstrip("\n")
+    first, others = printed.split("\n2 gemm_coalesced ─")
+    assert first.rstrip() in read("README.md")
+    assert f"2 gemm_coalesced ─{others}" in read("docs/usage.md")
 
 
-def test_the_gate_s_output_in_the_readme_is_the_real_one() -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
+def test_the_gate_s_output_is_the_real_one() -> None:
     result = gated(taken("tile", "1"), taken("tile-rolled", "1"))
     printed = terminal.write(gate.document(result))
-    answer = printed[printed.index("Regression:") : printed.index("Before:")]
-    findings = printed[printed.index("- regression slower:") : printed.index("- pass renamed:")]
-    assert answer.rstrip() in readme
-    assert findings.rstrip() in readme
+    shown = printed[printed.index("sgemm_shared_tile_rolled ──") : printed.index("- pass renamed")]
+    assert shown.rstrip() in read("docs/gate.md")
 
 
-def test_the_gate_s_table_in_the_readme_is_the_one_behind_it() -> None:
-    page = (ROOT / "reports" / "gate-h200.md").read_text("utf-8")
+def test_the_gate_s_figures_are_those_of_the_table_behind_them() -> None:
+    page = read("reports/gate-h200.md")
     assert page.count("| 1: 25 |") == 7
     assert page.count("| 200 of 200 |") == 13 + 11
+    for shown in ("README.md", "docs/gate.md"):
+        told = " ".join(read(shown).split())
+        assert "seven planted changes" in told
+        assert "25 of 25 pairs of runs" in told
+        assert "200 times of 200 for each of 13 kernels" in told
 
 
 def test_the_figures_about_correctness_are_those_of_the_page_behind_them() -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
-    page = (ROOT / "docs/verdicts.md").read_text("utf-8")
-    assert "172 of 181" in readme
-    assert "172 of all 181" in page
+    assert "172 of 181" in read("README.md")
+    assert "172 of all 181" in read("docs/verdicts.md")
 
 
 def test_the_table_of_the_corpus_is_that_of_its_report() -> None:
-    readme = (ROOT / "README.md").read_text("utf-8")
-    report = (ROOT / "reports/corpus-h200.md").read_text("utf-8")
-    for label, cells in (
-        ("planted bottleneck named first", ("92 of 94", "63 of 94", "17 of 94")),
-        ("healthy kernel", ("12 of 12", "10 of 12", "7 of 12")),
-        ("decoy", ("10 of 10", "6 of 10", "8 of 10")),
-    ):
-        told = next(line for line in readme.splitlines() if line.startswith(f"| {label}"))
-        full = next(line for line in report.splitlines() if line.startswith(f"| {label}"))
-        assert [cell.strip() for cell in told.split("|")[2:5]] == list(cells)
-        assert all(cell in full for cell in cells)
-    assert "906 of 940 (96 %)" in readme
+    report = read("reports/corpus-h200.md")
+    for shown in (read("README.md"), read("docs/corpus.md")):
+        for label, cells in (
+            ("planted bottleneck named first", ("92 of 94", "63 of 94", "17 of 94")),
+            ("healthy kernel", ("12 of 12", "10 of 12", "7 of 12")),
+            ("decoy", ("10 of 10", "6 of 10", "8 of 10")),
+        ):
+            told = next(line for line in shown.splitlines() if line.startswith(f"| {label}"))
+            full = next(line for line in report.splitlines() if line.startswith(f"| {label}"))
+            assert [cell.strip() for cell in told.split("|")[2:5]] == list(cells)
+            assert all(cell in full for cell in cells)
+    assert "906 of 940 (96 %)" in read("README.md")
     assert "906 of 940 (96 %)" in report
 
 
-def test_no_section_stands_twice() -> None:
-    lines = (ROOT / "README.md").read_text("utf-8").splitlines()
-    headings = [line for line in lines if line.startswith("## ")]
-    assert len(headings) == len(set(headings)) == 9
+def test_the_figures_of_speed_are_those_of_their_page() -> None:
+    page = read("docs/performance.md")
+    for figure in ("2.6 s, 315 MB", "41 s, 1,828 MB"):
+        assert figure in read("README.md")
+        assert figure in page
+    assert "process 2.8 s" in page
+    assert "2.8 s, 377 MB" in read("README.md")

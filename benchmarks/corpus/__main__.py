@@ -122,10 +122,10 @@ def _scored(options: argparse.Namespace) -> Scorecard:
     from benchmarks.corpus.scorecard import scorecard
     from benchmarks.corpus.stored import FOLDER
 
-    from kernelprof.collect.progress import Progress
+    from kernelprof.report.progress import ProgressLine
 
     peers = () if options.peers is None else read_peers(options.peers)
-    with Progress() as progress:
+    with ProgressLine() as progress:
         return scorecard(
             _pairs(options),
             options.captures or FOLDER,

@@ -14,12 +14,13 @@ from benchmarks.corpus.pairs import Side
 
 from kernelprof.analysis.metrics.catalogue import catalogue, preset
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.collect.portable import portable
+from kernelprof.collect.recorded import portable
 from kernelprof.collect.request import Filters
 from kernelprof.collect.run import PASSES, Session
-from kernelprof.collect.source import Wishes, preparer
 from kernelprof.collect.store import draft
 from kernelprof.errors import ExitCode, KernelprofError, MissingToolError
+from kernelprof.launch.overrides import LaunchOverrides
+from kernelprof.launch.prepare import prepare
 from kernelprof.report.numbers import factor, quantity
 from kernelprof.sources.capture_directory import is_capture, read_manifest
 
@@ -30,12 +31,12 @@ if TYPE_CHECKING:
     from benchmarks.corpus.pairs import Pair
 
     from kernelprof.collect.environment import Machine
-    from kernelprof.collect.interrupts import Interrupts
-    from kernelprof.collect.progress import Progress
-    from kernelprof.collect.source import Prepared, Preparer
     from kernelprof.collect.store import Draft
+    from kernelprof.launch.prepare import PreparedKernel
+    from kernelprof.launch.processes import Interrupts
     from kernelprof.model.capture import Capture
     from kernelprof.model.manifest import Manifest
+    from kernelprof.report.progress import ProgressLine
 
 PRESET: Final = "full"
 NCU_SET: Final = "full"
@@ -77,23 +78,23 @@ class Failure:
 
 def measure(plan: Plan, say: Callable[[str], None]) -> tuple[Failure, ...]:
     """Measure what is new or changed; a kernel that fails is told and the others go on."""
-    from kernelprof.collect.elsewhere import look
-    from kernelprof.collect.interrupts import Interrupts
-    from kernelprof.collect.progress import Progress
-    from kernelprof.collect.tool import ncu_version
+    from kernelprof.collect.preflight import local_tools
+    from kernelprof.launch.processes import Interrupts
+    from kernelprof.report.progress import ProgressLine
+    from kernelprof.tools import ncu_version
 
-    here, prepare = look(for_source=True), preparer()
-    if here.lacks or here.ncu is None or here.machine is None or prepare is None:
+    here = local_tools(for_source=True)
+    if here.missing or here.ncu is None or here.machine is None:
         raise MissingToolError(
-            f"the corpus cannot be measured here: this machine has {here.describe() or 'no nvcc'}",
+            f"the corpus cannot be measured here: this machine has {here.describe()}",
             hint="run it on a machine with a GPU, ncu, nvcc and PyCUDA; 'kernelprof doctor' says "
             "what a machine lacks",
         )
     failures: list[Failure] = []
     todo = [(pair, side) for pair in plan.pairs for side in pair.sides]
-    with Interrupts() as interrupts, Progress() as progress:
+    with Interrupts() as interrupts, ProgressLine() as progress:
         measurer = _Measurer(
-            plan, prepare, interrupts, progress, here.ncu, ncu_version(here.ncu), here.machine
+            plan, interrupts, progress, here.ncu, ncu_version(here.ncu), here.machine
         )
         for position, (pair, side) in enumerate(todo, 1):
             start = time.monotonic()
@@ -134,9 +135,8 @@ def is_measured(captures: Path, pair: Pair, side: Side) -> bool:
 @dataclass(frozen=True, slots=True)
 class _Measurer:
     plan: Plan
-    prepare: Preparer
     interrupts: Interrupts
-    progress: Progress
+    progress: ProgressLine
     ncu: str
     version: str | None
     machine: Machine
@@ -149,7 +149,7 @@ class _Measurer:
         source = pair.source(side)
         keep = place(plan.captures, pair, side)
         with (
-            self.prepare(source, Wishes(), self.interrupts, self.progress.say) as prepared,
+            prepare(source, LaunchOverrides(), self.interrupts, self.progress.say) as prepared,
             draft(keep, force=True) as stage,
         ):
             session = self._session(prepared, stage)
@@ -166,7 +166,7 @@ class _Measurer:
             stage.commit(portable(manifest, source, pair.target(side)))
         return _told(capture, manifest)
 
-    def _session(self, prepared: Prepared, stage: Draft) -> Session:
+    def _session(self, prepared: PreparedKernel, stage: Draft) -> Session:
         return Session(
             ncu=self.ncu,
             application=prepared.command,
@@ -175,7 +175,7 @@ class _Measurer:
             filters=Filters(prepared.kernel, prepared.launch_skip, prepared.launch_count),
             version=self.version,
             machine=self.machine,
-            listen=self.progress.listen,
+            progress=self.progress,
         )
 
 

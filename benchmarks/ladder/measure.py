@@ -12,6 +12,7 @@ from kernelprof.ladder.registry import choose, ladder
 from kernelprof.ladder.results import Trouble, Way, check_timing, trouble
 from kernelprof.model.manifest import TimingFacts  # noqa: TC001 (a record's types are read)
 from kernelprof.model.records import RecordError, build, read_object
+from kernelprof.report.progress import ProgressLine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -77,7 +78,7 @@ class Wanted:
 def measure(wanted: Wanted, say: Callable[[str], None]) -> Measurements:
     """Measure the rungs of a climb; one that fails is among the results with its error."""
     rungs = choose(ladder(), [each.file for each in wanted.climb.rungs])
-    plan = Plan(rungs, wanted.command)
+    plan = Plan(rungs, wanted.command, display=ProgressLine)
     found: list[Measured] = []
     with open_bench(plan) as (opened, _):
         bench = replace(opened, sizes=wanted.climb.sizes)

@@ -46,3 +46,14 @@ class MissingToolError(KernelprofError):
     """The machine lacks something: a GPU, ncu, a permission, an optional package."""
 
     exit_code = ExitCode.ENVIRONMENT
+
+
+class Terminated(BaseException):
+    """A signal other than Ctrl-C asked us to end; ``code`` is what a shell then expects.
+
+    No :class:`KeyboardInterrupt`: the parser of the command line takes those for Ctrl-C.
+    """
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.code = 128 + number

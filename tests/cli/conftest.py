@@ -46,4 +46,4 @@ def no_ncu(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A machine without ``ncu``."""
     monkeypatch.delenv("KERNELPROF_NCU", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr("kernelprof.collect.tool._PLACES", ())
+    monkeypatch.setattr("kernelprof.tools._NCU_PLACES", ())

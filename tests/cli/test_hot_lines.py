@@ -17,15 +17,15 @@ import pytest
 from kernelprof.analysis.metrics.catalogue import SAMPLES
 from kernelprof.cli.main import main
 from kernelprof.collect.environment import Gpu, Machine
-from kernelprof.collect.source import Prepared
+from kernelprof.launch.prepare import PreparedKernel
 from kernelprof.model.manifest import SourceFacts, schema
 from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kernelprof.collect.interrupts import Interrupts
-    from kernelprof.collect.source import Wishes
+    from kernelprof.launch.overrides import LaunchOverrides
+    from kernelprof.launch.processes import Interrupts
 
 STAND_IN = Path(__file__).parents[1] / "fake_ncu" / "ncu"
 KERNELS = Path(__file__).parents[1] / "kernels"
@@ -61,12 +61,16 @@ class Preparing:
 
     @contextmanager
     def __call__(
-        self, source: Path, wishes: Wishes, interrupts: Interrupts, tell: Callable[[str], None]
-    ) -> Iterator[Prepared]:
-        del wishes, interrupts, tell
+        self,
+        source: Path,
+        overrides: LaunchOverrides,
+        interrupts: Interrupts,
+        tell: Callable[[str], None],
+    ) -> Iterator[PreparedKernel]:
+        del overrides, interrupts, tell
         digest = hashlib.sha256(source.read_bytes()).hexdigest()
         facts = SourceFacts(str(source), digest)
-        yield Prepared(str(source), self.command, self.kernel, source=facts)
+        yield PreparedKernel(str(source), self.command, self.kernel, source=facts)
 
 
 @pytest.fixture
@@ -75,7 +79,7 @@ def source(machine: Path, fixture: Path, monkeypatch: pytest.MonkeyPatch) -> Pre
     del fixture
     shutil.copy(KERNELS / "fixture.cu", machine / "fixture.cu")
     preparing = Preparing()
-    monkeypatch.setattr("kernelprof.collect.session.preparer", lambda: preparing)
+    monkeypatch.setattr("kernelprof.launch.prepare.prepare", preparing)
     seen = Machine((Gpu(0, "NVIDIA H200", (9, 0)),), "580.95.05", "13.0")
     monkeypatch.setattr("kernelprof.collect.environment.machine", lambda: seen)
     here = f"sed 's#/project/tests/kernels#{machine}#'"

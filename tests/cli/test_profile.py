@@ -19,8 +19,8 @@ from tests.support.processes import started
 from kernelprof.analysis.metrics.catalogue import preset
 from kernelprof.cli.main import main
 from kernelprof.collect import drill
-from kernelprof.collect.progress import Progress
 from kernelprof.model.manifest import schema
+from kernelprof.report.progress import ProgressLine
 from kernelprof.sources import read_capture
 
 
@@ -361,7 +361,7 @@ def test_progress_follows_the_lines_of_ncu(monkeypatch) -> None:
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stderr", stream)
     said: list[str] = []
-    with Progress(shown=False) as progress:
+    with ProgressLine(shown=False) as progress:
         monkeypatch.setattr(progress, "_describe", said.append)
         progress.begin("why")
         progress.listen("==PROF== Connected to process 5 (/x)")

@@ -13,18 +13,19 @@ import jsonschema
 import pytest
 
 from kernelprof.cli.main import main
-from kernelprof.cli.source_options import wishes
+from kernelprof.cli.source_options import overrides
 from kernelprof.collect.environment import Gpu, Machine
-from kernelprof.collect.progress import Progress
-from kernelprof.collect.source import Prepared, Wishes
-from kernelprof.collect.telling import facts
 from kernelprof.errors import MissingToolError
+from kernelprof.launch.overrides import LaunchOverrides
+from kernelprof.launch.prepare import PreparedKernel
 from kernelprof.model.manifest import CorrectnessFacts, SourceFacts, TimingFacts, schema
+from kernelprof.report.measurement import facts
+from kernelprof.report.progress import ProgressLine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kernelprof.collect.interrupts import Interrupts
+    from kernelprof.launch.processes import Interrupts
 
 LADDER = Path(__file__).parents[2] / "cuda" / "ladder"
 KERNEL = "__global__ void k(float *a) { a[0] = 1; }\n"
@@ -63,11 +64,11 @@ def test_options_for_sources(capsys, arguments, expected) -> None:
 
 def test_options_for_sources_become_wishes() -> None:
     defines = ["A", "B=2", "C=1.5", "D=float4", "E=", "F=-1"]
-    found = wishes(["M=64", "N=1"], defines, ["initcheck", "initcheck"], has_source=True)
+    found = overrides(["M=64", "N=1"], defines, ["initcheck", "initcheck"], has_source=True)
     values = {"A": 1, "B": 2, "C": 1.5, "D": "float4", "E": "", "F": -1}
-    assert found == Wishes({"M": 64, "N": 1}, values, ("initcheck",))
+    assert found == LaunchOverrides({"M": 64, "N": 1}, values, ("initcheck",))
     assert [type(value) for value in found.defines.values()] == [int, int, float, str, str, int]
-    assert wishes(None, [], None, has_source=False) == Wishes()
+    assert overrides(None, [], None, has_source=False) == LaunchOverrides()
 
 
 @pytest.fixture
@@ -101,17 +102,17 @@ class Preparing:
     def __call__(
         self,
         source: Path,
-        wishes: Wishes,
+        overrides: LaunchOverrides,
         interrupts: Interrupts,
         tell: Callable[[str], None],
-    ) -> Iterator[Prepared]:
-        self.heard.append(("begin", str(source), wishes))
+    ) -> Iterator[PreparedKernel]:
+        self.heard.append(("begin", str(source), overrides))
         interrupts.check()
         tell("compiling")
         try:
             if self.error is not None:
                 raise self.error
-            yield Prepared(
+            yield PreparedKernel(
                 target=str(source),
                 command=("./gemm_series",),
                 kernel="^gemm_bad",
@@ -131,7 +132,7 @@ class Preparing:
 @pytest.fixture
 def preparing(monkeypatch) -> Preparing:
     stand_in = Preparing()
-    monkeypatch.setattr("kernelprof.collect.session.preparer", lambda: stand_in)
+    monkeypatch.setattr("kernelprof.launch.prepare.prepare", stand_in)
     return stand_in
 
 
@@ -150,7 +151,7 @@ def test_a_source_is_prepared_and_profiled(machine, capsys, preparing) -> None:
     options = ["--size", "M=64", "--size", "K=32", "--define", "BLOCK=16"]
     options += ["--sanitize", "memcheck", "--sanitize", "racecheck"]
     assert main(["profile", "gemm.cu", "-o", "out", *options]) == 0
-    expected = Wishes({"M": 64, "K": 32}, {"BLOCK": 16}, ("memcheck", "racecheck"))
+    expected = LaunchOverrides({"M": 64, "K": 32}, {"BLOCK": 16}, ("memcheck", "racecheck"))
     assert preparing.heard == [("begin", "gemm.cu", expected), ("end", True)]
     found = json.loads((machine / "out" / "manifest.json").read_text(encoding="utf-8"))
     jsonschema.Draft202012Validator(json.loads(schema())).validate(found)
@@ -273,14 +274,6 @@ def test_a_source_is_read_strictly_without_a_gpu_too(machine, capsys, command) -
     assert "has 5 parameters, and the specification 6 arguments" in capsys.readouterr().err
 
 
-@pytest.mark.usefixtures("gpu", "rung")
-def test_an_installation_that_cannot_build_says_so(machine, capsys, monkeypatch) -> None:
-    monkeypatch.setattr("kernelprof.collect.session.preparer", lambda: None)
-    assert main(["profile", "gemm.cu", "-o", "out"]) == 4
-    assert "cannot build kernels" in capsys.readouterr().err
-    assert not (machine / "out").exists()
-
-
 @pytest.mark.parametrize(
     ("timing", "line"),
     [
@@ -315,13 +308,13 @@ def test_a_check_is_told_from_what_is_known_of_it(correctness, line) -> None:
 
 
 def test_progress_says_what_is_done_before_the_first_run() -> None:
-    with Progress(shown=True) as progress:
+    with ProgressLine(shown=True) as progress:
         progress.say("gemm.cu:\x1b compiling")
         (task,) = progress._display.tasks
         assert task.description == "gemm.cu:\\x1b compiling"
         progress.begin("Preset triage")
         assert task.description == "Preset triage: the program starts"
-    with Progress(shown=False) as progress:
+    with ProgressLine(shown=False) as progress:
         progress.say("compiling")
 
 

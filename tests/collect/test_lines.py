@@ -11,11 +11,11 @@ from pathlib import Path
 import pytest
 
 from kernelprof.collect import lines
-from kernelprof.collect.interrupts import Interrupts
-from kernelprof.collect.portable import file_names
+from kernelprof.collect.recorded import file_names
 from kernelprof.collect.store import draft
 from kernelprof.errors import InputError
 from kernelprof.ladder.registry import ladder
+from kernelprof.launch.processes import Interrupts
 from kernelprof.model.capture import SourceLine
 from kernelprof.model.manifest import GpuFacts, Manifest, RunFacts
 from kernelprof.sources.capture_directory import read_lines

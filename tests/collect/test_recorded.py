@@ -220,7 +220,7 @@ def test_where_a_kernel_can_be_measured_no_record_stands_in(
     record(source)
     seen = Machine((Gpu(0, "NVIDIA H200", (9, 0)),))
     monkeypatch.setattr("kernelprof.collect.environment.machine", lambda: seen)
-    monkeypatch.setattr("kernelprof.collect.session.preparer", lambda: prepare)
+    monkeypatch.setattr("kernelprof.launch.prepare.prepare", prepare)
     assert main(["diagnose", "01_naive.cu"]) == 4
     out, err = capsys.readouterr()
     assert out == ""

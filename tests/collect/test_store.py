@@ -107,9 +107,10 @@ def test_the_schema_has_just_the_fields_that_there_are() -> None:
     rules = json.loads(schema())
     parts = (GpuFacts, RunFacts, PresetFacts, SourceFacts, TimingFacts, CorrectnessFacts)
     kinds: dict[str, Any] = {kind.__name__: kind for kind in parts}
+    kinds["Manifest"] = Manifest
     assert set(kinds) == set(rules["$defs"])
-    for name, kind in {**kinds, "Manifest": Manifest}.items():
-        described = rules if name == "Manifest" else rules["$defs"][name]
+    for name, kind in kinds.items():
+        described = rules["$defs"][name]
         fields = {field.name for field in dataclasses.fields(kind)}
         assert set(described["properties"]) == fields
         assert set(described["required"]) == fields - LATER.get(name, set())
@@ -160,6 +161,24 @@ def test_a_mistake_in_a_manifest_is_named(change: dict[str, object], place: str)
     with pytest.raises(InputError) as caught:
         from_json(json.dumps({**_document(FULL), **change}), "here")
     assert place in caught.value.what
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"created": "yesterday"},
+        {"schema_version": "2"},
+        {"runs": []},
+        {"source": {}},
+        {"preset": {"name": "full", "sha256": "0"}},
+        {"timing": {"median_ns": "1"}},
+    ],
+)
+def test_the_schema_refuses_what_is_never_written(change: dict[str, object]) -> None:
+    validator = jsonschema.Draft202012Validator(json.loads(schema()))
+    assert not validator.is_valid({**_document(FULL), **change})
+    run = {**_document(FULL)["runs"][0], "raw": "elsewhere/raw.csv.gz"}
+    assert not validator.is_valid({**_document(FULL), "runs": [run]})
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", "null"])

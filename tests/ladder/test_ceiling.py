@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 import kernelprof
-from kernelprof.collect.interrupts import Interrupts
 from kernelprof.ladder.ceiling import CeilingError, measured_ceiling, read_ceiling
+from kernelprof.launch.processes import Interrupts
 
 GOOD = {
     "times_ns": [2_700_000.0, 2_701_000.0, 2_699_000.0],

@@ -78,6 +78,7 @@ def commented(toml: str) -> str:
 
 def stand_in(path: Path, *lines: str) -> Path:
     """A program in the place of one that is not here: lines of a shell."""
+    path.parent.mkdir(exist_ok=True)
     path.write_text("\n".join(["#!/bin/sh", *lines, ""]))
     path.chmod(0o755)
     return path
@@ -89,7 +90,7 @@ def no_nvcc(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
     monkeypatch.delenv("CUDA_HOME", raising=False)
     monkeypatch.delenv("CUDA_PATH", raising=False)
-    monkeypatch.setattr("kernelprof.launch.nvcc._PLACES", ())
+    monkeypatch.setattr("kernelprof.tools._NVCC_PLACES", ())
 
 
 @pytest.fixture

@@ -10,12 +10,13 @@ import pytest
 from kernelprof.errors import InputError
 from kernelprof.launch import spec as launch_spec
 from kernelprof.launch.arrays import case_of, compare, count_poison, decode, encode, fill, poisoned
-from kernelprof.launch.spec import ArrayArgument, ResolvedArray
-from kernelprof.launch.user_functions import BadFunctionError
+from kernelprof.launch.references import BadFunctionError
+from kernelprof.launch.spec import Argument, ResolvedArray
 
 
 def _array(type_name="float32", shape=(3, 4), index=0, **options):
-    return ResolvedArray(ArrayArgument("A", type_name, (), **options), index, shape)
+    argument = Argument(name="A", type=type_name, shape=(), **{"fill": "random", **options})
+    return ResolvedArray(argument, index, shape)
 
 
 @pytest.mark.parametrize("type_name", launch_spec.TYPES)

@@ -19,7 +19,6 @@ from kernelprof.launch.build import (
     prepared,
     pycuda_compiler,
 )
-from kernelprof.launch.mangled import fitting
 from kernelprof.launch.read_spec import load_spec
 
 TEMPLATE = """\
@@ -153,53 +152,91 @@ def test_what_is_no_cubin(cubin) -> None:
         entries(cubin)
 
 
-SECOND = {
-    "ns::copy<32, float>": "_ZN2ns4copyILi32EfEEvPKT0_PS1_i",
-    "ns::copy<64, float>": "_ZN2ns4copyILi64EfEEvPKT0_PS1_i",
-    "ns::copy<64, double>": "_ZN2ns4copyILi64EdEEvPKT0_PS1_i",
-    "flag<false>": "_Z4flagILb0EEvPf",
-    "flag<true>": "_Z4flagILb1EEvPf",
-    "cast<unsigned int>": "_Z4castIjEvPT_",
-    "cast<__half>": "_Z4castI6__halfEvPT_",
-    "cast<long>": "_Z4castIlEvPT_",
-    "shift<-1>": "_Z5shiftILin1EEvPf",
-    "shift<1>": "_Z5shiftILi1EEvPf",
+INSTANCES = {
+    "_ZN2ns4copyILi32EfEEvPKT0_PS1_i": "void ns::copy<(int)32, float>(const T2 *, T2 *, int)",
+    "_ZN2ns4copyILi64EfEEvPKT0_PS1_i": "void ns::copy<(int)64, float>(const T2 *, T2 *, int)",
+    "_ZN2ns4copyILi64EdEEvPKT0_PS1_i": "void ns::copy<(int)64, double>(const T2 *, T2 *, int)",
+    "_Z4flagILb0EEvPf": "void flag<(bool)0>(float *)",
+    "_Z4flagILb1EEvPf": "void flag<(bool)1>(float *)",
+    "_Z4castIjEvPT_": "void cast<unsigned int>(T1 *)",
+    "_Z4castI6__halfEvPT_": "void cast<__half>(T1 *)",
+    "_Z4castIlEvPT_": "void cast<long>(T1 *)",
+    "_Z5shiftILin1EEvPf": "void shift<(int)-1>(float *)",
+    "_Z5shiftILi1EEvPf": "void shift<(int)1>(float *)",
+    "_Z5boxedIN1a1BIifEEEvT_": "void boxed<a::B<int, float>>(T1)",
+    "_Z5boxedIdEvT_": "void boxed<double>(T1)",
+    "_Z5fewerIfLi1EEvPT_": "void fewer<float, (int)1>(T1 *)",
+    "_Z5fewerIfLi2ELi3EEvPT_": "void fewer<float, (int)2, (int)3>(T1 *)",
 }
 
 
+@pytest.fixture
+def demangler(tmp_path, monkeypatch) -> None:
+    """A ``cu++filt`` that knows the names above."""
+    cases = [f"{name}) echo '{shown}' ;;" for name, shown in INSTANCES.items()]
+    tool = stand_in(
+        tmp_path / "bin" / "cu++filt",
+        'for name in "$@"; do case "$name" in',
+        *cases,
+        "*) exit 1 ;; esac; done",
+    )
+    monkeypatch.setenv("PATH", f"{tool.parent}:{os.environ['PATH']}")
+
+
+@pytest.mark.usefixtures("demangler")
 @pytest.mark.parametrize(
-    ("kernel", "same"),
+    ("kernel", "shown"),
     [
-        *((name, name) for name in SECOND),
-        ("copy< 0x20,float >", "ns::copy<32, float>"),
-        ("flag<1>", "flag<true>"),
+        ("ns::copy<32, float>", "ns::copy<(int)32, float>"),
+        ("ns::copy<64, float>", "ns::copy<(int)64, float>"),
+        ("ns::copy<64, double>", "ns::copy<(int)64, double>"),
+        ("copy< 0x20,float >", "ns::copy<(int)32, float>"),
+        ("ns::copy<64u, double>", "ns::copy<(int)64, double>"),
+        ("ns::copy<TILE, double>", "ns::copy<(int)64, double>"),
+        ("flag<false>", "flag<(bool)0>"),
+        ("flag<1>", "flag<(bool)1>"),
         ("cast<half>", "cast<__half>"),
         ("cast<uint32_t>", "cast<unsigned int>"),
         ("cast<int64_t>", "cast<long>"),
-        ("ns::copy<64u, double>", "ns::copy<64, double>"),
-        ("ns::copy<TILE, double>", "ns::copy<64, double>"),
+        ("shift<-1>", "shift<(int)-1>"),
+        ("shift<1>", "shift<(int)1>"),
+        ("boxed<double>", "boxed<double>"),
+        ("fewer<float, 1>", "fewer<float, (int)1>"),
+        ("fewer<float, 2>", "fewer<float, (int)2, (int)3>"),
     ],
 )
-def test_one_instance_of_several(kernel, same) -> None:
-    assert find_entry(tuple(SECOND.values()), kernel, "k.cu") == SECOND[same]
+def test_one_instance_of_several(kernel, shown) -> None:
+    found = find_entry(tuple(INSTANCES), kernel, "k.cu")
+    assert INSTANCES[found].startswith(f"void {shown}(")
 
 
+@pytest.mark.usefixtures("demangler")
 @pytest.mark.parametrize("kernel", ["ns::copy<TILE, float>", "cast<My>"])
 def test_an_instance_that_nobody_can_tell(kernel) -> None:
     with pytest.raises(CompileError, match="more than one") as caught:
-        find_entry(tuple(SECOND.values()), kernel, "k.cu")
+        find_entry(tuple(INSTANCES), kernel, "k.cu")
     assert "template arguments" in (caught.value.hint or "")
 
 
-def test_arguments_that_only_the_toolkit_can_read(tmp_path, monkeypatch) -> None:
-    names = ["_Z1fIN1a1BIiEEEvT_", "_Z1fIN1a1BIfEEEvT_"]
-    tool = stand_in(
-        tmp_path / "cu++filt", 'case "$1" in *IiE*) echo "void f<long>(T1)" ;;', "*) exit 1 ;; esac"
-    )
-    monkeypatch.setattr("kernelprof.launch.mangled.find_nvcc", lambda: str(tool.with_name("nvcc")))
-    assert fitting(names, "f<double>") == names[1:]
+@pytest.mark.usefixtures("no_nvcc")
+def test_without_a_demangler_one_instance_is_found_and_of_several_none() -> None:
+    names = ("_Z4flagILb0EEvPf", "_Z4castIjEvPT_", "_Z4castIlEvPT_")
+    assert find_entry(names, "flag<false>", "k.cu") == names[0]
+    with pytest.raises(CompileError) as caught:
+        find_entry(names, "cast<long>", "k.cu")
+    assert ", ".join(names[1:]) in caught.value.what
+    assert "cu++filt of the CUDA toolkit" in (caught.value.hint or "")
 
 
+@pytest.mark.parametrize("lines", [("exit 1",), ("echo one line",)])
+def test_a_demangler_that_does_not_answer_decides_nothing(tmp_path, monkeypatch, lines) -> None:
+    tool = stand_in(tmp_path / "bin" / "cu++filt", *lines)
+    monkeypatch.setenv("PATH", str(tool.parent))
+    with pytest.raises(CompileError, match="more than one"):
+        find_entry(("_Z4castIjEvPT_", "_Z4castIlEvPT_"), "cast<long>", "k.cu")
+
+
+@pytest.mark.usefixtures("demangler")
 def test_a_second_instance_in_the_file(copy_cu, nvcc) -> None:
     again = "template __global__ void ns::copy<32, float>(const float*, float*, int);\n"
     copy_cu.write_text(TEMPLATE + again)

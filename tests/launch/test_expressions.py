@@ -123,9 +123,8 @@ def test_a_fraction_is_no_extent(text) -> None:
         Expression(text).integer(NAMES)
 
 
-def test_names_and_normal_form() -> None:
+def test_normal_form() -> None:
     expression = Expression("ceil_div( (M), TILE )+N", "somewhere")
-    assert expression.names == {"M", "N", "TILE"}
     assert expression.normalised == "ceil_div(M, TILE) + N"
     assert Expression("M", "here") == Expression("M", "there")
 

@@ -15,14 +15,13 @@ from pathlib import Path
 import pytest
 from tests.launch.conftest import stand_in
 
-from kernelprof.collect.interrupts import Interrupts
-from kernelprof.collect.source import Wishes
 from kernelprof.errors import ExitCode, InputError, MissingToolError, UsageError
 from kernelprof.launch import prepare as prepare_module
-from kernelprof.launch import prepare_for_profiling
 from kernelprof.launch.build import CompileError
 from kernelprof.launch.hashes import launch_hashes
-from kernelprof.launch.prepare import changed, last_lines, prepare
+from kernelprof.launch.overrides import LaunchOverrides
+from kernelprof.launch.prepare import last_lines, prepare
+from kernelprof.launch.processes import Interrupts
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.launch.spec import SpecError
 from kernelprof.launch.trial import LaunchError
@@ -94,12 +93,12 @@ def right(tmp_path) -> Path:
     return Path(shutil.copy(SOURCES / "right.cu", tmp_path))
 
 
-def _prepared(source, wishes=None, tell=lambda _: None):
-    return prepare(source, wishes or Wishes(), Interrupts(), tell)
+def _prepared(source, overrides=None, tell=lambda _: None):
+    return prepare(source, overrides or LaunchOverrides(), Interrupts(), tell)
 
 
-def _failure(kind, source, wishes=None):
-    with pytest.raises(kind) as caught, _prepared(source, wishes):
+def _failure(kind, source, overrides=None):
+    with pytest.raises(kind) as caught, _prepared(source, overrides):
         pass
     return caught.value
 
@@ -160,8 +159,8 @@ def test_everything_that_is_known_of_a_right_kernel(right) -> None:
 
 
 def test_the_command_launches_what_was_tried(right, child) -> None:
-    wishes = Wishes(sizes={"n": 65536})
-    with _prepared(right, wishes) as found:
+    overrides = LaunchOverrides(sizes={"n": 65536})
+    with _prepared(right, overrides) as found:
         assert found.source is not None
         assert found.timing is not None
     digest = launch_hashes(right, load_spec(right).changed(sizes={"n": 65536})).digest()
@@ -256,13 +255,13 @@ def test_sanitizers_see_the_kernel_at_its_check_sizes(right, child, tmp_path, mo
     stand_in(tmp_path / "bin" / "compute-sanitizer", 'shift 4; exec "$@"')
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
     told: list[str] = []
-    wishes = Wishes(sizes={"n": 65536}, sanitizers=("memcheck", "racecheck"))
-    with _prepared(right, wishes, told.append) as found:
+    overrides = LaunchOverrides(sizes={"n": 65536}, sanitizers=("memcheck", "racecheck"))
+    with _prepared(right, overrides, told.append) as found:
         memcheck, racecheck, _ = child.asked()
     assert memcheck == racecheck == [*found.command[2:], "--only-check"]
     assert told[:2] == ["right.cu: checking with memcheck", "right.cu: checking with racecheck"]
     child.does("sys.exit(86 if '--only-check' in sys.argv else 0)")
-    said = _failure(LaunchError, right, wishes)
+    said = _failure(LaunchError, right, overrides)
     assert said.what.startswith("compute-sanitizer (memcheck) found a mistake in the kernel")
     assert said.where == str(right)
 
@@ -276,52 +275,46 @@ def test_the_real_child_without_pycuda_names_it(cli_environment, monkeypatch) ->
     assert said.hint == "on a machine with a GPU: pip install 'kernelprof[gpu]'"
 
 
-@pytest.mark.usefixtures("child")
-def test_it_is_what_the_capture_side_calls(right) -> None:
-    with prepare_for_profiling(right, Wishes(), Interrupts(), lambda _: None) as found:
-        assert found.target == str(right)
-
-
 @pytest.mark.parametrize(
-    ("wishes", "what", "hint"),
+    ("overrides", "what", "hint"),
     [
         (
-            Wishes(sizes={"N": 64, "n": 64}),
+            LaunchOverrides(sizes={"N": 64, "n": 64}),
             "--size n: the launch specification has no such name",
             "it has: M, N, K",
         ),
         (
-            Wishes(defines={"TILES": 8}),
+            LaunchOverrides(defines={"TILES": 8}),
             "--define TILES: the launch specification has no such name",
             "it has: TILE, MODE",
         ),
     ],
 )
-def test_an_unknown_name_is_refused_with_the_known_ones(sgemm_cu, wishes, what, hint) -> None:
+def test_an_unknown_name_is_refused_with_the_known_ones(sgemm_cu, overrides, what, hint) -> None:
     with pytest.raises(UsageError) as caught:
-        changed(load_spec(sgemm_cu), wishes, sgemm_cu)
+        overrides.applied_to(load_spec(sgemm_cu), sgemm_cu)
     said = caught.value
     assert (said.what, said.where, said.hint) == (what, str(sgemm_cu), hint)
 
 
 def test_a_specification_without_defines_says_so(right) -> None:
-    said = _failure(UsageError, right, Wishes(defines={"TILE": 8}))
+    said = _failure(UsageError, right, LaunchOverrides(defines={"TILE": 8}))
     assert said.hint == "it has: none"
 
 
 def test_known_names_are_changed(sgemm_cu) -> None:
     spec = load_spec(sgemm_cu)
-    found = changed(spec, Wishes(sizes={"N": 64}, defines={"TILE": 8}), sgemm_cu)
+    found = LaunchOverrides(sizes={"N": 64}, defines={"TILE": 8}).applied_to(spec, sgemm_cu)
     assert found == spec.changed(sizes={"N": 64}, defines={"TILE": 8})
     assert found.resolve().grid == (8, 256, 1)
-    assert changed(spec, Wishes(), sgemm_cu) == spec
+    assert LaunchOverrides().applied_to(spec, sgemm_cu) == spec
 
 
 def test_a_value_that_cannot_be_launched_is_refused_before(sgemm_cu) -> None:
     with pytest.raises(SpecError, match="2048 threads"):
-        changed(load_spec(sgemm_cu), Wishes(defines={"TILE": 128}), sgemm_cu)
+        LaunchOverrides(defines={"TILE": 128}).applied_to(load_spec(sgemm_cu), sgemm_cu)
     with pytest.raises(SpecError, match="blocks of the grid in y"):
-        changed(load_spec(sgemm_cu), Wishes(sizes={"M": 16 * 65536}), sgemm_cu)
+        LaunchOverrides(sizes={"M": 16 * 65536}).applied_to(load_spec(sgemm_cu), sgemm_cu)
 
 
 def test_a_source_with_neither_specification_nor_main(tmp_path) -> None:
@@ -345,12 +338,16 @@ def test_a_program_needs_nvcc(program) -> None:
 
 
 @pytest.mark.parametrize(
-    "wishes",
-    [Wishes(sizes={"n": 1}), Wishes(defines={"n": 1}), Wishes(sanitizers=("memcheck",))],
+    "overrides",
+    [
+        LaunchOverrides(sizes={"n": 1}),
+        LaunchOverrides(defines={"n": 1}),
+        LaunchOverrides(sanitizers=("memcheck",)),
+    ],
     ids=["sizes", "defines", "sanitizers"],
 )
-def test_a_program_takes_no_wishes(program, wishes) -> None:
-    said = _failure(UsageError, program, wishes)
+def test_a_program_takes_no_wishes(program, overrides) -> None:
+    said = _failure(UsageError, program, overrides)
     assert "need a launch specification, and this is a program" in said.what
     assert said.where == str(program)
     assert "kernelprof diagnose -- ./app" in (said.hint or "")

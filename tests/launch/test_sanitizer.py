@@ -9,9 +9,9 @@ import pytest
 from tests.conftest import CAPTURES
 from tests.launch.conftest import stand_in
 
-from kernelprof.collect.interrupts import Interrupts
 from kernelprof.errors import MissingToolError
-from kernelprof.launch.sanitizer import findings, found_something, sanitize
+from kernelprof.launch.faults import findings, found_something, sanitize
+from kernelprof.launch.processes import Interrupts
 from kernelprof.launch.trial import LaunchError
 
 if TYPE_CHECKING:

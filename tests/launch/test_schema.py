@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tomllib
-from importlib import resources
 
 import jsonschema
 import pytest
@@ -12,12 +11,9 @@ from tests.launch.conftest import SGEMM
 from tests.launch.test_spec import SMALL
 
 from kernelprof.errors import KernelprofError
-from kernelprof.launch import expressions, read_spec, spec
-from kernelprof.launch.expressions import FUNCTIONS
+from kernelprof.launch.spec import schema
 
-SCHEMA = json.loads(
-    resources.files("kernelprof.launch").joinpath("schema/launch.v1.schema.json").read_text()
-)
+SCHEMA = json.loads(schema())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
 
 
@@ -62,29 +58,30 @@ def test_what_one_refuses_the_other_refuses(read, old, new) -> None:
         read(toml)
 
 
-def test_lists_and_patterns_are_the_readers() -> None:
-    definitions, properties = SCHEMA["$defs"], SCHEMA["properties"]
-    assert set(definitions["type"]["enum"]) == set(spec.TYPES)
-    assert definitions["expression"]["anyOf"][0]["maxLength"] == expressions.MAX_LENGTH
-    for names in (properties["sizes"], properties["check"]["properties"]["sizes"]):
-        assert set(names["propertyNames"]["not"]["enum"]) == FUNCTIONS
-    patterns = {
-        properties["kernel"]["pattern"]: read_spec.KERNEL_NAME,
-        properties["reference"]["pattern"]: read_spec.REFERENCE_NAME,
-        properties["sizes"]["propertyNames"]["pattern"]: read_spec.IDENTIFIER,
-        properties["compile"]["properties"]["standard"]["pattern"]: read_spec.STANDARD,
-        definitions["array"]["properties"]["fill"]["pattern"]: f"({read_spec.FILL_NAME})",
-    }
-    for written, meant in patterns.items():
-        assert written == f"^{meant}$"
-
-
 def test_every_key_of_a_document_is_described(read) -> None:
-    properties = SCHEMA["properties"]
+    definitions = {name: set(each["properties"]) for name, each in SCHEMA["$defs"].items()}
     document = read(SGEMM).document()
-    assert set(document) == set(properties)
-    for table in ("check", "compile", "launch"):
-        assert set(document[table]) == set(properties[table]["properties"])
+    assert set(document) == definitions["SpecTable"]
+    for table, name in (("check", "Check"), ("compile", "CompileOptions")):
+        assert set(document[table]) == definitions[name]
+    assert set(document["launch"]) == definitions["LaunchOptions"]
     array, scalar = document["arguments"][0], document["arguments"][-1]
-    assert set(array) == set(SCHEMA["$defs"]["array"]["properties"])
-    assert set(scalar) == set(SCHEMA["$defs"]["scalar"]["properties"])
+    assert set(array) == definitions["Argument"] - {"value"}
+    assert set(scalar) == {"name", "type", "value"}
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("shape", [1]),
+        ("fill", "zeros"),
+        ("seed", 1),
+        ("output", True),
+        ("output", None),
+        ("value", None),
+    ],
+)
+def test_a_scalar_has_nothing_of_an_array_and_null_is_no_value(read, key, value) -> None:
+    document = read(SGEMM).document()
+    document["arguments"][-1][key] = value
+    assert not VALIDATOR.is_valid(document)

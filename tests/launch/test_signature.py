@@ -6,8 +6,8 @@ import pytest
 from tests.launch.conftest import SGEMM
 
 from kernelprof.errors import InputError
+from kernelprof.launch.build import check_arguments
 from kernelprof.launch.signature import (
-    check_arguments,
     choose,
     has_main,
     kernels,

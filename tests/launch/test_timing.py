@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelprof.launch.timing import timing_facts
+from kernelprof.launch.trial import timing_facts
 
 TIMES = st.lists(st.floats(1.0, 1e12), min_size=1, max_size=60)
 

@@ -8,8 +8,8 @@ import math
 import pytest
 
 from kernelprof.errors import ExitCode, InputError, MissingToolError
-from kernelprof.launch.driver_errors import explained
-from kernelprof.launch.trial import Checked, LaunchError, Resources, Trial, read_trial
+from kernelprof.launch.faults import driver_error
+from kernelprof.launch.trial import CheckedOutput, LaunchError, Resources, Trial, read_trial
 
 
 @pytest.fixture
@@ -20,7 +20,7 @@ def trial() -> Trial:
         compiler="13.0.88",
         options=("-arch=sm_90", "-lineinfo"),
         resources=Resources(10, 0, 0, 0, 1024),
-        checked=(Checked("y", 2.8214781328473095e-08, 1e-05),),
+        checked=(CheckedOutput("y", 2.8214781328473095e-08, 1e-05),),
         times_ns=(17216.0, 16896.0),
     )
 
@@ -35,7 +35,7 @@ def test_what_is_written_is_read_again(tmp_path, trial) -> None:
 
 
 def test_a_result_that_holds_nan_is_read_again(tmp_path) -> None:
-    Trial(checked=(Checked("y", math.nan, 1e-5),)).write(tmp_path / "trial.json")
+    Trial(checked=(CheckedOutput("y", math.nan, 1e-5),)).write(tmp_path / "trial.json")
     found = read_trial(tmp_path / "trial.json")
     assert found is not None
     assert math.isnan(found.checked[0].error)
@@ -149,7 +149,7 @@ def test_an_error_is_raised_as_it_was(tmp_path, error, code) -> None:
     ],
 )
 def test_the_drivers_words_are_explained(words, code, what, hint) -> None:
-    found = explained(RuntimeError(words), "k.cu, kernel k")
+    found = driver_error(RuntimeError(words), "k.cu, kernel k")
     assert isinstance(found, LaunchError)
     assert (found.what, found.where, found.exit_code) == (what, "k.cu, kernel k", code)
     assert hint in (found.hint or "")

@@ -13,7 +13,7 @@ import kernelprof.sources
 from kernelprof.errors import InputError
 from kernelprof.model.capture import Capture, Origin
 from kernelprof.sources import read_capture, registry
-from kernelprof.sources.source import Evidence, FileSource, TableSource
+from kernelprof.sources.source import EvidenceKind, FileSource, TableSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,7 +28,7 @@ EXAMPLES = {
 ONE_MORE = """
 import numpy as np
 from kernelprof.sources.ncu.columns import CaptureBuilder, NumberColumn, TextColumn
-from kernelprof.sources.source import Evidence, FileSource
+from kernelprof.sources.source import EvidenceKind, FileSource
 
 
 def read(found, only):
@@ -44,7 +44,7 @@ def read(found, only):
 
 
 SOURCE = FileSource(
-    "lines", "lines of times", 9, frozenset({Evidence.COUNTERS}),
+    "lines", "lines of times", 9, frozenset({EvidenceKind.COUNTERS}),
     recognises=lambda found: found.head.startswith(b"#times"), read=read,
 )
 """
@@ -75,11 +75,11 @@ def test_a_source_gives_what_it_says(name: str) -> None:
     (source,) = (each for each in registry() if each.name == name)
     capture = read_capture(EXAMPLES[name])
     assert len(capture)
-    assert (Evidence.COUNTERS in source.gives) == bool(capture.columns)
+    assert (EvidenceKind.COUNTERS in source.gives) == bool(capture.columns)
     origins = {column.source for column in capture.columns.values()}
-    assert (Evidence.RULE_MESSAGES in source.gives) == (Origin.REPORTED in origins)
+    assert (EvidenceKind.RULE_MESSAGES in source.gives) == (Origin.REPORTED in origins)
     has_lines = (EXAMPLES[name] / "lines.csv.gz").is_file()
-    assert (Evidence.LINE_SAMPLES in source.gives) == has_lines
+    assert (EvidenceKind.LINE_SAMPLES in source.gives) == has_lines
 
 
 @pytest.mark.usefixtures("one_more")

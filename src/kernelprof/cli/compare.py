@@ -11,7 +11,7 @@ from kernelprof.cli import screen
 from kernelprof.cli.diagnose import OutputFormat
 from kernelprof.cli.output import check_place, write_file, write_result
 from kernelprof.cli.report import check_name
-from kernelprof.cli.source_options import DefineOption, SizeOption, wishes
+from kernelprof.cli.source_options import DefineOption, SizeOption, overrides
 
 if TYPE_CHECKING:
     from kernelprof.model.comparison import Comparison
@@ -73,9 +73,20 @@ def _sides(
     from kernelprof.compare.sides import are_sources, load, measure
 
     sources = are_sources(before, after)
-    wished = wishes(size, define, None, has_source=sources)
+    wished = overrides(size, define, None, has_source=sources)
     if sources:
-        return measure(Path(before), Path(after), wished, progress=lambda line: remark([line]))
+        from kernelprof.report.measurement import summary
+        from kernelprof.report.progress import ProgressLine
+
+        return measure(
+            Path(before),
+            Path(after),
+            wished,
+            progress=ProgressLine(),
+            measured=lambda source, found: remark(
+                f"{source.name}: {line}" for line in summary(found)
+            ),
+        )
     return load(before), load(after)
 
 

@@ -16,13 +16,14 @@ from kernelprof.cli.output import check_place, warn, write_result
 from kernelprof.cli.program import program
 from kernelprof.cli.remarks import remark
 from kernelprof.cli.report import check_name, write_report
-from kernelprof.cli.source_options import DefineOption, SanitizeOption, SizeOption, wishes
+from kernelprof.cli.source_options import DefineOption, SanitizeOption, SizeOption, overrides
 from kernelprof.errors import ExitCode, InputError, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from kernelprof.collect.session import Measured, Order
+    from kernelprof.collect.request import ProfileRequest
+    from kernelprof.collect.session import ProfileResult
     from kernelprof.model.diagnosis import Diagnosis
     from kernelprof.report.document import Document
     from kernelprof.report.writers.terminal import Screen
@@ -127,16 +128,15 @@ def diagnose(
         _check_report(html, targets or [], merged=merge)
     _check_places(output, html)
     source = _source(targets or [], application)
-    wished = wishes(size, define, sanitize, has_source=source is not None)
-    measured: Measured | None = None
+    wished = overrides(size, define, sanitize, has_source=source is not None)
+    measured: ProfileResult | None = None
     if application is not None or source is not None:
-        from kernelprof.collect.request import Filters
-        from kernelprof.collect.session import Order
+        from kernelprof.collect.request import Filters, ProfileRequest
 
-        order = Order(
+        request = ProfileRequest(
             application=application or (),
             source=source,
-            wishes=wished,
+            overrides=wished,
             keep=keep,
             force=force,
             filters=Filters(kernel, launch_skip, launch_count, tuple(nvtx_include or ())),
@@ -144,7 +144,7 @@ def diagnose(
             time_limit=time_limit,
             samples=html is not None and source is not None,
         )
-        measured = _measured(order, preset)
+        measured = _measured(request, preset)
         found = [(measured.capture, _judged(measured, preset))]
     else:
         from kernelprof.cli.reading import diagnosed
@@ -225,19 +225,21 @@ def _source(targets: Sequence[str], application: Sequence[str] | None) -> Path |
     return Path(sources[0]) if sources else None
 
 
-def _measured(order: Order, preset: str | None) -> Measured:
-    """Run what was ordered: one preset in one go, or as much as the verdicts need."""
-    from kernelprof.collect import session
+def _measured(request: ProfileRequest, preset: str | None) -> ProfileResult:
+    """Run what is asked for: one preset in one go, or as much as the verdicts need."""
+    from kernelprof.collect.session import measure
+    from kernelprof.report.measurement import summary
+    from kernelprof.report.progress import ProgressLine
 
-    found = session.measured(order, preset)
-    remark(session.summary(found))
+    found = measure(request, preset, ProgressLine())
+    remark(summary(found))
     return found
 
 
-def _judged(measured: Measured, preset: str | None) -> Diagnosis:
+def _judged(measured: ProfileResult, preset: str | None) -> Diagnosis:
     """The verdicts of a drill-down, else those over what was measured."""
-    if measured.drilled is not None:
-        return replace(measured.drilled.diagnosis, origin=measured.capture.origin)
+    if measured.drill_down is not None:
+        return replace(measured.drill_down.diagnosis, origin=measured.capture.origin)
     from kernelprof.analysis.verdict import diagnose as judge
 
     return judge(measured.capture, preset=preset)

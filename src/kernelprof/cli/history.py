@@ -90,10 +90,10 @@ def history(
 
 
 def _read(place: Path, rows: Wanted, *, git: bool, cached: bool) -> History:
-    from kernelprof.collect.progress import Progress
     from kernelprof.compare.history.run import history as read
+    from kernelprof.report.progress import ProgressLine
 
-    with Progress(shown=False if git else None) as progress:
+    with ProgressLine(shown=False if git else None) as progress:
         return read(
             place,
             rows,
@@ -118,9 +118,9 @@ def _render(
 
         return csv.write(found)
     from kernelprof.report.documents import history as documents
+    from kernelprof.report.documents.comparison import Detail
     from kernelprof.report.writers import markdown, terminal
 
-    document = documents.document(found)
     if output_format is HistoryFormat.MARKDOWN:
-        return markdown.write(document, largest=None)
-    return terminal.write(document, screen_of(output, no_color=no_color))
+        return markdown.write(documents.document(found, Detail.COMMENT), largest=None)
+    return terminal.write(documents.document(found), screen_of(output, no_color=no_color))

@@ -106,6 +106,7 @@ def run(
     from kernelprof.ladder.climb import Callbacks, Plan, climb
     from kernelprof.ladder.registry import choose
     from kernelprof.ladder.registry import ladder as rungs
+    from kernelprof.report.progress import ProgressLine
 
     if no_profile and captures is not None:
         raise UsageError("--captures needs the profiler", hint="leave out --no-profile")
@@ -121,6 +122,7 @@ def run(
         size=size,
         captures=captures,
         profile=not no_profile,
+        display=ProgressLine,
     )
     known = _read(kept) if go_on and kept is not None and kept.is_file() else None
 

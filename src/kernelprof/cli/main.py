@@ -25,8 +25,7 @@ from kernelprof.cli.profile import profile
 from kernelprof.cli.program import ProgramCommand
 from kernelprof.cli.report import report
 from kernelprof.cli.schema import schema
-from kernelprof.collect.interrupts import Terminated
-from kernelprof.errors import KernelprofError
+from kernelprof.errors import KernelprofError, Terminated
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

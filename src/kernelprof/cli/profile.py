@@ -11,7 +11,7 @@ from kernelprof.cli.command import ClockControl
 from kernelprof.cli.output import warn, write_text
 from kernelprof.cli.program import program
 from kernelprof.cli.remarks import remark
-from kernelprof.cli.source_options import DefineOption, SanitizeOption, SizeOption, wishes
+from kernelprof.cli.source_options import DefineOption, SanitizeOption, SizeOption, overrides
 from kernelprof.errors import UsageError
 
 
@@ -62,10 +62,11 @@ def profile(
     A .cu file is built as its launch specification says, checked, timed and then profiled. Diagnose
     the directory with `kernelprof diagnose DIR`, on this machine or any other.
     """
-    from kernelprof.collect.request import Filters
-    from kernelprof.collect.session import Order, check_filters
+    from kernelprof.collect.preflight import check_filters
+    from kernelprof.collect.request import Filters, ProfileRequest
     from kernelprof.collect.session import profile as run
-    from kernelprof.collect.telling import facts
+    from kernelprof.report.measurement import facts
+    from kernelprof.report.progress import ProgressLine
 
     application = program(ctx)
     if (target is None) == (application is None):
@@ -83,10 +84,10 @@ def profile(
         )
     check_filters(kernel)
     manifest = run(
-        Order(
+        ProfileRequest(
             application=application or (),
             source=None if target is None else Path(target),
-            wishes=wishes(size, define, sanitize, has_source=target is not None),
+            overrides=overrides(size, define, sanitize, has_source=target is not None),
             keep=output,
             force=force,
             filters=Filters(kernel, launch_skip, launch_count, tuple(nvtx_include or ())),
@@ -94,6 +95,7 @@ def profile(
             time_limit=time_limit,
         ),
         preset,
+        ProgressLine(),
     )
     for made in manifest.runs:
         for sentence in made.warnings:

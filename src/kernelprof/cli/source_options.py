@@ -11,7 +11,7 @@ from kernelprof.errors import UsageError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kernelprof.collect.source import Wishes
+    from kernelprof.launch.overrides import LaunchOverrides
 
 SizeOption = Annotated[
     list[str] | None,
@@ -34,15 +34,15 @@ SanitizeOption = Annotated[
 ]
 
 
-def wishes(
+def overrides(
     size: Sequence[str] | None,
     define: Sequence[str] | None,
     sanitize: Sequence[str] | None,
     *,
     has_source: bool,
-) -> Wishes:
+) -> LaunchOverrides:
     """What the options ask for; they are refused where there is no source to build."""
-    from kernelprof.collect.source import Wishes
+    from kernelprof.launch.overrides import LaunchOverrides
 
     given = {"--size": size, "--define": define, "--sanitize": sanitize}
     useless = [option for option, values in given.items() if values]
@@ -52,18 +52,18 @@ def wishes(
             hint="name one: kernelprof diagnose kernel.cu --size M=2048",
         )
     if not useless:
-        return Wishes()
-    from kernelprof.launch.changes import parse_define, parse_size
-    from kernelprof.launch.sanitizer import TOOLS
+        return LaunchOverrides()
+    from kernelprof.launch.faults import SANITIZERS
+    from kernelprof.launch.overrides import parse_define, parse_size
 
     tools = tuple(dict.fromkeys(sanitize or ()))
     for tool in tools:
-        if tool not in TOOLS:
+        if tool not in SANITIZERS:
             raise UsageError(
                 f"--sanitize {tool!r} is no tool of compute-sanitizer",
-                hint=f"there are: {', '.join(TOOLS)}",
+                hint=f"there are: {', '.join(SANITIZERS)}",
             )
-    return Wishes(
+    return LaunchOverrides(
         sizes=_named("--size", size, parse_size),
         defines=_named("--define", define, parse_define),
         sanitizers=tools,

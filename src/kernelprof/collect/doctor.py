@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import kernelprof
-from kernelprof.collect import environment, failures, tool
+from kernelprof import tools
+from kernelprof.collect import environment, failures
 from kernelprof.errors import KernelprofError, MissingToolError
 
 NEEDED_FOR_PROFILING = ("gpu", "ncu", "counters")
@@ -84,11 +85,11 @@ def _gpu(seen: environment.Machine) -> Check:
 def _ncu() -> Check:
     path: str | None = None
     try:
-        path = tool.find_ncu()
+        path = tools.find_ncu()
     except MissingToolError as error:
         found = error.what
     else:
-        version = tool.ncu_version(path)
+        version = tools.ncu_version(path)
         found = f"{version or 'no version (it does not answer --version)'} at {path}"
     return Check(
         name="ncu",
@@ -96,7 +97,7 @@ def _ncu() -> Check:
         ok=path is not None and not found.startswith("no version"),
         found=found,
         stops="no program can be profiled, and reports (.ncu-rep) need the package ncu-report",
-        remedy=tool.HOW_TO_GET,
+        remedy=tools.HOW_TO_GET_NCU,
     )
 
 
@@ -123,7 +124,7 @@ def _counters(seen: environment.Machine) -> Check:
 
 
 def _nvcc() -> Check:
-    from kernelprof.launch.nvcc import HOW_TO_GET_NVCC, find_nvcc, nvcc_version
+    from kernelprof.tools import HOW_TO_GET_NVCC, find_nvcc, nvcc_version
 
     path: str | None = None
     try:

@@ -59,7 +59,7 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
-class Drilled:
+class DrillDown:
     """Everything that was measured, put together, the last verdicts, and the way there."""
 
     capture: Capture
@@ -79,7 +79,7 @@ def no_watcher(round_: Round) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wish:
+class _Demand:
     """What one round is to measure: canonical names, and the rows of the capture that want them."""
 
     names: tuple[str, ...]
@@ -94,7 +94,7 @@ def drill(
     most_rounds: int = MOST_ROUNDS,
     watch: Callable[[Round], None] = no_watcher,
     clock: Callable[[], float] = time.monotonic,
-) -> Drilled:
+) -> DrillDown:
     """Collect the preset ``start``, and then what the verdicts ask for, until they stand.
 
     Each round is one run of the program for all kernels that are still open, limited to them; a
@@ -102,34 +102,34 @@ def drill(
     run. A follow-up that fails because the program did something else this time ends the drill-down
     with what is known, and a warning.
     """
-    way = _Way(collect, watch, clock)
+    way = _Runs(collect, watch, clock)
     asked: dict[str, set[int]] = {}
     first = preset(start)
     capture = way.go(first.metrics, None, f"preset {start}: {first.title}")
     _remember(asked, (metric.name for metric in first.metrics), range(len(capture)))
     diagnosis = diagnose(capture)
     for number in range(1, most_rounds + 1):
-        wish = _wish(capture, diagnosis, asked, last=number == most_rounds)
-        if wish is None:
+        demand = _demand(capture, diagnosis, asked, last=number == most_rounds)
+        if demand is None:
             break
-        kernels = _kernels(capture, wish.rows)
-        capability = capture.launches[min(wish.rows)].compute_capability
-        metrics = metrics_for(wish.names, capability)
+        kernels = _kernels(capture, demand.rows)
+        capability = capture.launches[min(demand.rows)].compute_capability
+        metrics = metrics_for(demand.names, capability)
         try:
-            more = way.go(metrics, kernels, wish.why)
+            more = way.go(metrics, kernels, demand.why)
             capture = _merged(capture, more)
         except InputError as error:
             sentence = f"The run that was to settle the verdict failed: {error.what}."
             capture = replace(capture, warnings=(*capture.warnings, sentence))
             diagnosis = diagnose(capture)
             break
-        _remember(asked, wish.names, _rows_of(capture, kernels))
+        _remember(asked, demand.names, _rows_of(capture, kernels))
         diagnosis = diagnose(capture)
-    return Drilled(capture, diagnosis, tuple(way.rounds))
+    return DrillDown(capture, diagnosis, tuple(way.rounds))
 
 
 @dataclass
-class _Way:
+class _Runs:
     """The runs so far, and how to make the next one."""
 
     collect: Collect
@@ -167,9 +167,9 @@ def _merged(first: Capture, more: Capture) -> Capture:
     return replace(both, origin=first.origin, warnings=tuple(dict.fromkeys(both.warnings)))
 
 
-def _wish(
+def _demand(
     capture: Capture, diagnosis: Diagnosis, asked: dict[str, set[int]], *, last: bool
-) -> _Wish | None:
+) -> _Demand | None:
     """What the open verdicts ask for that was not asked yet; ``None`` where nothing is left.
 
     An inconclusive verdict that names nothing more, and any in the last round, gets all that the
@@ -196,7 +196,7 @@ def _wish(
         (open_ if undecided else near).append(kernel)
     if not names:
         return None
-    return _Wish(tuple(names), frozenset(rows), _why(open_, near))
+    return _Demand(tuple(names), frozenset(rows), _why(open_, near))
 
 
 def _why(open_: Sequence[KernelDiagnosis], near: Sequence[KernelDiagnosis]) -> str:

@@ -9,7 +9,7 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernelprof.collect.processes import ask
+from kernelprof.tools import ask
 
 _FIELDS = (
     "index", "name", "driver_version", "compute_cap",

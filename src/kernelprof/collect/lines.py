@@ -12,9 +12,9 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.collect import processes
 from kernelprof.collect.request import source_page_command
 from kernelprof.errors import MissingToolError
+from kernelprof.launch import processes
 from kernelprof.model.capture import SourceLine, summed
 from kernelprof.sources.capture_directory import LINES_HEADER
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
     from pathlib import Path
 
-    from kernelprof.collect.interrupts import Interrupts
+    from kernelprof.launch.processes import Interrupts
 
 _LIMIT_S: Final = 300.0
 """A page holds every instruction of every launch: of a program with thousands it has no end."""

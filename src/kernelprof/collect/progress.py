@@ -1,47 +1,20 @@
-"""Says on a terminal what is being run and why; silent anywhere else."""
+"""What ``ncu`` prints while it runs, and who shows it."""
 
 from __future__ import annotations
 
-import re
-import sys
-from typing import TYPE_CHECKING, Any
-
-from kernelprof.report.names import printable
+from typing import TYPE_CHECKING, Protocol, Self
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
     from types import TracebackType
 
-_KERNEL = re.compile(r'==PROF== Profiling "(?P<name>.*)" - (?P<number>\d+):?\s*(?P<rest>.*)')
-_PERCENT = re.compile(r"(\d+)%")
-_WIDEST_NAME = 40
 
+class Progress(Protocol):
+    """Shows what is being done while it is entered."""
 
-class Progress:
-    """One line on stderr while a program runs under ``ncu``, if stderr is a terminal."""
-
-    def __init__(self, *, shown: bool | None = None) -> None:
-        self._shown = sys.stderr.isatty() if shown is None else shown
-        self._display: Any = None
-        self._title = ""
-        self._profiled = 0
-
-    def __enter__(self) -> Progress:
-        """Show the line."""
-        if self._shown:
-            from rich.console import Console
-            from rich.progress import Progress as Display
-            from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
-
-            self._display = Display(
-                SpinnerColumn(),
-                TextColumn("{task.description}", markup=False),
-                TimeElapsedColumn(),
-                console=Console(stderr=True),
-                transient=True,
-            )
-            self._task = self._display.add_task("starting")
-            self._display.start()
-        return self
+    def __enter__(self) -> Self:
+        """Begin to show it."""
 
     def __exit__(
         self,
@@ -49,31 +22,63 @@ class Progress:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Take the line away."""
-        if self._display is not None:
-            self._display.stop()
+        """Show it no more."""
 
     def say(self, text: str) -> None:
         """Something is done before the first run."""
-        if self._display is not None:
-            self._display.update(self._task, description=printable(text))
 
     def begin(self, title: str) -> None:
         """A run begins: what is collected, and why."""
-        self._title, self._profiled = printable(title), 0
-        self._describe("the program starts")
 
     def listen(self, line: str) -> None:
-        """Hear a line of ``ncu``; the last one may still be growing."""
-        match = _KERNEL.match(line)
-        if match is None:
-            return
-        self._profiled = max(self._profiled, int(match["number"]) + 1)
-        percents = _PERCENT.findall(match["rest"])
-        name = printable(match["name"])[:_WIDEST_NAME]
-        done = f", {percents[-1]} %" if percents else ""
-        self._describe(f"launch {self._profiled}, {name}{done}")
+        """``ncu`` printed a line, or part of one."""
 
-    def _describe(self, doing: str) -> None:
-        if self._display is not None:
-            self._display.update(self._task, description=f"{self._title}: {doing}")
+
+class NoProgress:
+    """Shows nothing."""
+
+    def __enter__(self) -> Self:
+        """Begin to show nothing."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Show nothing any more."""
+
+    def say(self, text: str) -> None:
+        """Show nothing of this."""
+
+    begin = listen = say
+
+
+class LogTail:
+    """Follows a file that another process writes, line by line."""
+
+    def __init__(self, path: Path, listen: Callable[[str], None]) -> None:
+        self._path = path
+        self._listen = listen
+        self._at = 0
+        self._rest = b""
+        self._lines: list[str] = []
+
+    def read(self) -> None:
+        """Read what is new; the last line may still grow."""
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._at)
+                new = file.read()
+        except OSError:
+            return
+        self._at += len(new)
+        *lines, self._rest = (self._rest + new).split(b"\n")
+        for line in lines:
+            text = line.decode("utf-8", "replace").rstrip("\r")
+            self._lines.append(text)
+            self._listen(text)
+        if new and self._rest:
+            self._listen(self._rest.decode("utf-8", "replace"))
+
+    def lines(self) -> tuple[str, ...]:
+        """All lines; the file is complete by now."""
+        self.read()
+        rest = [self._rest.decode("utf-8", "replace")] if self._rest else []
+        return (*self._lines, *rest)

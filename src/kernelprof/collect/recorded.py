@@ -1,25 +1,27 @@
 """Captures that were recorded on a machine with a GPU, for machines that have none.
 
-They are ordinary capture directories below ``kernelprof/recorded``. One is used for a kernel only
-if source, specification, compiler's options and included files are those that were measured.
+They are ordinary capture directories below ``kernelprof/recorded``, whose manifests name no folder
+of the machine that made them. One is used for a kernel only if source, specification, compiler's
+options and included files are those that were measured.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+from kernelprof.collect.lines import names_for
 from kernelprof.errors import InputError, KernelprofError
 from kernelprof.sources.capture_directory import MANIFEST, read_lines, read_manifest, read_stored
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from kernelprof.launch.hashes import LaunchHashes
     from kernelprof.launch.spec import LaunchSpec
     from kernelprof.model.capture import Capture, SourceLine
-    from kernelprof.model.manifest import Manifest, SourceFacts
+    from kernelprof.model.manifest import Manifest, RunFacts, SourceFacts
 
 FOLDER = Path(__file__).resolve().parents[1] / "recorded"
 
@@ -60,7 +62,7 @@ def find(source: Path, spec: LaunchSpec) -> Record:
             return Record(manifest, read_stored(folder), read_lines(folder, manifest))
         except KernelprofError:
             damaged.append(folder)
-    raise NoRecordError(_why(source, near, damaged))
+    raise NoRecordError(_difference(source, near, damaged))
 
 
 def differences(facts: SourceFacts, hashes: LaunchHashes, document: Mapping[str, Any]) -> list[str]:
@@ -90,6 +92,32 @@ def describe(source: Path, manifest: Manifest, lacking: str) -> str:
     )
 
 
+def portable(manifest: Manifest, source: Path, target: str) -> Manifest:
+    """The manifest with names in the place of absolute paths, and without a report of ``ncu``.
+
+    ``source`` is what was measured, and ``target`` what it is called in the repository.
+    """
+    return replace(
+        manifest,
+        target=(target,),
+        runs=tuple(_portable_run(run, str(source), target) for run in manifest.runs),
+        source=None if manifest.source is None else _portable_source(manifest.source, target),
+    )
+
+
+def file_names(source: Path, target: str) -> Callable[[str], str]:
+    """How the source files of such a kernel are called in its samples by source line."""
+    return names_for(source, target, name_only)
+
+
+def name_only(word: str) -> str:
+    """An absolute path's last part, also behind an option's ``=``; any other word as it is."""
+    option, equals, value = word.rpartition("=")
+    if equals and Path(value).is_absolute():
+        return f"{option}={Path(value).name}"
+    return Path(word).name if Path(word).is_absolute() else word
+
+
 def _newest_first() -> Iterator[tuple[Path, Manifest, SourceFacts]]:
     """Records of kernels from source whose manifest can be read."""
     read = []
@@ -103,7 +131,7 @@ def _newest_first() -> Iterator[tuple[Path, Manifest, SourceFacts]]:
     yield from sorted(read, key=lambda each: each[1].created, reverse=True)
 
 
-def _why(source: Path, near: list[tuple[Manifest, list[str]]], damaged: list[Path]) -> str:
+def _difference(source: Path, near: list[tuple[Manifest, list[str]]], damaged: list[Path]) -> str:
     if damaged:
         return f"its recorded capture is damaged ({damaged[0]})"
     paths = [PurePath(each.source.path) for each, _ in near if each.source is not None]
@@ -137,3 +165,20 @@ def _chosen(document: Mapping[str, Any]) -> dict[str, object]:
     options = document.get("compile")
     parts = (document.get("sizes"), options.get("defines") if isinstance(options, dict) else None)
     return {name: value for part in parts if isinstance(part, dict) for name, value in part.items()}
+
+
+def _portable_run(run: RunFacts, source: str, target: str) -> RunFacts:
+    return replace(
+        run,
+        command=tuple(target if word == source else name_only(word) for word in run.command),
+        report=None,
+        application=None if run.application is None else name_only(run.application),
+    )
+
+
+def _portable_source(source: SourceFacts, target: str) -> SourceFacts:
+    return replace(
+        source,
+        path=target,
+        compile_flags=tuple(name_only(flag) for flag in source.compile_flags),
+    )

@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kernelprof.analysis.metrics.catalogue import SAMPLES
 from kernelprof.analysis.ncu_command import collection
+from kernelprof.launch.overrides import LaunchOverrides
 from kernelprof.model.kernel_name import function_name, kernel_filter
 from kernelprof.model.manifest import PresetFacts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from kernelprof.analysis.metrics.catalogue import Metric, Preset
 
@@ -41,6 +43,26 @@ class Filters:
     def by_number(self) -> bool:
         """Whether launches are counted, so that leaving out a kernel would choose others."""
         return self.launch_skip is not None or self.launch_count is not None
+
+
+@dataclass(frozen=True, slots=True)
+class ProfileRequest:
+    """What is to be profiled and how; either ``application`` or ``source`` is given.
+
+    ``overrides`` are for a source. ``keep`` is the capture directory to write, ``None`` for none.
+    With ``samples`` a drill-down samples in its first run where in the source warps are; a preset
+    says that of itself.
+    """
+
+    application: tuple[str, ...] = ()
+    source: Path | None = None
+    overrides: LaunchOverrides = field(default_factory=LaunchOverrides)
+    keep: Path | None = None
+    force: bool = False
+    filters: Filters = field(default_factory=Filters)
+    clock_control: str = DEFAULT_CLOCKS
+    time_limit: float | None = None
+    samples: bool = False
 
 
 def profile_command(
@@ -97,16 +119,6 @@ def source_page_command(ncu: str, report: str) -> list[str]:
     return [ncu, "--import", report, "--csv", *page]
 
 
-def _only(kernels: Sequence[str]) -> list[str]:
-    """The filter for these kernels: exact for one, by function name for several."""
-    if len(kernels) == 1:
-        return kernel_filter(kernels[0])
-    if any(kernel.startswith("_Z") for kernel in kernels):
-        return []
-    names = dict.fromkeys(re.escape(function_name(kernel)) for kernel in kernels)
-    return ["--kernel-name", f"regex:^({'|'.join(names)})$"]
-
-
 def preset_facts(preset: Preset) -> PresetFacts:
     """A preset's name and the hash of its metrics with all their names and sections.
 
@@ -128,3 +140,13 @@ def preset_facts(preset: Preset) -> PresetFacts:
         asked.append(SAMPLES)
     text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
     return PresetFacts(preset.name, hashlib.sha256(text.encode()).hexdigest())
+
+
+def _only(kernels: Sequence[str]) -> list[str]:
+    """The filter for these kernels: exact for one, by function name for several."""
+    if len(kernels) == 1:
+        return kernel_filter(kernels[0])
+    if any(kernel.startswith("_Z") for kernel in kernels):
+        return []
+    names = dict.fromkeys(re.escape(function_name(kernel)) for kernel in kernels)
+    return ["--kernel-name", f"regex:^({'|'.join(names)})$"]

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 
 import kernelprof
 from kernelprof.collect import lines as source_lines
-from kernelprof.collect import processes
 from kernelprof.collect.environment import Machine
 from kernelprof.collect.failures import Ended, ProfilerError, failure
+from kernelprof.collect.progress import LogTail, NoProgress
 from kernelprof.collect.request import (
     DEFAULT_CLOCKS,
     Filters,
@@ -22,6 +22,7 @@ from kernelprof.collect.request import (
 )
 from kernelprof.collect.store import numbered
 from kernelprof.errors import InputError
+from kernelprof.launch import processes
 from kernelprof.model.capture import DEVICE_NAME
 from kernelprof.model.manifest import GpuFacts, Manifest, RunFacts
 from kernelprof.sources.capture_directory import capture_of_run
@@ -30,27 +31,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kernelprof.analysis.metrics.catalogue import Metric
-    from kernelprof.collect.interrupts import Interrupts
-    from kernelprof.collect.source import Prepared
+    from kernelprof.collect.progress import Progress
     from kernelprof.collect.store import Draft
+    from kernelprof.launch.prepare import PreparedKernel
+    from kernelprof.launch.processes import Interrupts
     from kernelprof.model.capture import Capture, SourceLine
 
 PASSES = "profiler__replayer_passes"
 _MOST_WARNINGS = 20
 
 
-def no_listener(line: str) -> None:
-    """Hear nothing of what ``ncu`` says."""
-    del line
-
-
 @dataclass
 class Session:
     """Runs of one program under one ``ncu``, into one draft of a capture directory.
 
-    ``time_limit`` is for each run, in seconds. ``listen`` hears each line of ``ncu``, also one that
-    is still growing. ``name_file`` gives a source file the name that it is to have in the samples
-    by source line; ``lines`` are those samples, ``None`` as long as no run got any.
+    ``time_limit`` is for each run, in seconds. ``name_file`` gives a source file the name that it
+    is to have in the samples by source line; ``lines`` are those samples, ``None`` as long as no
+    run got any.
     """
 
     ncu: str
@@ -62,7 +59,7 @@ class Session:
     time_limit: float | None = None
     version: str | None = None
     machine: Machine = field(default_factory=Machine)
-    listen: Callable[[str], None] = no_listener
+    progress: Progress = field(default_factory=NoProgress)
     name_file: Callable[[str], str] = source_lines.same_name
     runs: list[RunFacts] = field(default_factory=list)
     lines: tuple[SourceLine, ...] | None = None
@@ -90,7 +87,7 @@ class Session:
         command = self._command(wanted, report, log)
         kept_report, kept_log = (Path(self.draft.place(each.name)) for each in (report, log))
         shown = self._command(wanted, kept_report, kept_log)
-        tail = _Tail(log, self.listen)
+        tail = LogTail(log, self.progress.listen)
         try:
             outcome = processes.run(
                 command, self.interrupts, time_limit=self.time_limit, poll=tail.read
@@ -135,7 +132,9 @@ class Session:
         self._first = self._first or capture
         return capture
 
-    def manifest(self, *, preset: str | None = None, prepared: Prepared | None = None) -> Manifest:
+    def manifest(
+        self, *, preset: str | None = None, prepared: PreparedKernel | None = None
+    ) -> Manifest:
         """What the directory is to say about the runs that were made."""
         from kernelprof.analysis.metrics.catalogue import preset as known_preset
 
@@ -275,40 +274,6 @@ class _Wanted:
     kernels: Sequence[str] | None
     samples: bool
     sets: tuple[str, ...]
-
-
-class _Tail:
-    """Follows a file that another process writes, line by line."""
-
-    def __init__(self, path: Path, listen: Callable[[str], None]) -> None:
-        self._path = path
-        self._listen = listen
-        self._at = 0
-        self._rest = b""
-        self._lines: list[str] = []
-
-    def read(self) -> None:
-        """Hear what is new; the last line may still grow."""
-        try:
-            with self._path.open("rb") as file:
-                file.seek(self._at)
-                new = file.read()
-        except OSError:
-            return
-        self._at += len(new)
-        *lines, self._rest = (self._rest + new).split(b"\n")
-        for line in lines:
-            text = line.decode("utf-8", "replace").rstrip("\r")
-            self._lines.append(text)
-            self._listen(text)
-        if new and self._rest:
-            self._listen(self._rest.decode("utf-8", "replace"))
-
-    def lines(self) -> tuple[str, ...]:
-        """All lines; the file is complete by now."""
-        self.read()
-        rest = [self._rest.decode("utf-8", "replace")] if self._rest else []
-        return (*self._lines, *rest)
 
 
 def _lines(printed: bytes) -> tuple[str, ...]:

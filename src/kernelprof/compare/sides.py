@@ -17,7 +17,9 @@ from kernelprof.sources.contents import contents
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kernelprof.collect.source import Wishes
+    from kernelprof.collect.progress import Progress
+    from kernelprof.collect.session import ProfileResult
+    from kernelprof.launch.overrides import LaunchOverrides
     from kernelprof.model.snapshot import Snapshot
 
 ROUNDS: Final = 2
@@ -56,17 +58,19 @@ def load(target: str) -> Snapshot:
 def measure(
     before: Path,
     after: Path,
-    wishes: Wishes,
+    overrides: LaunchOverrides,
     *,
     rounds: int = ROUNDS,
-    progress: Callable[[str], object] = lambda _: None,
+    progress: Progress | None = None,
+    measured: Callable[[Path, ProfileResult], object] = lambda _source, _result: None,
 ) -> tuple[Snapshot, Snapshot]:
     """Two sources, built and measured in turn: A B A B, so that a drift of the GPU hits both.
 
-    Where they cannot be measured, their recorded captures are taken. ``progress`` gets a line for
-    each run.
+    Where they cannot be measured, their recorded captures are taken. ``progress`` shows what is
+    being done, and ``measured`` is called with the result of each run.
     """
-    from kernelprof.collect.session import Order, measured, summary
+    from kernelprof.collect import session
+    from kernelprof.collect.request import ProfileRequest
 
     runs: dict[int, list[Snapshot]] = {0: [], 1: []}
     recorded = False
@@ -74,10 +78,10 @@ def measure(
         if recorded:
             break  # it would be the same again
         for side, source in enumerate((before, after)):
-            found = measured(Order(source=source, wishes=wishes))
+            request = ProfileRequest(source=source, overrides=overrides)
+            found = session.measure(request, progress=progress)
             recorded |= found.recorded
-            for line in summary(found):
-                progress(f"{source.name}: {line}")
+            measured(source, found)
             snapshot = snapshot_of(found.capture, diagnose(found.capture), found.manifest)
             facts = found.manifest.source
             if facts is not None:

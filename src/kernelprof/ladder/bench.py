@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
@@ -14,23 +15,24 @@ from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.analysis.metrics.traffic import traffic_at
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.collect import environment
-from kernelprof.collect.portable import file_names, portable
 from kernelprof.collect.progress import Progress
+from kernelprof.collect.recorded import file_names, portable
 from kernelprof.collect.request import DEFAULT_CLOCKS, Filters
 from kernelprof.collect.run import PASSES, Session
-from kernelprof.collect.source import Wishes
 from kernelprof.collect.store import draft
 from kernelprof.ladder.results import ShortVerdict, Way
+from kernelprof.launch.overrides import LaunchOverrides
+from kernelprof.launch.prepare import prepare
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from kernelprof.analysis.metrics.traffic import Traffic
-    from kernelprof.collect.interrupts import Interrupts
-    from kernelprof.collect.source import Prepared, Preparer
     from kernelprof.collect.store import Draft
     from kernelprof.ladder.registry import Define, Rung
+    from kernelprof.launch.prepare import PreparedKernel
+    from kernelprof.launch.processes import Interrupts
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Diagnosis
     from kernelprof.model.manifest import GpuFacts
@@ -47,12 +49,16 @@ class Chip:
     multiprocessors: int | None
 
 
+Display = Callable[[], Progress]
+"""Gives what shows the progress of a rung."""
+
+
 @dataclass(frozen=True, slots=True)
 class Bench:
     """What prepares rungs and profiles them; ``ncu`` is ``None`` where nothing is profiled."""
 
-    prepare: Preparer
     interrupts: Interrupts
+    display: Display
     ncu: str | None = None
     version: str | None = None
     sizes: Mapping[str, int] = field(default_factory=dict)
@@ -60,10 +66,10 @@ class Bench:
     @contextmanager
     def prepared(self, rung: Rung, defines: Mapping[str, Define]) -> Iterator[Work]:
         """The rung built with these defines over its own, checked and timed."""
-        wishes = Wishes(sizes=self.sizes, defines=defines)
+        overrides = LaunchOverrides(sizes=self.sizes, defines=defines)
         with (
-            Progress() as progress,
-            self.prepare(rung.shown, wishes, self.interrupts, progress.say) as prepared,
+            self.display() as progress,
+            prepare(rung.shown, overrides, self.interrupts, progress.say) as prepared,
         ):
             yield Work(self, rung, prepared, progress)
         self.interrupts.check()
@@ -75,7 +81,7 @@ class Work:
 
     bench: Bench
     rung: Rung
-    prepared: Prepared
+    prepared: PreparedKernel
     progress: Progress
 
     def full(self, keep: Path | None) -> tuple[Way, Traffic, Chip]:
@@ -114,7 +120,7 @@ class Work:
             clock_control=DEFAULT_CLOCKS,
             version=self.bench.version,
             machine=environment.machine(),
-            listen=self.progress.listen,
+            progress=self.progress,
         )
 
 

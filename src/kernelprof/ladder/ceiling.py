@@ -19,8 +19,8 @@ from kernelprof.errors import ExitCode, KernelprofError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from kernelprof.collect.interrupts import Interrupts
     from kernelprof.ladder.results import Ceiling
+    from kernelprof.launch.processes import Interrupts
 
 WARM_UP: Final = 5
 MEASURED: Final = 20
@@ -42,7 +42,7 @@ class CeilingError(KernelprofError):
 
 def measured_ceiling(size: int, interrupts: Interrupts) -> Ceiling:
     """cuBLAS on two square matrices, measured in a child process."""
-    from kernelprof.collect import processes
+    from kernelprof.launch import processes
 
     words = ["--size", str(size), "--warmup", str(WARM_UP), "--measured", str(MEASURED)]
     command = [sys.executable, "-P", "-m", "kernelprof.ladder.ceiling", *words]
@@ -53,7 +53,7 @@ def measured_ceiling(size: int, interrupts: Interrupts) -> Ceiling:
 def read_ceiling(printed: bytes, size: int) -> Ceiling:
     """What the child process printed; :class:`CeilingError` where it could not measure."""
     from kernelprof.ladder.results import Ceiling
-    from kernelprof.launch.timing import timing_facts
+    from kernelprof.launch.trial import timing_facts
 
     found = _last_object(printed)
     if found is None or "error" in found:

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import kernelprof
+from kernelprof.collect.progress import NoProgress
 from kernelprof.collect.request import DEFAULT_CLOCKS
-from kernelprof.collect.source import preparer
 from kernelprof.errors import ExitCode, KernelprofError, MissingToolError, UsageError
 from kernelprof.ladder import registry
 from kernelprof.ladder.ceiling import measured_ceiling
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kernelprof.collect.environment import Machine
-    from kernelprof.ladder.bench import Bench, Work
+    from kernelprof.ladder.bench import Bench, Display, Work
     from kernelprof.ladder.registry import Rung
     from kernelprof.launch.spec import LaunchSpec
 
@@ -33,7 +33,7 @@ class Plan:
 
     ``anew`` climbs rungs again whose results are known. ``size`` stands in for the sizes of the
     files. ``captures`` is the folder for a capture directory a rung; those that are there already
-    are replaced. ``command`` is what was typed.
+    are replaced. ``command`` is what was typed, ``display`` gives what shows progress.
     """
 
     rungs: tuple[Rung, ...]
@@ -42,6 +42,7 @@ class Plan:
     size: int | None = None
     captures: Path | None = None
     profile: bool = True
+    display: Display = NoProgress
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -83,20 +84,20 @@ def climb(plan: Plan, callbacks: Callbacks, known: Climb | None = None) -> Climb
 @contextmanager
 def open_bench(plan: Plan) -> Iterator[tuple[Bench, Machine]]:
     """This machine's GPU and tools; :class:`MissingToolError` for what a plan needs beyond them."""
-    from kernelprof.collect.elsewhere import look
-    from kernelprof.collect.interrupts import Interrupts
+    from kernelprof.collect.preflight import local_tools
+    from kernelprof.launch.processes import Interrupts
 
-    here, prepare = look(for_source=True), preparer()
-    lacks = [each for each in here.lacks if each != "ncu" or plan.profile]
-    if lacks or prepare is None or here.machine is None:
-        raise _not_here(lacks, plan.command)
-    from kernelprof.collect.tool import ncu_version
+    here = local_tools(for_source=True)
+    missing = [each for each in here.missing if each != "ncu" or plan.profile]
+    if missing or here.machine is None:
+        raise _not_here(missing, plan.command)
     from kernelprof.ladder.bench import Bench
+    from kernelprof.tools import ncu_version
 
     ncu = here.ncu if plan.profile else None
     version = None if ncu is None else ncu_version(ncu)
     with Interrupts() as interrupts:
-        yield Bench(prepare, interrupts, ncu, version, plan.sizes), here.machine
+        yield Bench(interrupts, plan.display, ncu, version, plan.sizes), here.machine
 
 
 def finished(found: Climbed | None, rung: Rung, plan: Plan) -> bool:
@@ -174,13 +175,11 @@ class _Climber:
 
     def _with_ceiling(self, found: Climb) -> Climb:
         """With cuBLAS measured, or the reason why not; its product is of square matrices."""
-        from kernelprof.collect.progress import Progress
-
         size = found.sizes.get("N")
         if size is None or set(found.sizes.values()) != {size}:
             return found
         try:
-            with Progress() as progress:
+            with self.plan.display() as progress:
                 progress.say("cuBLAS through CuPy")
                 return replace(found, ceiling=measured_ceiling(size, self.bench.interrupts))
         except KernelprofError as error:
@@ -258,11 +257,6 @@ def _check_places(rungs: Sequence[Rung], captures: Path) -> None:
 
 
 def _not_here(lacks: Sequence[str], command: str) -> MissingToolError:
-    if not lacks:
-        return MissingToolError(
-            "this installation of kernelprof cannot build kernels",
-            hint="install kernelprof again",
-        )
     return MissingToolError(
         f"the ladder cannot be climbed here: this machine has "
         f"{' and '.join(_MISSING[each] for each in lacks)}",

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from kernelprof.launch.references import Case, relative_error
+from kernelprof.launch.references import Case, call, relative_error
 from kernelprof.launch.spec import Check, ResolvedArray, ResolvedScalar, SpecError
-from kernelprof.launch.user_functions import call
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

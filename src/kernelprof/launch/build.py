@@ -17,16 +17,25 @@ from typing import TYPE_CHECKING, Any
 
 from kernelprof.errors import InputError, MissingToolError
 from kernelprof.launch.flags import with_folders
-from kernelprof.launch.mangled import fitting
-from kernelprof.launch.nvcc import HOW_TO_GET_NVCC, find_nvcc
-from kernelprof.launch.signature import check_arguments, choose, has_main, kernels
+from kernelprof.launch.signature import (
+    choose,
+    chosen_arguments,
+    has_main,
+    kernels,
+    plain_argument,
+    template_arguments,
+    template_type,
+)
 from kernelprof.launch.source import read_source
+from kernelprof.launch.spec import SpecError
+from kernelprof.tools import HOW_TO_GET_NVCC, ask, find_in_toolkit, find_nvcc
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
     from typing import Protocol
 
+    from kernelprof.launch.signature import KernelSignature
     from kernelprof.launch.spec import LaunchSpec
 
     class Compiler(Protocol):
@@ -45,6 +54,7 @@ _FIRST_ERROR = re.compile(
 )
 """As ``nvcc`` says it, and as the host compiler does, which reads the includes first."""
 
+_DEMANGLER = "cu++filt"
 _EXTRA_FLAGS = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 
 
@@ -69,9 +79,69 @@ def build(spec: LaunchSpec, source: Path, arch: str, compiler: Compiler) -> Buil
     check_arguments(spec, choose(kernels(text), spec.kernel, str(source)))
     options = options_of(spec)
     folder = source.parent.resolve()
-    told = with_folders(options, folder)
-    cubin = compiler(prepared(text, source, spec.kernel), told, arch, folder)
+    given = with_folders(options, folder)
+    cubin = compiler(prepared(text, source, spec.kernel), given, arch, folder)
     return Built(cubin, find_entry(entries(cubin), spec.kernel, str(source)), options, arch)
+
+
+def check_arguments(spec: LaunchSpec, kernel: KernelSignature) -> None:
+    """Refuse arguments that cannot be those of the kernel: their number, arrays, types."""
+    where = str(spec.path) if spec.path else None
+    if not kernel.readable:
+        return
+    _check_template(spec.kernel, kernel, where)
+    chosen = chosen_arguments(kernel, spec.kernel)
+    signature = ", ".join(p.written for p in kernel.parameters)
+    if len(spec.arguments) != len(kernel.parameters):
+        raise SpecError(
+            f"{kernel.name} has {len(kernel.parameters)} parameters, and the specification "
+            f"{len(spec.arguments)} arguments",
+            where=where,
+            hint=f"the parameters are ({signature}); each has one [[arguments]] table, in order",
+        )
+    for argument, parameter in zip(spec.arguments, kernel.parameters, strict=True):
+        wanted = parameter.type or template_type(parameter, chosen)
+        wrong_type = wanted is not None and argument.type != wanted
+        is_array = argument.shape is not None
+        if is_array != parameter.pointer or wrong_type:
+            kind = "an array" if is_array else "a scalar"
+            raise SpecError(
+                f"argument {argument.name!r} is {kind} of {argument.type}, and the kernel's "
+                f"parameter is '{parameter.written}'"
+                + (f", here of {wanted}" if wanted != parameter.type else ""),
+                where=where,
+                hint=f"the parameters are ({signature}); the arguments stand in the same order",
+            )
+        if argument.output and parameter.const:
+            raise SpecError(
+                f"argument {argument.name!r} is an output, and the kernel may not write it: "
+                f"'{parameter.written}'",
+                where=where,
+            )
+        file = argument.file
+        if file is not None and spec.path is not None and not (spec.path.parent / file).is_file():
+            raise SpecError(
+                f"argument {argument.name!r} is filled from {file}, and there is no such file",
+                where=where,
+                hint=f"it is looked for in {spec.path.parent}",
+            )
+
+
+def _check_template(name: str, kernel: KernelSignature, where: str | None) -> None:
+    """Refuse template arguments of a plain kernel, and a template without any."""
+    if "<" in name and not kernel.template:
+        raise SpecError(
+            f"{kernel.name} is no template, and has arguments: {name!r}",
+            where=where,
+            hint=f'kernel = "{kernel.name}"',
+        )
+    if kernel.template and "<" not in name:
+        parameters = ", ".join(f"{p.kind} {p.name}" for p in kernel.template)
+        raise SpecError(
+            f"{kernel.name} is a template of ({parameters}), and its arguments are missing",
+            where=where,
+            hint=f'name the instance to measure: kernel = "{kernel.name}<...>"',
+        )
 
 
 def options_of(spec: LaunchSpec) -> tuple[str, ...]:
@@ -111,11 +181,11 @@ def find_entry(names: Sequence[str], kernel: str, where: str) -> str:
     if plain in names:
         return plain
     scopes, template = plain.split("::"), "<" in kernel
-    read = {name: _demangled(name) for name in names}
+    read = {name: _base_name(name) for name in names}
     found = [name for name in names if read[name] == (scopes, template)]
     found = found or [n for n in names if (read[n][0][-1:], read[n][1]) == (scopes[-1:], template)]
     if len(found) > 1 and template:
-        found = fitting(found, kernel)
+        found = _instances(found, kernel)
     if len(found) == 1:
         return found[0]
     listing = ", ".join(names) or "none"
@@ -125,20 +195,29 @@ def find_entry(names: Sequence[str], kernel: str, where: str) -> str:
             where=where,
             hint="is it inside an #if that the defines leave out?",
         )
+    if not template:
+        hint = 'give the kernel a name of its own, or declare it extern "C"'
+    elif find_in_toolkit(_DEMANGLER) is None:
+        hint = (
+            f"{_DEMANGLER} of the CUDA toolkit tells them apart, and is not installed here: "
+            "install it, or leave one of them in the file"
+        )
+    else:
+        hint = (
+            "write all template arguments as plain numbers and types, in the order of the template"
+        )
     raise CompileError(
         f"more than one compiled kernel is called {plain!r}: {', '.join(found)}",
         where=where,
-        hint="write all template arguments as plain numbers and types, in the order of the template"
-        if template
-        else 'give the kernel a name of its own, or declare it extern "C"',
+        hint=hint,
     )
 
 
-def _demangled(name: str) -> tuple[list[str], bool]:
+def _base_name(name: str) -> tuple[list[str], bool]:
     """A mangled function's namespaces and name, and whether it is of a template.
 
     Each part stands with its length before it, an I begins template arguments; nameless namespaces
-    are left out.
+    are left out (Itanium C++ ABI).
     """
     parts = []
     at = len("_ZN") if name.startswith("_ZN") else len("_Z")
@@ -146,6 +225,29 @@ def _demangled(name: str) -> tuple[list[str], bool]:
         at = part.end() + int(part[1])
         parts.append(name[part.end() : at])
     return [part for part in parts if not part.startswith("_GLOBAL__N_")], name[at : at + 1] == "I"
+
+
+def _instances(names: Sequence[str], kernel: str) -> list[str]:
+    """The instances whose template arguments can be those of the kernel, by ``cu++filt``.
+
+    An argument of the kernel that is neither a number nor a plain type fits every other; so do all
+    where there is no ``cu++filt``.
+    """
+    program = find_in_toolkit(_DEMANGLER)
+    done = None if program is None else ask(program, *names)
+    readable = [] if done is None else done.stdout.splitlines()
+    if len(readable) != len(names):
+        return list(names)
+    wanted = [plain_argument(each) for each in template_arguments(kernel)]
+    fitting: dict[str, int] = {}
+    for name, shown in zip(names, readable, strict=True):
+        given = [plain_argument(each) for each in template_arguments(shown)]
+        pairs = zip(wanted, given, strict=False)
+        if len(given) >= len(wanted) and all(one in (None, other) for one, other in pairs):
+            fitting[name] = len(given)
+    # Arguments that are left out are defaults: an instance without more is nearer.
+    nearest = min(fitting.values(), default=0)
+    return [name for name, count in fitting.items() if count == nearest] or list(names)
 
 
 def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> CompileError:

@@ -28,14 +28,14 @@ from kernelprof.launch.build import (
     options_of,
     pycuda_compiler,
 )
-from kernelprof.launch.changes import parse_define, parse_size
-from kernelprof.launch.device import Bound, Device, Kernel
+from kernelprof.launch.device import BoundKernel, Device, LoadedKernel
 from kernelprof.launch.hashes import changed_meanwhile, launch_hashes
-from kernelprof.launch.nvcc import nvcc_version
+from kernelprof.launch.overrides import parse_define, parse_size
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.launch.references import expected
 from kernelprof.launch.spec import NO_REFERENCE
-from kernelprof.launch.trial import INTERNAL_ERROR, Checked, LaunchError, Trial
+from kernelprof.launch.trial import INTERNAL_ERROR, CheckedOutput, LaunchError, Trial
+from kernelprof.tools import nvcc_version
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     trial = Trial()
     try:
         device = Device()
-        _Work(asked, device, trial).do()
+        _Task(asked, device, trial).do()
         device.close()
     except KernelprofError as error:
         _end(asked.trial, trial, error, int(error.exit_code))
@@ -79,7 +79,7 @@ def _end(file: Path | None, trial: Trial, error: KernelprofError, code: int) -> 
     os._exit(code)
 
 
-class _Work:
+class _Task:
     """One kernel on one device, stage by stage."""
 
     def __init__(self, asked: argparse.Namespace, device: Device, trial: Trial) -> None:
@@ -104,13 +104,13 @@ class _Work:
             self._check(kernel)
             return
         if self.asked.trial is None:
-            Bound(kernel, spec.resolve(), self.folder).run(spec.launch.time_limit_s)
+            BoundKernel(kernel, spec.resolve(), self.folder).run(spec.launch.time_limit_s)
             return
         self.trial.resources = kernel.resources
         self.trial.options = (f"-arch={self.device.arch}", *options_of(spec))
         self.trial.compiler = nvcc_version()
         fully_written = self._check(kernel)
-        bound = Bound(kernel, spec.resolve(), self.folder)
+        bound = BoundKernel(kernel, spec.resolve(), self.folder)
         bound.forget()
         for _ in range(max(1, spec.launch.warmup)):
             bound.run(spec.launch.time_limit_s)
@@ -118,7 +118,7 @@ class _Work:
         if fully_written:
             self._refuse_unwritten(bound)
 
-    def _kernel(self) -> Kernel:
+    def _kernel(self) -> LoadedKernel:
         """The loaded kernel: from the file that an earlier process left, else compiled."""
         key = launch_hashes(self.source, self.spec).digest()
         if self.asked.expect is not None and key != self.asked.expect:
@@ -128,11 +128,11 @@ class _Work:
             head, _, data = self.cubin.read_bytes().partition(b"\n")
             entry, _, made_for = head.decode().partition(" ")
             if made_for == key:
-                return Kernel(self.device, data, entry, self.where)
+                return LoadedKernel(self.device, data, entry, self.where)
         built = self._built()
         if self.cubin is not None and self.cubin.parent.is_dir():
             self.cubin.write_bytes(f"{built.entry} {key}\n".encode() + built.cubin)
-        return Kernel(self.device, built.cubin, built.entry, self.where)
+        return LoadedKernel(self.device, built.cubin, built.entry, self.where)
 
     def _built(self) -> Built:
         def compiler(source: str, options: Sequence[str], arch: str, folder: Path) -> bytes:
@@ -143,11 +143,11 @@ class _Work:
 
         return build(self.spec, self.source, self.device.arch, compiler)
 
-    def _check(self, kernel: Kernel) -> bool:
+    def _check(self, kernel: LoadedKernel) -> bool:
         """Compare with the reference; whether it is known that every element gets written."""
         spec = self.spec
         launch = spec.resolve(spec.check_sizes)
-        bound = Bound(kernel, launch, self.folder, poison=not self.asked.no_poison)
+        bound = BoundKernel(kernel, launch, self.folder, poison=not self.asked.no_poison)
         if spec.reference == NO_REFERENCE:
             bound.run(spec.launch.time_limit_s)
             return False
@@ -165,13 +165,13 @@ class _Work:
             )
             for each in spec.outputs
         ]
-        self.trial.checked = tuple(Checked(f.name, f.error, f.tolerance) for f in found)
+        self.trial.checked = tuple(CheckedOutput(f.name, f.error, f.tolerance) for f in found)
         for each in found:
             if not each.passed:
                 raise wrong_result(each, launch, self.where, spec.reference)
         return not any(bool(np.isnan(values).any()) for values in wanted.values())
 
-    def _refuse_unwritten(self, bound: Bound) -> None:
+    def _refuse_unwritten(self, bound: BoundKernel) -> None:
         """Poison that is left at the sizes of the measurement: a grid that is too small."""
         for each in self.spec.outputs:
             if each.fill is not None:

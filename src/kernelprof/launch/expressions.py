@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import math
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kernelprof.errors import InputError
@@ -39,26 +38,24 @@ class ExpressionError(InputError):
         self.position = position
 
 
-@dataclass(frozen=True, slots=True)
 class Expression:
     """A checked expression. ``where`` says where it was written, and is no part of its identity."""
 
-    text: str
-    where: str | None = field(default=None, compare=False)
-    tree: ast.expr = field(init=False, repr=False, compare=False)
+    __slots__ = ("text", "tree", "where")
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "tree", _parse(self.text, self.where))
+    def __init__(self, text: str, where: str | None = None) -> None:
+        self.text = text
+        self.where = where
+        self.tree = _parse(text, where)
 
-    @property
-    def names(self) -> frozenset[str]:
-        """The sizes and defines that it mentions."""
-        called = {id(node.func) for node in ast.walk(self.tree) if isinstance(node, ast.Call)}
-        return frozenset(
-            node.id
-            for node in ast.walk(self.tree)
-            if isinstance(node, ast.Name) and id(node) not in called
-        )
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Expression) and self.text == other.text
+
+    def __hash__(self) -> int:
+        return hash(self.text)
+
+    def __repr__(self) -> str:
+        return f"Expression({self.text!r})"
 
     @property
     def normalised(self) -> str:

@@ -17,7 +17,7 @@ from kernelprof.launch.usage import AXES, Usage
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kernelprof.launch.signature import Kernel, Parameter
+    from kernelprof.launch.signature import KernelSignature, Parameter
 
 ONE_DIMENSION = 1 << 24
 TWO_DIMENSIONS = 4096
@@ -55,7 +55,7 @@ class Guesses:
 
 
 def guess(
-    kernel: Kernel, usage: Usage, constants: Mapping[str, int], name: str | None = None
+    kernel: KernelSignature, usage: Usage, constants: Mapping[str, int], name: str | None = None
 ) -> Guesses:
     """Guess the launch of one kernel; ``name`` may have arguments for its template."""
     found = Guesses(kernel=None)
@@ -76,7 +76,7 @@ def guess(
     return found
 
 
-def _template(kernel: Kernel, found: Guesses, name: str | None) -> dict[str, str]:
+def _template(kernel: KernelSignature, found: Guesses, name: str | None) -> dict[str, str]:
     """Arguments for the template's parameters; the kernel's name stays unknown if one is.
 
     Types are not guessed: they decide about every size in bytes.
@@ -107,7 +107,7 @@ def _outputs(arrays: list[Parameter], usage: Usage, found: Guesses) -> None:
             found.fills[array.name] = "random"
 
 
-def _sizes(kernel: Kernel, found: Guesses) -> None:
+def _sizes(kernel: KernelSignature, found: Guesses) -> None:
     """Whole-number scalars are sizes; floating-point ones of a known name are factors."""
     names = []
     for parameter in kernel.parameters:
@@ -125,7 +125,7 @@ def _sizes(kernel: Kernel, found: Guesses) -> None:
         found.check_sizes[name] = CHECK_ONE_DIMENSION if single else CHECK_MATRIX[index % 3]
 
 
-def _meaning(kernel: Kernel, arrays: list[Parameter], found: Guesses) -> None:
+def _meaning(kernel: KernelSignature, arrays: list[Parameter], found: Guesses) -> None:
     """Recognise well-known operations; shapes, reference and amounts of work follow from them."""
     inputs = [p.name for p in arrays if p.name not in found.outputs]
     outputs = [p.name for p in arrays if p.name in found.outputs]
@@ -204,7 +204,7 @@ def _elementwise(name: str, inputs: list[str], output: str, width: int, found: G
             )
 
 
-def _block(kernel: Kernel, usage: Usage, known: Mapping[str, int], found: Guesses) -> None:
+def _block(kernel: KernelSignature, usage: Usage, known: Mapping[str, int], found: Guesses) -> None:
     axes = [axis for axis in AXES if axis in usage.axes] or ["x"]
     dimensions = AXES.index(axes[-1]) + 1
     default = _BLOCKS[dimensions]

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelprof.errors import InputError
-from kernelprof.launch.spec import ArrayArgument
-from kernelprof.launch.user_functions import file_of
+from kernelprof.launch.references import file_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -116,10 +115,9 @@ def _data_hashes(source: Path, spec: LaunchSpec) -> Iterator[tuple[str, str]]:
     folder = (spec.path or source).parent
     functions = [("reference", spec.reference)]
     for argument in spec.arguments:
-        file = argument.file if isinstance(argument, ArrayArgument) else None
-        if file is not None and (folder / file).is_file():
-            yield f"fill of {argument.name}", file_hash(folder / file)
-        if isinstance(argument, ArrayArgument) and argument.function is not None:
+        if argument.file is not None and (folder / argument.file).is_file():
+            yield f"fill of {argument.name}", file_hash(folder / argument.file)
+        if argument.function is not None:
             functions.append((f"fill of {argument.name} by", argument.function))
     for use, name in functions:
         if ":" in name and (beside := file_of(name, folder)).is_file():

@@ -23,7 +23,7 @@ from kernelprof.launch.usage import constants, undefined_macros, usage
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kernelprof.launch.signature import Kernel, Parameter
+    from kernelprof.launch.signature import KernelSignature, Parameter
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def draft(path: Path, *, kernel: str | None = None, force: bool = False) -> Draf
     return Draft(chosen.name, text, unfilled)
 
 
-def _toml(kernel: Kernel, guesses: Guesses) -> str:
+def _toml(kernel: KernelSignature, guesses: Guesses) -> str:
     lines = [
         _line("kernel", _quoted(guesses.kernel), f'"{kernel.name}<...>"'),
         _line("block", _list(guesses.block), "[]"),

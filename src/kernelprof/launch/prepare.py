@@ -10,37 +10,36 @@ import shlex
 import sys
 import tempfile
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from kernelprof.collect import processes
-from kernelprof.collect.source import Prepared, Wishes
 from kernelprof.errors import UsageError
-from kernelprof.launch import changes
+from kernelprof.launch import processes
 from kernelprof.launch.build import compile_failure
+from kernelprof.launch.faults import sanitize
 from kernelprof.launch.hashes import (
     changed_meanwhile,
     file_hash,
     include_hashes,
     launch_hashes,
 )
-from kernelprof.launch.nvcc import find_nvcc, nvcc_version
+from kernelprof.launch.overrides import LaunchOverrides
 from kernelprof.launch.read_spec import load_spec
-from kernelprof.launch.sanitizer import sanitize
 from kernelprof.launch.signature import has_main
 from kernelprof.launch.source import find_block, read_source
 from kernelprof.launch.spec import NO_REFERENCE
-from kernelprof.launch.timing import timing_facts
-from kernelprof.launch.trial import LaunchError, Trial, read_trial
+from kernelprof.launch.trial import LaunchError, Trial, read_trial, timing_facts
 from kernelprof.model.manifest import CorrectnessFacts, SourceFacts
+from kernelprof.tools import find_nvcc, nvcc_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from kernelprof.collect.interrupts import Interrupts
     from kernelprof.launch.hashes import LaunchHashes
+    from kernelprof.launch.processes import Interrupts
     from kernelprof.launch.spec import LaunchSpec
+    from kernelprof.model.manifest import TimingFacts
 
 CHILD = ("-P", "-m", "kernelprof.launch.child")
 """How Python runs the child process; ``-P`` keeps files of the user's folder out of its imports."""
@@ -49,23 +48,48 @@ _COMPILE_LIMIT_S = 600.0
 _LAST_LINES = 12
 
 
+@dataclass(frozen=True, slots=True)
+class PreparedKernel:
+    """A built and checked kernel: the command that ``ncu`` is to run, and what is known so far.
+
+    ``kernel`` is a regular expression for the full names of the kernels that count, ``None`` for
+    all; ``launch_skip`` and ``launch_count`` leave out warm-up launches.
+    """
+
+    target: str
+    command: tuple[str, ...]
+    kernel: str | None = None
+    launch_skip: int | None = None
+    launch_count: int | None = None
+    source: SourceFacts | None = None
+    timing: TimingFacts | None = None
+    correctness: CorrectnessFacts | None = None
+
+
 @contextmanager
 def prepare(
-    source: Path, wishes: Wishes, interrupts: Interrupts, tell: Callable[[str], None]
-) -> Iterator[Prepared]:
-    """Prepare a source; what was built is gone when the context ends."""
+    source: Path,
+    overrides: LaunchOverrides,
+    interrupts: Interrupts,
+    progress: Callable[[str], None],
+) -> Iterator[PreparedKernel]:
+    """Build a source, check its result and time it; the build is gone when the context ends.
+
+    A kernel that gives wrong results, does not compile or does not end is an error of its own.
+    ``progress`` is called with what is being done.
+    """
     with tempfile.TemporaryDirectory(prefix="kernelprof-") as folder:
-        if is_program(source, wishes):
-            yield _program(source, Path(folder), interrupts, tell)
+        if is_program(source, overrides):
+            yield _program(source, Path(folder), interrupts, progress)
         else:
-            yield _Source(source, wishes, Path(folder), interrupts, tell).prepared()
+            yield _Source(source, overrides, Path(folder), interrupts, progress).prepared()
 
 
-def is_program(source: Path, wishes: Wishes) -> bool:
-    """Whether a source is built with its own ``main``; wishes for a launch are then refused."""
+def is_program(source: Path, overrides: LaunchOverrides) -> bool:
+    """Whether a source is built with its own ``main``; overrides are then refused."""
     if find_block(source) is not None or not has_main(read_source(source)):
         return False
-    if wishes != Wishes():
+    if overrides != LaunchOverrides():
         raise UsageError(
             "sizes, defines and sanitizers need a launch specification, and this is a program",
             where=str(source),
@@ -80,38 +104,38 @@ class _Source:
     def __init__(
         self,
         source: Path,
-        wishes: Wishes,
+        overrides: LaunchOverrides,
         folder: Path,
         interrupts: Interrupts,
-        tell: Callable[[str], None],
+        progress: Callable[[str], None],
     ) -> None:
         self.source = source
-        self.wishes = wishes
+        self.overrides = overrides
         self.folder = folder
         self.interrupts = interrupts
-        self.tell = tell
-        self.spec = changed(load_spec(source), wishes, source)
+        self.progress = progress
+        self.spec = overrides.applied_to(load_spec(source), source)
         self.hashes = launch_hashes(source, self.spec)
         self.name = str(source)
 
-    def prepared(self) -> Prepared:
+    def prepared(self) -> PreparedKernel:
         """Check, time, and say how it is launched."""
         unclear = []
-        for tool in self.wishes.sanitizers:
-            self.tell(f"{self.source.name}: checking with {tool}")
+        for tool in self.overrides.sanitizers:
+            self.progress(f"{self.source.name}: checking with {tool}")
             bare = ["--no-poison"] if tool == "initcheck" else []
             command = self.command("--only-check", *bare)
             unclear.append(sanitize(tool, command, self.name, self.interrupts))
-        self.tell(f"{self.source.name}: compiling, checking and timing")
+        self.progress(f"{self.source.name}: compiling, checking and timing")
         trial = self._trial()
         for error in unclear:
             if error is not None:
                 raise error
-        now = changed(load_spec(self.source), self.wishes, self.source)
+        now = self.overrides.applied_to(load_spec(self.source), self.source)
         if launch_hashes(self.source, now) != self.hashes:
             raise changed_meanwhile(self.name)
         at = self.spec.resolve()
-        return Prepared(
+        return PreparedKernel(
             target=self.name,
             command=tuple(self.command()),
             source=_facts(self.name, self.spec, self.hashes, trial),
@@ -126,10 +150,9 @@ class _Source:
 
     def command(self, *more: str) -> list[str]:
         """The command that launches the kernel."""
-        changed = changes.arguments(self.wishes.sizes, self.wishes.defines)
         cubin = str(self.folder / "kernel.cubin")
         kept = ["--cubin", cubin, "--expect", self.hashes.digest()]
-        return [sys.executable, *CHILD, self.name, *changed, *kept, *more]
+        return [sys.executable, *CHILD, self.name, *self.overrides.options(), *kept, *more]
 
     def _trial(self) -> Trial:
         """Run the child process; what it found out, if the kernel is fine."""
@@ -157,28 +180,6 @@ class _Source:
             trial.error["hint"] = hint or None
         trial.raise_error()
         return trial
-
-
-def changed(spec: LaunchSpec, wishes: Wishes, source: Path) -> LaunchSpec:
-    """The specification with the wishes in it; a name that it does not know is refused.
-
-    A misspelt size would change nothing, and nobody would see it.
-    """
-    for option, given, known in (
-        ("--size", wishes.sizes, spec.sizes),
-        ("--define", wishes.defines, spec.compile.defines),
-    ):
-        unknown = [name for name in given if name not in known]
-        if unknown:
-            raise UsageError(
-                f"{option} {unknown[0]}: the launch specification has no such name",
-                where=str(source),
-                hint=f"it has: {', '.join(known) or 'none'}",
-            )
-    found = spec.changed(sizes=wishes.sizes, defines=wishes.defines)
-    found.resolve()
-    found.resolve(found.check_sizes)
-    return found
 
 
 def _facts(name: str, spec: LaunchSpec, hashes: LaunchHashes, trial: Trial) -> SourceFacts:
@@ -219,13 +220,13 @@ def last_lines(printed: bytes) -> str:
 
 
 def _program(
-    source: Path, folder: Path, interrupts: Interrupts, tell: Callable[[str], None]
-) -> Prepared:
+    source: Path, folder: Path, interrupts: Interrupts, progress: Callable[[str], None]
+) -> PreparedKernel:
     """Compile a source with its own ``main`` for the GPU that is here."""
     nvcc = find_nvcc()
     options = ("-arch=native", "-O3", "-lineinfo")
     program = folder / source.stem
-    tell(f"{source.name}: compiling")
+    progress(f"{source.name}: compiling")
     ended = processes.run(
         [nvcc, *options, "-o", str(program), str(source)],
         interrupts,
@@ -233,7 +234,7 @@ def _program(
     )
     if ended.code != 0:
         raise compile_failure(source, ended.printed.decode("utf-8", "replace"))
-    return Prepared(
+    return PreparedKernel(
         target=str(source),
         command=(str(program),),
         source=SourceFacts(

@@ -1,14 +1,20 @@
-"""What a kernel's result has to be, in float64 over NumPy: built-in, or the user's function."""
+"""What a kernel's result has to be, in float64 over NumPy: built-in, or the user's function.
+
+Also calls the functions that a specification names as ``"module:function"``.
+"""
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
+import inspect
 import math
+import sys
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kernelprof.errors import KernelprofError
 from kernelprof.launch.spec import NO_REFERENCE
-from kernelprof.launch.user_functions import call
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -18,6 +24,10 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     Array = npt.NDArray[Any]
+
+
+class BadFunctionError(KernelprofError):
+    """A function that does not exist, does not fit what it is given, or fails."""
 
 
 class BadReferenceError(KernelprofError):
@@ -109,6 +119,45 @@ def relative_error(result: Array, reference: Array) -> float:
     return difference / size if size else difference
 
 
+def call(name: str, known: Mapping[str, Any], folder: Path) -> Any:
+    """What ``module:function`` gives, called with those of ``known`` that its parameters name.
+
+    With ``**known`` it gets all of them. The module is looked for in ``folder``, then among the
+    installed ones.
+    """
+    function = _load(name, folder)
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (ValueError, TypeError) as error:
+        raise BadFunctionError(
+            f"what the function takes cannot be told: {error}",
+            where=name,
+            hint="wrap it into a Python function whose parameters are called as the arguments",
+        ) from error
+    if any(p.kind is p.VAR_KEYWORD for p in parameters):
+        wanted = dict(known)
+    else:
+        unknown = [p.name for p in parameters if p.name not in known and p.default is p.empty]
+        if unknown:
+            raise BadFunctionError(
+                f"the function has a parameter {unknown[0]!r}, which no argument or size is called",
+                where=name,
+                hint=f"known are {', '.join(known)}",
+            )
+        wanted = {p.name: known[p.name] for p in parameters if p.name in known}
+    try:
+        return function(**wanted)
+    except Exception as error:
+        raise BadFunctionError(
+            f"the function failed: {type(error).__name__}: {error}", where=name
+        ) from error
+
+
+def file_of(name: str, folder: Path) -> Path:
+    """Where the module of ``module:function`` lies if it is one of ``folder``."""
+    return folder.joinpath(*name.partition(":")[0].split(".")).with_suffix(".py")
+
+
 def _builtin_results(builtin: Builtin, case: Case) -> dict[str, Array]:
     if len(case.inputs) != builtin.inputs or len(case.outputs) != 1:
         raise BadReferenceError(
@@ -145,6 +194,37 @@ def _user_results(reference: str, case: Case, folder: Path) -> Mapping[str, Arra
             hint="return an array for each output: a dict by name, or a tuple in their order",
         )
     return result
+
+
+def _load(name: str, folder: Path) -> Callable[..., Any]:
+    module_name, _, function_name = name.partition(":")
+    file = file_of(name, folder)
+    before = list(sys.path)
+    sys.path.insert(0, str(folder))
+    try:
+        if file.is_file():
+            spec = importlib.util.spec_from_file_location(f"_kernelprof_{module_name}", file)
+            assert spec is not None
+            assert spec.loader is not None
+            module = importlib.util.module_from_spec(spec)
+            spec.loader.exec_module(module)
+        else:
+            module = importlib.import_module(module_name)
+    except Exception as error:
+        raise BadFunctionError(
+            f"the module {module_name!r} cannot be imported: {type(error).__name__}: {error}",
+            where=name,
+            hint=f"it is looked for in {folder}, then among the installed ones",
+        ) from error
+    finally:
+        sys.path[:] = before
+    function = getattr(module, function_name, None)
+    if not callable(function):
+        raise BadFunctionError(
+            f"the module {module_name!r} has no function {function_name!r}", where=name
+        )
+    loaded: Callable[..., Any] = function
+    return loaded
 
 
 def _builtin(name: str, summary: str, inputs: int) -> Callable[[Any], Any]:

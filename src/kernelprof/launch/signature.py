@@ -8,15 +8,11 @@ from typing import TYPE_CHECKING
 
 from kernelprof.errors import InputError
 from kernelprof.launch import syntax
-from kernelprof.launch.mangled import split_arguments
-from kernelprof.launch.spec import ArrayArgument, SpecError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from tree_sitter import Node
-
-    from kernelprof.launch.spec import LaunchSpec
 
 _TYPES = {
     "bool": "bool",
@@ -49,6 +45,7 @@ _TYPES = {
     **{f"uint{bits}_t": f"uint{bits}" for bits in (8, 16, 32, 64)},
 }
 _WORDS = ("unsigned", "signed", "char", "short", "long", "int")
+_NUMBER = re.compile(r"([-+]?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)[uUlL]*")
 _MOST_TYPEDEFS = 16
 
 
@@ -75,7 +72,7 @@ class TemplateParameter:
 
 
 @dataclass(frozen=True, slots=True)
-class Kernel:
+class KernelSignature:
     """A ``__global__`` function. ``name`` has its namespaces, but no template arguments."""
 
     name: str
@@ -90,22 +87,22 @@ class Kernel:
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class DeclaredKernel:
     """A kernel and its place in the syntax tree, for those who look into its body."""
 
-    kernel: Kernel
+    kernel: KernelSignature
     node: Node
 
 
-def kernels(source: str) -> tuple[Kernel, ...]:
+def kernels(source: str) -> tuple[KernelSignature, ...]:
     """The kernels of a source in the order of its text: definitions, else declarations."""
     return tuple(declared.kernel for declared in declared_kernels(syntax.parse(source)))
 
 
-def declared_kernels(root: Node) -> list[Declared]:
+def declared_kernels(root: Node) -> list[DeclaredKernel]:
     """As :func:`kernels`, with the syntax tree; specialisations of templates are left out."""
     types = _typedefs(root)
-    found: dict[str, Declared] = {}
+    found: dict[str, DeclaredKernel] = {}
     for node in syntax.walk(root):
         if node.type not in {"function_definition", "declaration"}:
             continue
@@ -117,7 +114,7 @@ def declared_kernels(root: Node) -> list[Declared]:
             continue
         kernel = _kernel(node, declarator, syntax.text(name_node), types)
         if kernel.name not in found or (kernel.defined and not found[kernel.name].kernel.defined):
-            found[kernel.name] = Declared(kernel, node)
+            found[kernel.name] = DeclaredKernel(kernel, node)
     return sorted(found.values(), key=lambda declared: declared.kernel.line)
 
 
@@ -146,7 +143,7 @@ def quoted_includes(source: str) -> tuple[str, ...]:
     return tuple(each.strip('"') for each in includes(source) if each.startswith('"'))
 
 
-def choose(found: Sequence[Kernel], name: str | None, where: str) -> Kernel:
+def choose(found: Sequence[KernelSignature], name: str | None, where: str) -> KernelSignature:
     """The kernel of that name, with or without template arguments; without a name, the only one."""
     if not found:
         raise InputError(
@@ -172,51 +169,9 @@ def choose(found: Sequence[Kernel], name: str | None, where: str) -> Kernel:
     return matching[0]
 
 
-def check_arguments(spec: LaunchSpec, kernel: Kernel) -> None:
-    """Refuse arguments that cannot be those of the kernel: their number, arrays, types."""
-    where = str(spec.path) if spec.path else None
-    if not kernel.readable:
-        return
-    _check_template(spec.kernel, kernel, where)
-    chosen = chosen_arguments(kernel, spec.kernel)
-    signature = ", ".join(p.written for p in kernel.parameters)
-    if len(spec.arguments) != len(kernel.parameters):
-        raise SpecError(
-            f"{kernel.name} has {len(kernel.parameters)} parameters, and the specification "
-            f"{len(spec.arguments)} arguments",
-            where=where,
-            hint=f"the parameters are ({signature}); each has one [[arguments]] table, in order",
-        )
-    for argument, parameter in zip(spec.arguments, kernel.parameters, strict=True):
-        wanted = parameter.type or template_type(parameter, chosen)
-        wrong_type = wanted is not None and argument.type != wanted
-        if isinstance(argument, ArrayArgument) != parameter.pointer or wrong_type:
-            kind = "an array" if isinstance(argument, ArrayArgument) else "a scalar"
-            raise SpecError(
-                f"argument {argument.name!r} is {kind} of {argument.type}, and the kernel's "
-                f"parameter is '{parameter.written}'"
-                + (f", here of {wanted}" if wanted != parameter.type else ""),
-                where=where,
-                hint=f"the parameters are ({signature}); the arguments stand in the same order",
-            )
-        if isinstance(argument, ArrayArgument) and argument.output and parameter.const:
-            raise SpecError(
-                f"argument {argument.name!r} is an output, and the kernel may not write it: "
-                f"'{parameter.written}'",
-                where=where,
-            )
-        file = argument.file if isinstance(argument, ArrayArgument) else None
-        if file is not None and spec.path is not None and not (spec.path.parent / file).is_file():
-            raise SpecError(
-                f"argument {argument.name!r} is filled from {file}, and there is no such file",
-                where=where,
-                hint=f"it is looked for in {spec.path.parent}",
-            )
-
-
-def chosen_arguments(kernel: Kernel, name: str) -> dict[str, str]:
+def chosen_arguments(kernel: KernelSignature, name: str) -> dict[str, str]:
     """The template's parameters with the arguments in a name, else with their defaults."""
-    given = split_arguments(name)
+    given = template_arguments(name)
     found = {p.name: p.default for p in kernel.template if p.default is not None}
     return found | {p.name: text for p, text in zip(kernel.template, given, strict=False)}
 
@@ -231,24 +186,32 @@ def template_type(parameter: Parameter, chosen: Mapping[str, str]) -> str | None
     return _resolved(" ".join(chosen[words[0]].split()), {})
 
 
-def _check_template(name: str, kernel: Kernel, where: str | None) -> None:
-    """Refuse template arguments of a plain kernel, and a template without any."""
-    if "<" in name and not kernel.template:
-        raise SpecError(
-            f"{kernel.name} is no template, and has arguments: {name!r}",
-            where=where,
-            hint=f'kernel = "{kernel.name}"',
-        )
-    if kernel.template and "<" not in name:
-        parameters = ", ".join(f"{p.kind} {p.name}" for p in kernel.template)
-        raise SpecError(
-            f"{kernel.name} is a template of ({parameters}), and its arguments are missing",
-            where=where,
-            hint=f'name the instance to measure: kernel = "{kernel.name}<...>"',
-        )
+def template_arguments(name: str) -> tuple[str, ...]:
+    """The first template arguments in a name such as ``ns::copy<64, float>(int)``, as written."""
+    inside = name.replace("<unnamed>", "").partition("<")[2]
+    found, depth, begun = [], 0, 0
+    for at, letter in enumerate(inside):
+        if not depth and letter in ",>":
+            found.append(inside[begun:at].strip())
+            begun = at + 1
+            if letter == ">":
+                break
+        depth += (letter in "<([") - (letter in ">)]")
+    return tuple(each for each in found if each)
 
 
-def _kernel(node: Node, declarator: Node, name: str, types: dict[str, str]) -> Kernel:
+def plain_argument(written: str) -> str | None:
+    """A number or a plain type in one way of writing; ``None`` for anything else."""
+    text = re.sub(r"^\([\w\s]+\)\s*", "", " ".join(written.split()))
+    number = _NUMBER.fullmatch(text)
+    if number:
+        octal = re.fullmatch("0[0-7]+", number[2])
+        value = int(number[2], 8 if octal else 0)
+        return str(-value if number[1] == "-" else value)
+    return {"true": "1", "false": "0"}.get(text) or _resolved(text, {})
+
+
+def _kernel(node: Node, declarator: Node, name: str, types: dict[str, str]) -> KernelSignature:
     template = _template(node)
     parameters = syntax.child(declarator, "parameters")
     bounds = next((n for n in node.children if n.type == "launch_bounds"), None)
@@ -258,7 +221,7 @@ def _kernel(node: Node, declarator: Node, name: str, types: dict[str, str]) -> K
     read = [_parameter(n, known) for n in listed if n.type in kinds and syntax.text(n) != "void"]
     strange = any(n.type not in {*kinds, "comment"} for n in listed)
     broken = declarator.has_error or (bounds is not None and bounds.has_error)
-    return Kernel(
+    return KernelSignature(
         name="::".join((*_scopes(node), name)),
         parameters=tuple(read),
         template=template,

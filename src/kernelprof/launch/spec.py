@@ -1,30 +1,36 @@
-"""A launch specification as plain values; ``read_spec`` makes it from TOML."""
+"""A launch specification: its tables, what they mean at given sizes, and their JSON Schema.
+
+``read_spec`` makes one from TOML.
+"""
 
 from __future__ import annotations
 
-import dataclasses
+import json
 import math
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from pathlib import Path  # noqa: TC003 (msgspec reads the annotations)
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
+
+import msgspec
+from msgspec import Meta
 
 from kernelprof.errors import InputError
-from kernelprof.launch.expressions import Expression, Number
+from kernelprof.launch.expressions import FUNCTIONS, MAX_LENGTH, Expression, Number
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
 Dim3 = tuple[int, int, int]
 Define = int | float | str
-
-TYPES = (
-    *("float16", "bfloat16", "float32", "float64", "bool"),
-    *("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
-)
+Type = Literal[
+    "float16", "bfloat16", "float32", "float64", "bool",
+    "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64",
+]  # fmt: skip
+TYPES: Final = get_args(Type)
 """Types of arguments, by their NumPy names; ``bfloat16`` is CUDA's ``__nv_bfloat16``."""
 
-FILLS = ("random", "zeros", "arange")
-NO_REFERENCE = "none"
+FILLS: Final = ("random", "zeros", "arange")
+NO_REFERENCE: Final = "none"
 
 # What every GPU since compute capability 3.0 allows (CUDA C++ Programming Guide, "Features and
 # Technical Specifications"); a device may allow less of the product through its registers.
@@ -32,21 +38,48 @@ MAX_BLOCK: Dim3 = (1024, 1024, 64)
 MAX_THREADS = 1024
 MAX_GRID: Dim3 = (2**31 - 1, 65535, 65535)
 
+_IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]*"
+_FUNCTION = rf"[A-Za-z_][A-Za-z0-9_.]*:{_IDENTIFIER}"
+_KERNEL = rf"{_IDENTIFIER}(::{_IDENTIFIER})*(<[^;{{}}\"'\\\n]*>)?"
+_TEXT = {"type": "string", "minLength": 1, "maxLength": MAX_LENGTH}
+
+Dimension = Annotated[Expression, Meta(extra_json_schema={"anyOf": [_TEXT, {"type": "integer"}]})]
+"""A whole number, or an expression that gives one."""
+Amount = Annotated[Expression, Meta(extra_json_schema={"anyOf": [_TEXT, {"type": "number"}]})]
+"""A number, or an expression that gives one."""
+Dimensions = Annotated[tuple[Dimension, ...], Meta(min_length=1, max_length=3)]
+Name = Annotated[str, Meta(pattern=f"^(?!({'|'.join(sorted(FUNCTIONS))})$){_IDENTIFIER}$")]
+"""A name that expressions may use."""
+Positive = Annotated[float, Meta(gt=0)]
+
 
 class SpecError(InputError):
     """A launch specification that cannot be used as it is written."""
 
 
-@dataclass(frozen=True, slots=True)
-class ArrayArgument:
-    """A device array. ``fill`` is ``None`` for an output that starts poisoned with NaN."""
+class Table(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A table of a specification, with the keys that it may have."""
 
-    name: str
-    type: str
-    shape: tuple[Expression, ...]
-    fill: str | None = "random"
-    seed: int | None = None
+
+class Argument(Table, frozen=True, kw_only=True):
+    """An argument: a device array, which has a shape, or a scalar, which has a value.
+
+    ``fill`` is ``None`` for an output that starts poisoned with NaN.
+    """
+
+    name: Annotated[str, Meta(pattern=f"^{_IDENTIFIER}$", examples=["A"])]
+    type: Annotated[Type, Meta(examples=["float32"])]
+    shape: Annotated[
+        Annotated[tuple[Dimension, ...], Meta(min_length=1, max_length=8)] | None,
+        Meta(examples=[["M", "K"]]),
+    ] = None
+    fill: Annotated[
+        Annotated[str, Meta(pattern=rf"^({'|'.join(FILLS)}|.*\.npy|{_FUNCTION})$")] | None,
+        Meta(examples=[*FILLS, "values.npy", "module:function"]),
+    ] = None
+    seed: Annotated[int, Meta(ge=0, le=2**32 - 1)] | None = None
     output: bool = False
+    value: Amount | None = None
 
     @property
     def file(self) -> str | None:
@@ -59,33 +92,31 @@ class ArrayArgument:
         return self.fill if self.fill is not None and ":" in self.fill else None
 
 
-@dataclass(frozen=True, slots=True)
-class ScalarArgument:
-    """A value that is passed as it is."""
-
-    name: str
-    type: str
-    value: Expression
-
-
-Argument = ArrayArgument | ScalarArgument
-
-
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(Table, frozen=True, kw_only=True):
     """Sizes to compare with the reference at, and how far off the result may be."""
 
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    tolerance: float = 1e-5
+    sizes: dict[Name, Annotated[int, Meta(ge=1, le=2**32)]] = {}
+    tolerance: Annotated[Positive, Meta(description="largest relative Frobenius error")] = 1e-5
 
 
-@dataclass(frozen=True, slots=True)
-class CompileOptions:
+class CompileOptions(Table, frozen=True, kw_only=True):
     """What ``nvcc`` is told beside the architecture and ``-lineinfo``."""
 
-    flags: tuple[str, ...] = ()
-    defines: Mapping[str, Define] = field(default_factory=dict)
-    standard: str | None = None
+    flags: Annotated[
+        tuple[Annotated[str, Meta(pattern="^-")], ...],
+        Meta(
+            description="options that change nothing but the kernel; those that run programs or "
+            "write elsewhere are refused",
+            examples=[["--use_fast_math", "--maxrregcount=64"]],
+        ),
+    ] = ()
+    defines: Annotated[
+        dict[Name, int | float | str | bool],
+        Meta(description="macros; numeric ones can be used in expressions"),
+    ] = {}
+    standard: Annotated[
+        Annotated[str, Meta(pattern=r"^(c|gnu)\+\+[0-9]{2}$")] | None, Meta(examples=["c++17"])
+    ] = None
 
     def arguments(self) -> tuple[str, ...]:
         """The options as ``nvcc`` takes them."""
@@ -94,21 +125,22 @@ class CompileOptions:
         return (*standard, *defines, *self.flags)
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchOptions:
+class LaunchOptions(Table, frozen=True, kw_only=True):
     """How often the kernel runs, and for how long at most."""
 
-    shared_bytes: Expression = field(default_factory=lambda: Expression("0"))
-    warmup: int = 5
-    measured: int = 20
-    time_limit_s: float = 60.0
+    shared_bytes: Annotated[Amount, Meta(description="dynamic shared memory of a block")] = (
+        msgspec.field(default_factory=lambda: Expression("0"))
+    )
+    warmup: Annotated[int, Meta(ge=0, le=100_000)] = 5
+    measured: Annotated[int, Meta(ge=1, le=100_000)] = 20
+    time_limit_s: Positive = 60.0
 
 
 @dataclass(frozen=True, slots=True)
 class ResolvedArray:
     """An array argument at given sizes."""
 
-    argument: ArrayArgument
+    argument: Argument
     index: int
     shape: tuple[int, ...]
 
@@ -117,7 +149,7 @@ class ResolvedArray:
 class ResolvedScalar:
     """A scalar argument at given sizes."""
 
-    argument: ScalarArgument
+    argument: Argument
     index: int
     value: Number
 
@@ -135,27 +167,64 @@ class ResolvedLaunch:
     min_bytes: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchSpec:
-    """How one kernel is built, launched and checked."""
+class SpecTable(Table, frozen=True, kw_only=True):
+    """How a CUDA kernel is built, launched and checked by kernelprof."""
 
-    kernel: str
-    block: tuple[Expression, ...]
-    grid: tuple[Expression, ...]
-    arguments: tuple[Argument, ...]
-    reference: str = NO_REFERENCE
-    sizes: Mapping[str, int] = field(default_factory=dict)
-    flops: Expression | None = None
-    min_bytes: Expression | None = None
-    check: Check = field(default_factory=Check)
-    compile: CompileOptions = field(default_factory=CompileOptions)
-    launch: LaunchOptions = field(default_factory=LaunchOptions)
-    path: Path | None = field(default=None, compare=False)
+    kernel: Annotated[
+        str,
+        Meta(
+            pattern=f"^{_KERNEL}$",
+            description="the __global__ function, with template arguments if it is a template",
+            examples=["sgemm", "sgemm<16>"],
+        ),
+    ]
+    block: Annotated[
+        Dimensions, Meta(description="threads of a block in x, y, z", examples=[[16, 16]])
+    ]
+    grid: Annotated[
+        Dimensions,
+        Meta(
+            description="blocks of the grid in x, y, z",
+            examples=[["ceil_div(N, 16)", "ceil_div(M, 16)"]],
+        ),
+    ]
+    reference: Annotated[
+        str,
+        Meta(
+            pattern=f"^[A-Za-z_][A-Za-z0-9_.]*(:{_IDENTIFIER})?$",
+            description="a built-in reference, module:function, or none",
+            examples=["gemm", "module:function", "none"],
+        ),
+    ]
+    flops: Annotated[
+        Amount | None, Meta(description="floating-point operations that the problem needs")
+    ] = None
+    min_bytes: Annotated[
+        Amount | None,
+        Meta(description="bytes that have to move between device memory and the chip at least"),
+    ] = None
+    sizes: Annotated[
+        dict[Name, Annotated[int, Meta(ge=1, le=2**48)]],
+        Meta(description="names for expressions, and their values in a measurement"),
+    ] = {}
+    check: Check = msgspec.field(default_factory=Check)
+    compile: CompileOptions = msgspec.field(default_factory=CompileOptions)
+    launch: LaunchOptions = msgspec.field(default_factory=LaunchOptions)
+    arguments: Annotated[
+        tuple[Argument, ...],
+        Meta(description="one for each of the kernel's parameters, in their order"),
+    ] = ()
+
+
+class LaunchSpec(SpecTable, frozen=True, kw_only=True):
+    """A specification that was read, and the file that it stands in."""
+
+    path: Path | None = None
 
     @property
-    def outputs(self) -> tuple[ArrayArgument, ...]:
+    def outputs(self) -> tuple[Argument, ...]:
         """The arrays that the kernel writes, in the order of its parameters."""
-        return tuple(a for a in self.arguments if isinstance(a, ArrayArgument) and a.output)
+        return tuple(argument for argument in self.arguments if argument.output)
 
     @property
     def check_sizes(self) -> dict[str, int]:
@@ -171,8 +240,8 @@ class LaunchSpec:
         """The same launch with other sizes or defines, for a sweep."""
         options = self.compile
         if defines:
-            options = dataclasses.replace(options, defines={**options.defines, **defines})
-        return dataclasses.replace(self, sizes={**self.sizes, **(sizes or {})}, compile=options)
+            options = msgspec.structs.replace(options, defines={**options.defines, **defines})
+        return msgspec.structs.replace(self, sizes={**self.sizes, **(sizes or {})}, compile=options)
 
     def resolve(self, sizes: Mapping[str, int] | None = None) -> ResolvedLaunch:
         """Work out all expressions at the given sizes, else at ``[sizes]``."""
@@ -197,9 +266,9 @@ class LaunchSpec:
             shared_bytes=_at_least(self.launch.shared_bytes, names, 0),
             sizes=sizes,
             arguments=tuple(
-                ResolvedArray(a, i, tuple(_at_least(extent, names, 1) for extent in a.shape))
-                if isinstance(a, ArrayArgument)
-                else ResolvedScalar(a, i, _scalar(a, names))
+                ResolvedScalar(a, i, _scalar(a.type, a.value, names))
+                if a.value is not None
+                else ResolvedArray(a, i, tuple(_at_least(e, names, 1) for e in a.shape or ()))
                 for i, a in enumerate(self.arguments)
             ),
             flops=_amount(self.flops, names),
@@ -211,46 +280,56 @@ class LaunchSpec:
 
         It is valid input again: reading it gives an equal specification.
         """
-        document: dict[str, Any] = {
-            "kernel": self.kernel,
-            "block": [extent.normalised for extent in self.block],
-            "grid": [extent.normalised for extent in self.grid],
-            "reference": self.reference,
-            "sizes": dict(self.sizes),
-            "check": {"sizes": dict(self.check.sizes), "tolerance": self.check.tolerance},
-            "compile": {
-                "flags": list(self.compile.flags),
-                "defines": dict(self.compile.defines),
-            },
-            "launch": {
-                "shared_bytes": self.launch.shared_bytes.normalised,
-                "warmup": self.launch.warmup,
-                "measured": self.launch.measured,
-                "time_limit_s": self.launch.time_limit_s,
-            },
-            "arguments": [_argument_document(argument) for argument in self.arguments],
+        document = {
+            key: _plain(value)
+            for key, value in msgspec.structs.asdict(self).items()
+            if key != "path" and value is not None
         }
-        if self.compile.standard:
-            document["compile"]["standard"] = self.compile.standard
-        for key, expression in (("flops", self.flops), ("min_bytes", self.min_bytes)):
-            if expression is not None:
-                document[key] = expression.normalised
+        for argument in document["arguments"]:
+            if "value" in argument:
+                del argument["output"]
         return document
 
 
-def _argument_document(argument: Argument) -> dict[str, Any]:
-    document: dict[str, Any] = {"name": argument.name, "type": argument.type}
-    if isinstance(argument, ScalarArgument):
-        return {**document, "value": argument.value.normalised}
-    document |= {
-        "shape": [extent.normalised for extent in argument.shape],
-        "output": argument.output,
+def schema() -> str:
+    """The JSON Schema of a specification."""
+    (reference,), definitions = msgspec.json.schema_components(
+        [SpecTable], schema_hook=lambda _kind: {}
+    )
+    for definition in definitions.values():
+        for key, described in definition["properties"].items():
+            definition["properties"][key] = _without_null(described)
+    of_an_array = [{"required": [key]} for key in ("shape", "fill", "seed", "output")]
+    a_scalar = {"required": ["value"], "not": {"anyOf": of_an_array}}
+    definitions["Argument"]["oneOf"] = [
+        {**of_an_array[0], "not": {"required": ["value"]}},
+        a_scalar,
+    ]
+    document = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "urn:kernelprof:launch:v1",
+        **reference,
+        "$defs": definitions,
     }
-    if argument.fill is not None:
-        document["fill"] = argument.fill
-    if argument.seed is not None:
-        document["seed"] = argument.seed
-    return document
+    return json.dumps(document, indent=2, default=_plain) + "\n"
+
+
+def _without_null(described: dict[str, Any]) -> dict[str, Any]:
+    """A key's description without null, which TOML does not have: such a key is left out."""
+    if {"type": "null"} not in described.get("anyOf", ()):
+        return described
+    kept = {key: value for key, value in described.items() if key not in ("anyOf", "default")}
+    return {**kept, **described["anyOf"][0]}
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it; what has no value is left out."""
+    if isinstance(value, Expression):
+        return value.normalised
+    if isinstance(value, Table):
+        items = msgspec.structs.asdict(value).items()
+        return {key: _plain(each) for key, each in items if each is not None}
+    return [_plain(each) for each in value] if isinstance(value, tuple) else value
 
 
 def _dim3(extents: tuple[Expression, ...], names: Mapping[str, Number]) -> Dim3:
@@ -290,17 +369,17 @@ def _amount(expression: Expression | None, names: Mapping[str, Number]) -> float
     return value
 
 
-def _scalar(argument: ScalarArgument, names: Mapping[str, Number]) -> Number:
-    """The value, which has to fit its type."""
-    if argument.type.startswith(("float", "bfloat")):
-        return float(argument.value.value(names))
-    value = argument.value.integer(names)
-    least, most = _range(argument.type)
+def _scalar(type_name: str, expression: Expression, names: Mapping[str, Number]) -> Number:
+    """A scalar's value, which has to fit its type."""
+    if type_name.startswith(("float", "bfloat")):
+        return float(expression.value(names))
+    value = expression.integer(names)
+    least, most = _range(type_name)
     if not least <= value <= most:
         raise SpecError(
-            f"{argument.value.text!r} is {value}, which does not fit {argument.type}",
-            where=argument.value.where,
-            hint=f"{argument.type} holds {least} to {most}",
+            f"{expression.text!r} is {value}, which does not fit {type_name}",
+            where=expression.where,
+            hint=f"{type_name} holds {least} to {most}",
         )
     return value
 

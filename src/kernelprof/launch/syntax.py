@@ -1,27 +1,33 @@
-"""The syntax tree of a CUDA source, by tree-sitter: one place that knows the library."""
+"""Syntax trees of CUDA and TOML, by tree-sitter: the one place that knows the library."""
 
 from __future__ import annotations
 
+import tomllib
+from dataclasses import dataclass, field
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tree_sitter import Node, Parser
 
+TomlPath = tuple[str | int, ...]
+
 
 @cache
-def _parser() -> Parser:
-    import tree_sitter_cuda
+def _parser(language: str) -> Parser:
+    import importlib
+
     from tree_sitter import Language, Parser
 
-    return Parser(Language(tree_sitter_cuda.language()))
+    grammar: Any = importlib.import_module(f"tree_sitter_{language}")
+    return Parser(Language(grammar.language()))
 
 
 def parse(source: str) -> Node:
-    """The root of the tree. The parser never fails: what it cannot read becomes an ERROR node."""
-    return _parser().parse(source.encode()).root_node
+    """The root of a CUDA source. The parser never fails: what it cannot read is an ERROR node."""
+    return _parser("cuda").parse(source.encode()).root_node
 
 
 def walk(node: Node) -> Iterator[Node]:
@@ -46,3 +52,84 @@ def child(node: Node | None, field: str) -> Node | None:
 def same(one: Node | None, other: Node | None) -> bool:
     """Whether two nodes are the same place in the tree."""
     return one is not None and other is not None and one.id == other.id
+
+
+@dataclass(slots=True)
+class TomlPlaces:
+    """Line numbers, from 1: of every key by its path, and of every comment."""
+
+    lines: dict[TomlPath, int] = field(default_factory=dict)
+    comments: list[tuple[int, str]] = field(default_factory=list)
+
+    def line(self, path: TomlPath) -> int:
+        """The line of that key, or of the nearest table around it."""
+        while path and path not in self.lines:
+            path = path[:-1]
+        return self.lines.get(path, 1)
+
+
+def toml_places(source: str) -> TomlPlaces:
+    """Where the keys and comments of a TOML text stand, which ``tomllib`` does not say.
+
+    ``tomllib`` has read the text before, so it is known to be well-formed.
+    """
+    root = _parser("toml").parse(source.replace("\r\n", "\n").encode()).root_node
+    found = TomlPlaces()
+    tables: dict[TomlPath, int] = {}
+    for node in root.children:
+        if node.type == "pair":
+            _place_pair(node, (), found)
+        elif node.type in {"table", "table_array_element"}:
+            _place_table(node, tables, found)
+    found.comments = [(_line(node), text(node)) for node in walk(root) if node.type == "comment"]
+    return found
+
+
+def _place_table(node: Node, tables: dict[TomlPath, int], found: TomlPlaces) -> None:
+    """A table under a heading; ``tables`` counts those of each array of tables."""
+    *around, last = _toml_keys(node.named_children[0])
+    path: TomlPath = ()
+    for key in around:
+        path = (*path, key)
+        if path in tables:
+            path = (*path, tables[path])
+    path = (*path, last)
+    if node.type == "table_array_element":
+        tables[path] = tables.get(path, -1) + 1
+        found.lines.setdefault(path, _line(node))
+        path = (*path, tables[path])
+    found.lines[path] = _line(node)
+    for pair in node.named_children[1:]:
+        if pair.type == "pair":
+            _place_pair(pair, path, found)
+
+
+def _place_pair(pair: Node, path: TomlPath, found: TomlPlaces) -> None:
+    key, value = (each for each in pair.named_children if each.type != "comment")
+    for each in _toml_keys(key):
+        path = (*path, each)
+        found.lines.setdefault(path, _line(pair))
+    _place_value(value, path, found)
+
+
+def _place_value(value: Node, path: TomlPath, found: TomlPlaces) -> None:
+    inside = [each for each in value.named_children if each.type != "comment"]
+    if value.type == "inline_table":
+        for pair in inside:
+            _place_pair(pair, path, found)
+    elif value.type == "array":
+        for index, each in enumerate(inside):
+            found.lines[(*path, index)] = _line(each)
+            _place_value(each, (*path, index), found)
+
+
+def _toml_keys(node: Node) -> list[str]:
+    """The parts of a key: bare, quoted, or dotted."""
+    if node.type == "dotted_key":
+        return [each for part in node.named_children for each in _toml_keys(part)]
+    written = "" if node.text is None else node.text.decode()
+    return [written if node.type == "bare_key" else tomllib.loads(f"key = {written}")["key"]]
+
+
+def _line(node: Node) -> int:
+    return node.start_point[0] + 1

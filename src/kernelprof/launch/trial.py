@@ -1,16 +1,21 @@
-"""What the process that launches a kernel found out, and the form in which it says so."""
+"""What the process that launches a kernel found out: its stages, its error, its times."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kernelprof.errors import ExitCode, KernelprofError
+from kernelprof.model.manifest import TimingFacts
 from kernelprof.model.records import build, read_object, to_json
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
+CONFIDENCE = 0.95
+"""Of the interval of a median."""
 
 INTERNAL_ERROR = 70
 """The exit code of a child that met a mistake of ours."""
@@ -47,7 +52,7 @@ class Resources:
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedOutput:
     """One output beside its reference, at the check sizes."""
 
     output: str
@@ -64,7 +69,7 @@ class Trial:
     compiler: str | None = None
     options: tuple[str, ...] = ()
     resources: Resources | None = None
-    checked: tuple[Checked, ...] = ()
+    checked: tuple[CheckedOutput, ...] = ()
     times_ns: tuple[float, ...] = ()
     error: dict[str, Any] | None = None
 
@@ -80,14 +85,14 @@ class Trial:
     def raise_error(self) -> None:
         """Raise the error that ended it, if one did."""
         if self.error is not None:
-            said = dict(self.error)
-            if said["exit_code"] == INTERNAL_ERROR:
-                raise RuntimeError(f"{said['what']}\n{said['hint']}")
+            error = dict(self.error)
+            if error["exit_code"] == INTERNAL_ERROR:
+                raise RuntimeError(f"{error['what']}\n{error['hint']}")
             raise LaunchError(
-                said["what"],
-                where=said["where"],
-                hint=said["hint"],
-                exit_code=ExitCode(said["exit_code"]),
+                error["what"],
+                where=error["where"],
+                hint=error["hint"],
+                exit_code=ExitCode(error["exit_code"]),
             )
 
     def write(self, path: Path) -> None:
@@ -101,3 +106,40 @@ def read_trial(path: Path) -> Trial | None:
         return build(Trial, read_object(path.read_text(encoding="utf-8")))
     except (OSError, ValueError):
         return None
+
+
+def timing_facts(
+    times_ns: Sequence[float],
+    *,
+    warm_up: int,
+    flops: float | None = None,
+    min_bytes: float | None = None,
+) -> TimingFacts:
+    """The facts of a measurement of one launch or more, in nanoseconds.
+
+    The confidence interval of the median comes from order statistics (``scipy.stats
+    .quantile_test``): times are skewed, and nothing is assumed of their distribution. Five launches
+    and fewer have none at 95 %.
+    """
+    import numpy as np
+    from scipy import stats
+
+    times = np.asarray(times_ns, dtype=np.float64)
+    test = stats.quantile_test(times, q=float(np.median(times)), p=0.5)
+    interval: Any = test.confidence_interval(confidence_level=CONFIDENCE)
+    return TimingFacts(
+        launches=len(times),
+        warm_up=warm_up,
+        median_ns=float(np.median(times)),
+        low_ns=float(times.min()),
+        high_ns=float(times.max()),
+        confidence_low_ns=_known(interval.low),
+        confidence_high_ns=_known(interval.high),
+        times_ns=tuple(float(each) for each in times),
+        flops=flops,
+        min_bytes=min_bytes,
+    )
+
+
+def _known(value: float) -> float | None:
+    return None if math.isnan(value) else float(value)

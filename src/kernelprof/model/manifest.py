@@ -1,20 +1,33 @@
 """The manifest of a capture directory: what was run on what, with which outcome.
 
-Plain values and their JSON. ``schema/manifest.v1.schema.json`` describes the JSON; a manifest of
-another schema version is refused, one with more keys than are known here is read.
+Plain values, their JSON and its schema. A manifest of another schema version is refused, one with
+more keys than are known here is read.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
+
+import msgspec
+from msgspec import Meta
 
 from kernelprof.errors import InputError
 from kernelprof.model.kernel_name import function_name
 from kernelprof.model.records import RecordError, build, read_object
 
 SCHEMA_VERSION: Final = "1"
+
+
+def _pattern(expression: str, description: str) -> Meta:
+    """A pattern for the schema alone: who reads a file of a capture checks its name and hash."""
+    return Meta(description=description, extra_json_schema={"pattern": expression})
+
+
+Sha256 = Annotated[str, _pattern("^[0-9a-f]{64}$", "SHA-256 in hexadecimal")]
+FileName = Annotated[str, _pattern("^[^/]+$", "a file of this directory")]
+Time = Annotated[str, _pattern(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$", "UTC in ISO 8601")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,26 +47,34 @@ class PresetFacts:
     """The preset that was collected, and the hash of everything that it asks for."""
 
     name: str
-    sha256: str
+    sha256: Sha256
+    """Of all metrics with their names and sections, and of the samples by source line."""
 
 
 @dataclass(frozen=True, slots=True)
 class SourceFacts:
-    """The kernel's source, its launch specification and how it was compiled.
-
-    ``includes`` are the files that it includes in quotes, by name, with their hashes. ``resources``
-    is what the compiler gave the kernel.
-    """
+    """The kernel's source, its launch specification and how it was compiled."""
 
     path: str
-    sha256: str
+    sha256: Sha256
     specification: dict[str, Any] | None = None
-    specification_sha256: str | None = None
+    specification_sha256: Sha256 | None = None
     compiler: str | None = None
     compile_flags: tuple[str, ...] = ()
-    compile_sha256: str | None = None
-    includes: dict[str, Any] | None = None
-    resources: dict[str, Any] | None = None
+    compile_sha256: Annotated[
+        Sha256 | None, Meta(description="of the options that the specification gives the compiler")
+    ] = None
+    includes: Annotated[
+        dict[str, str] | None,
+        Meta(
+            description="files that it includes in quotes, with their hashes; one that only a "
+            "macro names has none"
+        ),
+    ] = None
+    resources: Annotated[
+        dict[str, Any] | None,
+        Meta(description="what the compiler gave the kernel: registers, shared and local memory"),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +82,7 @@ class TimingFacts:
     """Launches timed by CUDA events, outside the profiler; nanoseconds of one launch.
 
     ``low_ns`` and ``high_ns`` are the shortest and the longest; the confidence interval is that of
-    the median, at 95 %. ``times_ns`` are all of them in their order.
+    the median, at 95 %.
     """
 
     launches: int
@@ -71,9 +92,14 @@ class TimingFacts:
     high_ns: float
     confidence_low_ns: float | None = None
     confidence_high_ns: float | None = None
-    times_ns: tuple[float, ...] = ()
-    flops: float | None = None
-    min_bytes: float | None = None
+    times_ns: Annotated[tuple[float, ...], Meta(description="all launches in their order")] = ()
+    flops: Annotated[
+        float | None, Meta(description="floating-point operations that the problem needs")
+    ] = None
+    min_bytes: Annotated[
+        float | None,
+        Meta(description="bytes that have to move to and from device memory at least"),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,47 +115,68 @@ class CorrectnessFacts:
 
 @dataclass(frozen=True, slots=True)
 class RunFacts:
-    """One run of the program under ``ncu``: the command, what it gave, and what it cost.
+    """One run of the program under ``ncu``: the command, what it gave, and what it cost."""
 
-    ``passes`` is how often kernels were replayed, over all launches. ``kernels`` are those to which
-    the run was limited, ``None`` for all that the filters let through. ``program_exit_code`` is not
-    0 for a program that failed after its kernels were profiled. ``lines`` is the file of samples by
-    source line, of a run that asked for them and got some.
-    """
-
-    command: tuple[str, ...]
-    raw: str
-    raw_sha256: str
-    report: str | None
-    why: str
-    metrics: tuple[str, ...]
+    command: Annotated[
+        tuple[str, ...],
+        Meta(description="the exact command; file names are those in this directory"),
+    ]
+    raw: Annotated[FileName, Meta(description="file of the raw page, gzip")]
+    raw_sha256: Sha256
+    report: Annotated[FileName | None, Meta(description="file of the report")]
+    why: Annotated[str, Meta(description="what it was for")]
+    metrics: Annotated[tuple[str, ...], Meta(description="ncu names that were asked for")]
     launches: int
-    passes: int | None
-    seconds: float
-    kernels: tuple[str, ...] | None = None
-    application: str | None = None
-    program_exit_code: int = 0
+    passes: Annotated[int | None, Meta(description="replays over all launches; null: not known")]
+    seconds: Annotated[float, Meta(description="wall-clock time of the run")]
+    kernels: Annotated[
+        tuple[str, ...] | None,
+        Meta(description="those to which the run was limited; null: all that the filters let pass"),
+    ] = None
+    application: Annotated[
+        str | None, Meta(description="the executable that launched the first kernel")
+    ] = None
+    program_exit_code: Annotated[
+        int, Meta(description="not 0: the program failed after its kernels were profiled")
+    ] = 0
     unavailable: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
-    lines: str | None = None
-    lines_sha256: str | None = None
+    lines: Annotated[
+        FileName | None,
+        Meta(
+            description="file of the samples by source line, CSV with the columns file, function, "
+            "line and samples, gzip; null: not asked for, or no lines known"
+        ),
+    ] = None
+    lines_sha256: Sha256 | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
     """Everything that a capture directory says about itself; times are UTC in ISO 8601."""
 
-    created: str
-    kernelprof: str
-    target: tuple[str, ...]
-    ncu: str | None
-    driver: str | None
-    cuda: str | None
+    created: Time
+    kernelprof: Annotated[str, Meta(description="version of kernelprof")]
+    target: Annotated[
+        tuple[str, ...], Meta(description="the program with its arguments, or the source file")
+    ]
+    ncu: Annotated[str | None, Meta(description="version of Nsight Compute")]
+    driver: Annotated[str | None, Meta(description="version of the GPU's driver")]
+    cuda: Annotated[str | None, Meta(description="newest CUDA that the driver supports")]
     gpu: GpuFacts
-    clock_control: str
-    runs: tuple[RunFacts, ...]
+    clock_control: Annotated[str, Meta(description="what ncu did to the GPU's clocks")]
+    runs: Annotated[
+        tuple[RunFacts, ...],
+        Meta(
+            description="in their order; later ones fill what the first lacks",
+            extra_json_schema={"minItems": 1},
+        ),
+    ]
     preset: PresetFacts | None = None
-    unavailable: tuple[str, ...] = ()
+    unavailable: Annotated[
+        tuple[str, ...],
+        Meta(description="ncu names of metrics that were asked for and that no run gave in full"),
+    ] = ()
     source: SourceFacts | None = None
     timing: TimingFacts | None = None
     correctness: CorrectnessFacts | None = None
@@ -175,6 +222,28 @@ def from_json(text: str, where: str) -> Manifest:
 
 
 def schema() -> str:
-    """The JSON Schema of the manifest."""
-    path = Path(__file__).with_name("schema") / "manifest.v1.schema.json"
-    return path.read_text(encoding="utf-8")
+    """The JSON Schema of the manifest.
+
+    Every key is written, so every key is required, except for those that were added within
+    version 1: a manifest without them is read with their defaults.
+    """
+    (reference,), definitions = msgspec.json.schema_components([Manifest])
+    for name, definition in definitions.items():
+        keys = definition["properties"]
+        definition["required"] = [key for key in keys if key not in _ADDED.get(name, ())]
+    definitions["Manifest"]["properties"]["schema_version"] = {"const": SCHEMA_VERSION}
+    document = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": "urn:kernelprof:manifest:v1",
+        **reference,
+        "$defs": definitions,
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+
+
+_ADDED: Final = {
+    "RunFacts": ("lines", "lines_sha256"),
+    "SourceFacts": ("compile_sha256", "includes", "resources"),
+    "TimingFacts": ("times_ns", "flops", "min_bytes"),
+    "CorrectnessFacts": ("sizes",),
+}

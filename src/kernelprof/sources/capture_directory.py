@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.errors import InputError
 from kernelprof.model.capture import SourceLine, summed
-from kernelprof.sources.source import Evidence, FileSource
+from kernelprof.sources.source import EvidenceKind, FileSource
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -158,7 +158,7 @@ SOURCE: Final = FileSource(
     "directory",
     "a directory that `kernelprof profile` wrote",
     4,
-    frozenset({Evidence.COUNTERS, Evidence.LINE_SAMPLES}),
+    frozenset({EvidenceKind.COUNTERS, EvidenceKind.LINE_SAMPLES}),
     recognises=lambda found: found.is_directory,
     read=_read,
 )

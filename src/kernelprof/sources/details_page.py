@@ -10,7 +10,7 @@ import numpy as np
 from kernelprof.model.capture import SECTIONS_COLUMN, SPOKEN_COLUMN, Origin
 from kernelprof.sources.ncu.cells import is_identity, scale_of, split_cells
 from kernelprof.sources.ncu.columns import CaptureBuilder, NumberColumn, TextColumn, table_decimal
-from kernelprof.sources.source import Evidence, TableSource
+from kernelprof.sources.source import EvidenceKind, TableSource
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -251,7 +251,7 @@ SOURCE: Final = TableSource(
     "details",
     "the details page as CSV",
     2,
-    frozenset({Evidence.COUNTERS, Evidence.RULE_MESSAGES}),
+    frozenset({EvidenceKind.COUNTERS, EvidenceKind.RULE_MESSAGES}),
     takes=lambda header: header.is_details,
     reader=lambda _only, _size: DetailsPage(),
 )

@@ -12,14 +12,13 @@ import importlib
 import io
 import math
 import os
-import subprocess
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.analysis.metrics.catalogue import SAMPLES
 from kernelprof.errors import MissingToolError
 from kernelprof.model.capture import SourceLine, summed
 from kernelprof.sources.ncu.cells import parse_number
-from kernelprof.sources.source import Evidence, FileSource
+from kernelprof.sources.source import EvidenceKind, FileSource
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
@@ -80,20 +79,22 @@ def _read(found: Input, _only: Container[str] | None) -> Capture:
 
 def _tool() -> str | None:
     """The ``ncu`` that profiling uses, too; ``None`` where there is none and none is named."""
-    from kernelprof.collect.tool import VARIABLE, find_ncu
+    from kernelprof.tools import NCU_VARIABLE, find_ncu
 
     try:
         return find_ncu()
     except MissingToolError:
-        if os.environ.get(VARIABLE):
+        if os.environ.get(NCU_VARIABLE):
             raise
         return None
 
 
 def _through_ncu(tool: str, path: Path) -> Capture:
-    from kernelprof.collect.tool import VARIABLE
+    import subprocess
+
     from kernelprof.sources import read_bytes
     from kernelprof.sources.ncu.unrecognised import not_a_capture
+    from kernelprof.tools import NCU_VARIABLE
 
     command = [tool, "--import", str(path), "--csv", "--page", "raw", "--print-units", "base"]
     try:
@@ -102,7 +103,7 @@ def _through_ncu(tool: str, path: Path) -> Capture:
         raise MissingToolError(
             f"cannot run {tool}: {error}",
             where=str(path),
-            hint=f"${VARIABLE} or the search path names the ncu to use.",
+            hint=f"${NCU_VARIABLE} or the search path names the ncu to use.",
         ) from error
     if done.returncode != 0:
         printed = (done.stdout + done.stderr).decode("utf-8", "replace").strip().splitlines()
@@ -251,7 +252,7 @@ SOURCE: Final = FileSource(
     "report",
     "a .ncu-rep report",
     3,
-    frozenset({Evidence.COUNTERS, Evidence.LINE_SAMPLES}),
+    frozenset({EvidenceKind.COUNTERS, EvidenceKind.LINE_SAMPLES}),
     recognises=_is_report,
     read=_read,
 )

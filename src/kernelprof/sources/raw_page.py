@@ -13,7 +13,7 @@ from kernelprof.sources.ncu.columns import (
     columns_of_rows,
     table_decimal,
 )
-from kernelprof.sources.source import Evidence, TableSource
+from kernelprof.sources.source import EvidenceKind, TableSource
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
@@ -146,7 +146,7 @@ SOURCE: Final = TableSource(
     "raw",
     "the raw page as CSV",
     1,
-    frozenset({Evidence.COUNTERS}),
+    frozenset({EvidenceKind.COUNTERS}),
     takes=lambda header: not header.is_details,
     reader=RawPage,
 )

@@ -34,7 +34,7 @@ FIRST: Final = 1 << 16
 LARGEST: Final = 1 << 22
 
 
-class Evidence(StrEnum):
+class EvidenceKind(StrEnum):
     """What a source can give."""
 
     COUNTERS = "counters"
@@ -54,7 +54,7 @@ class EvidenceSource:
     name: str
     title: str
     order: int
-    gives: frozenset[Evidence]
+    gives: frozenset[EvidenceKind]
 
 
 @dataclass(frozen=True, slots=True)

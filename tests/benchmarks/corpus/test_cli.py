@@ -50,14 +50,17 @@ def test_formats_and_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -
     assert "Predicted and measured gains" in page.read_text("utf-8")
 
 
-def test_other_analyzers_stand_beside(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_other_analyzers_stand_beside(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "140")
     path = tmp_path / "peers.json"
     answer = {"label": "uncoalesced", "slugs": ["uncoalesced-global-access"]}
     path.write_text(json.dumps({"fournex": {"version": "1", "pairs": {NAMES[0]: answer}}}), "utf-8")
     assert main(["score", NAMES[0], "--peers", str(path)]) == 0
     out = capsys.readouterr().out
-    assert re.search(r"^of the kernels +full .*fournex$", out, re.MULTILINE)
-    assert re.search(r"^planted bottleneck named .*1 of 1 \(100 %\)$", out, re.MULTILINE)
+    assert re.search(r"^of the kernels +all metrics .*Fournex 1$", out, re.MULTILINE)
+    assert re.search(r"^planted bottleneck named first( +1 of 1 \(100 %\)){4}$", out, re.MULTILINE)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,5 @@
 """The machine and the workshop of the ladder's own tests."""
 
-from tests.ladder.conftest import machine, workshop
+from tests.ladder.machine import machine, workshop
 
 __all__ = ["machine", "workshop"]

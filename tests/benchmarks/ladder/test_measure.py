@@ -16,7 +16,7 @@ from kernelprof.errors import InputError
 from kernelprof.model.records import to_json
 
 if TYPE_CHECKING:
-    from tests.ladder.conftest import Workshop
+    from tests.ladder.machine import Workshop
 
 ROOT = Path(__file__).parents[3]
 OUTPUT = "measured.json"

@@ -7,7 +7,6 @@ import os
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from kernelprof.collect.processes import ask
 from kernelprof.compare.compare import compare
 from kernelprof.compare.gate.baseline import read_baseline
 from kernelprof.compare.gate.changes import Consent, accepted, baseline_of, calibrated, updated
@@ -15,6 +14,7 @@ from kernelprof.compare.gate.judge import judge
 from kernelprof.compare.gate.policy import load_policy, policy_here
 from kernelprof.compare.sides import load
 from kernelprof.errors import UsageError
+from kernelprof.tools import ask
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

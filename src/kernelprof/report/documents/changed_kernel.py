@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.compare import words
-from kernelprof.launch.timing import timing_facts
+from kernelprof.launch.trial import timing_facts
 from kernelprof.report.charts import launches, roofline_change, states
 from kernelprof.report.charts.states import State
 from kernelprof.report.document import (
@@ -26,7 +26,7 @@ from kernelprof.report.document import (
     Table,
     Tone,
 )
-from kernelprof.report.documents.comparison import (
+from kernelprof.report.documents.change_tables import (
     TIME_TONES,
     counters_table,
     explains_text,

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.traffic import traffic_of
-from kernelprof.launch.timing import timing_facts
+from kernelprof.launch.trial import timing_facts
 from kernelprof.report.figures.ceilings import MEASURED
 from kernelprof.report.figures.flops import count
 from kernelprof.report.figures.measured import clip, finite

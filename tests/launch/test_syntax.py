@@ -1,4 +1,4 @@
-"""Keys and their lines."""
+"""Keys of a TOML text and their lines."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from kernelprof.launch.toml_places import places
+from kernelprof.launch.syntax import toml_places
 
 TEXT = '''\
 # top
@@ -67,11 +67,11 @@ v = 4
 )
 @pytest.mark.parametrize("newline", ["\n", "\r\n"])
 def test_lines(path, line, newline) -> None:
-    assert places(TEXT.replace("\n", newline)).line(path) == line
+    assert toml_places(TEXT.replace("\n", newline)).line(path) == line
 
 
 def test_every_key_has_a_place() -> None:
-    found = places(TEXT).lines
+    found = toml_places(TEXT).lines
 
     def check(value, path) -> None:
         if path:
@@ -87,4 +87,4 @@ def test_every_key_has_a_place() -> None:
 
 
 def test_comments_are_those_outside_strings() -> None:
-    assert places(TEXT).comments == [(1, "# top"), (2, "# why"), (5, "# one")]
+    assert toml_places(TEXT).comments == [(1, "# top"), (2, "# why"), (5, "# one")]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 from kernelprof.report.numbers import count, number, quantity
 
 if TYPE_CHECKING:
-    from kernelprof.collect.drill import Drilled
+    from kernelprof.collect.drill import DrillDown
+    from kernelprof.collect.session import ProfileResult
     from kernelprof.model.manifest import CorrectnessFacts, TimingFacts
 
 _RATES = ((1e12, "TFLOP/s"), (1e9, "GFLOP/s"), (1e6, "MFLOP/s"))
@@ -19,7 +20,15 @@ def facts(timing: TimingFacts | None, correctness: CorrectnessFacts | None) -> l
     return lines if timing is None else [*lines, _timed(timing)]
 
 
-def runs(found: Drilled) -> list[str]:
+def summary(found: ProfileResult) -> list[str]:
+    """What was checked and timed, and what the drill-down cost, in lines."""
+    known = facts(found.manifest.timing, found.manifest.correctness)
+    if found.recorded:
+        return [f"as recorded: {line}" for line in known]
+    return known if found.drill_down is None else [*known, *runs(found.drill_down)]
+
+
+def runs(found: DrillDown) -> list[str]:
     """What a drill-down cost: a line for each run, and one for all."""
     lines = []
     for each in found.rounds:

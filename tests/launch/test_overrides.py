@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kernelprof.errors import UsageError
-from kernelprof.launch.changes import arguments, parse_define, parse_size
+from kernelprof.launch.overrides import LaunchOverrides, parse_define, parse_size
 
 NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]*", fullmatch=True)
 NUMBERS = st.integers(-(10**18), 10**18) | st.floats(allow_nan=False, allow_infinity=False)
@@ -67,12 +67,12 @@ def test_what_is_no_define(text) -> None:
 
 
 def test_the_options_that_give_them() -> None:
-    found = arguments({"M": 64, "N": 1}, {"TILE": 16, "MODE": "fast", "X": 0.5})
+    found = LaunchOverrides({"M": 64, "N": 1}, {"TILE": 16, "MODE": "fast", "X": 0.5}).options()
     assert found == [
         *("--size", "M=64", "--size", "N=1"),
         *("--define", "TILE=16", "--define", "MODE=fast", "--define", "X=0.5"),
     ]
-    assert arguments({}, {}) == []
+    assert LaunchOverrides().options() == []
 
 
 @given(
@@ -80,7 +80,7 @@ def test_the_options_that_give_them() -> None:
     st.dictionaries(NAMES, NUMBERS | st.text().map(lambda text: parse_define(f"X={text}")[1])),
 )
 def test_options_are_read_as_what_they_were_made_of(sizes, defines) -> None:
-    words = arguments(sizes, defines)
+    words = LaunchOverrides(sizes, defines).options()
     given_sizes = [words[at + 1] for at in range(0, len(words), 2) if words[at] == "--size"]
     given_defines = [words[at + 1] for at in range(0, len(words), 2) if words[at] == "--define"]
     assert dict(map(parse_size, given_sizes)) == sizes

@@ -1,15 +1,15 @@
-"""Where ``ncu`` is found, and what ``nvidia-smi`` and the driver's files are understood as."""
+"""What the output of ``nvidia-smi`` and the driver's files are understood as."""
 
 from __future__ import annotations
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
-from kernelprof.collect import environment, source, tool
-from kernelprof.errors import MissingToolError
+from kernelprof.collect import environment
 
-STAND_IN = Path(__file__).parents[1] / "fake_ncu" / "ncu"
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def _executable(path: Path, text: str = "#!/bin/sh\n") -> Path:
@@ -21,47 +21,8 @@ def _executable(path: Path, text: str = "#!/bin/sh\n") -> Path:
 
 @pytest.fixture
 def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine without ``ncu``; where its installers would put one."""
-    monkeypatch.delenv(tool.VARIABLE, raising=False)
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
-    monkeypatch.setattr(tool, "_PLACES", (f"{tmp_path}/cuda/bin", f"{tmp_path}/nsight/*"))
     return tmp_path
-
-
-def test_not_installed(nowhere: Path) -> None:
-    with pytest.raises(MissingToolError, match="not installed here") as caught:
-        tool.find_ncu()
-    assert str(nowhere / "nsight") in (caught.value.where or "")
-    assert "developer.nvidia.com/nsight-compute" in (caught.value.hint or "")
-
-
-def test_the_order_of_places(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    _executable(nowhere / "nsight" / "2024.3.2" / "ncu")
-    newest = _executable(nowhere / "nsight" / "2025.10.1" / "ncu")
-    _executable(nowhere / "nsight" / "2025.3.1" / "ncu")
-    assert tool.find_ncu() == str(newest)
-    toolkit = _executable(nowhere / "cuda" / "bin" / "ncu")
-    assert tool.find_ncu() == str(toolkit)
-    on_path = _executable(nowhere / "bin" / "ncu")
-    assert tool.find_ncu() == str(on_path)
-    monkeypatch.setenv(tool.VARIABLE, str(STAND_IN))
-    assert tool.find_ncu() == str(STAND_IN)
-
-
-def test_a_variable_that_names_nothing(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(tool.VARIABLE, str(nowhere / "ncu"))
-    with pytest.raises(MissingToolError, match="KERNELPROF_NCU does not name"):
-        tool.find_ncu()
-
-
-def test_its_version(nowhere: Path) -> None:
-    silent = _executable(nowhere / "ncu")
-    assert tool.ncu_version(str(silent)) is None
-    assert tool.ncu_version(str(nowhere / "nothing")) is None
-
-
-def test_the_version_of_the_stand_in() -> None:
-    assert tool.ncu_version(str(STAND_IN)) == "2025.3.1.0"
 
 
 SMI = """#!/bin/sh
@@ -117,8 +78,3 @@ def test_a_containers_root_is_no_administrator(
     path.write_text(f"Name:\tpython\nCapEff:\t{held}\n", encoding="ascii")
     monkeypatch.setattr(environment, "_STATUS", path)
     assert environment.is_administrator() is expected
-
-
-def test_nothing_prepares_sources_where_nothing_offers_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source, "_PACKAGE", "kernelprof.no_such_package")
-    assert source.preparer() is None

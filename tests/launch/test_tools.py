@@ -1,12 +1,70 @@
-"""Where ``nvcc`` is looked for, and the version that it says it has."""
+"""Where ``ncu`` and ``nvcc`` are found, and the versions that they report."""
 
 from __future__ import annotations
+
+from pathlib import Path
 
 import pytest
 from tests.launch.conftest import stand_in
 
+from kernelprof import tools
 from kernelprof.errors import MissingToolError
-from kernelprof.launch.nvcc import find_nvcc, nvcc_version
+from kernelprof.tools import find_nvcc, nvcc_version
+
+STAND_IN = Path(__file__).parents[1] / "fake_ncu" / "ncu"
+
+
+def _executable(path: Path, text: str = "#!/bin/sh\n") -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+    path.chmod(0o755)
+    return path
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A machine without ``ncu``; where its installers would put one."""
+    monkeypatch.delenv(tools.NCU_VARIABLE, raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    monkeypatch.setattr(tools, "_NCU_PLACES", (f"{tmp_path}/cuda/bin", f"{tmp_path}/nsight/*"))
+    return tmp_path
+
+
+def test_not_installed(nowhere: Path) -> None:
+    with pytest.raises(MissingToolError, match="not installed here") as caught:
+        tools.find_ncu()
+    assert str(nowhere / "nsight") in (caught.value.where or "")
+    assert "developer.nvidia.com/nsight-compute" in (caught.value.hint or "")
+
+
+def test_the_order_of_places(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    _executable(nowhere / "nsight" / "2024.3.2" / "ncu")
+    newest = _executable(nowhere / "nsight" / "2025.10.1" / "ncu")
+    _executable(nowhere / "nsight" / "2025.3.1" / "ncu")
+    assert tools.find_ncu() == str(newest)
+    toolkit = _executable(nowhere / "cuda" / "bin" / "ncu")
+    assert tools.find_ncu() == str(toolkit)
+    on_path = _executable(nowhere / "bin" / "ncu")
+    assert tools.find_ncu() == str(on_path)
+    monkeypatch.setenv(tools.NCU_VARIABLE, str(STAND_IN))
+    assert tools.find_ncu() == str(STAND_IN)
+
+
+def test_a_variable_that_names_nothing(nowhere: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(tools.NCU_VARIABLE, str(nowhere / "ncu"))
+    with pytest.raises(MissingToolError, match="KERNELPROF_NCU does not name"):
+        tools.find_ncu()
+
+
+def test_its_version(nowhere: Path) -> None:
+    silent = _executable(nowhere / "ncu")
+    assert tools.ncu_version(str(silent)) is None
+    assert tools.ncu_version(str(nowhere / "nothing")) is None
+
+
+def test_the_version_of_the_stand_in() -> None:
+    assert tools.ncu_version(str(STAND_IN)) == "2025.3.1.0"
+
 
 VERSION = """\
 nvcc: NVIDIA (R) Cuda compiler driver
@@ -15,8 +73,6 @@ Built on Wed_Aug_20_01:58:59_PM_PDT_2025
 Cuda compilation tools, release 13.0, V13.0.88
 Build cuda_13.0.r13.0/compiler.36424714_0
 """
-
-pytestmark = pytest.mark.usefixtures("no_nvcc")
 
 
 @pytest.fixture
@@ -31,6 +87,7 @@ def toolkit(tmp_path):
     return make
 
 
+@pytest.mark.usefixtures("no_nvcc")
 def test_without_one_the_places_and_the_way_to_get_it_are_named(tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("CUDA_HOME", f"{tmp_path}/home")
     with pytest.raises(MissingToolError) as caught:
@@ -43,11 +100,12 @@ def test_without_one_the_places_and_the_way_to_get_it_are_named(tmp_path, monkey
     assert nvcc_version() is None
 
 
+@pytest.mark.usefixtures("no_nvcc")
 def test_the_search_path_comes_first_then_the_variables_then_the_usual_place(
     toolkit, monkeypatch
 ) -> None:
     usual, path, home, other = (toolkit(name) for name in ("usual", "path", "home", "other"))
-    monkeypatch.setattr("kernelprof.launch.nvcc._PLACES", (f"{usual}/bin",))
+    monkeypatch.setattr("kernelprof.tools._NVCC_PLACES", (f"{usual}/bin",))
     assert find_nvcc() == f"{usual}/bin/nvcc"
     monkeypatch.setenv("CUDA_PATH", path)
     assert find_nvcc() == f"{path}/bin/nvcc"
@@ -57,6 +115,7 @@ def test_the_search_path_comes_first_then_the_variables_then_the_usual_place(
     assert find_nvcc() == f"{other}/bin/nvcc"
 
 
+@pytest.mark.usefixtures("no_nvcc")
 def test_an_empty_variable_names_no_folder(toolkit, tmp_path, monkeypatch) -> None:
     toolkit(".")
     monkeypatch.chdir(tmp_path)
@@ -65,6 +124,7 @@ def test_an_empty_variable_names_no_folder(toolkit, tmp_path, monkeypatch) -> No
         find_nvcc()
 
 
+@pytest.mark.usefixtures("no_nvcc")
 def test_a_file_that_cannot_be_run_is_none(toolkit, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("CUDA_HOME", toolkit("home"))
     (tmp_path / "home" / "bin" / "nvcc").chmod(0o644)
@@ -72,18 +132,21 @@ def test_a_file_that_cannot_be_run_is_none(toolkit, tmp_path, monkeypatch) -> No
         find_nvcc()
 
 
+@pytest.mark.usefixtures("no_nvcc")
 def test_the_version_is_the_full_one(toolkit, monkeypatch) -> None:
     monkeypatch.setenv("CUDA_HOME", toolkit("home"))
     assert nvcc_version() == "13.0.88"
 
 
 @pytest.mark.parametrize("line", ["exit 1", "echo release", "printf '\\377'"])
+@pytest.mark.usefixtures("no_nvcc")
 def test_a_program_that_says_no_version_has_none(toolkit, tmp_path, monkeypatch, line) -> None:
     monkeypatch.setenv("CUDA_HOME", toolkit("home"))
     stand_in(tmp_path / "home" / "bin" / "nvcc", line)
     assert nvcc_version() is None
 
 
+@pytest.mark.usefixtures("no_nvcc")
 def test_a_program_that_cannot_be_started_has_no_version(toolkit, tmp_path, monkeypatch) -> None:
     monkeypatch.setenv("CUDA_HOME", toolkit("home"))
     (tmp_path / "home" / "bin" / "nvcc").write_bytes(b"\x7fELF")

@@ -12,9 +12,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from kernelprof.collect import processes
-from kernelprof.collect.interrupts import Interrupts, Terminated
 from kernelprof.errors import MissingToolError
+from kernelprof.launch import processes
+from kernelprof.launch.processes import Interrupts, Terminated
 
 pytestmark = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 

@@ -1,4 +1,7 @@
-"""Runs a program in a session of its own, so that all that it starts can be ended with it."""
+"""Runs a program in a session of its own, so that all that it starts can be ended with it.
+
+Signals that end us are noticed where it is safe to stop, so that nothing is left half done.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +14,66 @@ import time
 from collections import deque
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
-from kernelprof.errors import InputError, MissingToolError
+from kernelprof.errors import InputError, MissingToolError, Terminated
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-
-    from kernelprof.collect.interrupts import Interrupts
+    from types import FrameType, TracebackType
 
 POLL_S = 0.05
 GRACE_S = 5.0
 """How long processes may take to end by themselves before they are killed."""
 
-_ANSWER_LIMIT_S = 60
+_INTERRUPTS = ("SIGINT", "SIGTERM", "SIGHUP")
 _KEPT_BYTES = 1 << 16
 _CHUNK = 1 << 16
+
+
+class Interrupts:
+    """While this is entered, Ctrl-C and the like are remembered, and raised by :meth:`check`.
+
+    An exception out of a signal handler can strike between the start of a process and the
+    statement that remembers it. Here it cannot: whoever waits calls :meth:`check` a few times a
+    second, and an interrupt that came during the last steps is raised at the end.
+    """
+
+    def __init__(self) -> None:
+        self._came: int | None = None
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> Interrupts:
+        """Take over the signals that nobody told us to ignore."""
+        if threading.current_thread() is threading.main_thread():
+            for name in _INTERRUPTS:
+                number = getattr(signal, name, None)
+                if number is not None and signal.getsignal(number) is not signal.SIG_IGN:
+                    self._before[number] = signal.signal(number, self._remember)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Give the signals back."""
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+        if error is None:
+            self.check()
+
+    def check(self) -> None:
+        """Raise the interrupt that came, if one did."""
+        if self._came is None:
+            return
+        if self._came == signal.SIGINT:
+            raise KeyboardInterrupt
+        raise Terminated(self._came)
+
+    def _remember(self, number: int, _frame: FrameType | None) -> None:
+        self._came = number
 
 
 class TimeLimitError(InputError):
@@ -95,22 +142,6 @@ def run(
         poll()
     printed = b"" if drain is None else drain.taken()
     return Outcome(process.returncode, printed, time.monotonic() - start)
-
-
-def ask(*command: str) -> subprocess.CompletedProcess[str] | None:
-    """A short question to a tool, such as its version; ``None`` where it cannot be run."""
-    try:
-        return subprocess.run(
-            command,
-            capture_output=True,
-            text=True,
-            errors="replace",
-            check=False,
-            timeout=_ANSWER_LIMIT_S,
-            stdin=subprocess.DEVNULL,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
 
 
 def end(process: subprocess.Popen[bytes], grace: float = GRACE_S) -> None:

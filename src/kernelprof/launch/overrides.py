@@ -1,0 +1,92 @@
+"""What a command line changes in a launch: ``--size M=2048``, ``--define TILE=16``."""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from kernelprof.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from kernelprof.launch.spec import Define, LaunchSpec
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_WHOLE = re.compile(r"-?(0|[1-9][0-9]*)")
+_FRACTION = re.compile(r"-?[0-9]+(\.[0-9]*([eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchOverrides:
+    """What the command line changes in a launch, and what it wants to be checked.
+
+    ``sizes`` and ``defines`` stand in for those of the specification; ``sanitizers`` are tools of
+    ``compute-sanitizer`` that the kernel has to pass.
+    """
+
+    sizes: Mapping[str, int] = field(default_factory=dict)
+    defines: Mapping[str, Define] = field(default_factory=dict)
+    sanitizers: tuple[str, ...] = ()
+
+    def options(self) -> list[str]:
+        """The options that give these sizes and defines."""
+        words: list[str] = []
+        for name, size in self.sizes.items():
+            words += ["--size", f"{name}={size}"]
+        for name, value in self.defines.items():
+            words += ["--define", f"{name}={value}"]
+        return words
+
+    def applied_to(self, spec: LaunchSpec, source: Path) -> LaunchSpec:
+        """The specification with these changes; a name that it does not know is refused.
+
+        A misspelt size would change nothing, and nobody would see it.
+        """
+        for option, given, known in (
+            ("--size", self.sizes, spec.sizes),
+            ("--define", self.defines, spec.compile.defines),
+        ):
+            unknown = [name for name in given if name not in known]
+            if unknown:
+                raise UsageError(
+                    f"{option} {unknown[0]}: the launch specification has no such name",
+                    where=str(source),
+                    hint=f"it has: {', '.join(known) or 'none'}",
+                )
+        found = spec.changed(sizes=self.sizes, defines=self.defines)
+        found.resolve()
+        found.resolve(found.check_sizes)
+        return found
+
+
+def parse_size(text: str) -> tuple[str, int]:
+    """``NAME=VALUE`` with a whole number from 1 on."""
+    name, found, value = text.partition("=")
+    fits = found and _NAME.fullmatch(name) and re.fullmatch(r"[0-9]{1,15}", value)
+    if not fits or int(value) < 1:
+        raise UsageError(
+            f"--size {text!r} is no NAME=VALUE with a whole number from 1 on",
+            hint="for example --size M=2048",
+        )
+    return name, int(value)
+
+
+def parse_define(text: str) -> tuple[str, Define]:
+    """``NAME=VALUE``, or ``NAME`` for the value 1, as ``nvcc -D`` takes it.
+
+    What is no plain number stays text, such as ``010``, which C reads as 8.
+    """
+    name, found, value = text.partition("=")
+    if not _NAME.fullmatch(name):
+        raise UsageError(f"--define {text!r} is no NAME=VALUE", hint="for example --define TILE=16")
+    if not found:
+        return name, 1
+    if _WHOLE.fullmatch(value):
+        return name, int(value)
+    if _FRACTION.fullmatch(value) and math.isfinite(float(value)):
+        return name, float(value)
+    return name, value

@@ -1,0 +1,79 @@
+"""Says on a terminal what is being run and why; silent anywhere else."""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import TYPE_CHECKING, Any
+
+from kernelprof.report.names import printable
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+_KERNEL = re.compile(r'==PROF== Profiling "(?P<name>.*)" - (?P<number>\d+):?\s*(?P<rest>.*)')
+_PERCENT = re.compile(r"(\d+)%")
+_WIDEST_NAME = 40
+
+
+class ProgressLine:
+    """One line on stderr while a program runs under ``ncu``, if stderr is a terminal."""
+
+    def __init__(self, *, shown: bool | None = None) -> None:
+        self._shown = sys.stderr.isatty() if shown is None else shown
+        self._display: Any = None
+        self._title = ""
+        self._profiled = 0
+
+    def __enter__(self) -> ProgressLine:
+        """Show the line."""
+        if self._shown:
+            from rich.console import Console
+            from rich.progress import Progress as Display
+            from rich.progress import SpinnerColumn, TextColumn, TimeElapsedColumn
+
+            self._display = Display(
+                SpinnerColumn(),
+                TextColumn("{task.description}", markup=False),
+                TimeElapsedColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
+            self._task = self._display.add_task("starting")
+            self._display.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Take the line away."""
+        if self._display is not None:
+            self._display.stop()
+
+    def say(self, text: str) -> None:
+        """Something is done before the first run."""
+        if self._display is not None:
+            self._display.update(self._task, description=printable(text))
+
+    def begin(self, title: str) -> None:
+        """A run begins: what is collected, and why."""
+        self._title, self._profiled = printable(title), 0
+        self._describe("the program starts")
+
+    def listen(self, line: str) -> None:
+        """Hear a line of ``ncu``; the last one may still be growing."""
+        match = _KERNEL.match(line)
+        if match is None:
+            return
+        self._profiled = max(self._profiled, int(match["number"]) + 1)
+        percents = _PERCENT.findall(match["rest"])
+        name = printable(match["name"])[:_WIDEST_NAME]
+        done = f", {percents[-1]} %" if percents else ""
+        self._describe(f"launch {self._profiled}, {name}{done}")
+
+    def _describe(self, doing: str) -> None:
+        if self._display is not None:
+            self._display.update(self._task, description=f"{self._title}: {doing}")

@@ -1,0 +1,135 @@
+"""Programs of others that kernelprof runs: where they are installed, and which version they are."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Final
+
+from kernelprof.errors import MissingToolError
+
+NCU_VARIABLE: Final = "KERNELPROF_NCU"
+_NCU_PLACES = (
+    "/usr/local/cuda/bin",
+    "/usr/local/cuda-*/bin",
+    "/opt/nvidia/nsight-compute/*",
+    "/usr/local/NVIDIA-Nsight-Compute*",
+)
+HOW_TO_GET_NCU: Final = (
+    "install it: it is part of the CUDA toolkit (https://developer.nvidia.com/cuda-downloads) and "
+    "stands alone at https://developer.nvidia.com/nsight-compute; "
+    f"if it is installed elsewhere, name it in ${NCU_VARIABLE}"
+)
+
+_NVCC_PLACES = ("/usr/local/cuda/bin",)
+_NVCC_VARIABLES = ("CUDA_HOME", "CUDA_PATH")
+HOW_TO_GET_NVCC: Final = (
+    "install the CUDA toolkit (https://developer.nvidia.com/cuda-downloads), and put its folder "
+    f"bin on the search path, or name the toolkit's folder in ${_NVCC_VARIABLES[0]}"
+)
+
+_ANSWER_LIMIT_S = 60
+
+
+def ask(*command: str) -> subprocess.CompletedProcess[str] | None:
+    """Ask a program a short question, such as its version; ``None`` where it cannot be run."""
+    try:
+        return subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            check=False,
+            timeout=_ANSWER_LIMIT_S,
+            stdin=subprocess.DEVNULL,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+
+
+def find_ncu() -> str:
+    """The path of ``ncu``: $KERNELPROF_NCU, the search path, then where installers put it.
+
+    Raises :class:`MissingToolError` where there is none.
+    """
+    named = os.environ.get(NCU_VARIABLE)
+    if named:
+        found = shutil.which(named)
+        if found is None:
+            raise MissingToolError(
+                f"${NCU_VARIABLE} does not name a program that can be run",
+                where=named,
+                hint="correct it, or unset it to use the ncu on the search path",
+            )
+        return found
+    found = shutil.which("ncu") or _installed_ncu()
+    if found is None:
+        raise MissingToolError(
+            "ncu (Nsight Compute) is not installed here",
+            where=f"${NCU_VARIABLE}, the search path, {', '.join(_NCU_PLACES)}",
+            hint=HOW_TO_GET_NCU,
+        )
+    return found
+
+
+def ncu_version(ncu: str) -> str | None:
+    """The version that ``ncu`` reports, such as ``2025.3.1.0``."""
+    done = ask(ncu, "--version")
+    match = re.search(r"^Version (\S+)", done.stdout if done else "", re.MULTILINE)
+    return match[1] if match else None
+
+
+def find_nvcc() -> str:
+    """The path of ``nvcc``: the search path, $CUDA_HOME, $CUDA_PATH, then where installers put it.
+
+    Raises :class:`MissingToolError` where there is none.
+    """
+    homes = [os.environ[name] for name in _NVCC_VARIABLES if os.environ.get(name)]
+    folders = [*(str(Path(home) / "bin") for home in homes), *_NVCC_PLACES]
+    found = shutil.which("nvcc") or shutil.which("nvcc", path=os.pathsep.join(folders))
+    if found is None:
+        raise MissingToolError(
+            "nvcc, the CUDA compiler, is not installed here",
+            where=f"the search path, {', '.join(folders)}",
+            hint=HOW_TO_GET_NVCC,
+        )
+    return found
+
+
+def nvcc_version() -> str | None:
+    """The version that ``nvcc`` reports, such as ``13.0.88``; ``None`` where it reports none."""
+    try:
+        done = ask(find_nvcc(), "--version")
+    except MissingToolError:
+        return None
+    match = re.search(r"release \S+ V(\S+)", done.stdout if done else "")
+    return match[1] if match else None
+
+
+def find_in_toolkit(program: str) -> str | None:
+    """A program of the CUDA toolkit: on the search path, else beside ``nvcc``."""
+    found = shutil.which(program)
+    if found is not None:
+        return found
+    try:
+        return shutil.which(program, path=str(Path(find_nvcc()).resolve().parent))
+    except MissingToolError:
+        return None
+
+
+def _installed_ncu() -> str | None:
+    """The newest of the usual places that has an ``ncu``."""
+    for pattern in _NCU_PLACES:
+        for folder in sorted(glob.glob(pattern), key=_version_of, reverse=True):  # noqa: PTH207
+            found = shutil.which("ncu", path=folder)
+            if found is not None:
+                return found
+    return None
+
+
+def _version_of(folder: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", folder))

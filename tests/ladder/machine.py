@@ -1,0 +1,121 @@
+"""A machine for the ladder: a GPU by name, a stand-in for ``ncu``, and kernels to replay."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from kernelprof.collect.environment import Gpu, Machine
+from kernelprof.ladder.results import Ceiling
+from kernelprof.launch.prepare import PreparedKernel
+from kernelprof.launch.trial import timing_facts
+from kernelprof.model.manifest import CorrectnessFacts, SourceFacts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kernelprof.errors import KernelprofError
+    from kernelprof.launch.overrides import LaunchOverrides
+    from kernelprof.launch.processes import Interrupts
+
+STAND_IN = Path(__file__).parents[1] / "fake_ncu" / "ncu"
+FLOPS = 2.0 * 2048**3
+MIN_BYTES = 12.0 * 2048**2
+H200 = Gpu(0, "NVIDIA H200", (9, 0), max_sm_mhz=1980.0, max_memory_mhz=3201.0)
+
+REPLAYED = {
+    "01_naive.cu": (r"^gemm_bad", 1, 35_310_000.0),
+    "02_coalesced.cu": (r"^gemm_coalesced", 1, 2_780_000.0),
+    "03_shared_tile.cu": (r"^void gemm_tiled<\(int\)32, \(int\)1", 0, 1_870_000.0),
+}
+"""Launches of ``gemm_series`` that are the first rungs with 32x32 threads: the kernel, how many of
+its launches come before, and its time by CUDA events (``tests/captures/README.md``)."""
+
+
+@dataclass
+class Workshop:
+    """Stands in for what builds, checks and times; it remembers what it was asked for.
+
+    ``failing`` are errors by file, or by file and defines: ``01_naive.cu BLOCK=16``.
+    """
+
+    folder: Path
+    asked: list[tuple[str, dict[str, int], dict[str, Any]]] = field(default_factory=list)
+    failing: dict[str, KernelprofError | KeyboardInterrupt] = field(default_factory=dict)
+
+    @contextmanager
+    def __call__(
+        self,
+        source: Path,
+        overrides: LaunchOverrides,
+        interrupts: Interrupts,
+        tell: Callable[[str], None],
+    ) -> Iterator[PreparedKernel]:
+        del interrupts
+        tell(f"{source.name}: compiling")
+        self.asked.append((source.name, dict(overrides.sizes), dict(overrides.defines)))
+        words = " ".join(
+            [source.name, *(f"{name}={overrides.defines[name]}" for name in overrides.defines)]
+        )
+        if words in self.failing:
+            raise self.failing[words]
+        kernel, before, median = REPLAYED[source.name]
+        times = [median * (1 + step * 1e-4) for step in range(-10, 11)]
+        yield PreparedKernel(
+            target=str(source),
+            command=(str(self.folder / "gemm_series"), f"--cubin={self.folder}/kernel.cubin"),
+            kernel=kernel,
+            launch_skip=before,
+            launch_count=1,
+            source=SourceFacts(
+                path=str(source), sha256="0" * 64, compiler="nvcc 13.0.88", compile_flags=("-O3",)
+            ),
+            timing=timing_facts(times, warm_up=5, flops=FLOPS, min_bytes=MIN_BYTES),
+            correctness=CorrectnessFacts(True, "gemm", 3.1e-7, 1e-5),
+        )
+
+
+@pytest.fixture
+def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder to work in, on a machine with an H200 whose ``ncu`` replays captures."""
+    work = tmp_path / "work"
+    work.mkdir()
+    program = work / "gemm_series"
+    program.write_text("#!/bin/sh\nexit 0\n", encoding="utf-8")
+    ncu = tmp_path / "ncu"
+    ncu.write_text(f'#!/bin/sh\nexec {sys.executable} {STAND_IN} "$@"\n', encoding="utf-8")
+    for each in (program, ncu):
+        each.chmod(0o755)
+    monkeypatch.setenv("KERNELPROF_NCU", str(ncu))
+    monkeypatch.setattr(
+        "kernelprof.collect.environment.machine", lambda: Machine((H200,), "580.159.04", "13.0")
+    )
+    monkeypatch.chdir(work)
+    return work
+
+
+@pytest.fixture
+def workshop(machine: Path, monkeypatch: pytest.MonkeyPatch) -> Workshop:
+    """The stand-in for building and launching, and a ceiling that is already known."""
+    made = Workshop(machine)
+    monkeypatch.setattr("kernelprof.ladder.bench.prepare", made)
+    ceiling = Ceiling(timing_facts([345_000.0] * 20, warm_up=5, flops=FLOPS), 2.1e-7)
+    monkeypatch.setattr("kernelprof.ladder.climb.measured_ceiling", lambda *_: ceiling)
+    return made
+
+
+@pytest.fixture
+def results() -> Callable[[Path], dict[str, Any]]:
+    """Read what a run kept."""
+
+    def read(path: Path) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        return found
+
+    return read
