@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
+from kernelprof.model.numbers import factor, share
 from kernelprof.report.html import charts
-from kernelprof.report.numbers import factor, share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from io import StringIO
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.model.names import ELLIPSIS, encodable, printable
 from kernelprof.report.document import (
     Bullets,
     Code,
@@ -25,7 +26,6 @@ from kernelprof.report.document import (
     plain,
     spans,
 )
-from kernelprof.report.names import ELLIPSIS, encodable, printable
 from kernelprof.report.writers import Writer
 
 if TYPE_CHECKING:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 from kernelprof.analysis.rules import registry
 from kernelprof.model.diagnosis import Status
+from kernelprof.model.names import printable
+from kernelprof.model.numbers import count, factor, number, quantity, share
 from kernelprof.report.documents.diagnosis import gain_cell, launch_parts, less_work
 from kernelprof.report.html.build.evidence import evidence
 from kernelprof.report.html.build.flops import count as count_operations
@@ -21,8 +23,6 @@ from kernelprof.report.html.build.roofline import roofline
 from kernelprof.report.html.build.source import source
 from kernelprof.report.html.build.warps import warp_states
 from kernelprof.report.html.view import Fact, KernelView, MissingRow
-from kernelprof.report.names import printable
-from kernelprof.report.numbers import count, factor, number, quantity, share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.rules import registry
 from kernelprof.model.capture import Origin
+from kernelprof.model.numbers import comparison, quantity
 from kernelprof.report.html.build.measured import clip
 from kernelprof.report.html.view import EvidenceBar
-from kernelprof.report.numbers import comparison, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -6,8 +6,8 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.kernel_name import function_name
+from kernelprof.model.names import middle, printable, short_name
 from kernelprof.report.html.view import HotLine
-from kernelprof.report.names import middle, printable, short_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

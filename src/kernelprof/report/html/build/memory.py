@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.model.numbers import quantity, share
 from kernelprof.report.html.build.measured import finite
 from kernelprof.report.html.view import Memory, MemoryLevel
-from kernelprof.report.numbers import quantity, share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

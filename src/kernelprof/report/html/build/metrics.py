@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from kernelprof.model.names import printable
+from kernelprof.model.numbers import number
 from kernelprof.report.html.build.private import shown
 from kernelprof.report.html.view import Metric, MetricRows
-from kernelprof.report.names import printable
-from kernelprof.report.numbers import number
 
 if TYPE_CHECKING:
     from kernelprof.analysis.metrics.catalogue import Metric as Known

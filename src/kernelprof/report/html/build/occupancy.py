@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.model.numbers import count, share
 from kernelprof.report.documents.diagnosis import alternatives
 from kernelprof.report.html.view import Occupancy
-from kernelprof.report.numbers import count, share
 
 if TYPE_CHECKING:
     from kernelprof.report.html.build.measured import Measured

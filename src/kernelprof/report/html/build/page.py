@@ -6,6 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import kernelprof
+from kernelprof.model.names import labels
+from kernelprof.model.numbers import count
 from kernelprof.report.html.build.card import Sources, card, device
 from kernelprof.report.html.build.measured import Measured
 from kernelprof.report.html.build.metrics import MetricTable
@@ -13,8 +15,6 @@ from kernelprof.report.html.build.private import shown, shown_origin, without_ho
 from kernelprof.report.html.build.provenance import commands, provenance
 from kernelprof.report.html.build.summary import summary
 from kernelprof.report.html.view import Page
-from kernelprof.report.names import labels
-from kernelprof.report.numbers import count
 from kernelprof.report.writers.json import write as write_json
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.model.numbers import share
 from kernelprof.report.html.build.flops import thread_shares
 from kernelprof.report.html.build.measured import clip
 from kernelprof.report.html.view import Share
-from kernelprof.report.numbers import share
 
 if TYPE_CHECKING:
     from kernelprof.report.html.build.measured import Measured

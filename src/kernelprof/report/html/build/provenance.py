@@ -5,9 +5,9 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from kernelprof.model.numbers import count, number
 from kernelprof.report.html.build.private import file_name, shown
 from kernelprof.report.html.view import Fact
-from kernelprof.report.numbers import count, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.model.numbers import number
 from kernelprof.report.html.build.ceilings import bandwidths, compute
 from kernelprof.report.html.build.flops import Counted, uses_tensor_cores
 from kernelprof.report.html.build.measured import finite
 from kernelprof.report.html.view import Roofline, RooflineCeiling, RooflinePoint
-from kernelprof.report.numbers import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

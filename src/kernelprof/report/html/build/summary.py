@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from kernelprof.report.numbers import count, share
+from kernelprof.model.numbers import count, share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

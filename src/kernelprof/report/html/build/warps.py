@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.groups import STALLS
+from kernelprof.model.numbers import number, share
 from kernelprof.report.html.build.measured import clip
 from kernelprof.report.html.view import Share, WarpStates
-from kernelprof.report.numbers import number, share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.model.numbers import quantity
 from kernelprof.report.html.charts.parts import (
     ACCENT,
     INK,
@@ -17,7 +18,6 @@ from kernelprof.report.html.charts.parts import (
     spec,
     tidy,
 )
-from kernelprof.report.numbers import quantity
 
 if TYPE_CHECKING:
     from kernelprof.report.html.view import Memory

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.model.numbers import share
 from kernelprof.report.html.charts.parts import (
     CHARACTER,
     INSIDE,
@@ -15,7 +16,6 @@ from kernelprof.report.html.charts.parts import (
     spec,
     tidy,
 )
-from kernelprof.report.numbers import share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
