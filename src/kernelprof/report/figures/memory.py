@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.model.numbers import quantity, share
 from kernelprof.report.charts.memory import Level
 from kernelprof.report.figures.measured import finite
-from kernelprof.report.numbers import quantity, share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

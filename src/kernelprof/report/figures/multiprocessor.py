@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.groups import STALLS
+from kernelprof.model.numbers import count, share
 from kernelprof.report.charts.shares import Share
 from kernelprof.report.figures.flops import thread_shares
 from kernelprof.report.figures.measured import clip
-from kernelprof.report.numbers import count, share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

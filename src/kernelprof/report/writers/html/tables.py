@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.report.numbers import share
+from kernelprof.model.numbers import share
 from kernelprof.report.writers.html.diff import diff_table
 from kernelprof.report.writers.html.markup import Markup, classes, element, inline, joined
 
