@@ -179,7 +179,7 @@ def _table(history: History, kernel: KernelHistory, most: int, *, brief: bool) -
         Column("commit") if is_git else Column("capture", yielding=True, optional=True),
         Column("time", number=True),
         Column("change"),
-        Column("verdict", yielding=True),
+        Column("verdict", yielding=not is_git),
         Column("confidence", brief="conf", optional=True),
         Column("counters", number=True, optional=True),
         *([Column("GPU", optional=True)] if several else []),
