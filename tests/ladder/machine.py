@@ -104,7 +104,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def workshop(machine: Path, monkeypatch: pytest.MonkeyPatch) -> Workshop:
     """The stand-in for building and launching, and a ceiling that is already known."""
     made = Workshop(machine)
-    monkeypatch.setattr("kernelprof.ladder.climb.prepare", made)
+    monkeypatch.setattr("kernelprof.ladder.bench.prepare", made)
     ceiling = Ceiling(timing_facts([345_000.0] * 20, warm_up=5, flops=FLOPS), 2.1e-7)
     monkeypatch.setattr("kernelprof.ladder.climb.measured_ceiling", lambda *_: ceiling)
     return made
