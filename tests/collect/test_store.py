@@ -149,12 +149,12 @@ def test_keys_that_are_not_known_are_left_out() -> None:
 @pytest.mark.parametrize(
     ("change", "place"),
     [
-        ({"runs": 5}, "$.runs"),
-        ({"created": None}, "$.created"),
-        ({"gpu": "H200"}, "$.gpu"),
-        ({"runs": [{}]}, "`command` - at `$.runs[0]`"),
-        ({"target": ["a", 1]}, "$.target[1]"),
-        ({"correctness": {"passed": 1}}, "$.correctness.passed"),
+        ({"runs": 5}, "'runs'"),
+        ({"created": None}, "'created'"),
+        ({"gpu": "H200"}, "'gpu'"),
+        ({"runs": [{}]}, "'runs[0].command'"),
+        ({"target": ["a", 1]}, "'target[1]'"),
+        ({"correctness": {"passed": 1}}, "'correctness.passed'"),
     ],
 )
 def test_a_mistake_in_a_manifest_is_named(change: dict[str, object], place: str) -> None:

@@ -79,7 +79,7 @@ def _marked(page: Page) -> dict[str, str]:
 def test_marked_lines_can_be_seen_and_reached(hot: Path, open_page: OpenPage, dark: bool):
     page = open_page(hot, dark=dark)
     assert _marked(page) == {"81": "3.0 %", "82": "11 %", "83": "15 %", "88": "71 %"}
-    told = page.locator("p.hottest")
+    told = page.locator(".panel:has(table.source) > p.strong")
     assert told.all_inner_texts() == [
         "71 % of the samples are at line 88: sum += As[ty][k] * Bs[k][tx];"
     ]

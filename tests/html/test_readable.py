@@ -39,7 +39,7 @@ def test_unfolded_parts_are_accessible_too(
         card,
     )
     undrawn_charts(page, card)
-    page.fill(f"{card} input.metric-filter", "dram")
+    page.fill(f"{card} details input.filter", "dram")
     assert axe_violations(page, card) == []
 
 
@@ -81,7 +81,7 @@ def test_the_keyboard_reaches_and_shows_everything(four: Path, open_page: OpenPa
 
 def test_the_keyboard_sorts_and_opens(four: Path, open_page: OpenPage):
     page = open_page(four)
-    head = page.locator("table#kernels th").first
+    head = page.locator("#kernels th").first
     head.locator("button").focus()
     page.keyboard.press("Enter")
     assert head.get_attribute("aria-sort") in {"ascending", "descending"}

@@ -28,7 +28,14 @@ if TYPE_CHECKING:
     from tests.conftest import RunCli
     from tests.html.conftest import OpenPage, Report
 
-KINDS = {"roofline", "memory", "warps", "pipes", "occupancy", "instructions"}
+KINDS = {
+    "roofline",
+    "memory",
+    "shares:warps",
+    "shares:pipes",
+    "shares:instructions",
+    "occupancy",
+}
 
 
 def names_shown(page: Page) -> list[str]:
@@ -41,9 +48,9 @@ def names_shown(page: Page) -> list[str]:
 
 def open_metrics(page: Page, card: str) -> None:
     """Unfold whatever hides the table of all metrics."""
-    field = page.locator(f"{card} input.metric-filter")
+    field = page.locator(f"{card} details input.filter")
     if not field.is_visible():
-        page.locator(f"{card} details:has(input.metric-filter) > summary").click()
+        page.locator(f"{card} details:has(input.filter) > summary").click()
     field.wait_for()
 
 
@@ -170,7 +177,7 @@ def test_the_theme_follows_the_system_and_the_button(four: Path, open_page: Open
 
 def test_every_column_sorts_both_ways(many: Path, open_page: OpenPage):
     page = open_page(many)
-    heads = page.locator("table#kernels th")
+    heads = page.locator("#kernels th")
     for column in range(heads.count()):
         button = heads.nth(column).locator("button")
         if button.count() == 0:
@@ -186,7 +193,7 @@ def test_every_column_sorts_both_ways(many: Path, open_page: OpenPage):
                 column,
             )
             assert len(names_shown(page)) == 200
-            sorted_heads = page.locator("table#kernels th[aria-sort$='ending']")
+            sorted_heads = page.locator("#kernels th[aria-sort$='ending']")
             assert sorted_heads.count() == 1
         assert set(seen) == {"ascending", "descending"}
         numbers = [_number(text) for text in seen["ascending"]]
@@ -209,13 +216,13 @@ def _without_ties(values: list[str]) -> list[str]:
 def test_the_filter_leaves_what_matches(four: Path, open_page: OpenPage):
     page = open_page(four)
     everything = names_shown(page)
-    page.fill("input#filter", "GEMM_TILED")
+    page.fill("#kernels input.filter", "GEMM_TILED")
     assert names_shown(page) == [name for name in everything if "gemm_tiled" in name]
-    page.fill("input#filter", "uncoalesced-global-access")
+    page.fill("#kernels input.filter", "uncoalesced-global-access")
     assert names_shown(page) == [name for name in everything if "gemm_bad" in name]
-    page.fill("input#filter", "nothing is called so")
+    page.fill("#kernels input.filter", "nothing is called so")
     assert names_shown(page) == []
-    page.fill("input#filter", "")
+    page.fill("#kernels input.filter", "")
     assert names_shown(page) == everything
 
 
@@ -250,15 +257,15 @@ def test_metrics_can_be_searched(single: Path, open_page: OpenPage):
     page = open_page(single)
     card = "#" + str(page.locator("section.kernel").first.get_attribute("id"))
     open_metrics(page, card)
-    table = page.locator(f"{card} details:has(input.metric-filter)")
+    table = page.locator(f"{card} details:has(input.filter)")
     rows = table.locator("tbody tr").filter(visible=True)
     page.wait_for_function("(card) => document.querySelector(`${card} td`)", arg=card)
     before = rows.count()
-    page.fill(f"{card} input.metric-filter", "DRAM__bytes")
+    page.fill(f"{card} details input.filter", "DRAM__bytes")
     found = rows.all_inner_texts()
     assert 0 < len(found) < before
     assert all("dram__bytes" in text for text in found)
-    page.fill(f"{card} input.metric-filter", "")
+    page.fill(f"{card} details input.filter", "")
     assert rows.count() == before
 
 

@@ -10,8 +10,8 @@ from tests.conftest import CAPTURES
 from tests.launch.conftest import stand_in
 
 from kernelprof.errors import MissingToolError
+from kernelprof.launch.faults import findings, found_something, sanitize
 from kernelprof.launch.processes import Interrupts
-from kernelprof.launch.sanitizer import findings, found_something, sanitize
 from kernelprof.launch.trial import LaunchError
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ import math
 import pytest
 
 from kernelprof.errors import ExitCode, InputError, MissingToolError
-from kernelprof.launch.driver_errors import explained
+from kernelprof.launch.faults import driver_error
 from kernelprof.launch.trial import CheckedOutput, LaunchError, Resources, Trial, read_trial
 
 
@@ -149,7 +149,7 @@ def test_an_error_is_raised_as_it_was(tmp_path, error, code) -> None:
     ],
 )
 def test_the_drivers_words_are_explained(words, code, what, hint) -> None:
-    found = explained(RuntimeError(words), "k.cu, kernel k")
+    found = driver_error(RuntimeError(words), "k.cu, kernel k")
     assert isinstance(found, LaunchError)
     assert (found.what, found.where, found.exit_code) == (what, "k.cu, kernel k", code)
     assert hint in (found.hint or "")

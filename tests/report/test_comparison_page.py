@@ -30,6 +30,7 @@ from kernelprof.report.document import (
     Table,
     plain,
 )
+from kernelprof.report.documents import change_tables
 from kernelprof.report.documents import comparison as documents
 from kernelprof.report.documents import gate as gate_documents
 from kernelprof.report.documents.changed_kernel import fine
@@ -378,7 +379,7 @@ def test_changes_of_counters(before: float, after: float, change_of_it: str) -> 
 
 def test_a_counter_by_request_tells_the_whole_too() -> None:
     counter = CounterChange("m", "sectors", "sector", 160.0, 20.0, False, 16.0, 2.0, "request")
-    (row,) = documents.counters_table([counter]).rows
+    (row,) = change_tables.counters_table([counter]).rows
     assert [plain(cell.text) for cell in row] == [
         "sectors",
         "16 sector/request",
@@ -387,7 +388,7 @@ def test_a_counter_by_request_tells_the_whole_too() -> None:
         "better",
     ]
     assert row[0].tip == "160 before and 20 after in all"
-    (alike,) = documents.counters_table([replace(counter, after_each=16.0)]).rows
+    (alike,) = change_tables.counters_table([replace(counter, after_each=16.0)]).rows
     assert (plain(alike[1].text), alike[0].tip) == ("160 sector", "")
 
 

@@ -9,7 +9,7 @@ import pytest
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.cli import report
 from kernelprof.cli.main import main
-from kernelprof.report.html.build.page import MOST_WITH_ALL_METRICS
+from kernelprof.report.documents.metrics import MOST_WITH_ALL
 from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
@@ -40,6 +40,6 @@ def test_a_page_of_few_kernels_keeps_every_metric(captures: Path, monkeypatch) -
     monkeypatch.setattr(report, "LONG", 0)
     path = captures / "four_gemms.full.raw.csv"
     found, said = report._read(str(path))
-    assert len(said.kernels) <= MOST_WITH_ALL_METRICS
+    assert len(said.kernels) <= MOST_WITH_ALL
     assert found.columns.keys() == read_capture(path).columns.keys()
     assert said == diagnose(found)

@@ -9,7 +9,7 @@ import pytest
 
 from kernelprof.analysis.metrics.catalogue import catalogue, presets
 from kernelprof.analysis.metrics.presets import Metric, Preset
-from kernelprof.analysis.rules import Docs, Rule, Threshold, registry
+from kernelprof.analysis.rules import Docs, Headline, Rule, Threshold, registry
 from kernelprof.report.documents import presets as preset_documents
 from kernelprof.report.documents import rule as rules
 from kernelprof.report.writers import markdown, terminal
@@ -28,6 +28,7 @@ RULE = Rule(
     slug="small-grid",
     title="Grid too small for the GPU",
     order=1,
+    headline=Headline("The launch is too small."),
     docs=Docs(
         detects="Launches with fewer blocks than\nthe GPU holds at once.",
         matters="SMs without a block do nothing.",

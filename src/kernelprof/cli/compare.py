@@ -82,8 +82,10 @@ def _sides(
             Path(before),
             Path(after),
             wished,
-            display=ProgressLine,
-            each=lambda source, found: remark(f"{source.name}: {line}" for line in summary(found)),
+            progress=ProgressLine(),
+            measured=lambda source, found: remark(
+                f"{source.name}: {line}" for line in summary(found)
+            ),
         )
     return load(before), load(after)
 

@@ -118,9 +118,9 @@ def _render(
 
         return csv.write(found)
     from kernelprof.report.documents import history as documents
+    from kernelprof.report.documents.comparison import Detail
     from kernelprof.report.writers import markdown, terminal
 
-    document = documents.document(found)
     if output_format is HistoryFormat.MARKDOWN:
-        return markdown.write(document, largest=None)
-    return terminal.write(document, screen_of(output, no_color=no_color))
+        return markdown.write(documents.document(found, Detail.COMMENT), largest=None)
+    return terminal.write(documents.document(found), screen_of(output, no_color=no_color))

@@ -53,15 +53,15 @@ def overrides(
         )
     if not useless:
         return LaunchOverrides()
+    from kernelprof.launch.faults import SANITIZERS
     from kernelprof.launch.overrides import parse_define, parse_size
-    from kernelprof.launch.sanitizer import TOOLS
 
     tools = tuple(dict.fromkeys(sanitize or ()))
     for tool in tools:
-        if tool not in TOOLS:
+        if tool not in SANITIZERS:
             raise UsageError(
                 f"--sanitize {tool!r} is no tool of compute-sanitizer",
-                hint=f"there are: {', '.join(TOOLS)}",
+                hint=f"there are: {', '.join(SANITIZERS)}",
             )
     return LaunchOverrides(
         sizes=_named("--size", size, parse_size),

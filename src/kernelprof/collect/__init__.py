@@ -1,0 +1,1 @@
+"""Measuring under ``ncu``: preflight, runs, drill-down, and the writing of captures."""

@@ -6,12 +6,13 @@ import shlex
 import time
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING
 
 import kernelprof
 from kernelprof.collect import lines as source_lines
 from kernelprof.collect.environment import Machine
 from kernelprof.collect.failures import Ended, ProfilerError, failure
+from kernelprof.collect.progress import LogTail, NoProgress
 from kernelprof.collect.request import (
     DEFAULT_CLOCKS,
     Filters,
@@ -28,9 +29,9 @@ from kernelprof.sources.capture_directory import capture_of_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from types import TracebackType
 
     from kernelprof.analysis.metrics.catalogue import Metric
+    from kernelprof.collect.progress import Progress
     from kernelprof.collect.store import Draft
     from kernelprof.launch.prepare import PreparedKernel
     from kernelprof.launch.processes import Interrupts
@@ -38,46 +39,6 @@ if TYPE_CHECKING:
 
 PASSES = "profiler__replayer_passes"
 _MOST_WARNINGS = 20
-
-
-class Progress(Protocol):
-    """Shows what is being done while it is entered."""
-
-    def __enter__(self) -> Self:
-        """Begin to show it."""
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Show it no more."""
-
-    def say(self, text: str) -> None:
-        """Something is done before the first run."""
-
-    def begin(self, title: str) -> None:
-        """A run begins: what is collected, and why."""
-
-    def listen(self, line: str) -> None:
-        """``ncu`` printed a line, or part of one."""
-
-
-class NoProgress:
-    """Shows nothing."""
-
-    def __enter__(self) -> Self:
-        """Begin to show nothing."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Show nothing any more."""
-
-    def say(self, text: str) -> None:
-        """Show nothing of this."""
-
-    begin = listen = say
 
 
 @dataclass
@@ -126,7 +87,7 @@ class Session:
         command = self._command(wanted, report, log)
         kept_report, kept_log = (Path(self.draft.place(each.name)) for each in (report, log))
         shown = self._command(wanted, kept_report, kept_log)
-        tail = _Tail(log, self.progress.listen)
+        tail = LogTail(log, self.progress.listen)
         try:
             outcome = processes.run(
                 command, self.interrupts, time_limit=self.time_limit, poll=tail.read
@@ -313,40 +274,6 @@ class _Wanted:
     kernels: Sequence[str] | None
     samples: bool
     sets: tuple[str, ...]
-
-
-class _Tail:
-    """Follows a file that another process writes, line by line."""
-
-    def __init__(self, path: Path, listen: Callable[[str], None]) -> None:
-        self._path = path
-        self._listen = listen
-        self._at = 0
-        self._rest = b""
-        self._lines: list[str] = []
-
-    def read(self) -> None:
-        """Hear what is new; the last line may still grow."""
-        try:
-            with self._path.open("rb") as file:
-                file.seek(self._at)
-                new = file.read()
-        except OSError:
-            return
-        self._at += len(new)
-        *lines, self._rest = (self._rest + new).split(b"\n")
-        for line in lines:
-            text = line.decode("utf-8", "replace").rstrip("\r")
-            self._lines.append(text)
-            self._listen(text)
-        if new and self._rest:
-            self._listen(self._rest.decode("utf-8", "replace"))
-
-    def lines(self) -> tuple[str, ...]:
-        """All lines; the file is complete by now."""
-        self.read()
-        rest = [self._rest.decode("utf-8", "replace")] if self._rest else []
-        return (*self._lines, *rest)
 
 
 def _lines(printed: bytes) -> tuple[str, ...]:

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from kernelprof.analysis.metrics.catalogue import Metric
     from kernelprof.collect.drill import DrillDown
     from kernelprof.collect.preflight import LocalTools
+    from kernelprof.collect.progress import Progress
     from kernelprof.collect.request import ProfileRequest
-    from kernelprof.collect.run import Progress, Session
+    from kernelprof.collect.run import Session
     from kernelprof.launch.prepare import PreparedKernel
     from kernelprof.launch.processes import Interrupts
     from kernelprof.launch.spec import LaunchSpec
@@ -140,7 +141,8 @@ def _opened(
     if tools.ncu is None or tools.missing:
         raise preflight.program_error(request, preset, tools)
     from kernelprof.collect import environment
-    from kernelprof.collect.run import NoProgress, Session
+    from kernelprof.collect.progress import NoProgress
+    from kernelprof.collect.run import Session
     from kernelprof.collect.store import draft
     from kernelprof.launch.processes import Interrupts
 

@@ -17,7 +17,7 @@ from kernelprof.sources.contents import contents
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kernelprof.collect.run import Progress
+    from kernelprof.collect.progress import Progress
     from kernelprof.collect.session import ProfileResult
     from kernelprof.launch.overrides import LaunchOverrides
     from kernelprof.model.snapshot import Snapshot
@@ -61,13 +61,13 @@ def measure(
     overrides: LaunchOverrides,
     *,
     rounds: int = ROUNDS,
-    display: Callable[[], Progress | None] = lambda: None,
-    each: Callable[[Path, ProfileResult], object] = lambda *_: None,
+    progress: Progress | None = None,
+    measured: Callable[[Path, ProfileResult], object] = lambda _source, _result: None,
 ) -> tuple[Snapshot, Snapshot]:
     """Two sources, built and measured in turn: A B A B, so that a drift of the GPU hits both.
 
-    Where they cannot be measured, their recorded captures are taken. ``display`` gives what
-    shows the progress of a run, and ``each`` is called with every run's result.
+    Where they cannot be measured, their recorded captures are taken. ``progress`` shows what is
+    being done, and ``measured`` is called with the result of each run.
     """
     from kernelprof.collect import session
     from kernelprof.collect.request import ProfileRequest
@@ -79,9 +79,9 @@ def measure(
             break  # it would be the same again
         for side, source in enumerate((before, after)):
             request = ProfileRequest(source=source, overrides=overrides)
-            found = session.measure(request, progress=display())
+            found = session.measure(request, progress=progress)
             recorded |= found.recorded
-            each(source, found)
+            measured(source, found)
             snapshot = snapshot_of(found.capture, diagnose(found.capture), found.manifest)
             facts = found.manifest.source
             if facts is not None:

@@ -15,9 +15,10 @@ from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.analysis.metrics.traffic import traffic_at
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.collect import environment
+from kernelprof.collect.progress import Progress
 from kernelprof.collect.recorded import file_names, portable
 from kernelprof.collect.request import DEFAULT_CLOCKS, Filters
-from kernelprof.collect.run import PASSES, Progress, Session
+from kernelprof.collect.run import PASSES, Session
 from kernelprof.collect.store import draft
 from kernelprof.ladder.results import ShortVerdict, Way
 from kernelprof.launch.overrides import LaunchOverrides

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
 import kernelprof
+from kernelprof.collect.progress import NoProgress
 from kernelprof.collect.request import DEFAULT_CLOCKS
-from kernelprof.collect.run import NoProgress
 from kernelprof.errors import ExitCode, KernelprofError, MissingToolError, UsageError
 from kernelprof.ladder import registry
 from kernelprof.ladder.ceiling import measured_ceiling
@@ -257,11 +257,6 @@ def _check_places(rungs: Sequence[Rung], captures: Path) -> None:
 
 
 def _not_here(lacks: Sequence[str], command: str) -> MissingToolError:
-    if not lacks:
-        return MissingToolError(
-            "this installation of kernelprof cannot build kernels",
-            hint="install kernelprof again",
-        )
     return MissingToolError(
         f"the ladder cannot be climbed here: this machine has "
         f"{' and '.join(_MISSING[each] for each in lacks)}",

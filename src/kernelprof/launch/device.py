@@ -11,7 +11,7 @@ import numpy as np
 from kernelprof.errors import ExitCode
 from kernelprof.launch.arrays import encode, fill, storage_type
 from kernelprof.launch.build import pycuda
-from kernelprof.launch.driver_errors import explained
+from kernelprof.launch.faults import driver_error
 from kernelprof.launch.spec import ResolvedArray, ResolvedScalar
 from kernelprof.launch.trial import LaunchError, Resources
 
@@ -62,7 +62,7 @@ class Device:
             self.device: Any = self.driver.Device(0)
             self.context: Any = self.device.make_context()
         except self.driver.Error as error:
-            raise explained(error, "CUDA device 0") from error
+            raise driver_error(error, "CUDA device 0") from error
         self.name: str = self.device.name()
         major, minor = self.device.compute_capability()
         self.arch = f"sm_{major}{minor}"
@@ -92,7 +92,7 @@ class LoadedKernel:
             self._module: Any = device.driver.module_from_buffer(cubin)
             self.function: Any = self._module.get_function(entry)
         except device.driver.Error as error:
-            raise explained(error, where) from error
+            raise driver_error(error, where) from error
         self.resources = Resources(
             registers=int(self.function.num_regs),
             shared_bytes=int(self.function.shared_size_bytes),
@@ -151,7 +151,7 @@ class BoundKernel:
                     else self._allocated(each, folder)
                 )
         except self._driver.Error as error:
-            raise explained(error, kernel.where) from error
+            raise driver_error(error, kernel.where) from error
         except MemoryError as error:
             raise LaunchError(
                 f"this machine has not enough memory for the kernel's arrays: {error}",
@@ -231,7 +231,7 @@ class BoundKernel:
         try:
             self._driver.memcpy_dtoh(host, self._memory[name])
         except self._driver.Error as error:
-            raise explained(error, self.kernel.where) from error
+            raise driver_error(error, self.kernel.where) from error
         return host
 
     def restore(self) -> None:
@@ -267,7 +267,7 @@ class BoundKernel:
             # Let the driver write what an assert said; the context is dead, so this does not wait.
             with contextlib.suppress(self._driver.Error):
                 self.kernel.device.context.synchronize()
-            raise explained(error, self.kernel.where) from error
+            raise driver_error(error, self.kernel.where) from error
 
     def _allocated(self, array: ResolvedArray, folder: Path) -> Any:
         argument = array.argument

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 from kernelprof.errors import UsageError
 from kernelprof.launch import processes
 from kernelprof.launch.build import compile_failure
+from kernelprof.launch.faults import sanitize
 from kernelprof.launch.hashes import (
     changed_meanwhile,
     file_hash,
@@ -25,7 +26,6 @@ from kernelprof.launch.hashes import (
 )
 from kernelprof.launch.overrides import LaunchOverrides
 from kernelprof.launch.read_spec import load_spec
-from kernelprof.launch.sanitizer import sanitize
 from kernelprof.launch.signature import has_main
 from kernelprof.launch.source import find_block, read_source
 from kernelprof.launch.spec import NO_REFERENCE

@@ -15,6 +15,7 @@ from msgspec import Meta
 
 from kernelprof.errors import InputError
 from kernelprof.model.kernel_name import function_name
+from kernelprof.model.records import RecordError, build, read_object
 
 SCHEMA_VERSION: Final = "1"
 
@@ -202,7 +203,7 @@ class Manifest:
 def from_json(text: str, where: str) -> Manifest:
     """A manifest; :class:`InputError` names the key of a mistake."""
     try:
-        values = msgspec.json.decode(text, type=dict[str, Any])
+        values = read_object(text)
         version = values.get("schema_version")
         if version != SCHEMA_VERSION:
             raise InputError(
@@ -211,8 +212,8 @@ def from_json(text: str, where: str) -> Manifest:
                 where=where,
                 hint="install a newer kernelprof, or make the capture again",
             )
-        return msgspec.convert(values, Manifest)
-    except (msgspec.DecodeError, RecursionError) as error:
+        return build(Manifest, values)
+    except RecordError as error:
         raise InputError(
             f"the capture's manifest cannot be read: {error}",
             where=where,

@@ -16,6 +16,9 @@ from kernelprof.model.diagnosis import Verdict  # noqa: TC001 (a record's types 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+Number = int | float
+"""Baselines hold whole numbers without a point, and are read as they are written."""
+
 Extent = tuple[int, int, int]
 """Blocks of a grid or threads of a block, in x, y and z."""
 
@@ -37,10 +40,10 @@ class Noise:
     its largest relative difference.
     """
 
-    floor: float
+    floor: Number
     captures: int
     how: str
-    varying: dict[str, float] = field(default_factory=dict)
+    varying: dict[str, Number] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +72,8 @@ class Machine:
     cuda: str | None = None
     ncu: str | None = None
     clock_control: str | None = None
-    sm_hz: float | None = None
-    rough_sm_hz: float | None = None
+    sm_hz: Number | None = None
+    rough_sm_hz: Number | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +92,14 @@ class KernelSnapshot:
     block: Extent | None
     launches: int
     verdict: Verdict
-    events_ns: tuple[float, ...] = ()
-    profiled_ns: tuple[float, ...] = ()
-    median_ns: float | None = None
-    metrics: dict[str, float] = field(default_factory=dict)
-    spread: dict[str, tuple[float, float]] = field(default_factory=dict)
-    flops: float | None = None
+    events_ns: tuple[Number, ...] = ()
+    profiled_ns: tuple[Number, ...] = ()
+    median_ns: Number | None = None
+    metrics: dict[str, Number] = field(default_factory=dict)
+    spread: dict[str, tuple[Number, Number]] = field(default_factory=dict)
+    flops: Number | None = None
     """Floating-point operations that the launch specification says the problem needs."""
-    min_bytes: float | None = None
+    min_bytes: Number | None = None
     passed: bool | None = None
     """Whether its result was checked and right; ``None`` where it was not checked."""
     inputs: Inputs | None = None
@@ -139,5 +142,5 @@ class Acceptance:
     reason: str
     before: Verdict | None = None
     after: Verdict | None = None
-    before_ns: float | None = None
-    after_ns: float | None = None
+    before_ns: Number | None = None
+    after_ns: Number | None = None

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def test_a_folder_of_captures(run_history: RunHistory, folder: Path) -> None:
-    done = run_history(str(folder))
+    done = run_history(folder.name, cwd=folder.parent)
     assert (done.returncode, done.stderr) == (0, "")
     lines = [line.rstrip() for line in done.stdout.splitlines()]
     assert max(map(len, lines)) <= 80

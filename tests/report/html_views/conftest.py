@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.report.html_views.helpers import page_of
 
-from kernelprof.analysis.verdict import diagnose
 from kernelprof.collect.recorded import FOLDER
-from kernelprof.report.html.build import build_page
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import read_manifest
 
 if TYPE_CHECKING:
+    from tests.report.html_views.helpers import Page
+
     from kernelprof.model.capture import Capture
-    from kernelprof.report.html.view import Page
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -50,9 +49,4 @@ def naive_source() -> str:
 @pytest.fixture(scope="session")
 def naive(naive_folder: Path, naive_source: str) -> Page:
     capture = read_capture(naive_folder)
-    return build_page(
-        capture,
-        diagnose(capture),
-        manifest=read_manifest(naive_folder),
-        source_text=naive_source,
-    )
+    return page_of(capture, manifest=read_manifest(naive_folder), source_text=naive_source)

@@ -3,43 +3,250 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, fields, is_dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.report.html.build import build_page
+from kernelprof.report.document import (
+    Bullets,
+    Cell,
+    Chart,
+    Code,
+    Facts,
+    Note,
+    Paragraph,
+    Section,
+    Table,
+    plain,
+)
+from kernelprof.report.documents import capture_page
+from kernelprof.report.documents.capture_page import Beside
+from kernelprof.report.figures import flops, multiprocessor
+from kernelprof.report.figures.measured import Measured
+from kernelprof.report.figures.memory import Memory, memory
+from kernelprof.report.figures.roofline import Roofline, roofline
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kernelprof.model.capture import Capture
-    from kernelprof.report.html.view import KernelView, Page
+    from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis
+    from kernelprof.report.document import Block, Document
 
 
-def page_of(capture: Capture) -> Page:
-    """The page of a capture without a manifest."""
-    return build_page(capture, diagnose(capture))
+@dataclass(frozen=True)
+class Card:
+    """A kernel on a page: its section, and the numbers that its charts are drawn from."""
+
+    kernel: KernelDiagnosis
+    section: Section
+    roofline: Roofline | None
+    memory: Memory | None
+    warp_states: multiprocessor.WarpStates | None
+    occupancy: multiprocessor.Occupancy | None
+    pipes: tuple[Any, ...]
+    instructions: tuple[Any, ...]
+
+    @property
+    def name(self) -> str:
+        assert isinstance(self.section.title, tuple)
+        return plain(self.section.title[0])
+
+    @property
+    def headline(self) -> str:
+        return plain(self.section.summary)
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """The facts of the answer."""
+        return facts_of(self.section.blocks)
+
+    @property
+    def texts(self) -> list[str]:
+        """The sentences of the answer."""
+        return [plain(each.text) for each in self.section.blocks if isinstance(each, Paragraph)]
+
+    def part(self, title: str) -> Section:
+        """The section of this title."""
+        return next(each for each in sections(self.section.blocks) if plain(each.title) == title)
+
+    @property
+    def titles(self) -> list[str]:
+        return [plain(each.title) for each in sections(self.section.blocks)]
+
+    @property
+    def evidence(self) -> tuple[tuple[Cell, ...], ...]:
+        found = self.part("Evidence" if "Evidence" in self.titles else "What is known").blocks[0]
+        assert isinstance(found, Table)
+        return found.rows
+
+    @property
+    def metrics(self) -> dict[str, tuple[str, str, str]]:
+        """Value, unit and meaning of all metrics by name."""
+        (table,) = next(
+            each for each in self.section.blocks if is_section(each, "All metrics")
+        ).blocks  # type: ignore[union-attr]
+        assert isinstance(table, Table)
+        return {
+            plain(name.text): (plain(value.text), plain(unit.text), plain(meaning.text))
+            for name, value, unit, meaning in table.rows
+        }
+
+    @property
+    def source(self) -> Section | None:
+        return next(
+            (each for each in self.section.blocks if is_section(each, "Source")),  # type: ignore[misc]
+            None,
+        )
 
 
-def card_of(page: Page, launch: str) -> KernelView:
+@dataclass(frozen=True)
+class Page:
+    """A page and its cards."""
+
+    document: Document
+    kernels: tuple[Card, ...]
+
+    @property
+    def headline(self) -> str:
+        found = [each for each in sections(self.document.blocks) if each.anchor == "kernels"]
+        return plain(found[0].summary) if found else ""
+
+    @property
+    def provenance(self) -> dict[str, str]:
+        last = self.document.blocks[-1]
+        assert isinstance(last, Section)
+        hashes = facts_of(each for part in sections(last.blocks) for each in part.blocks)
+        return facts_of(last.blocks) | {f"{name}, SHA-256": each for name, each in hashes.items()}
+
+    @property
+    def commands(self) -> list[str]:
+        last = self.document.blocks[-1]
+        assert isinstance(last, Section)
+        return [each.text for each in blocks(last.blocks) if isinstance(each, Code)]
+
+
+def is_section(block: Block, title: str) -> bool:
+    return isinstance(block, Section) and plain(block.title).startswith(title)
+
+
+def page_of(capture: Capture, diagnosis: Diagnosis | None = None, **known: Any) -> Page:
+    """The page of a capture, without a manifest unless one is given."""
+    beside = Beside(**known)
+    found = diagnosis or diagnose(capture)
+    document = capture_page.document(capture, found, beside)
+    measured = Measured(capture)
+    cards = [
+        each
+        for each in document.blocks
+        if isinstance(each, Section) and each.anchor.startswith("kernel-")
+    ]
+    assert len(cards) == len(found.kernels)
+    return Page(
+        document,
+        tuple(
+            _card(kernel, section, measured, beside, len(found.kernels))
+            for kernel, section in zip(found.kernels, cards, strict=True)
+        ),
+    )
+
+
+def _card(
+    kernel: KernelDiagnosis, section: Section, measured: Measured, beside: Beside, kernels: int
+) -> Card:
+    row, manifest = measured.representative(kernel), beside.manifest
+    own = manifest if manifest is not None and manifest.is_of(kernel.name, kernels) else None
+    timing = None if own is None else own.timing
+    counted = flops.count(measured, row, manifest)
+    return Card(
+        kernel,
+        section,
+        roofline(measured, row, counted, timing, manifest),
+        memory(measured, row, timing, own),
+        multiprocessor.warp_states(measured, row),
+        multiprocessor.occupancy(measured, row),
+        multiprocessor.pipes(measured, row),
+        multiprocessor.instructions(measured, row),
+    )
+
+
+def card_of(page: Page, launch: str) -> Card:
     """The card of the kernel with a launch of this ID."""
-    return next(card for card in page.kernels if f"(ID {launch})" in card.launch)
+    return next(card for card in page.kernels if launch in card.kernel.ids)
+
+
+def blocks(found: Iterable[Block]) -> Iterable[Block]:
+    """All blocks, those in sections as well."""
+    for each in found:
+        yield each
+        if isinstance(each, Section):
+            yield from blocks(each.blocks)
+
+
+def sections(found: Iterable[Block]) -> list[Section]:
+    return [each for each in blocks(found) if isinstance(each, Section)]
+
+
+def notes(section: Section) -> list[Note]:
+    return [each for each in blocks(section.blocks) if isinstance(each, Note)]
+
+
+def facts_of(found: Iterable[Block]) -> dict[str, str]:
+    return {
+        fact.label: " ".join(plain(line) for line in fact.lines)
+        for each in found
+        if isinstance(each, Facts)
+        for fact in each.items
+    }
+
+
+def text_of(document: Document) -> str:
+    """Every text of a document."""
+    parts = [document.title, document.origin, document.data]
+    for each in blocks(document.blocks):
+        match each:
+            case Section():
+                parts += [plain(each.title), plain(each.summary)]
+            case Paragraph() | Note():
+                parts.append(plain(each.text))
+            case Bullets():
+                parts += map(plain, each.items)
+            case Facts():
+                parts += [part for fact in each.items for part in (fact.label, fact.tip)]
+                parts += [plain(line) for fact in each.items for line in fact.lines]
+            case Table():
+                parts += [part for row in each.rows for c in row for part in (plain(c.text), c.tip)]
+            case Chart():
+                parts += [each.label, json.dumps(each.rows)]
+            case Code():
+                parts += [each.text, each.name]
+    return "\n".join(parts)
 
 
 def check(page: Page) -> None:
     """What holds for every page: plain JSON without NaN, and shares that are shares."""
-    json.dumps(asdict(page), allow_nan=False)
-    json.loads(page.json)
+    json.loads(page.document.data)
+    for each in blocks(page.document.blocks):
+        if isinstance(each, Chart):
+            json.dumps(each.rows, allow_nan=False)
+            for row in each.rows:
+                _share(row.get("share"))
+                _share(row.get("hits"))
+        elif isinstance(each, Code):
+            for _, share in each.shares:
+                _share(share)
+        elif isinstance(each, Table):
+            for cell in (cell for row in each.rows for cell in row if cell.bar is not None):
+                assert cell.bar is not None
+                _share(cell.bar.fill)
+                _share(cell.bar.mark)
     for card in page.kernels:
-        _shares(card)
+        if card.memory is not None:
+            _share(card.memory.excess)
+        if card.occupancy is not None:
+            _share(card.occupancy.theoretical)
+            _share(card.occupancy.achieved)
 
 
-def _shares(value: object) -> None:
-    names = {"share", "hit_rate", "excess", "theoretical", "achieved", "fill", "mark", "time_share"}
-    if isinstance(value, tuple):
-        for each in value:
-            _shares(each)
-    elif is_dataclass(value):
-        for each in fields(value):
-            found = getattr(value, each.name)
-            if each.name in names:
-                assert found is None or 0.0 <= found <= 1.0, (value, each.name)
-            _shares(found)
+def _share(value: object) -> None:
+    assert value is None or (isinstance(value, int | float) and 0.0 <= value <= 1.0), value

@@ -9,14 +9,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.report.html_views.helpers import blocks, notes, page_of
 
-from kernelprof.analysis.verdict import diagnose
 from kernelprof.collect.recorded import FOLDER
 from kernelprof.model.capture import shares
-from kernelprof.report.html.build import build_page
-from kernelprof.report.html.build.lines import hot_of, hottest, marked
-from kernelprof.report.html.page import render_page
-from kernelprof.report.html.view import HotLine
+from kernelprof.report.document import Code, Paragraph, plain
+from kernelprof.report.documents.source import HotLine, hot_of, hottest, marked
+from kernelprof.report.writers import html as writer
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import read_manifest
 from kernelprof.sources.ncu_report import read_source_page
@@ -25,7 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from kernelprof.report.html.view import Page, SourceText
+    from tests.report.html_views.helpers import Page
+
+    from kernelprof.report.document import Section
 
 TILE = "/project/cuda/ladder/03_shared_tile.cu"
 
@@ -48,24 +49,42 @@ def tile_text() -> str:
 def _page(text: str | None, hot: Mapping[str, Mapping[int, float]] | None) -> Page:
     folder = FOLDER / "h200" / "03_shared_tile"
     capture = read_capture(folder)
-    return build_page(
+    return page_of(
         capture,
-        diagnose(capture),
         manifest=read_manifest(folder),
         source_text=text,
         hot_lines=hot,
     )
 
 
-def _source(page: Page) -> SourceText:
+def _source(page: Page) -> Section:
     found = page.kernels[0].source
     assert found is not None
     return found
 
 
+def _shares(source: Section) -> tuple[tuple[int, float], ...]:
+    """The marked lines."""
+    return tuple(
+        share for each in blocks(source.blocks) if isinstance(each, Code) for share in each.shares
+    )
+
+
+def _hottest(source: Section) -> list[str]:
+    return [plain(each.text) for each in source.blocks if isinstance(each, Paragraph)]
+
+
+def _note(source: Section) -> str:
+    return " ".join(plain(each.text) for each in notes(source))
+
+
 def _rows(text: str) -> list[tuple[str, str, str]]:
     """Share, number and code of each line of the source on a page; no share is an empty text."""
-    table = text[text.index('<table class="source">') : text.index("</table></div></details>")]
+    table = text[
+        text.index('<table class="source">') : text.index(
+            "</table>", text.index('<table class="source">')
+        )
+    ]
     rows = re.findall(
         r'<tr[^>]*>(?:<td class="part"[^>]*>(.*?)</td>)?'
         r'<td class="no">(\d+)</td><td><code>(.*?)</code></td></tr>',
@@ -78,18 +97,20 @@ def test_lines_with_a_percent_of_the_samples_are_marked(
     tile_text: str, tile_hot: dict[str, dict[int, float]]
 ) -> None:
     source = _source(_page(tile_text, tile_hot))
-    assert [line for line, _ in source.hot] == [81, 82, 83, 88]
-    assert dict(source.hot)[88] == pytest.approx(1_386_212 / 1_961_978)
-    assert source.hottest == (
+    shares = _shares(source)
+    assert [line for line, _ in shares] == [81, 82, 83, 88]
+    assert dict(shares)[88] == pytest.approx(1_386_212 / 1_961_978)
+    assert hottest(shares, tile_text.split("\n")) == (
         HotLine(88, pytest.approx(0.7065, abs=1e-4), "sum += As[ty][k] * Bs[k][tx];"),
     )
-    assert source.note.startswith("Warps were sampled while the kernel ran; lines with at least")
+    assert _hottest(source) == ["71 % of the samples are at line 88: sum += As[ty][k] * Bs[k][tx];"]
+    assert _note(source).startswith("Warps were sampled while the kernel ran; lines with at least")
 
 
 def test_the_page_has_a_gutter_and_each_marked_share_as_text(
     tile_text: str, tile_hot: dict[str, dict[int, float]]
 ) -> None:
-    text = render_page(_page(tile_text, tile_hot))
+    text = writer.write(_page(tile_text, tile_hot).document)
     rows = _rows(text)
     assert [number for _, number, _ in rows] == [
         str(number) for number in range(1, len(tile_text.splitlines()) + 1)
@@ -106,22 +127,22 @@ def test_the_page_has_a_gutter_and_each_marked_share_as_text(
         "<code>sum += As[ty][k] * Bs[k][tx];</code>"
     ) in text
     assert text.count('id="kernel-1-line-88"') == 1
-    assert re.search(r"<details open><summary>cuda/ladder/03_shared_tile\.cu", text)
+    assert "<h4><code>cuda/ladder/03_shared_tile.cu</code></h4>" in text
     assert '<td class="part" style="--share: 70.7%">71 %</td>' in text
 
 
 def test_without_samples_the_note_says_how_to_get_them(tile_text: str) -> None:
     page = _page(tile_text, None)
     source = _source(page)
-    assert (source.hot, source.hottest) == ((), ())
-    assert source.note == (
-        "This capture has no samples by source line, so no line is marked: kernelprof profile "
-        "--preset full takes them."
+    assert (_shares(source), _hottest(source)) == ((), [])
+    assert _note(source) == (
+        "This capture has no samples by source line, so no line is marked: `kernelprof profile "
+        "--preset full` takes them."
     )
-    text = render_page(page)
+    text = writer.write(page.document)
     assert {share for share, _, _ in _rows(text)} == {""}
     assert '<th scope="col">Samples</th>' not in text
-    assert "<details><summary>cuda/ladder/03_shared_tile.cu" in text
+    assert "<details><summary><code>cuda/ladder/03_shared_tile.cu</code>" in text
 
 
 @pytest.mark.parametrize(
@@ -131,13 +152,14 @@ def test_samples_that_are_elsewhere_are_no_marks(
     tile_text: str, hot: dict[str, dict[int, float]]
 ) -> None:
     source = _source(_page(tile_text, hot))
-    assert source.hot == ()
-    assert source.note.startswith("No line is marked")
+    assert _shares(source) == ()
+    assert _note(source).startswith("No line is marked")
 
 
 def test_a_source_without_its_text_has_no_marks(tile_hot: dict[str, dict[int, float]]) -> None:
     source = _source(_page(None, tile_hot))
-    assert (source.text, source.hot, source.hottest) == (None, (), ())
+    assert not any(isinstance(each, Code) for each in blocks(source.blocks))
+    assert (_shares(source), _hottest(source)) == ((), [])
 
 
 def test_a_hostile_source_stays_text() -> None:
@@ -151,7 +173,7 @@ def test_a_hostile_source_stays_text() -> None:
     ]
     hot = {"sgemm_shared_tile": {1: 0.3, 2: 0.45, 3: 0.25}}
     page = _page("\n".join(hostile) + "\n", hot)
-    text = render_page(page)
+    text = writer.write(page.document)
     assert "<script>alert" not in text
     assert "<img src=x" not in text
     rows = _rows(text.replace("\x0c", ""))
@@ -159,7 +181,10 @@ def test_a_hostile_source_stays_text() -> None:
         each.rstrip("\r").replace("\x0c", "") for each in hostile
     ]
     assert [share for share, _, _ in rows] == ["30 %", "45 %", "25 %", "", "", ""]
-    assert [each.line for each in _source(page).hottest] == [2, 1]
+    assert [each[:39] for each in _hottest(_source(page))] == [
+        "45 % of the samples are at line 2: </co",
+        "30 % of the samples are at line 1: <scr",
+    ]
 
 
 def test_lines_are_of_the_kernel_of_the_card(captures: Path) -> None:
@@ -169,13 +194,11 @@ def test_lines_are_of_the_kernel_of_the_card(captures: Path) -> None:
     specification = {"kernel": "strided"}
     manifest = replace(manifest, source=replace(manifest.source, specification=specification))
     hot = {"scale(float *, float, int)": {1: 1.0}, "strided(const float *)": {2: 0.9}}
-    page = build_page(
-        capture, diagnose(capture), manifest=manifest, source_text="a\nb\n", hot_lines=hot
-    )
+    page = page_of(capture, manifest=manifest, source_text="a\nb\n", hot_lines=hot)
     found = {card.name: card.source for card in page.kernels}
     assert found["scale"] is None
     assert found["strided"] is not None
-    assert found["strided"].hot == ((2, 0.9),)
+    assert _shares(found["strided"]) == ((2, 0.9),)
 
 
 def test_a_kernel_is_found_under_other_forms_of_its_name() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelprof.report.html import charts
-from kernelprof.report.html.charts.labels import GAP, HALF_LINE, Place, Plot, places
-from kernelprof.report.html.charts.parts import CHARACTER
-from kernelprof.report.html.view import Roofline, RooflineCeiling, RooflinePoint
+from kernelprof.report.charts import roofline
+from kernelprof.report.charts.labels import GAP, HALF_LINE, Place, Plot, places
+from kernelprof.report.charts.parts import CHARACTER
+from kernelprof.report.charts.roofline import Ceiling, Point
 
 PLOT = Plot(960, 380)
 
@@ -75,14 +75,14 @@ def test_a_name_gives_way_to_what_is_written_there() -> None:
 
 def test_the_rows_of_a_roofline_hold_places_for_desk_and_phone() -> None:
     points = (
-        RooflinePoint("kernel at DRAM", "DRAM", 16.0, 8e12, "DRAM: 16", "DRAM"),
-        RooflinePoint("fewest", "ideal", 680.0, 60e12, path="way"),
+        Point("kernel at DRAM", "DRAM", 16.0, 8e12, "DRAM: 16", "DRAM"),
+        Point("fewest", "ideal", 680.0, 60e12, path="way"),
     )
     ceilings = (
-        RooflineCeiling("FP32 peak", "compute", 60e12, "datasheet"),
-        RooflineCeiling("DRAM", "bandwidth", 4e12, "measured"),
+        Ceiling("FP32 peak", "compute", 60e12, "datasheet"),
+        Ceiling("DRAM", "bandwidth", 4e12, "measured"),
     )
-    rows = charts.roofline.rows(Roofline(points, ceilings))
+    rows = roofline.rows(points, ceilings)
     dram, ideal = (row for row in rows if row["what"] == "point")
     assert (dram["text"], dram["text_narrow"]) == ("DRAM: 16", "DRAM")
     assert (ideal["text"], ideal["path"]) == ("ideal", "way")
@@ -97,4 +97,4 @@ def test_the_rows_of_a_roofline_hold_places_for_desk_and_phone() -> None:
 
 
 def test_a_chart_without_points_has_no_rows() -> None:
-    assert charts.roofline.rows(Roofline((), ())) == []
+    assert roofline.rows((), ()) == ()

@@ -11,17 +11,17 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tests.report.html_views.helpers import card_of, check, page_of
+from tests.report.html_views.helpers import blocks, card_of, check, facts_of, notes, page_of
 
-import kernelprof
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.groups import STALLS
 from kernelprof.analysis.rules import registry
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.model.diagnosis import Candidate, Confidence, MissingMetric, Status, Verdict
-from kernelprof.report.html.build import build_page
-from kernelprof.report.html.build.headlines import HEADLINES, headline
-from kernelprof.report.html.build.warps import EXPLAINED
+from kernelprof.report.document import Chart, Code, Table, plain
+from kernelprof.report.documents import capture_page
+from kernelprof.report.documents.headlines import headline
+from kernelprof.report.figures.multiprocessor import EXPLAINED
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import read_manifest
 
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from tests.report.html_views.helpers import Page
+
     from kernelprof.model.capture import Capture
-    from kernelprof.report.html.view import Page
 
 CAPTURES = (
     "gemm_series.full.details.csv",
@@ -70,10 +71,10 @@ def test_every_capture_gives_a_page_of_plain_values(captures: Path, name: str) -
     page = page_of(read_capture(captures / name))
     check(page)
     assert page.kernels
-    assert len({card.anchor for card in page.kernels}) == len(page.kernels)
+    assert len({card.section.anchor for card in page.kernels}) == len(page.kernels)
     for card in page.kernels:
         assert card.headline.endswith(".")
-        assert card.metrics.values
+        assert card.metrics
 
 
 def test_eight_metrics_leave_most_sections_out(eight: Page) -> None:
@@ -84,7 +85,9 @@ def test_eight_metrics_leave_most_sections_out(eight: Page) -> None:
     assert card.instructions == ()
     assert card.roofline is None
     assert card.memory is None
-    assert card.time == "17.65 ms"
+    kinds = {each.kind for each in blocks(card.section.blocks) if isinstance(each, Chart)}
+    assert kinds == {"occupancy"}
+    assert card.facts["time"] == "17.65 ms"
     assert card.occupancy is not None
     assert (card.occupancy.theoretical, card.occupancy.limiters) == (
         1.0,
@@ -93,12 +96,26 @@ def test_eight_metrics_leave_most_sections_out(eight: Page) -> None:
 
 
 def test_an_inconclusive_kernel_tells_what_is_missing_and_how_to_get_it(eight: Page) -> None:
-    open_ = [card for card in eight.kernels if card.status == "inconclusive" and card.missing]
+    open_ = [
+        card
+        for card in eight.kernels
+        if card.kernel.verdict.status is Status.INCONCLUSIVE and card.kernel.verdict.missing
+    ]
     assert open_
     for card in open_:
-        assert card.bottleneck is None
-        assert card.command is not None
-        assert all(row.metric in card.command and row.why for row in card.missing)
+        (command,) = (
+            each
+            for each in blocks(card.part("What would settle it").blocks)
+            if isinstance(each, Code)
+        )
+        (missing,) = (
+            each
+            for each in blocks(card.part("What would settle it").blocks)
+            if isinstance(each, Table)
+        )
+        assert command.copy
+        assert len(missing.rows) == len(card.kernel.verdict.missing)
+        assert all(plain(name.text) in command.text and why.text for name, why in missing.rows)
         assert card.headline.startswith("This capture")
 
 
@@ -108,7 +125,7 @@ def test_any_single_column_may_be_missing(naive_folder: Path) -> None:
     diagnosis = diagnose(capture)
     known = {name for metric in catalogue().values() for name in metric.all_ncu_names()}
     for name in (*sorted(known & set(capture.columns)), *USED):
-        check(build_page(_without(capture, [name]), diagnosis, manifest=manifest))
+        check(page_of(_without(capture, [name]), diagnosis, manifest=manifest))
 
 
 @settings(max_examples=15, deadline=None)
@@ -143,14 +160,16 @@ def test_names_from_a_capture_stay_as_they_are_but_for_control_characters(
     page = page_of(replace(capture, launches=launches))
     check(page)
     for card in page.kernels:
-        assert card.full_name.startswith('</script><img src=x onerror="alert(1)">{{ 7*7 }}')
-        assert card.full_name.isprintable()
-        assert card.name.isprintable()
-    assert json.loads(page.json)["kernels"][0]["name"] == hostile
+        assert card.name.startswith('</script><img src=x onerror="alert')
+        assert any(
+            '</script><img src=x onerror="alert(1)">{{ 7*7 }}' in each for each in card.texts
+        )
+        assert all(each.isprintable() for each in (card.name, *card.texts))
+    assert json.loads(page.document.data)["kernels"][0]["name"] == hostile
 
 
 def test_what_the_manifest_says_is_on_the_page(naive: Page) -> None:
-    facts = {fact.label: fact.text for fact in naive.provenance}
+    facts = naive.provenance
     assert facts["measured at"] == "2026-11-21T13:23:55Z"
     assert facts["Nsight Compute"] == "2025.3.1.0"
     assert facts["SM clock"] == "1,980 MHz, at most 1,980 MHz"
@@ -160,26 +179,25 @@ def test_what_the_manifest_says_is_on_the_page(naive: Page) -> None:
     (command,) = naive.commands
     assert command.startswith("ncu --metrics gpu__time_duration.sum,")
     assert command.endswith("kernelprof.launch.child cuda/ladder/01_naive.cu --cubin kernel.cubin")
-    assert naive.made == f"Made by kernelprof {kernelprof.__version__}"
-    assert naive.title == "sgemm_naive"
+    assert naive.document.title == "Report: sgemm_naive"
 
 
 def test_the_source_has_its_specification_and_hot_lines(
     naive_folder: Path, naive_source: str
 ) -> None:
     capture = read_capture(naive_folder)
-    page = build_page(
+    page = page_of(
         capture,
-        diagnose(capture),
         manifest=read_manifest(naive_folder),
         source_text=naive_source + "// changed",
         hot_lines={"sgemm_naive": {3: 0.75, 2: 0.25, 10_000: 0.5}},
     )
     source = page.kernels[0].source
     assert source is not None
-    assert source.hot == ((2, 0.25), (3, 0.75))
-    assert "differs" in source.note
-    facts = {fact.label: fact.text for fact in source.facts}
+    (listing,) = (each for each in blocks(source.blocks) if isinstance(each, Code))
+    assert listing.shares == ((2, 0.25), (3, 0.75))
+    assert "differs" in plain(notes(source)[0].text)
+    facts = facts_of(source.blocks)
     assert facts["sizes"] == "M = 4,096, N = 4,096, K = 4,096"
     assert facts["argument A"] == "float32 (M, K), random"
 
@@ -189,7 +207,7 @@ def test_a_manifest_is_of_the_kernel_that_it_names(
 ) -> None:
     manifest = read_manifest(naive_folder)
     diagnosis = diagnose(series_capture)
-    page = build_page(series_capture, diagnosis, manifest=manifest)
+    page = page_of(series_capture, diagnosis, manifest=manifest)
     assert all(card.source is None for card in page.kernels)
     assert all(
         point.level != "ideal"
@@ -203,20 +221,16 @@ def test_the_table_holds_every_column_of_a_few_kernels(naive_folder: Path) -> No
     capture = read_capture(naive_folder)
     page = page_of(capture)
     metrics = page.kernels[0].metrics
-    by_name = {metric.name: metric for metric in metrics.about}
-    values = dict(zip(by_name, metrics.values, strict=True))
     with_value = {name for name, each in capture.columns.items() if not np.isnan(each.values[0])}
-    assert page.all_metrics
-    assert with_value <= values.keys()
-    assert values["gpu__time_duration.sum"] == "275,881,632"
-    assert by_name["gpu__time_duration.sum"].unit == "ns"
-    assert by_name["gpu__time_duration.sum"].meaning == catalogue()["duration"].why
+    assert with_value <= metrics.keys()
+    meaning = catalogue()["duration"].why
+    assert metrics["gpu__time_duration.sum"] == ("275,881,632", "ns", meaning)
 
 
 def test_the_table_of_many_kernels_holds_what_is_known(series: Page) -> None:
     check(series)
-    assert not series.all_metrics
-    assert all(metric.meaning for card in series.kernels for metric in card.metrics.about)
+    assert "holds every column" in plain(notes(series.document.blocks[-1])[0].text)  # type: ignore[arg-type]
+    assert all(meaning for card in series.kernels for *_, meaning in card.metrics.values())
 
 
 def test_a_thousand_kernels_are_built_in_seconds(series_capture: Capture) -> None:
@@ -235,24 +249,25 @@ def test_a_thousand_kernels_are_built_in_seconds(series_capture: Capture) -> Non
     diagnosis = diagnose(capture)
     assert len(diagnosis.kernels) >= 1000
     start = time.process_time()
-    page = build_page(capture, diagnosis)
+    document = capture_page.document(capture, diagnosis)
     assert time.process_time() - start < 4.0
-    assert len(page.kernels) == len(diagnosis.kernels)
+    cards = [each for each in document.blocks if getattr(each, "anchor", "").startswith("kernel-")]
+    assert len(cards) == len(diagnosis.kernels)
 
 
 def test_every_verdict_and_every_state_has_its_sentence() -> None:
-    assert set(HEADLINES) == set(registry())
     assert set(EXPLAINED) == set(STALLS)
     known = set(catalogue())
-    for slug, each in HEADLINES.items():
+    for slug, rule in registry().items():
+        each = rule.headline
         assert each.plain.endswith("."), slug
-        assert ("{x}" in each.told) == bool(each.metric), slug
+        assert ("{x}" in each.numbered) == bool(each.metric), slug
         assert not each.metric or each.metric in known, slug
-        assert "{" not in each.plain + each.full, slug
+        assert "{" not in each.plain + each.at_limit, slug
 
 
 @pytest.mark.parametrize("status", [Status.BOTTLENECK, Status.AT_LIMIT])
-@pytest.mark.parametrize("slug", sorted(HEADLINES))
+@pytest.mark.parametrize("slug", sorted(registry()))
 def test_a_headline_needs_no_evidence(slug: str, status: Status) -> None:
     text = headline(Verdict(status, slug, Confidence.LOW))
     assert text.endswith(".")
@@ -265,7 +280,7 @@ def test_an_open_verdict_names_its_candidates() -> None:
     open_ = Verdict(Status.INCONCLUSIVE, None, Confidence.LOW, also=also, missing=missing)
     text = headline(open_)
     assert text == (
-        "This capture does not show what holds the kernel back: it could be L1 throughput or "
+        "This capture does not show what limits the kernel: it could be L1 throughput or "
         "memory latency."
     )
     assert "do not explain" in headline(replace(open_, missing=()))

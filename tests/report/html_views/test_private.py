@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.report.html_views.helpers import page_of, text_of
 
-from kernelprof.analysis.verdict import diagnose
-from kernelprof.report.html.build import build_page
-from kernelprof.report.html.build.private import file_name, shown_origin, without_homes
-from kernelprof.report.html.page import render_page
+from kernelprof.report.private import file_name, shown_origin, without_homes
+from kernelprof.report.writers import html
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import read_manifest
 
@@ -75,12 +74,13 @@ def test_a_page_tells_no_home_and_no_host(naive_folder: Path) -> None:
     source = replace(manifest.source, path=f"{home}/k.cu", compile_flags=(f"-I{home}/inc",))
     runs = tuple(replace(run, command=(*run.command, f"{home}/app")) for run in manifest.runs)
     manifest = replace(manifest, target=(f"{home}/app",), source=source, runs=runs)
-    page = build_page(capture, diagnose(capture), manifest=manifest)
-    text = json.dumps(asdict(page)) + render_page(page)
+    page = page_of(capture, manifest=manifest)
+    document = page.document
+    text = text_of(document) + html.write(document)
     assert "somebody" not in text
     assert "the-host" not in text
-    assert page.origin == "capture"
-    assert json.loads(page.json)["captures"][0]["origin"] == "capture"
+    assert document.origin == "capture · NVIDIA H200 (compute capability 9.0)"
+    assert json.loads(document.data)["captures"][0]["origin"] == "capture"
     assert page.commands[0].endswith("~/app")
-    facts = {fact.label: fact.text for fact in page.provenance}
+    facts = page.provenance
     assert (facts["source"], facts["program"], facts["target"]) == ("k.cu", "app", "~/app")

@@ -5,25 +5,30 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from kernelprof.report.html.build.summary import summary
+from kernelprof.model.diagnosis import Status
+from kernelprof.report.documents.capture_page import summary
 
 if TYPE_CHECKING:
-    from kernelprof.report.html.view import Page
+    from tests.report.html_views.helpers import Page
 
 
 def test_it_names_what_takes_most_of_the_time(series: Page) -> None:
-    held = [card for card in series.kernels if card.bottleneck == "uncoalesced-global-access"]
-    time = sum(card.time_share or 0 for card in held)
-    assert (len(held), round(100 * time)) == (5, 60)
+    found = [
+        card.kernel
+        for card in series.kernels
+        if card.kernel.verdict.bottleneck == "uncoalesced-global-access"
+    ]
+    time = sum(each.share or 0 for each in found)
+    assert (len(found), round(100 * time)) == (5, 60)
     assert series.headline == (
-        "uncoalesced-global-access holds 5 of 26 kernels back, which take 60 % of the time. "
+        "uncoalesced-global-access limits 5 of 26 kernels, which take 60 % of the time. "
         "4 kernels are at the limit of the GPU."
     )
 
 
 def test_it_says_where_nothing_is_decided(eight: Page) -> None:
     assert eight.headline == (
-        "This capture does not show what holds any of the 24 kernels back; each one's page has the "
+        "This capture does not show what limits any of the 24 kernels; each one's card has the "
         "command that settles it."
     )
 
@@ -33,9 +38,11 @@ def test_a_single_kernel_speaks_for_itself(naive: Page) -> None:
 
 
 def test_every_kernel_may_be_at_its_limit(series: Page) -> None:
-    full = [card for card in series.kernels if card.status == "at-limit"]
+    kernels = [card.kernel for card in series.kernels]
+    full = [each for each in kernels if each.verdict.status is Status.AT_LIMIT]
     assert summary(full) == "All of them are at the limit of the GPU."
-    some = [replace(full[0], time_share=None, status="bottleneck"), full[1]]
+    limited = replace(full[0].verdict, status=Status.BOTTLENECK)
+    some = [replace(full[0], share=None, verdict=limited), full[1]]
     assert summary(some) == (
-        f"{full[0].bottleneck} holds 1 of 2 kernels back. 1 kernel is at the limit of the GPU."
+        f"{limited.bottleneck} limits 1 of 2 kernels. 1 kernel is at the limit of the GPU."
     )

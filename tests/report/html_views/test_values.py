@@ -5,25 +5,28 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.report.html_views.helpers import card_of, check, page_of
+from tests.report.html_views.helpers import card_of, check, notes, page_of
 
+from kernelprof.report.document import Bar, plain
 from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from tests.report.html_views.helpers import Card, Page
+
     from kernelprof.model.capture import Capture
-    from kernelprof.report.html.view import KernelView, Page, RooflineCeiling, RooflinePoint
+    from kernelprof.report.charts.roofline import Ceiling, Point
 
 N = 2048
 
 
-def _point(card: KernelView, level: str) -> RooflinePoint:
+def _point(card: Card, level: str) -> Point:
     assert card.roofline is not None
     return next(point for point in card.roofline.points if point.level == level)
 
 
-def _ceiling(card: KernelView, label: str) -> RooflineCeiling:
+def _ceiling(card: Card, label: str) -> Ceiling:
     assert card.roofline is not None
     return next(each for each in card.roofline.ceilings if each.label == label)
 
@@ -45,7 +48,9 @@ def test_the_recorded_naive_kernel(naive: Page) -> None:
     check(naive)
     (card,) = naive.kernels
     flops, minimum = 2 * 4096**3, 3 * 4096**2 * 4
-    assert card.time_ns == 275_881_632
+    assert card.facts["time"] == "275.9 ms"
+    assert card.kernel.duration_ns is not None
+    assert card.kernel.duration_ns.median == 275_881_632
     for level in ("DRAM", "L2", "L1"):
         expected = flops / 275_881_632e-9
         assert _point(card, level).flop_per_second == pytest.approx(expected, rel=0.005)
@@ -62,8 +67,8 @@ def test_the_recorded_naive_kernel(naive: Page) -> None:
     assert memory.value == pytest.approx(3_201_000e3 * 2 * 6016 / 8)
     assert _ceiling(card, "L1").value == pytest.approx(132 * 128 * 1_979_347_571.55)
     assert card.source is not None
-    assert "differs" not in card.source.note
-    facts = {fact.label: fact.text for fact in card.facts}
+    assert not any("differs" in plain(each.text) for each in notes(card.source))
+    facts = card.facts
     assert facts["GPU"] == "NVIDIA H200 (compute capability 9.0)"
     assert facts["share of peak"] == "0.7 %: 498.2 GFLOP/s of 66.89 TFLOP/s FP32"
     assert facts["busiest unit"] == "L1 and shared memory, 98 % of peak"
@@ -147,7 +152,7 @@ def test_moves_of_constants_are_no_fp16_arithmetic(series: Page) -> None:
     assert card.roofline is not None
     assert card.roofline.points == ()
     assert "move constants" in card.roofline.note
-    assert all(fact.label != "share of peak" for fact in card.facts)
+    assert "share of peak" not in card.facts
 
 
 def test_low_occupancy_names_shared_memory(series: Page) -> None:
@@ -162,9 +167,10 @@ def test_low_occupancy_names_shared_memory(series: Page) -> None:
 @pytest.mark.parametrize("launch", ["0", "1", "11", "24", "20"])
 def test_the_excess_is_that_of_the_evidence(series: Page, launch: str) -> None:
     card = card_of(series, launch)
-    fact = next(each for each in card.evidence if each.metric == "global_sectors")
+    bar = next(what.bar for what, *_ in card.evidence if "`global_sectors`" in what.tip)
     assert card.memory is not None
-    assert card.memory.excess == pytest.approx(fact.fill)
+    assert bar is not None
+    assert card.memory.excess == pytest.approx(bar.fill)
 
 
 def test_the_memory_picture_of_the_naive_kernel(naive: Page) -> None:
@@ -224,13 +230,14 @@ def test_values_are_of_the_launch_with_the_median_time(captures: Path) -> None:
     capture = read_capture(captures / "gemm_series.same-code-13x.raw.csv")
     page = page_of(capture)
     card = page.kernels[0]
-    assert card.launches == 13
-    facts = {fact.label: fact.text for fact in card.facts}
+    assert card.kernel.launches == 13
+    facts = card.facts
     shown = facts["shown launch"].removeprefix("ID ")
     row = [launch.id for launch in capture.launches].index(shown)
-    assert _raw(capture, "gpu__time_duration.sum", row) == card.time_ns
-    names = [metric.name for metric in card.metrics.about]
-    assert card.metrics.values[names.index("gpu__time_duration.sum")] == f"{card.time_ns:,.0f}"
+    assert card.kernel.duration_ns is not None
+    median = card.kernel.duration_ns.median
+    assert _raw(capture, "gpu__time_duration.sum", row) == median
+    assert card.metrics["gpu__time_duration.sum"][0] == f"{median:,.0f}"
     assert "median of 13 launches" in facts["time"]
 
 
@@ -242,17 +249,18 @@ def test_headlines_use_the_evidence(series: Page) -> None:
     assert "only 7.72 of 32 work" in card_of(series, "18").headline
     assert "more than 4 blocks" in card_of(series, "23").headline
     assert card_of(series, "14").headline.startswith("Device memory moves data about as fast")
-    assert card_of(series, "14").gain == (
+    assert card_of(series, "14").texts[0] == (
         "With half of this unit's work, the kernel could run up to 2.0x as fast, and without any "
-        "up to 3.7x (estimated from the busiest unit beside the memory system, if the bytes could "
-        "be avoided)."
+        "up to 3.7x (estimated from the busiest unit other than the memory system, if the bytes "
+        "could be avoided)."
     )
-    assert "up to 6.6x as fast" in card_of(series, "1").gain
+    assert "up to 6.6x as fast" in card_of(series, "1").texts[0]
 
 
 def test_a_bar_tells_where_its_threshold_is_from(series: Page) -> None:
-    bar = card_of(series, "22").evidence[0]
-    assert (bar.label, bar.comparison) == ("theoretical occupancy", "6.25 <= 50 %")
-    assert (bar.fill, bar.mark) == (0.0625, 0.5)
-    assert "The occupancy that registers, shared memory and block size allow." in bar.tip
-    assert "Threshold 50 % (share of warp slots): capture tests/captures/gemm_series" in bar.tip
+    what, value, compared = card_of(series, "22").evidence[0]
+    assert (plain(what.text), plain(value.text)) == ("theoretical occupancy", "6.25 %")
+    assert plain(compared.text) == "6.25 <= 50 %"
+    assert what.bar == Bar(0.0625, 0.5)
+    assert "The occupancy that registers, shared memory and block size allow." in what.tip
+    assert "Threshold 50 % (share of warp slots): capture tests/captures/gemm_series" in what.tip

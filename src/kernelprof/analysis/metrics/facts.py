@@ -196,7 +196,8 @@ class Facts:
         self.capture = capture
         self.count = len(capture)
         self.doubts: list[Doubt] = []
-        self.read: set[str] = set()
+        self.read: dict[str, None] = {}
+        """Metrics that were looked at, in that order."""
         self._catalogue = catalogue()
         self._columns: dict[str, _Column] = {}
         self._intervals: dict[str, Interval] = {}
@@ -209,7 +210,7 @@ class Facts:
 
     def metric(self, name: str) -> Interval:
         """The metric in its canonical unit; where it is missing, all that it could be."""
-        self.read.add(name)
+        self.read[name] = None
         found = self._intervals.get(name)
         if found is None:
             found = self._intervals[name] = self._interval(name)
@@ -231,11 +232,12 @@ class Facts:
 
     def values(self, name: str) -> FloatArray:
         """The raw numbers, NaN where missing."""
-        self.read.add(name)
+        self.read[name] = None
         return self._column(name).values
 
     def has(self, name: str) -> BoolArray:
         """In which launches the metric has a value."""
+        self.read[name] = None
         return ~np.isnan(self._column(name).values)
 
     def metric_exists(self, name: str, compute_capability: tuple[int, int] | None) -> bool:

@@ -27,7 +27,7 @@ LOW_OCCUPANCY = 0.50
 
 NEARLY_ALL = 0.85
 """Part of the waiting that is for a warp's own results from which it is no matter of occupancy. In
-``cuda/pairs`` it is 98 and 99 % where a second chain a thread brought as much as was promised
+``cuda/pairs`` it is 98 and 99 % where a second chain per thread brought as much as was promised
 (``light-curves-one-horner-chain``, ``continued-fractions-point-by-point``), and 4 to 17 % where
 more warps did; at 80 % (``heat-rods-barriers-and-film``) more warps still helped."""
 
@@ -104,7 +104,7 @@ class Gains:
     def even_share(self) -> Interval:
         """Part of the launch in which an average SM has work if all blocks are equal.
 
-        Below one wave all blocks run at once and only their number an SM differs.
+        Below one wave all blocks run at once and only their number per SM differs.
         """
         per_sm = self.facts.metric("grid_size") / self.facts.metric("sm_count").at_least(1.0)
         return self.full_waves_share.where(self.at_least_one_wave, 1.0).at_most(_filled(per_sm))
@@ -167,7 +167,7 @@ class Gains:
         """Share of a warp's time in waits that are for more warps to hide.
 
         Where a warp waits for hardly anything but its own arithmetic or shared memory, independent
-        work a thread does the same without room for more warps, and the wait is the name.
+        work per thread does the same without room for more warps, and the wait is the name.
         """
         warps = self.machine.warps
         waits = warps.latency_share

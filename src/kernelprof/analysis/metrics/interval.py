@@ -32,7 +32,7 @@ Operand = Union["Interval", float]
 
 @dataclass(frozen=True, slots=True)
 class Truth:
-    """A statement a launch: ``sure`` where it holds, ``maybe`` where it could hold."""
+    """A statement per launch: ``sure`` where it holds, ``maybe`` where it could hold."""
 
     sure: BoolArray
     maybe: BoolArray
@@ -49,7 +49,7 @@ class Truth:
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A non-negative quantity between ``low`` and ``high`` (inclusive), one pair a launch."""
+    """A non-negative quantity between ``low`` and ``high`` (inclusive), one pair per launch."""
 
     low: FloatArray
     high: FloatArray

@@ -1,6 +1,6 @@
 """The machine during a launch: how saturated each unit is, and where warps spend their time.
 
-Everything here is an interval a launch, so that a missing metric widens what follows from it
+Everything here is an interval per launch, so that a missing metric widens what follows from it
 instead of turning into a number. Utilizations are fractions of the unit's peak over the whole
 duration; *saturation* is utilization against the practical ceiling of that unit, the highest that
 real kernels reach (see :data:`PRACTICAL_CEILING`).
@@ -290,7 +290,7 @@ class Machine:
         return (whole >= UNEXPLAINED_FROM) & (whole * UNEXPLAINED_RATIO > largest(*parts))
 
     def others(self, *excluded: str) -> Interval:
-        """Saturation of the busiest unit beside those named.
+        """Saturation of the busiest unit other than those named.
 
         Name ``sm`` to leave out whatever the SM's busiest part is, for a unit inside the SM.
         """

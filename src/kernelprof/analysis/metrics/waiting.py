@@ -85,7 +85,7 @@ class Warps:
         return (1.0 - LAUNCH_OVERHEAD_NS / duration.at_least(1.0)).within(0.0, 1.0)
 
     def _stall(self, name: str) -> Interval:
-        """Cycles an instruction that a warp waits for one reason."""
+        """Cycles per instruction that a warp waits for one reason."""
         found = self._stalls.get(name)
         if found is None:
             found = self._stalls[name] = self._one_stall(name)
@@ -93,7 +93,7 @@ class Warps:
 
     def _one_stall(self, name: str) -> Interval:
         if name == "selected":
-            # The cycle in which it issues: one an instruction, by definition.
+            # The cycle in which it issues: one per instruction, by definition.
             return self.facts.metric("stall_selected").or_else(self.facts.exact(1.0))
         stall = self.facts.metric(f"stall_{name}")
         if not self.reported.speaks:
@@ -102,7 +102,7 @@ class Warps:
         return stall.or_else(stall.at_most(most.high_only()))
 
     def _stalls_of(self, holds: Callable[[str], bool]) -> Interval:
-        """Cycles an instruction that a warp waits for all the reasons of which something holds."""
+        """Cycles per instruction that a warp waits for all the reasons of which something holds."""
         waits = self.facts.exact(0.0)
         for name in STALLS:
             if holds(name):

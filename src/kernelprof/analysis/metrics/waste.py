@@ -1,6 +1,6 @@
 """Work that a kernel need not do: excess sectors, extra wavefronts, local traffic, idle threads.
 
-Each is a share between 0 (none) and 1, as an interval a launch.
+Each is a share between 0 (none) and 1, as an interval per launch.
 """
 
 from __future__ import annotations

@@ -8,13 +8,13 @@ wants, and one function. It is found by being there. The metrics that a capture 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from importlib import import_module
 from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from kernelprof.analysis.metrics.groups import SPEED_OF_LIGHT
+from kernelprof.analysis.metrics import groups
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -43,6 +43,24 @@ class Docs:
     fixes: tuple[str, ...]
     wrong_when: str
     references: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """The verdict in one sentence for people who have never seen a profiler.
+
+    ``numbered`` has a number of the evidence in place of ``{x}``, that of the fact ``metric`` in
+    this ``unit``; ``plain`` does without. ``at_limit`` begins the sentence for a unit that does
+    needed work as fast as it can. Where the number is ``compared``, it is given only where a fact
+    is past its threshold.
+    """
+
+    plain: str
+    numbered: str = ""
+    metric: str = ""
+    unit: str = "%"
+    at_limit: str = ""
+    compared: bool = False
 
 
 class RuleContext:
@@ -95,24 +113,38 @@ class Finding:
 class Rule:
     """One bottleneck. ``order`` settles exact ties: the lower one is named first.
 
-    A capture without one of the metrics that a rule ``requires`` lowers the confidence in it;
-    it ``uses`` the others where they are there. ``detail`` adds a sentence about one launch.
+    A capture without one of the metrics that a rule ``requires`` lowers the confidence in it. What
+    else it looks at is found out by running it; ``uses`` only says in which order to ask for that.
+    ``detail`` adds a sentence about one launch.
     """
 
     slug: str
     title: str
     order: int
+    headline: Headline
     docs: Docs
     requires: tuple[str, ...]
-    uses: tuple[str, ...]
     evaluate: Callable[[RuleContext], Finding]
+    uses: tuple[str, ...] = ()
     thresholds: tuple[Threshold, ...] = ()
     detail: Callable[[RuleContext, int], str | None] | None = None
 
-    @property
+    @cached_property
     def metrics(self) -> tuple[str, ...]:
         """Every canonical metric that the rule may look at, the required ones first."""
-        return tuple(dict.fromkeys((*self.requires, *self.uses)))
+        return tuple(dict.fromkeys((*self.requires, *(self.uses or self.reads()))))
+
+    def reads(self) -> tuple[str, ...]:
+        """What the rule looks at, found out by running it on a launch without any metric."""
+        from kernelprof.analysis.metrics.facts import Facts
+        from kernelprof.model.capture import Capture, Launch
+
+        facts = Facts(Capture((Launch("0", "kernel"),), {}))
+        context = RuleContext(facts)
+        self.evaluate(context)
+        if self.detail is not None:
+            self.detail(context, 0)
+        return tuple(facts.read)
 
 
 @cache
@@ -155,16 +187,24 @@ def pipe_finding(
     *evidence: EvidenceItem,
     beside: str = "that pipe",
 ) -> Finding:
-    """An arithmetic pipe as the limit: the gain is that of the busiest unit beside it.
+    """An arithmetic pipe as the limit: the gain is that of the busiest unit other than it.
 
     Where warps are not full, the instructions that fill a pipe are not all needed.
     """
     gain = context.gains.by_relief(others).where(full & context.waste.full_warps, 1.0)
-    return Finding(gain, evidence, saturation, f"the busiest unit beside {beside}")
+    return Finding(gain, evidence, saturation, f"the busiest unit other than {beside}")
 
 
 def pipe_rule(
-    slug: str, title: str, order: int, docs: Docs, *, pipe: str, label: str, limit: Threshold
+    slug: str,
+    title: str,
+    order: int,
+    headline: Headline,
+    docs: Docs,
+    *,
+    pipe: str,
+    label: str,
+    limit: Threshold,
 ) -> Rule:
     """The rule of an arithmetic pipe that has no other limit than its own utilization."""
 
@@ -189,9 +229,10 @@ def pipe_rule(
         slug=slug,
         title=title,
         order=order,
+        headline=headline,
         docs=docs,
         requires=(pipe,),
-        uses=("threads_per_instruction", *SPEED_OF_LIGHT),
+        uses=("threads_per_instruction", *groups.SPEED_OF_LIGHT),
         thresholds=(limit,),
         evaluate=evaluate,
     )

@@ -2,16 +2,8 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics.groups import (
-    ATOMIC_UNITS,
-    ATOMICS,
-    CONFLICTS,
-    L1_SHARES,
-    SHARED_ATOMICS,
-    SPEED_OF_LIGHT,
-    WARP_STATES,
-)
-from kernelprof.analysis.rules import Docs, Finding, Rule, RuleContext, Threshold, percent
+from kernelprof.analysis.metrics import groups
+from kernelprof.analysis.rules import Docs, Finding, Headline, Rule, RuleContext, Threshold, percent
 
 NOTABLE_ATOMICS = Threshold(
     "notable atomics",
@@ -61,7 +53,7 @@ def evaluate(context: RuleContext) -> Finding:
     )
     return Finding(
         gain=context.gains.by_latency(waiting.for_atomics).at_least(in_shared).at_least(one_slice),
-        gain_reason="the time that warps wait for atomics, were it gone",
+        gain_reason="warps that no longer wait for atomics",
         evidence=(
             percent(
                 "global_reduction_requests",
@@ -92,20 +84,26 @@ RULE = Rule(
     slug="atomic-contention",
     title="Contended atomics",
     order=40,
+    headline=Headline(
+        plain="Many threads update the same few addresses and have to wait for each other.",
+        numbered="Many threads update the same few addresses and spend {x} of their time waiting "
+        "for each other.",
+        metric="stall_lg_throttle",
+    ),
     docs=Docs(
         detects="Atomics that serialize on few addresses: warps wait for memory although no part "
         "of the memory system is busy, and atomics are what they wait for.",
         matters="L2 performs atomics on one address one after the other. A million threads that "
         "add to one counter take a million turns, whatever the bandwidth is.",
         example="atomicAdd(&sum, x) by every thread; instead reduce in the warp with shuffles, "
-        "then in the block through shared memory, then add once a block.",
+        "then in the block through shared memory, then add once per block.",
         fixes=(
-            "Reduce within the warp and the block first and use one atomic a block.",
+            "Reduce within the warp and the block first and use one atomic per block.",
             "Give each block its own copy (privatized histogram) and merge at the end.",
             "Spread hot counters over several addresses.",
         ),
         wrong_when="Atomics to distinct addresses run at L2's rate and do not wait; then L2 is "
-        "busy and l2-bandwidth is the name.",
+        "busy and l2-bandwidth is named.",
         references=(
             "CUDA C++ Programming Guide, Atomic Functions",
             "Nsight Compute, Memory Workload Analysis: L2 atomics",
@@ -114,13 +112,13 @@ RULE = Rule(
     requires=("global_atomic_requests", "global_reduction_requests"),
     uses=(
         "instructions",
-        *SHARED_ATOMICS,
-        *ATOMICS,
-        *ATOMIC_UNITS,
-        *CONFLICTS,
-        *L1_SHARES,
-        *SPEED_OF_LIGHT,
-        *WARP_STATES,
+        *groups.SHARED_ATOMICS,
+        *groups.ATOMICS,
+        *groups.ATOMIC_UNITS,
+        *groups.CONFLICTS,
+        *groups.L1_SHARES,
+        *groups.SPEED_OF_LIGHT,
+        *groups.WARP_STATES,
     ),
     thresholds=(NOTABLE_ATOMICS, HOT_SLICE, FULL_SLICE),
     evaluate=evaluate,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics.groups import SPEED_OF_LIGHT, WARP_STATES
-from kernelprof.analysis.rules import Docs, Finding, Rule, RuleContext, Threshold, percent
+from kernelprof.analysis.metrics import groups
+from kernelprof.analysis.rules import Docs, Finding, Headline, Rule, RuleContext, Threshold, percent
 
 NOTABLE = Threshold(
     "share of warp time",
@@ -24,7 +24,7 @@ def evaluate(context: RuleContext) -> Finding:
     relief = relief.where(machine.is_near_limit("adu_pipe") & (unit > beside), 1.0)
     return Finding(
         gain=context.gains.by_latency(waiting, NOTABLE.value).at_least(relief),
-        gain_reason="the time that warps wait so, were it gone, until the busiest unit is full",
+        gain_reason="warps that no longer wait like this, until the busiest unit is full",
         evidence=(
             percent("stall_barrier", "warp time at barriers", waiting, ">", NOTABLE),
             percent("issue_slots", "issue slots used", machine.issue),
@@ -37,6 +37,12 @@ RULE = Rule(
     slug="barrier-stalls",
     title="Barrier stalls",
     order=90,
+    headline=Headline(
+        plain="Warps wait at barriers for the slower warps of their block.",
+        numbered="Warps spend {x} of their time waiting at barriers for other warps of their "
+        "block.",
+        metric="stall_barrier",
+    ),
     docs=Docs(
         detects="Warps that spend much of their time at __syncthreads or another barrier of "
         "their block.",
@@ -58,10 +64,7 @@ RULE = Rule(
         ),
     ),
     requires=("stall_barrier",),
-    uses=(
-        *SPEED_OF_LIGHT,
-        *WARP_STATES,
-    ),
+    uses=(*groups.SPEED_OF_LIGHT, *groups.WARP_STATES),
     thresholds=(NOTABLE,),
     evaluate=evaluate,
 )

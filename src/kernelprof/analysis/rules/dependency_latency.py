@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics.groups import CONFLICTS, OCCUPANCY, SPEED_OF_LIGHT, WARP_STATES
-from kernelprof.analysis.rules import Docs, Finding, Rule, RuleContext, Threshold, percent
+from kernelprof.analysis.metrics import groups
+from kernelprof.analysis.rules import Docs, Finding, Headline, Rule, RuleContext, Threshold, percent
 
 NOTABLE = Threshold(
     "share of warp time",
@@ -21,7 +21,7 @@ def evaluate(context: RuleContext) -> Finding:
     ).at_most(1.0)
     return Finding(
         gain=context.gains.beside_more_warps(waiting, NOTABLE.value),
-        gain_reason="the time that warps wait so, were it gone, until the busiest unit is full",
+        gain_reason="warps that no longer wait like this, until the busiest unit is full",
         evidence=(
             percent("stall_wait", "warp time waiting for its own results", waiting, ">", NOTABLE),
             percent("issue_slots", "issue slots used", machine.issue),
@@ -34,13 +34,19 @@ RULE = Rule(
     slug="dependency-latency",
     title="Dependency latency",
     order=120,
+    headline=Headline(
+        plain="Warps wait for the results of their own previous instructions.",
+        numbered="Warps spend {x} of their time waiting for the results of their own previous "
+        "instructions.",
+        metric="stall_wait",
+    ),
     docs=Docs(
         detects="Warps that wait for the result of their own last instructions, arithmetic or "
         "shared memory, while no unit is near its limit.",
         matters="An FMA takes about 4 cycles before its result can be used. One chain of "
         "dependent operations and few warps leave most issue slots empty.",
-        example="acc = acc * x + y in one chain; four independent accumulators issue in the "
-        "same time four times the work.",
+        example="acc = acc * x + y in one chain; four independent accumulators issue "
+        "four times the work in the same time.",
         fixes=(
             "Use several independent accumulators.",
             "Let each thread compute more than one output.",
@@ -51,11 +57,8 @@ RULE = Rule(
         "shows first.",
         references=("Nsight Compute, Warp State Statistics: Stall Wait, Stall Short Scoreboard",),
     ),
-    requires=(
-        "stall_wait",
-        "stall_short_scoreboard",
-    ),
-    uses=(*OCCUPANCY, *SPEED_OF_LIGHT, *WARP_STATES, *CONFLICTS),
+    requires=("stall_wait", "stall_short_scoreboard"),
+    uses=(*groups.OCCUPANCY, *groups.SPEED_OF_LIGHT, *groups.WARP_STATES, *groups.CONFLICTS),
     thresholds=(NOTABLE,),
     evaluate=evaluate,
 )

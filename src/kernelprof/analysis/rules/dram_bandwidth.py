@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics.groups import COALESCING, LOCAL, SPEED_OF_LIGHT, TRAFFIC
+from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
     Finding,
+    Headline,
     Rule,
     RuleContext,
     near_limit,
@@ -23,7 +24,7 @@ def evaluate(context: RuleContext) -> Finding:
     return Finding(
         gain=context.gains.by_relief(machine.others("dram", "l2")).where(full, 1.0),
         saturation=saturation,
-        gain_reason="the busiest unit beside the memory system, if the bytes could be avoided",
+        gain_reason="the busiest unit other than the memory system, if the bytes could be avoided",
         evidence=(
             percent("dram_throughput", "device memory throughput", machine.dram, ">", NEAR_LIMIT),
             percent("global_sectors", "needless share of its traffic", waste.needless_part_of_dram),
@@ -38,6 +39,12 @@ RULE = Rule(
     slug="dram-bandwidth",
     title="Device memory bandwidth",
     order=170,
+    headline=Headline(
+        plain="Device memory is what everything else waits for: it moves too much data.",
+        numbered="Device memory is what everything else waits for: it runs at {x} of its peak.",
+        metric="dram_throughput",
+        at_limit="Device memory moves data about as fast as it can",
+    ),
     docs=Docs(
         detects="Device memory that moves bytes near the rate it can sustain, with all of them "
         "needed.",
@@ -51,19 +58,14 @@ RULE = Rule(
             "Read each input once: tile, or keep partial results.",
         ),
         wrong_when="90 % of the counter's peak is as full as it gets (a plain copy reaches 4.3 "
-        "of 4.8 TB/s on an H200); 100 % is not to be had.",
+        "of 4.8 TB/s on an H200); 100 % cannot be reached.",
         references=(
             "Nsight Compute, Memory Workload Analysis: Device Memory",
             "Williams, Waterman, Patterson, Roofline, 2009",
         ),
     ),
     requires=("dram_throughput", "global_sectors", "global_sectors_ideal"),
-    uses=(
-        *SPEED_OF_LIGHT,
-        *COALESCING,
-        *LOCAL,
-        *TRAFFIC,
-    ),
+    uses=(*groups.SPEED_OF_LIGHT, *groups.COALESCING, *groups.LOCAL, *groups.TRAFFIC),
     thresholds=(NEAR_LIMIT,),
     evaluate=evaluate,
 )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics.groups import INSTRUCTION_MIX, SPEED_OF_LIGHT
+from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import (
     Docs,
     Finding,
+    Headline,
     Rule,
     RuleContext,
     near_limit,
@@ -33,7 +34,7 @@ def evaluate(context: RuleContext) -> Finding:
         others.at_least(slots.where(~arithmetic, 0.0)),
         percent("fma_pipe", "FP32 pipe", machine.pipe("fma_pipe"), ">", NEAR_LIMIT),
         percent("issue_slots", "issue slots used", machine.issue, ">", NEAR_LIMIT),
-        percent("ffma_rate", "of them floating-point arithmetic", machine.arithmetic_share),
+        percent("ffma_rate", "of which floating-point arithmetic", machine.arithmetic_share),
         beside="the FP32 pipe",
     )
 
@@ -42,11 +43,15 @@ RULE = Rule(
     slug="fp32-throughput",
     title="FP32 throughput",
     order=180,
+    headline=Headline(
+        plain="FP32 arithmetic is what takes the time: its units are the busiest part of the GPU.",
+        at_limit="FP32 arithmetic keeps its units about as busy as they get",
+    ),
     docs=Docs(
         detects="FP32 instructions (FFMA, FADD, FMUL) that fill their pipe, with issue slots "
         "that mostly do arithmetic.",
         matters="The kernel runs at the arithmetic peak of the GPU for this precision: less "
-        "arithmetic or another pipe is the only way on.",
+        "arithmetic or another pipe is the only way forward.",
         example="A register-tiled GEMM near the FP32 peak; tensor cores with TF32 or BF16 do "
         "several times as much.",
         fixes=(
@@ -60,11 +65,7 @@ RULE = Rule(
         references=("Nsight Compute, Compute Workload Analysis: FMA pipe",),
     ),
     requires=("fma_pipe",),
-    uses=(
-        "threads_per_instruction",
-        *SPEED_OF_LIGHT,
-        *INSTRUCTION_MIX,
-    ),
+    uses=("threads_per_instruction", *groups.SPEED_OF_LIGHT, *groups.INSTRUCTION_MIX),
     thresholds=(NEAR_LIMIT,),
     evaluate=evaluate,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.rules import Docs, near_limit, pipe_rule
+from kernelprof.analysis.rules import Docs, Headline, near_limit, pipe_rule
 
 RULE = pipe_rule(
     slug="fp64-throughput",
@@ -11,6 +11,12 @@ RULE = pipe_rule(
     pipe="fp64_pipe",
     label="FP64 pipe",
     limit=near_limit("fp64_bound in tests/captures/gemm_series.full.raw.csv: 98 %"),
+    headline=Headline(
+        plain="FP64 arithmetic is what takes the time: its units are the busiest part of the GPU.",
+        numbered="FP64 arithmetic is what takes the time: its units are {x} busy.",
+        metric="fp64_pipe",
+        at_limit="FP64 arithmetic keeps its units about as busy as they get",
+    ),
     docs=Docs(
         detects="FP64 instructions that fill their pipe, while memory and issue slots have room.",
         matters="Data-centre GPUs do FP64 at half the FP32 rate, others at 1/32 or 1/64: there "

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics.groups import SPEED_OF_LIGHT, WARP_STATES
-from kernelprof.analysis.rules import Docs, Finding, Rule, RuleContext, Threshold, percent
+from kernelprof.analysis.metrics import groups
+from kernelprof.analysis.rules import Docs, Finding, Headline, Rule, RuleContext, Threshold, percent
 
 NOTABLE = Threshold(
     "share of warp time",
@@ -19,7 +19,7 @@ def evaluate(context: RuleContext) -> Finding:
     waiting = machine.warps.stall_share("no_instruction")
     return Finding(
         gain=context.gains.by_latency(waiting, NOTABLE.value),
-        gain_reason="the time that warps wait so, were it gone, until the busiest unit is full",
+        gain_reason="warps that no longer wait like this, until the busiest unit is full",
         evidence=(
             percent(
                 "stall_no_instruction",
@@ -38,6 +38,13 @@ RULE = Rule(
     slug="instruction-fetch",
     title="Instruction fetch",
     order=100,
+    headline=Headline(
+        plain="Warps wait for their next instructions: the code is too long for the instruction "
+        "caches.",
+        numbered="Warps spend {x} of their time waiting for their next instruction: the code is "
+        "too long for the instruction caches.",
+        metric="stall_no_instruction",
+    ),
     docs=Docs(
         detects="Warps that wait because their next instruction is not in the instruction caches.",
         matters="Straight-line code that is longer than the instruction cache is fetched anew "
@@ -53,10 +60,7 @@ RULE = Rule(
         references=("Nsight Compute, Warp State Statistics: Stall No Instruction",),
     ),
     requires=("stall_no_instruction",),
-    uses=(
-        *SPEED_OF_LIGHT,
-        *WARP_STATES,
-    ),
+    uses=(*groups.SPEED_OF_LIGHT, *groups.WARP_STATES),
     thresholds=(NOTABLE,),
     evaluate=evaluate,
 )

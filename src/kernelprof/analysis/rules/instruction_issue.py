@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics.groups import INSTRUCTION_MIX, SPEED_OF_LIGHT
-from kernelprof.analysis.rules import Docs, Finding, Rule, RuleContext, near_limit, percent
+from kernelprof.analysis.metrics import groups
+from kernelprof.analysis.rules import (
+    Docs,
+    Finding,
+    Headline,
+    Rule,
+    RuleContext,
+    near_limit,
+    percent,
+)
 
 NEAR_LIMIT = near_limit(
     "gemm_tiled without unrolling in tests/captures/gemm_series.full.raw.csv: 87 % issue "
@@ -20,10 +28,11 @@ def evaluate(context: RuleContext) -> Finding:
     )
     return Finding(
         gain=context.gains.by_relief(remaining).where(full, 1.0),
-        gain_reason="the busiest unit beside the issue slots, without the overhead instructions",
+        gain_reason="the busiest unit other than the issue slots, without the overhead "
+        "instructions",
         evidence=(
             percent("issue_slots", "issue slots used", machine.issue, ">", NEAR_LIMIT),
-            percent("ffma_rate", "of them floating-point arithmetic", useful, "<", 0.5),
+            percent("ffma_rate", "of which floating-point arithmetic", useful, "<", 0.5),
             percent("l1_throughput", "L1 data stage", machine.l1),
         ),
     )
@@ -33,6 +42,14 @@ RULE = Rule(
     slug="instruction-issue",
     title="Instruction issue",
     order=150,
+    headline=Headline(
+        plain="The GPU issues instructions nearly as fast as it can, and most of them are not the "
+        "actual arithmetic.",
+        numbered="The GPU uses {x} of its chances to issue an instruction, and most of these are "
+        "not the actual arithmetic.",
+        metric="issue_slots",
+        at_limit="The GPU issues instructions as fast as it can",
+    ),
     docs=Docs(
         detects="Schedulers that issue in nearly every cycle, mostly instructions that are not "
         "the arithmetic: addresses, loop counters, branches, moves.",
@@ -42,23 +59,20 @@ RULE = Rule(
         "arithmetic on each FMA; unrolled, they vanish (1.37x on an H200).",
         fixes=(
             "Unroll the inner loop (#pragma unroll).",
-            "Load and compute wider: float4, half2, several outputs a thread.",
+            "Load and compute wider: float4, half2, several outputs per thread.",
             "Hoist address arithmetic and invariant terms out of the loop.",
             "Use 32-bit indices.",
         ),
         wrong_when="Integer kernels compute with the same instructions that are overhead "
-        "elsewhere; where the integer pipe itself is full, integer-throughput is the"
-        " name.",
+        "elsewhere; where the integer pipe itself is full, integer-throughput is"
+        " named.",
         references=(
             "Nsight Compute, Compute Workload Analysis: Issue Slots Busy",
             "Nsight Compute, Instruction Statistics",
         ),
     ),
     requires=("issue_slots", "ffma_rate"),
-    uses=(
-        *SPEED_OF_LIGHT,
-        *INSTRUCTION_MIX,
-    ),
+    uses=(*groups.SPEED_OF_LIGHT, *groups.INSTRUCTION_MIX),
     thresholds=(NEAR_LIMIT,),
     evaluate=evaluate,
 )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics.groups import SPEED_OF_LIGHT
+from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import (
     Docs,
     Finding,
+    Headline,
     Rule,
     RuleContext,
     near_limit,
@@ -37,10 +38,15 @@ RULE = Rule(
     slug="integer-throughput",
     title="Integer throughput",
     order=145,
+    headline=Headline(
+        plain="Integer arithmetic keeps its units busy nearly all the time, and everything else "
+        "waits.",
+        at_limit="Integer arithmetic keeps its units as busy as they get",
+    ),
     docs=Docs(
         detects="Integer and logic instructions that fill the ALU pipe, or integer "
         "multiplications that fill their half of the FMA pipe.",
-        matters="The ALU does 64 operations a cycle and SM, half of what the schedulers issue; "
+        matters="The ALU does 64 operations per cycle and SM, half of what the schedulers issue; "
         "kernels of hashes, bit tricks or index arithmetic fill it first.",
         example="A xorshift generator: shifts and exclusive-ors all go to the ALU.",
         fixes=(
@@ -57,10 +63,7 @@ RULE = Rule(
         references=("Nsight Compute, Compute Workload Analysis: ALU pipe",),
     ),
     requires=("alu_pipe",),
-    uses=(
-        "threads_per_instruction",
-        *SPEED_OF_LIGHT,
-    ),
+    uses=("threads_per_instruction", *groups.SPEED_OF_LIGHT),
     thresholds=(NEAR_LIMIT,),
     evaluate=evaluate,
 )

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics.groups import (
-    ATOMICS,
-    COALESCING,
-    CONFLICTS,
-    L1_SHARES,
-    LOCAL,
-    SPEED_OF_LIGHT,
-    WARP_STATES,
-)
+from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
     Finding,
+    Headline,
     Rule,
     RuleContext,
     near_limit,
@@ -42,7 +35,8 @@ def evaluate(context: RuleContext) -> Finding:
         gain=context.gains.by_relief(machine.others("l1")).where(
             full, context.gains.by_latency(queue)
         ),
-        gain_reason="the busiest unit beside L1, with operands kept in registers or shared memory",
+        gain_reason="the busiest unit other than L1, with operands kept in registers or shared "
+        "memory",
         evidence=(
             percent("l1_throughput", "L1 throughput", machine.l1, ">", NEAR_LIMIT),
             EvidenceItem("l1_hit_rate", "L1 hit rate", context.facts.metric("l1_hit_rate"), "%"),
@@ -56,16 +50,23 @@ RULE = Rule(
     slug="l1-throughput",
     title="L1 throughput",
     order=130,
+    headline=Headline(
+        plain="The path to the L1 cache is full: the kernel loads the same data again and again.",
+        numbered="The path to the L1 cache is {x} busy: the kernel loads the same data again and "
+        "again.",
+        metric="l1_throughput",
+        at_limit="The path to the L1 cache is as busy as it gets",
+    ),
     docs=Docs(
         detects="Global loads that are coalesced and mostly hit in L1, and are so many that the"
         " load/store path of the SM is full.",
-        matters="L1 returns at most 128 bytes a cycle and SM. A kernel that loads two operands "
+        matters="L1 returns at most 128 bytes per cycle and SM. A kernel that loads two operands "
         "for every FMA spends its time loading.",
         example="A GEMM in which each thread reads a row of A and a column of B from global "
         "memory: every value is loaded N times, and L1 serves it.",
         fixes=(
             "Load a tile into shared memory once and reuse it.",
-            "Keep operands in registers: compute a tile of outputs a thread.",
+            "Keep operands in registers: compute a tile of outputs per thread.",
             "Load wider: float4 instead of float.",
         ),
         wrong_when="Scattered addresses fill L1 as well; then the excess sectors are named. "
@@ -78,13 +79,13 @@ RULE = Rule(
     requires=("l1_throughput", "shared_wavefronts_share", "global_sectors", "global_sectors_ideal"),
     uses=(
         "instructions",
-        *SPEED_OF_LIGHT,
-        *WARP_STATES,
-        *L1_SHARES,
-        *COALESCING,
-        *CONFLICTS,
-        *LOCAL,
-        *ATOMICS,
+        *groups.SPEED_OF_LIGHT,
+        *groups.WARP_STATES,
+        *groups.L1_SHARES,
+        *groups.COALESCING,
+        *groups.CONFLICTS,
+        *groups.LOCAL,
+        *groups.ATOMICS,
     ),
     thresholds=(NEAR_LIMIT,),
     evaluate=evaluate,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics.groups import COALESCING, LOCAL, SPEED_OF_LIGHT, TRAFFIC
+from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
     Finding,
+    Headline,
     Rule,
     RuleContext,
     near_limit,
@@ -26,7 +27,7 @@ def evaluate(context: RuleContext) -> Finding:
     return Finding(
         gain=context.gains.by_relief(machine.others("l2")).where(full, 1.0),
         saturation=machine.saturations["l2"],
-        gain_reason="the busiest unit beside L2",
+        gain_reason="the busiest unit other than L2",
         evidence=(
             percent("l2_throughput", "L2 tags, data and links", machine.l2, ">", NEAR_LIMIT),
             percent("dram_throughput", "device memory throughput", machine.dram),
@@ -40,6 +41,12 @@ RULE = Rule(
     slug="l2-bandwidth",
     title="L2 bandwidth",
     order=160,
+    headline=Headline(
+        plain="The L2 cache is what everything else waits for: it moves too much data.",
+        numbered="The L2 cache is what everything else waits for: it is {x} busy with moving data.",
+        metric="l2_throughput",
+        at_limit="The L2 cache moves data as fast as it can",
+    ),
     docs=Docs(
         detects="Traffic between the SMs and L2, or inside L2, that fills it while device "
         "memory has room.",
@@ -60,10 +67,10 @@ RULE = Rule(
     requires=("l2_tag_requests", "l2_sectors", "l2_data", "l2_to_sm", "sm_to_l2"),
     uses=(
         "l2_hit_rate",
-        *SPEED_OF_LIGHT,
-        *COALESCING,
-        *LOCAL,
-        *TRAFFIC,
+        *groups.SPEED_OF_LIGHT,
+        *groups.COALESCING,
+        *groups.LOCAL,
+        *groups.TRAFFIC,
     ),
     thresholds=(NEAR_LIMIT,),
     evaluate=evaluate,

@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics.groups import (
-    COALESCING,
-    L1_SHARES,
-    LOCAL,
-    SPEED_OF_LIGHT,
-    TRAFFIC,
-    WARP_STATES,
-)
-from kernelprof.analysis.rules import Docs, Finding, Rule, RuleContext, Threshold, percent
+from kernelprof.analysis.metrics import groups
+from kernelprof.analysis.rules import Docs, Finding, Headline, Rule, RuleContext, Threshold, percent
 
 NOTABLE_LOCAL = Threshold(
     "notable local traffic",
@@ -53,16 +46,23 @@ RULE = Rule(
     slug="local-memory-traffic",
     title="Local-memory traffic",
     order=30,
+    headline=Headline(
+        plain="Threads keep more data than fits into registers, and moving it to and from memory "
+        "takes the time.",
+        numbered="Threads keep more data than fits into registers, and {x} of the memory traffic "
+        "only moves it out and back in.",
+        metric="local_sectors",
+    ),
     docs=Docs(
         detects="Loads and stores of local memory: registers that the compiler spilled, and arrays "
         "that are indexed with values known only at run time.",
         matters="Local memory lives in device memory behind L1 and L2. What should cost nothing as "
-        "a register costs a memory access a thread, and 32 sectors a warp if indices differ.",
+        "a register costs a memory access per thread, and 32 sectors per warp if indices differ.",
         example="float a[64]; a[i % 64] with a run-time i lives in local memory; with a fully "
         "unrolled loop every index is a constant and the array stays in registers.",
         fixes=(
             "Unroll loops over small arrays so that every index is a constant.",
-            "Keep fewer values live: smaller tiles a thread, or split the kernel.",
+            "Keep fewer values live: smaller tiles per thread, or split the kernel.",
             "Raise the register budget (__launch_bounds__, -maxrregcount) if occupancy allows.",
             "Put arrays that need run-time indices into shared memory.",
         ),
@@ -74,7 +74,14 @@ RULE = Rule(
         ),
     ),
     requires=("local_sectors", "global_sectors"),
-    uses=(*LOCAL, *COALESCING, *TRAFFIC, *L1_SHARES, *SPEED_OF_LIGHT, *WARP_STATES),
+    uses=(
+        *groups.LOCAL,
+        *groups.COALESCING,
+        *groups.TRAFFIC,
+        *groups.L1_SHARES,
+        *groups.SPEED_OF_LIGHT,
+        *groups.WARP_STATES,
+    ),
     thresholds=(NOTABLE_LOCAL,),
     evaluate=evaluate,
 )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics.groups import OCCUPANCY, SPEED_OF_LIGHT, WARP_STATES
+from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
     Finding,
+    Headline,
     Rule,
     RuleContext,
     Threshold,
@@ -49,7 +50,7 @@ def evaluate(context: RuleContext) -> Finding:
                 "achieved_occupancy", "achieved occupancy", facts.metric("achieved_occupancy"), "%"
             ),
             EvidenceItem(
-                "eligible_warps", "eligible warps a cycle", facts.metric("eligible_warps"), "warp"
+                "eligible_warps", "eligible warps per cycle", facts.metric("eligible_warps"), "warp"
             ),
             percent(
                 "stall_long_scoreboard", "warp time spent waiting", machine.warps.latency_share
@@ -77,20 +78,26 @@ RULE = Rule(
     slug="low-occupancy",
     title="Low occupancy",
     order=70,
+    headline=Headline(
+        plain="Too few threads fit on the GPU at once to hide the time that each of them waits.",
+        numbered="Too few threads fit on the GPU at once to hide the time that each of them "
+        "waits: {x} of the places can be filled.",
+        metric="theoretical_occupancy",
+    ),
     docs=Docs(
-        detects="Too few resident warps, by the kernel's own use of registers, shared memory or "
-        "block size, while warps wait and no unit is near its limit.",
-        matters="A scheduler hides the wait of one warp by issuing another. With one warp a "
+        detects="Too few resident warps because of the kernel's own use of registers, shared "
+        "memory or block size, while warps wait and no unit is near its limit.",
+        matters="A scheduler hides the wait of one warp by issuing another. With one warp per "
         "scheduler every wait is time in which nothing is issued.",
-        example="A block of 128 threads with 200 KiB of shared memory leaves room for one block an "
-        "SM: 4 warps of 64. With 32 KiB seven fit.",
+        example="A block of 128 threads with 200 KiB of shared memory leaves room for one block "
+        "per SM: 4 warps of 64. With 32 KiB seven fit.",
         fixes=(
             "Cut the resource that limits: smaller tiles, fewer live registers, half precision.",
             "Use __launch_bounds__ to trade registers for blocks, and watch for spills.",
-            "Or make each warp wait less: more independent loads or arithmetic a thread.",
+            "Or make each warp wait less: more independent loads or arithmetic per thread.",
         ),
-        wrong_when="Low occupancy by itself is no fault: kernels with enough independent work a "
-        "thread saturate a unit with a few warps. Then the busy unit is named.",
+        wrong_when="Low occupancy by itself is not a fault: kernels with enough independent work "
+        "per thread saturate a unit with a few warps. Then the busy unit is named.",
         references=(
             "CUDA C++ Best Practices Guide, Occupancy",
             "Volkov, Better Performance at Lower Occupancy, GTC 2010",
@@ -99,10 +106,10 @@ RULE = Rule(
     requires=("theoretical_occupancy",),
     uses=(
         "eligible_warps",
-        *OCCUPANCY,
+        *groups.OCCUPANCY,
         *LIMITS,
-        *SPEED_OF_LIGHT,
-        *WARP_STATES,
+        *groups.SPEED_OF_LIGHT,
+        *groups.WARP_STATES,
     ),
     thresholds=(LOW_OCCUPANCY,),
     evaluate=evaluate,

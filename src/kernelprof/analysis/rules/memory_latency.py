@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics.groups import (
-    ATOMICS,
-    COALESCING,
-    LOCAL,
-    OCCUPANCY,
-    SPEED_OF_LIGHT,
-    WARP_STATES,
-)
-from kernelprof.analysis.rules import Docs, Finding, Rule, RuleContext, Threshold, percent
+from kernelprof.analysis.metrics import groups
+from kernelprof.analysis.rules import Docs, Finding, Headline, Rule, RuleContext, Threshold, percent
 
 NOTABLE = Threshold(
     "share of warp time",
@@ -28,7 +21,7 @@ def evaluate(context: RuleContext) -> Finding:
     )
     return Finding(
         gain=context.gains.beside_more_warps(waiting, NOTABLE.value),
-        gain_reason="the time that warps wait so, were it gone, until the busiest unit is full",
+        gain_reason="warps that no longer wait like this, until the busiest unit is full",
         evidence=(
             percent(
                 "stall_long_scoreboard",
@@ -47,13 +40,19 @@ RULE = Rule(
     slug="memory-latency",
     title="Memory latency",
     order=110,
+    headline=Headline(
+        plain="Warps wait for data from memory, although memory could deliver more at a time.",
+        numbered="Warps spend {x} of their time waiting for data from memory, although memory "
+        "could deliver more at a time.",
+        metric="stall_long_scoreboard",
+    ),
     docs=Docs(
         detects="Warps that wait for data from L2 or device memory while neither is near its "
         "limit: too few bytes are in flight.",
         matters="By Little's law bandwidth is bytes in flight over latency. On an H200 about 40"
-        " KB must be under way an SM to fill device memory.",
-        example="sum += a[i] in a loop loads one value a turn; loading four independent values "
-        "before the first use keeps four times the bytes under way.",
+        " KB per SM must be in flight to fill device memory.",
+        example="sum += a[i] in a loop loads one value per iteration; loading four independent "
+        "values before the first use keeps four times as many bytes in flight.",
         fixes=(
             "Issue several independent loads before the first use (unroll, float4).",
             "Prefetch the next tile while this one is used: cp.async, double buffering.",
@@ -69,7 +68,15 @@ RULE = Rule(
         ),
     ),
     requires=("stall_long_scoreboard",),
-    uses=("instructions", *OCCUPANCY, *SPEED_OF_LIGHT, *WARP_STATES, *COALESCING, *LOCAL, *ATOMICS),
+    uses=(
+        "instructions",
+        *groups.OCCUPANCY,
+        *groups.SPEED_OF_LIGHT,
+        *groups.WARP_STATES,
+        *groups.COALESCING,
+        *groups.LOCAL,
+        *groups.ATOMICS,
+    ),
     thresholds=(NOTABLE,),
     evaluate=evaluate,
 )

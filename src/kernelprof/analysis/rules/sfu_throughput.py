@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.rules import Docs, near_limit, pipe_rule
+from kernelprof.analysis.rules import Docs, Headline, near_limit, pipe_rule
 
 RULE = pipe_rule(
     slug="sfu-throughput",
@@ -11,6 +11,15 @@ RULE = pipe_rule(
     pipe="xu_pipe",
     label="special-function pipe (XU)",
     limit=near_limit("sfu_bound in tests/captures/gemm_series.full.raw.csv: 99.5 %"),
+    headline=Headline(
+        plain="Functions such as sine, exponential and root take the time: their units are the "
+        "busiest part of the GPU.",
+        numbered="Functions such as sine, exponential and root take the time: their units are {x} "
+        "busy.",
+        metric="xu_pipe",
+        at_limit="Functions such as sine, exponential and root keep their units as busy as they "
+        "get",
+    ),
     docs=Docs(
         detects="Transcendental functions (sine, exponential, logarithm, reciprocal square "
         "root) and conversions between types that fill the XU pipe.",

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics.groups import (
-    CONFLICTS,
-    L1_SHARES,
-    SHARED_ATOMICS,
-    SPEED_OF_LIGHT,
-    WARP_STATES,
-)
+from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
     Finding,
+    Headline,
     Rule,
     RuleContext,
     Threshold,
@@ -63,6 +58,13 @@ RULE = Rule(
     slug="shared-bank-conflicts",
     title="Shared-memory bank conflicts",
     order=20,
+    headline=Headline(
+        plain="Threads of a warp want different words of one shared-memory bank and have to take "
+        "turns.",
+        numbered="Threads of a warp want different words of one shared-memory bank and have to "
+        "take turns, which makes up {x} of the accesses' work.",
+        metric="shared_wavefronts",
+    ),
     docs=Docs(
         detects="Shared-memory accesses in which several threads of a warp want different words of "
         "the same bank, so that one access takes several wavefronts, while that pipe is the limit.",
@@ -75,7 +77,7 @@ RULE = Rule(
             "Swizzle the column with the row: tile[y][x ^ y].",
             "Read along the dimension that is contiguous in shared memory.",
         ),
-        wrong_when="Wide accesses (8 and 16 bytes a thread) need 2 and 4 wavefronts by nature; "
+        wrong_when="Wide accesses (8 and 16 bytes per thread) need 2 and 4 wavefronts by nature; "
         "they are compared with that ideal. The conflict counter also counts arbitration, so a few "
         "percent mean nothing, and conflicts off the critical path cost nothing.",
         references=(
@@ -84,7 +86,13 @@ RULE = Rule(
         ),
     ),
     requires=("shared_wavefronts", "shared_wavefronts_ideal"),
-    uses=(*SHARED_ATOMICS, *CONFLICTS, *L1_SHARES, *SPEED_OF_LIGHT, *WARP_STATES),
+    uses=(
+        *groups.SHARED_ATOMICS,
+        *groups.CONFLICTS,
+        *groups.L1_SHARES,
+        *groups.SPEED_OF_LIGHT,
+        *groups.WARP_STATES,
+    ),
     thresholds=(NOTABLE_CONFLICTS,),
     evaluate=evaluate,
 )

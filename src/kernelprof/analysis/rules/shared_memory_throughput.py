@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics.groups import CONFLICTS, L1_SHARES, SPEED_OF_LIGHT, WARP_STATES
-from kernelprof.analysis.rules import Docs, Finding, Rule, RuleContext, near_limit, percent
+from kernelprof.analysis.metrics import groups
+from kernelprof.analysis.rules import (
+    Docs,
+    Finding,
+    Headline,
+    Rule,
+    RuleContext,
+    near_limit,
+    percent,
+)
 
 NEAR_LIMIT = near_limit(
     "shared tiles of tests/captures/gemm_series.full.raw.csv run at 90 % to 94 %"
@@ -21,11 +29,15 @@ def evaluate(context: RuleContext) -> Finding:
         gain=context.gains.by_relief(machine.others("l1")).where(
             full, context.gains.by_latency(queue)
         ),
-        gain_reason="the busiest unit beside the shared-memory path",
+        gain_reason="the busiest unit other than the shared-memory path",
         evidence=(
             percent("l1_throughput", "L1 data stage", machine.l1, ">", NEAR_LIMIT),
             percent(
-                "shared_wavefronts_share", "of it shared memory", waste.shared_part_of_l1, ">", 0.5
+                "shared_wavefronts_share",
+                "of which shared memory",
+                waste.shared_part_of_l1,
+                ">",
+                0.5,
             ),
             percent("shared_wavefronts", "wavefronts added by conflicts", waste.bank_conflicts),
             percent("stall_mio_throttle", "warp time in the full MIO queue", waits),
@@ -37,16 +49,24 @@ RULE = Rule(
     slug="shared-memory-throughput",
     title="Shared-memory throughput",
     order=140,
+    headline=Headline(
+        plain="The path to shared memory is full: each value that is loaded from it is used too "
+        "rarely.",
+        numbered="The path to shared memory is {x} busy: each value that is loaded from it is "
+        "used too rarely.",
+        metric="l1_throughput",
+        at_limit="The path to shared memory is as busy as it gets",
+    ),
     docs=Docs(
         detects="Shared-memory accesses without notable bank conflicts that fill the pipe they "
         "go through.",
-        matters="A warp-wide access of 4 bytes a thread takes one cycle of the SM's only data "
+        matters="A warp-wide access of 4 bytes per thread takes one cycle of the SM's only data "
         "stage, as long as the four schedulers need for four FMAs. Two loads for one "
         "FMA can never be arithmetic-bound.",
         example="A shared-memory tile in which each thread computes one output reads two values"
         " for each FMA; an 8x8 register tile reads 16 for 64.",
         fixes=(
-            "Register tiles: compute 4x4 or 8x8 outputs a thread.",
+            "Register tiles: compute 4x4 or 8x8 outputs per thread.",
             "Wider accesses: float4 reads, one instruction for four values.",
             "Warp shuffles for values that neighbours hold.",
         ),
@@ -63,12 +83,7 @@ RULE = Rule(
         "shared_wavefronts",
         "shared_wavefronts_ideal",
     ),
-    uses=(
-        *SPEED_OF_LIGHT,
-        *WARP_STATES,
-        *L1_SHARES,
-        *CONFLICTS,
-    ),
+    uses=(*groups.SPEED_OF_LIGHT, *groups.WARP_STATES, *groups.L1_SHARES, *groups.CONFLICTS),
     thresholds=(NEAR_LIMIT,),
     evaluate=evaluate,
 )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics.groups import PARALLELISM, SPEED_OF_LIGHT, WARP_STATES
+from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
     Finding,
+    Headline,
     Rule,
     RuleContext,
     Threshold,
@@ -59,6 +60,15 @@ RULE = Rule(
     slug="small-grid",
     title="Grid too small for the GPU",
     order=60,
+    headline=Headline(
+        plain="The launch is too small for this GPU: much of the time there is not enough work "
+        "for it.",
+        numbered="The launch is too small for this GPU: it takes more than {x} blocks to keep all "
+        "of it busy.",
+        metric="grid_size",
+        unit="block",
+        compared=True,
+    ),
     docs=Docs(
         detects="Launches with fewer blocks than the GPU holds at once (well under one wave), or "
         "of a few microseconds, most of which is the launch itself.",
@@ -71,15 +81,15 @@ RULE = Rule(
             "Split the reduction dimension over blocks (split-K) and combine.",
             "Batch small launches into one, or run them side by side in streams or a CUDA graph.",
         ),
-        wrong_when="A persistent kernel may launch one block an SM on purpose; where its units are "
-        "busy the gain is small and so the name is another.",
+        wrong_when="A persistent kernel may launch one block per SM on purpose; where its units "
+        "are busy, the gain is small and another bottleneck is named.",
         references=(
             "Nsight Compute 2025.3, rule LaunchConfiguration",
             "CUDA C++ Best Practices Guide, Thread and Block Heuristics",
         ),
     ),
     requires=("waves_per_sm", "grid_size", "sm_count", "duration"),
-    uses=(*PARALLELISM, *SPEED_OF_LIGHT, *WARP_STATES),
+    uses=(*groups.PARALLELISM, *groups.SPEED_OF_LIGHT, *groups.WARP_STATES),
     thresholds=(ONE_WAVE, SHORT_LAUNCH),
     evaluate=evaluate,
 )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.rules import Docs, near_limit, pipe_rule
+from kernelprof.analysis.rules import Docs, Headline, near_limit, pipe_rule
 
 RULE = pipe_rule(
     slug="tensor-throughput",
@@ -11,11 +11,17 @@ RULE = pipe_rule(
     pipe="tensor_pipe",
     label="tensor pipe",
     limit=near_limit("the same band for every pipe"),
+    headline=Headline(
+        plain="The tensor cores are what takes the time: they are the busiest part of the GPU.",
+        numbered="The tensor cores are what takes the time: they are {x} busy.",
+        metric="tensor_pipe",
+        at_limit="The tensor cores are about as busy as they get",
+    ),
     docs=Docs(
         detects="Matrix instructions that keep the tensor cores busy.",
         matters="Tensor cores are the fastest arithmetic on the chip; a kernel that fills them "
         "is as fast as its precision allows.",
-        example="A large BF16 matrix product from cuBLAS keeps them busy 9 cycles of 10.",
+        example="A large BF16 matrix product from cuBLAS keeps them busy 9 cycles out of 10.",
         fixes=(
             "Use a lower precision: FP8 instead of BF16.",
             "Use structured sparsity where the model allows.",

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics.groups import (
-    ATOMICS,
-    COALESCING,
-    L1_SHARES,
-    LOCAL,
-    SPEED_OF_LIGHT,
-    TRAFFIC,
-    WARP_STATES,
-)
+from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
     Finding,
+    Headline,
     Rule,
     RuleContext,
     Threshold,
@@ -61,7 +54,7 @@ def evaluate(context: RuleContext) -> Finding:
             ),
             EvidenceItem(
                 "global_load_sectors",
-                "sectors a global load request",
+                "sectors per global load request",
                 context.facts.metric("global_load_sectors")
                 / context.facts.metric("global_load_requests"),
                 "sector/request",
@@ -77,6 +70,13 @@ RULE = Rule(
     slug="uncoalesced-global-access",
     title="Uncoalesced global memory access",
     order=10,
+    headline=Headline(
+        plain="Threads of a warp use addresses that lie far apart, so much of the memory traffic "
+        "is wasted.",
+        numbered="Threads of a warp use addresses that lie far apart, so {x} of the memory "
+        "traffic is wasted.",
+        metric="global_sectors",
+    ),
     docs=Docs(
         detects="Global loads or stores whose threads touch scattered addresses, so that a warp's "
         "request moves many more 32-byte sectors than its bytes need.",
@@ -98,7 +98,15 @@ RULE = Rule(
         ),
     ),
     requires=("global_sectors", "global_sectors_ideal"),
-    uses=(*COALESCING, *SPEED_OF_LIGHT, *L1_SHARES, *LOCAL, *ATOMICS, *TRAFFIC, *WARP_STATES),
+    uses=(
+        *groups.COALESCING,
+        *groups.SPEED_OF_LIGHT,
+        *groups.L1_SHARES,
+        *groups.LOCAL,
+        *groups.ATOMICS,
+        *groups.TRAFFIC,
+        *groups.WARP_STATES,
+    ),
     thresholds=(NOTABLE_EXCESS,),
     evaluate=evaluate,
 )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics.groups import SM_PIPES, SPEED_OF_LIGHT, WARP_STATES
+from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
     Finding,
+    Headline,
     Rule,
     RuleContext,
     Threshold,
@@ -29,8 +30,8 @@ def evaluate(context: RuleContext) -> Finding:
     busy = 1.0 - idle
     unit = machine.saturations
     remaining = machine.busiest(
-        machine.others("sm", "issue", *SM_PIPES),
-        *(unit[name] * busy for name in ("issue", *SM_PIPES)),
+        machine.others("sm", "issue", *groups.SM_PIPES),
+        *(unit[name] * busy for name in ("issue", *groups.SM_PIPES)),
     )
     memory = machine.warps.stall_share("long_scoreboard", "lg_throttle", "drain", "tex_throttle")
     gain = context.gains.by_waste(idle, remaining, idle * (1.0 - memory))
@@ -40,7 +41,7 @@ def evaluate(context: RuleContext) -> Finding:
         evidence=(
             EvidenceItem(
                 "threads_per_instruction",
-                "active threads an instruction",
+                "active threads per instruction",
                 context.facts.metric("threads_per_instruction"),
                 "thread",
                 "<",
@@ -55,6 +56,13 @@ RULE = Rule(
     slug="warp-divergence",
     title="Warp divergence",
     order=50,
+    headline=Headline(
+        plain="Threads of a warp take different paths, so many of them wait while the others work.",
+        numbered="Threads of a warp take different paths, so on average only {x} of 32 work at a "
+        "time.",
+        metric="threads_per_instruction",
+        unit="thread",
+    ),
     docs=Docs(
         detects="Instructions that are issued for a warp of which only some threads take part, "
         "because branches or loop lengths differ between its threads.",
@@ -76,7 +84,7 @@ RULE = Rule(
         ),
     ),
     requires=("threads_per_instruction",),
-    uses=(*SPEED_OF_LIGHT, *WARP_STATES),
+    uses=(*groups.SPEED_OF_LIGHT, *groups.WARP_STATES),
     thresholds=(FULL_WARPS,),
     evaluate=evaluate,
 )

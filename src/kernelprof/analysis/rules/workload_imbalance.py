@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics.groups import PARALLELISM, SPEED_OF_LIGHT
+from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
     Finding,
+    Headline,
     Rule,
     RuleContext,
     Threshold,
@@ -45,11 +46,18 @@ RULE = Rule(
     slug="workload-imbalance",
     title="Workload imbalance",
     order=80,
+    headline=Headline(
+        plain="The work is spread unevenly, so parts of the GPU are done early and wait for the "
+        "rest.",
+        numbered="The work is spread unevenly: on average the GPU's multiprocessors have "
+        "something to do for {x} of the time.",
+        metric="sm_cycles_active",
+    ),
     docs=Docs(
-        detects="A launch with blocks enough for every SM in which some SMs run on long after the "
+        detects="A launch with enough blocks for every SM in which some SMs run on long after the "
         "average one has finished.",
         matters="A kernel ends with its last block. Time in which most SMs are empty is lost.",
-        example="One block a matrix row, where a few rows hold most of the non-zeros: their SMs "
+        example="One block per matrix row, where a few rows hold most of the non-zeros: their SMs "
         "work while the others wait.",
         fixes=(
             "Split long items over several blocks, or give every block the same amount of work.",
@@ -61,7 +69,7 @@ RULE = Rule(
         references=("Nsight Compute 2025.3, rule WorkloadImbalance",),
     ),
     requires=("sm_cycles_active", "sm_cycles_elapsed", "waves_per_sm"),
-    uses=(*PARALLELISM, *SPEED_OF_LIGHT),
+    uses=(*groups.PARALLELISM, *groups.SPEED_OF_LIGHT),
     thresholds=(EVEN_SHARE,),
     evaluate=evaluate,
 )

@@ -135,7 +135,7 @@ def _inconclusive(judged: Judgement, next_step: NextStep, group: Group, row: int
 def _why_open(slugs: list[str], missing: bool, unexplained: bool) -> str:
     if unexplained:
         return (
-            "The SM's busiest part is near its limit, and it is none that the rules follow: "
+            "The SM's busiest part is near its limit, and no rule covers it: "
             "look at the constant cache (idc__request_cycles_active), the unit for barriers and "
             "indirect branches (pipe ADU), and the uniform datapath."
         )

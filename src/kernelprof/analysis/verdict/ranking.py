@@ -200,7 +200,7 @@ def grade(context: RuleContext, ranking: Ranking, rule: Rule, row: int) -> Grade
     if chip_of(capability) is None:
         reasons.append("the GPU's architecture is not one that the thresholds were tried on")
     if any(doubt.rows[row] and doubt.metric in rule.metrics for doubt in facts.doubts):
-        reasons.append("a metric that the rule uses had a value that cannot be")
+        reasons.append("a metric that the rule uses had an impossible value")
     if not ranking.at_limit[row]:
         reasons += _margin(context, ranking, row)
     steps = (Confidence.HIGH, Confidence.MEDIUM, Confidence.LOW)

@@ -26,7 +26,7 @@ from kernelprof.report.document import (
     Table,
     Tone,
 )
-from kernelprof.report.documents.comparison import (
+from kernelprof.report.documents.change_tables import (
     TIME_TONES,
     counters_table,
     explains_text,

@@ -9,14 +9,11 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.compare import words
 from kernelprof.model.comparison import TimeOutcome
-from kernelprof.model.diagnosis import Status
 from kernelprof.model.gate import Code as GateCode
 from kernelprof.model.gate import Outcome
 from kernelprof.report.document import (
-    Bullets,
     Cell,
     Code,
     Column,
@@ -31,55 +28,46 @@ from kernelprof.report.document import (
     Table,
     Tone,
 )
+from kernelprof.report.documents.change_tables import (
+    MOST_ENTRIES,
+    OUTCOME_TONES,
+    TIME_TONES,
+    clip,
+    counters_table,
+    findings,
+    inputs_table,
+    launch_text,
+    metrics_table,
+    outcome_span,
+    time_cell,
+    time_span,
+    verdict_change,
+)
 from kernelprof.report.names import fit, middle, printable
-from kernelprof.report.numbers import count, dimensions, number, quantity, share
+from kernelprof.report.numbers import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from kernelprof.model.comparison import (
         Comparison,
-        CounterChange,
         InputChange,
         KernelComparison,
-        MetricChange,
     )
-    from kernelprof.model.diagnosis import Verdict
     from kernelprof.model.gate import KernelResult
-    from kernelprof.model.snapshot import KernelSnapshot
     from kernelprof.report.document import Block, Text
 
 MOST_ROWS: Final = 30
 MOST_CARDS: Final = 20
-MOST_ENTRIES: Final = 20
 MOST_METRICS: Final = 10
 MOST_REMARKS: Final = 8
 DIFF_LINES: Final = 200
-LEAST_EXPLAINED: Final = 0.05
-"""Part of the time's change that a unit has to explain for it to be worth saying."""
 
 _DIFF_WIDTH: Final = 200
 _LABEL_WIDTH: Final = 64
 _NAME_WIDTH: Final = 400
-_TEXT_WIDTH: Final = 500
 _REMARK_WIDTH: Final = 100
 
-TIME_TONES: Final = {TimeOutcome.SLOWER: Tone.BAD, TimeOutcome.FASTER: Tone.GOOD}
-VERDICT_TONES: Final = {
-    Status.BOTTLENECK: Tone.BAD,
-    Status.AT_LIMIT: Tone.GOOD,
-    Status.INCONCLUSIVE: Tone.OPEN,
-}
-OUTCOME_TONES: Final = {
-    Outcome.PASS: Tone.GOOD,
-    Outcome.INCONCLUSIVE: Tone.OPEN,
-    Outcome.REGRESSION: Tone.BAD,
-}
-WORSE: Final = {
-    True: Span("worse", Tone.BAD),
-    False: Span("better", Tone.GOOD),
-    None: Span(""),
-}
 _COLUMNS: Final = (
     Column("kernel", yielding=True),
     Column("before", number=True, optional=True),
@@ -88,20 +76,6 @@ _COLUMNS: Final = (
     Column("verdict"),
 )
 _OUTCOME: Final = Column("outcome")
-_COUNTERS: Final = (
-    Column("counter"),
-    Column("before", number=True),
-    Column("after", number=True),
-    Column("change", number=True, optional=True),
-    Column(""),
-)
-_METRICS: Final = (
-    Column("metric"),
-    Column("before", number=True),
-    Column("after", number=True),
-    Column("of the time's change", brief="explains", number=True, optional=True),
-)
-_INPUTS: Final = (Column("changed"), Column("before"), Column("after"))
 _TIME_CODES: Final = frozenset(
     {
         GateCode.SLOWER,
@@ -206,91 +180,6 @@ def brief(comparison: Comparison, kernels: Sequence[Judged], detail: Detail) -> 
         yield Paragraph(f"The details of {left} are left out: `--format json` has all.", Tone.MUTED)
 
 
-def clip(text: str, width: int = _TEXT_WIDTH) -> str:
-    """Not longer than that: a text of strangers must not fill the comment."""
-    line = printable(text)
-    return line if len(line) <= width else line[: width - 1] + "…"
-
-
-def verdict_span(verdict: Verdict) -> Span:
-    """The bottleneck with its tone, or that there is no verdict."""
-    if verdict.status is Status.INCONCLUSIVE or verdict.bottleneck is None:
-        return Span("inconclusive", Tone.OPEN, code=True)
-    limit = " (at limit)" if verdict.status is Status.AT_LIMIT else ""
-    return Span(f"{clip(verdict.bottleneck, 64)}{limit}", VERDICT_TONES[verdict.status], code=True)
-
-
-def verdict_change(kernel: KernelComparison) -> Text:
-    """The verdict, or both where it changed."""
-    sides = [side.verdict for side in (kernel.before, kernel.after) if side is not None]
-    shown = list(dict.fromkeys(verdict_span(each) for each in sides))
-    return shown[0] if len(shown) == 1 else (shown[0], " → ", shown[1])
-
-
-def time_span(kernel: KernelComparison) -> Span:
-    """The time's change in a cell."""
-    if kernel.before is None or kernel.after is None:
-        return Span(kernel.match.value)
-    text = clip(words.outcome_text(kernel.time), 64)
-    return Span(text, TIME_TONES.get(kernel.time.outcome, Tone.PLAIN))
-
-
-def time_cell(compared: float | None, side: KernelSnapshot | None) -> str:
-    """The time that was compared; where none was, the one that the side has."""
-    known = compared if compared is not None or side is None else side.median_ns
-    return "-" if known is None else quantity(known, "ns")
-
-
-def outcome_span(result: KernelResult) -> Span:
-    """The gate's outcome of a kernel."""
-    if result.ignored:
-        return Span("ignored", Tone.MUTED)
-    return Span(result.outcome.value, OUTCOME_TONES[result.outcome])
-
-
-def findings(result: KernelResult, most: int = MOST_ENTRIES) -> Bullets:
-    """What the gate found, what decides first."""
-    return Bullets(
-        tuple(
-            (
-                Span(each.outcome.value, _finding_tone(each.outcome)),
-                " ",
-                Span(each.code.value, code=True),
-                ": ",
-                Span(clip(each.text)),
-            )
-            for each in result.findings[:most]
-        )
-    )
-
-
-def counters_table(changes: Sequence[CounterChange], label: str = "Exact counters") -> Table:
-    """Exact counters that changed, by request where they are read that way."""
-    return Table(_COUNTERS, tuple(map(_counter, changes)), label=label)
-
-
-def inputs_table(changes: Sequence[InputChange], label: str = "Changed inputs") -> Table:
-    """What differs in what the kernels were built, launched and measured with."""
-    rows = []
-    for each in changes:
-        sides = (Span(clip(text), code=True) if text else "" for text in (each.before, each.after))
-        rows.append((Cell(Span(clip(each.what))), *map(Cell, sides)))
-    return Table(_INPUTS, tuple(rows), label=label)
-
-
-def launch_text(kernel: KernelComparison) -> str:
-    """How often and how the kernel was launched, on both sides where that differs."""
-    sides = [side for side in (kernel.before, kernel.after) if side is not None]
-    parts = []
-    for label, sizes in (("grid", [s.grid for s in sides]), ("block", [s.block for s in sides])):
-        shown = list(dict.fromkeys(dimensions(size) for size in sizes if size))
-        if shown:
-            parts.append(f"{label} {' → '.join(shown)}")
-    launches = dict.fromkeys(f"{side.launches:,}" for side in sides)
-    noun = "launch" if [side.launches for side in sides] == [1] * len(sides) else "launches"
-    return ", ".join([*parts, f"{' → '.join(launches)} {noun}"])
-
-
 def _whole_tone(comparison: Comparison) -> Tone:
     outcomes = {each.time.outcome for each in comparison.kernels}
     if TimeOutcome.SLOWER in outcomes:
@@ -368,7 +257,7 @@ def _card(each: Judged, detail: Detail) -> Iterable[Block]:
     if each.result is None or detail is not Detail.BRIEF:
         # Where there is little room, what the gate found says it all.
         yield counters_table(kernel.counters[:MOST_ENTRIES])
-    yield Table(_METRICS, tuple(map(_metric, kernel.metrics[:MOST_METRICS])), label="Metrics")
+    yield metrics_table(kernel.metrics[:MOST_METRICS])
     left_out = _left_out(kernel, len(found), len(notes))
     if left_out:
         yield Paragraph(f"Left out: {left_out}.", Tone.MUTED)
@@ -394,40 +283,3 @@ def _diff(diff: str) -> str:
     if len(lines) > DIFF_LINES:
         shown.append(f"... {count(len(lines) - DIFF_LINES, 'more line')}")
     return "\n".join(shown)
-
-
-def _counter(change: CounterChange) -> tuple[Cell, ...]:
-    old, new, unit = change.before, change.after, change.unit
-    tip = ""
-    if change.before_each is not None and change.after_each is not None:
-        each = change.before_each, change.after_each
-        if number(each[0]) != number(each[1]):
-            tip = f"{number(old)} before and {number(new)} after in all"
-            (old, new), unit = each, f"{unit}/{change.each}"
-    return (
-        Cell(Span(clip(change.label)), tip=tip),
-        Cell(Span(clip(quantity(old, unit)))),
-        Cell(Span(clip(quantity(new, unit)))),
-        Cell(words.change_text(old, new)),
-        Cell(WORSE[change.worse]),
-    )
-
-
-def _metric(change: MetricChange) -> tuple[Cell, ...]:
-    known = catalogue().get(change.metric)
-    unit = change.unit if known is None else known.unit
-    return (
-        Cell(Span(clip(change.metric), code=True)),
-        Cell(Span(clip(quantity(change.before, unit)))),
-        Cell(Span(clip(quantity(change.after, unit)))),
-        Cell(explains_text(change)),
-    )
-
-
-def explains_text(change: MetricChange) -> str:
-    """The part of the time's change that a unit explains; empty where that is next to nothing."""
-    return share(change.explains) if (change.explains or 0.0) >= LEAST_EXPLAINED else ""
-
-
-def _finding_tone(outcome: Outcome) -> Tone:
-    return Tone.PLAIN if outcome is Outcome.PASS else OUTCOME_TONES[outcome]

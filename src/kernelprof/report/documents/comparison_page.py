@@ -22,14 +22,9 @@ from kernelprof.report.document import (
     Tone,
 )
 from kernelprof.report.documents import changed_kernel
+from kernelprof.report.documents.change_tables import outcome_span, time_span, verdict_change
 from kernelprof.report.documents.changed_kernel import fine, finite_ratio
-from kernelprof.report.documents.comparison import (
-    Judged,
-    judged,
-    outcome_span,
-    time_span,
-    verdict_change,
-)
+from kernelprof.report.documents.comparison import Judged, judged
 from kernelprof.report.figures.measured import finite
 from kernelprof.report.names import short_name
 from kernelprof.report.numbers import count, dimensions, quantity

@@ -10,6 +10,7 @@ from kernelprof.model.diagnosis import Status
 from kernelprof.model.history import HistoryOrigin
 from kernelprof.report.charts import history as chart
 from kernelprof.report.document import (
+    Bullets,
     Cell,
     Chart,
     Column,
@@ -23,7 +24,8 @@ from kernelprof.report.document import (
     Table,
     Tone,
 )
-from kernelprof.report.documents.comparison import TIME_TONES, VERDICT_TONES, Detail
+from kernelprof.report.documents.change_tables import TIME_TONES, VERDICT_TONES
+from kernelprof.report.documents.comparison import Detail
 from kernelprof.report.figures.measured import finite
 from kernelprof.report.names import middle, printable
 from kernelprof.report.private import shown, shown_origin, without_homes
@@ -70,7 +72,7 @@ def document(history: History, detail: Detail = Detail.BRIEF) -> Document:
     verdicts = (words.verdict_cell(row.kernel.verdict) for row in _rows(history))
     looks = chart.looks(verdicts, Status.INCONCLUSIVE.value) if full else {}
     for number, kernel in enumerate(history.kernels, start=1):
-        blocks.append(_kernel(history, kernel, f"kernel-{number}", looks))
+        blocks.append(_kernel(history, kernel, f"kernel-{number}", detail, looks))
     if legend := _legend(history):
         blocks.append(Note(legend) if full else Paragraph(legend, Tone.MUTED))
     if not full:
@@ -110,26 +112,28 @@ def _overview(history: History) -> Section:
 
 
 def _kernel(
-    history: History, kernel: KernelHistory, anchor: str, looks: Mapping[str, Key]
+    history: History,
+    kernel: KernelHistory,
+    anchor: str,
+    detail: Detail,
+    looks: Mapping[str, Key],
 ) -> Section:
     """A kernel's rows; with ``looks`` also its chart."""
     title = shown(words.title(kernel)) if looks else middle(words.title(kernel), 4 * _ORIGIN_WIDTH)
     blocks: list[Block] = [Paragraph(Span(f"{shown(words.summary(kernel))}."))]
-    several = len(words.machines(kernel)) > 1
     if looks:
-        blocks += _chart(kernel, title, looks, several=several)
+        blocks += _chart(kernel, title, looks)
     most = max(LEAST_ROWS, MOST_ROWS // len(history.kernels))
-    blocks.append(_table(history, kernel, several=several, most=most))
+    blocks.append(_table(history, kernel, most, brief=detail is Detail.BRIEF))
     if len(kernel.rows) > most:
         text = f"The newest {most} of {len(kernel.rows)} rows; the JSON has all."
         blocks.append(Paragraph(text, Tone.MUTED))
+    blocks.append(Bullets(tuple(_remarks(kernel))))
     blocks += [Paragraph(Span(shown(each)), Tone.MUTED) for each in words.reasons(kernel)]
     return Section(Span(title, code=not looks), tuple(blocks), anchor=anchor if looks else "")
 
 
-def _chart(
-    kernel: KernelHistory, title: str, looks: Mapping[str, Key], *, several: bool
-) -> list[Block]:
+def _chart(kernel: KernelHistory, title: str, looks: Mapping[str, Key]) -> list[Block]:
     measured = [
         _measurement(row, when, first=at == 0)
         for at, (row, when) in enumerate(zip(kernel.rows, words.dates(kernel.rows), strict=True))
@@ -142,7 +146,7 @@ def _chart(
         "Each point is the median of a measurement; the bar through it holds 90 % of its launches. "
         "Dashed lines are where the verdict changed."
     )
-    if several:
+    if len(words.machines(kernel)) > 1:
         text += " Lines join measurements on the same GPU."
     return [Chart(kind, chart.rows(measured, looks), label), Note(text)]
 
@@ -167,26 +171,26 @@ def _measurement(row: HistoryRow, when: str, *, first: bool) -> chart.Measuremen
     )
 
 
-def _table(history: History, kernel: KernelHistory, *, several: bool, most: int) -> Table:
+def _table(history: History, kernel: KernelHistory, most: int, *, brief: bool) -> Table:
+    several = len(words.machines(kernel)) > 1
     is_git = history.source is HistoryOrigin.GIT
-    noted = is_git or any(True for row in kernel.rows for _ in words.notes(row))
     columns = [
         Column("date"),
         Column("commit") if is_git else Column("capture", yielding=True, optional=True),
         Column("time", number=True),
         Column("change"),
-        Column("verdict"),
+        Column("verdict", yielding=True),
         Column("confidence", brief="conf", optional=True),
         Column("counters", number=True, optional=True),
-        *([Column("GPU", yielding=True)] if several else []),
-        *([Column("remarks")] if noted else []),
+        *([Column("GPU", optional=True)] if several else []),
+        *([Column("subject", yielding=brief)] if is_git else []),
     ]
     dates = words.dates(kernel.rows)
     rows = []
     for at, row in enumerate(kernel.rows):
         cells = _cells(row, dates[at], first=at == 0)
         cells += [Cell(Span(shown(words.gpu(row))))] if several else []
-        cells += [Cell(Span(_remarks(row)))] if noted else []
+        cells += [Cell(Span(" ".join(_origin(row)[1:])))] if is_git else []
         rows.append(tuple(cells))
     return Table(tuple(columns), tuple(rows[-most:]), label=f"rows of {shown(words.title(kernel))}")
 
@@ -216,8 +220,11 @@ def _origin(row: HistoryRow) -> list[str]:
     return [shown(printable(each)) for each in parts]
 
 
-def _remarks(row: HistoryRow) -> str:
-    return "; ".join([*_origin(row)[1:], *map(shown, words.notes(row))])
+def _remarks(kernel: KernelHistory) -> Iterable[Span]:
+    """What there is to know about some rows beside their cells."""
+    for date, row in zip(words.dates(kernel.rows), kernel.rows, strict=True):
+        for note in words.notes(row):
+            yield Span(f"{date}: {shown(note)}")
 
 
 def _legend(history: History) -> str:

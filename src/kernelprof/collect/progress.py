@@ -1,0 +1,84 @@
+"""What ``ncu`` prints while it runs, and who shows it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+    from types import TracebackType
+
+
+class Progress(Protocol):
+    """Shows what is being done while it is entered."""
+
+    def __enter__(self) -> Self:
+        """Begin to show it."""
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Show it no more."""
+
+    def say(self, text: str) -> None:
+        """Something is done before the first run."""
+
+    def begin(self, title: str) -> None:
+        """A run begins: what is collected, and why."""
+
+    def listen(self, line: str) -> None:
+        """``ncu`` printed a line, or part of one."""
+
+
+class NoProgress:
+    """Shows nothing."""
+
+    def __enter__(self) -> Self:
+        """Begin to show nothing."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Show nothing any more."""
+
+    def say(self, text: str) -> None:
+        """Show nothing of this."""
+
+    begin = listen = say
+
+
+class LogTail:
+    """Follows a file that another process writes, line by line."""
+
+    def __init__(self, path: Path, listen: Callable[[str], None]) -> None:
+        self._path = path
+        self._listen = listen
+        self._at = 0
+        self._rest = b""
+        self._lines: list[str] = []
+
+    def read(self) -> None:
+        """Read what is new; the last line may still grow."""
+        try:
+            with self._path.open("rb") as file:
+                file.seek(self._at)
+                new = file.read()
+        except OSError:
+            return
+        self._at += len(new)
+        *lines, self._rest = (self._rest + new).split(b"\n")
+        for line in lines:
+            text = line.decode("utf-8", "replace").rstrip("\r")
+            self._lines.append(text)
+            self._listen(text)
+        if new and self._rest:
+            self._listen(self._rest.decode("utf-8", "replace"))
+
+    def lines(self) -> tuple[str, ...]:
+        """All lines; the file is complete by now."""
+        self.read()
+        rest = [self._rest.decode("utf-8", "replace")] if self._rest else []
+        return (*self._lines, *rest)

@@ -1,0 +1,44 @@
+"""What is known about GPU architectures stands in one file and has no holes where it matters."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernelprof.analysis.metrics.architectures import (
+    ARCHITECTURES,
+    CHIPS,
+    EVERY,
+    architecture,
+    chip_of,
+    fp32_lanes,
+)
+
+
+def test_the_lanes_of_every_architecture_are_known() -> None:
+    """Also of 10.3 and 12.1, which 0.1.0 had among the chips and not among the lanes."""
+    assert {each for known in CHIPS.values() for each in known} <= set(ARCHITECTURES)
+    for capability, known in ARCHITECTURES.items():
+        assert known.capability == capability
+        assert known.fp32_lanes in (64, 128)
+    assert fp32_lanes("10.3") == fp32_lanes((12, 1)) == 128
+
+
+@pytest.mark.parametrize("unknown", [None, "", "9", "13.0", "nine.zero", (13, 0)])
+def test_an_architecture_that_is_not_known(unknown: tuple[int, int] | str | None) -> None:
+    assert architecture(unknown) is None
+    assert fp32_lanes(unknown) is None
+
+
+def test_one_architecture_by_both_its_names() -> None:
+    assert architecture("9.0") is architecture((9, 0))
+    assert chip_of((10, 3)) == "gb100"
+    assert chip_of((7, 0)) is None
+
+
+def test_a_pipe_is_no_wider_than_what_is_issued() -> None:
+    issued = EVERY.schedulers * EVERY.warp_size
+    for lanes in (EVERY.alu_lanes, EVERY.fma_lanes, EVERY.xu_lanes):
+        assert issued % lanes == 0
+    for known in ARCHITECTURES.values():
+        assert known.fp32_lanes is not None
+        assert known.fp32_lanes <= issued
