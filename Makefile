@@ -13,7 +13,7 @@ CAPTURE := tests/captures/four_gemms.full.raw.csv
 
 help:
 	@echo "make demo    diagnose a capture that ships with the project"
-	@echo "make test    run the tests, in about two minutes"
+	@echo "make test    run the tests, in three minutes at most on two cores"
 	@echo "make test-all  run the slow tests as well, as CI does"
 	@echo "make gpu-test  run the tests that need a GPU, ncu and nvcc; leaves a report in $(RESULTS)"
 	@echo "make captures  measure every capture of this repository again, into $(CAPTURES)"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from benchmarks.corpus.score import NEAR
 
+from kernelprof.model.numbers import factor
 from kernelprof.report import charts
 from kernelprof.report.charts.parts import (
     ACCENT,
@@ -20,7 +21,6 @@ from kernelprof.report.charts.parts import (
     spec,
     tidy,
 )
-from kernelprof.report.numbers import factor
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

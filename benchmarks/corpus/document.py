@@ -12,6 +12,7 @@ from benchmarks.corpus.scorecard import Mode
 
 from benchmarks.corpus import chart, words
 from kernelprof.model.diagnosis import Status
+from kernelprof.model.numbers import count, factor
 from kernelprof.report.document import (
     Bullets,
     Cell,
@@ -25,7 +26,6 @@ from kernelprof.report.document import (
     Table,
     Tone,
 )
-from kernelprof.report.numbers import count, factor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -21,7 +21,7 @@ from kernelprof.collect.store import draft
 from kernelprof.errors import ExitCode, KernelprofError, MissingToolError
 from kernelprof.launch.overrides import LaunchOverrides
 from kernelprof.launch.prepare import prepare
-from kernelprof.report.numbers import factor, quantity
+from kernelprof.model.numbers import factor, quantity
 from kernelprof.sources.capture_directory import is_capture, read_manifest
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ from benchmarks.corpus.score import LEAST_EFFECT, NEAR, interval
 from benchmarks.corpus.scorecard import Mode
 
 from kernelprof.model.diagnosis import Confidence, Status
-from kernelprof.report.numbers import count, factor, share
+from kernelprof.model.numbers import count, factor, share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,6 +10,7 @@ from benchmarks.ladder.published import published
 from kernelprof.analysis.verdict.ranking import AT_LIMIT
 from kernelprof.ladder.results import gflops, ratio, speedup
 from kernelprof.model.diagnosis import Status
+from kernelprof.model.numbers import factor, quantity, share
 from kernelprof.report.document import (
     Bullets,
     Cell,
@@ -30,7 +31,6 @@ from kernelprof.report.documents.ladder_parts import (
     time_cell,
     verdict_name,
 )
-from kernelprof.report.numbers import factor, quantity, share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

@@ -18,6 +18,8 @@ BEFORE: dict[str, Any] = json.loads(gzip.decompress((HERE / "0.1.0.json.gz").rea
 PARTS = 12
 LONG = ("validation/basic", "validation/detail", "same-code-13x")
 """Captures with dozens of launches for which what to measure next has to be searched."""
+ALIKE = "recorded/h200-pairs"
+"""Captures of one kernel each: a fourth of these hundreds is enough for a first look."""
 
 
 @cache
@@ -68,13 +70,15 @@ def differences(was: Any, now: Any, path: str = "") -> list[str]:
 def _parts() -> list[Any]:
     """All cases in their order, in parts that run side by side; a gate's cases stay together."""
     gates = [name for name in BEFORE if name.startswith(("gate", "baseline"))]
+    alike = [name for name in BEFORE if ALIKE in name]
     long = [name for name in BEFORE if any(word in name for word in LONG)]
+    long += [name for at, name in enumerate(alike) if at % 4]
     short = [name for name in BEFORE if name not in {*gates, *long}]
-    slow = pytest.mark.slow("searches what to measure next for hundreds of launches")
+    slow = pytest.mark.slow("hundreds of launches to search for, hundreds of captures alike")
     return [
         pytest.param(gates, id="gates"),
         *(pytest.param(short[at::PARTS], id=f"{at}") for at in range(PARTS)),
-        *(pytest.param(long[at::3], id=f"long-{at}", marks=slow) for at in range(3)),
+        *(pytest.param(long[at::6], id=f"long-{at}", marks=slow) for at in range(6)),
     ]
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.text import unwrapped
 
 if TYPE_CHECKING:
     from tests.conftest import RunCli
@@ -26,7 +27,7 @@ def test_two_sources_are_compared_from_their_records(run_cli: RunCli) -> None:
     lines = done.stdout.splitlines()
     assert "12.1x faster; uncoalesced-global-access is gone; now l1-throughput" in lines
     assert max(map(len, lines)) <= 80
-    assert "as recorded on an NVIDIA H200" in done.stdout
+    assert "as recorded on an NVIDIA H200" in unwrapped(done.stdout)
 
 
 def test_a_comparison_as_json_has_both_sides(run_cli: RunCli) -> None:
@@ -48,14 +49,14 @@ def test_a_baseline_s_life(run_cli: RunCli, tmp_path: Path) -> None:
         "gate", "--calibrate", file, *(str(CHANGES / "tile" / run) for run in "234")
     )
     assert calibrated.returncode == 0, calibrated.stderr
-    assert "medians up to 0.0719 % apart over 4 captures" in calibrated.stdout
+    assert "medians up to 0.0719 % apart over 4 captures" in unwrapped(calibrated.stdout)
     assert run_cli("gate", file, str(CHANGES / "tile" / "5")).returncode == 0
     worse = run_cli("gate", file, ROLLED)
     assert worse.returncode == 1
-    assert "Regression: 1 worse." in worse.stdout
+    assert "Regression: 1 worse." in unwrapped(worse.stdout)
     refused = run_cli("baseline", "update", file, ROLLED)
     assert refused.returncode == 1
-    assert "The baseline stays as it is." in refused.stdout
+    assert "The baseline stays as it is." in unwrapped(refused.stdout)
     assert run_cli("baseline", "accept", file, ROLLED, "--reason", " ").returncode == 2
     accepted = run_cli("baseline", "accept", file, ROLLED, "--reason", "numerics", "--by", "Ada")
     assert accepted.returncode == 0
@@ -127,7 +128,7 @@ def test_a_diagnosis_as_json_is_a_side_without_counters(run_cli: RunCli, tmp_pat
     run_cli("diagnose", TILE, "--format", "json", "-o", str(file))
     done = run_cli("compare", str(file), TILE_AGAIN)
     assert done.returncode == 0
-    assert "not enough samples to compare times" in done.stdout
+    assert "not enough samples to compare times" in unwrapped(done.stdout)
     assert "worse" not in done.stdout
 
 

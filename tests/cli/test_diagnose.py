@@ -36,9 +36,9 @@ def judged(monkeypatch, samples):
         assert preset is progress is None
         return stored[capture.origin]
 
-    def read(target, *, only=None, heard=None):
+    def read(target, *, only=None, progress=None):
         assert only is not None
-        assert heard is None
+        assert progress is None
         return Capture((), {}, origin=target)
 
     stored = {"x": samples.diagnosis(), "y": samples.diagnosis()}
@@ -65,10 +65,10 @@ def test_the_same_in_text_and_markdown(full, capsys) -> None:
     assert re.search(
         r"^ 1 gemm_bad 32x32 +1 35.31 ms +29 % uncoalesced-global-access ", text, re.MULTILINE
     )
-    assert "Held back by uncoalesced-global-access. Confidence: " in text
+    assert "Limited by uncoalesced-global-access. Confidence: " in text
     assert main(["diagnose", full, "--format", "markdown"]) == 0
     markdown = capsys.readouterr().out
-    assert "**`gemm_bad 32x32`: Held back by uncoalesced-global-access.**" in markdown
+    assert "**`gemm_bad 32x32`: Limited by uncoalesced-global-access.**" in markdown
 
 
 def test_standard_input(full, capsys, monkeypatch) -> None:
@@ -122,7 +122,11 @@ def test_into_a_file(tmp_path, capsys) -> None:
     assert main(["diagnose", "x", "-o", str(path)]) == 3
     out, err = capsys.readouterr()
     assert out == ""
-    assert path.read_text(encoding="utf-8").startswith("gemm_series.full.raw.csv\n4 kernels")
+    assert path.read_text(encoding="utf-8").startswith(
+        "gemm_series.full.raw.csv\n"
+        "gemm_bad 32x32: Limited by uncoalesced-global-access. Confidence: high. Gain:\n12.7x.\n"
+        "4 kernels in 20,003 launches"
+    )
     assert err == (
         "kernelprof: warning: gemm_series.full.raw.csv: "
         "The last row is cut off in the middle and was left out.\n"

@@ -147,7 +147,7 @@ def test_a_kernel_is_diagnosed_from_its_record(
     assert main(["diagnose", "01_naive.cu"]) == 0
     out, err = capsys.readouterr()
     assert out.splitlines()[0] == f"01_naive.cu {FIRST_LINE} here)"
-    assert "Limited by uncoalesced-global-access." in out
+    assert "Limited by uncoalesced-global-access" in out
     assert err.splitlines() == [
         "kernelprof: as recorded: checked against gemm in float64: error 2e-07 (allowed 1e-05)",
         "kernelprof: as recorded: timed: median 2 ms (20 launches, 1.9 ms to 2.2 ms)",

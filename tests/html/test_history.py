@@ -67,7 +67,7 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 
 
 def rows(page: Page, section: str) -> list[list[str]]:
-    found: list[list[str]] = page.locator(f"{section} table.rows tbody tr").evaluate_all(
+    found: list[list[str]] = page.locator(f"{section} table tbody tr").evaluate_all(
         "rows => rows.map((row) => [...row.cells].map((cell) => cell.innerText.trim()))"
     )
     return found
@@ -125,7 +125,7 @@ def test_a_change_of_the_verdict_is_marked_and_named(pages: dict[str, Path], ope
 def test_the_scale_fits_the_times(pages: dict[str, Path], open_page: OpenPage):
     page = open_page(pages["alternating"])
     assert undrawn_charts(page) == []
-    assert charts(page) == {"history-us", "history-ms-log"}
+    assert charts(page) == {"history:us", "history:ms:log"}
     numbers = [text for text in texts(page, TILE) if text.isdigit()]
     assert {"400", "450", "500"} <= set(numbers)
     far = "section:has(> h2:text-is('sgemm_naive'))"

@@ -146,15 +146,17 @@ def test_a_row_opens_its_card_by_mouse_and_by_keyboard(ladder: Path, open_page: 
     card = page.locator("details#rung-3")
     assert card.locator(".hero").count() == 0
     page.click("table.sortable a[href='#rung-3']")
-    card.locator("#rung-3-title").wait_for()
-    assert card.locator("#rung-3-title").inner_text() == "sgemm_shared_tile"
+    card.locator("#rung-3-kernel-1-title").wait_for()
+    assert card.locator("#rung-3-kernel-1-title").inner_text() == (
+        "sgemm_shared_tile Limited by shared-memory-throughput"
+    )
     assert charts(page, "#rung-3") >= KINDS
     assert undrawn_charts(page, "#rung-3") == []
     assert page.evaluate("document.activeElement.closest('details').id") == "rung-3"
     link = page.locator("table.sortable a[href='#rung-13']")
     link.focus()
     page.keyboard.press("Enter")
-    page.locator("#rung-13 .hero.at-limit").wait_for()
+    page.locator("#rung-13 .hero.good").wait_for()
     summary = page.locator("details#rung-5 > summary")
     summary.focus()
     page.keyboard.press("Enter")

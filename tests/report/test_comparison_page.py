@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from kernelprof.report.comparison_json import render_comparison_json
 from tests.report.changes import answer, change, comparison, gated, kernels, side, slower, taken
 
 from kernelprof.compare import words
@@ -36,6 +35,7 @@ from kernelprof.report.documents import gate as gate_documents
 from kernelprof.report.documents.changed_kernel import fine
 from kernelprof.report.documents.comparison import Detail
 from kernelprof.report.writers import html
+from kernelprof.report.writers import json as json_writer
 from kernelprof.report.writers.html.diff import lines
 
 if TYPE_CHECKING:
@@ -306,7 +306,7 @@ def test_the_json_is_what_the_program_prints() -> None:
         before=replace(made.before, origin=before),
         after=replace(made.after, origin=after),
     )
-    assert page.data == render_comparison_json(named)
+    assert page.data == json_writer.write(named)
     assert page.file == "comparison.json"
 
 

@@ -14,7 +14,7 @@ from tests.report.changes import AWKWARD, answer, gated, kernels, side, slower
 
 from kernelprof.model.comparison import Match, TimeChange, TimeOutcome
 from kernelprof.model.gate import Code, Finding, KernelResult, Outcome
-from kernelprof.report.names import printable, short_name
+from kernelprof.model.names import printable, short_name
 from kernelprof.report.writers.junit import write as render_junit
 
 SCHEMA = xmlschema.XMLSchema(str(Path(__file__).parents[1] / "schemas" / "junit-10.xsd"))

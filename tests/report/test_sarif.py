@@ -28,7 +28,7 @@ from kernelprof.compare.gate.codes import RULES
 from kernelprof.compare.gate.policy import Policy
 from kernelprof.launch.signature import kernels as kernels_of
 from kernelprof.model.gate import Code, Finding, GateResult, KernelResult, Outcome
-from kernelprof.report.names import short_name
+from kernelprof.model.names import short_name
 from kernelprof.report.writers.sarif import FINGERPRINT
 from kernelprof.report.writers.sarif import write as render_sarif
 

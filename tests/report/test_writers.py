@@ -271,3 +271,13 @@ def test_looking_at_all_formats_loads_nothing_heavy(cli_environment) -> None:
         check=True,
     )
     assert done.stdout == "set()\n"
+
+
+def test_a_long_remark_wraps_and_leaves_the_name_its_room() -> None:
+    columns = (Column("kernel", yielding=True), Column("time", number=True), Column("remarks"))
+    row = (Cell(Span("a_kernel_of_thirty_characters_x")), Cell("1 ms"), Cell("words " * 40))
+    lines = terminal.write(Document("t", (Table(columns, (row,)),)), Screen(80)).splitlines()
+    assert lines[2].split() == ["kernel", "time", "remarks"]
+    assert lines[3].startswith("a_kernel_of_thirty_characters_x 1 ms words words")
+    assert len(lines) > 6
+    assert max(map(len, lines)) <= 80

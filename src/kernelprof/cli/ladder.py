@@ -257,8 +257,8 @@ def _write_reports(
 ) -> None:
     """The page if one is named; the Markdown report if that is, or neither."""
     from kernelprof.ladder.registry import ladder as rungs
+    from kernelprof.model.numbers import count
     from kernelprof.report.documents.ladder import document
-    from kernelprof.report.numbers import count
 
     said = f"{count(len(found.rungs), 'rung')} on {found.surroundings.gpu}\n"
     if html is not None:

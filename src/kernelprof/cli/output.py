@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from kernelprof.errors import ExitCode, InputError, KernelprofError
-from kernelprof.report.names import encodable, printable
+from kernelprof.model.names import encodable, printable
 
 if TYPE_CHECKING:
     from typing import TextIO

@@ -79,7 +79,7 @@ class _Bar:
         self._display = display
 
     def steps(self, what: str, total: int, unit: str) -> Callable[[int], object]:
-        from kernelprof.report.names import printable
+        from kernelprof.model.names import printable
 
         display = self._display
         for task in display.task_ids:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from kernelprof.report.names import encodable, printable
+from kernelprof.model.names import encodable, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

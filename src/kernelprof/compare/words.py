@@ -10,8 +10,8 @@ from kernelprof.compare.times import LEAST_FLOOR
 from kernelprof.model.comparison import Match, TimeOutcome
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.gate import Code, Outcome
-from kernelprof.report.names import short_name
-from kernelprof.report.numbers import dimensions, factor, number, quantity
+from kernelprof.model.names import short_name
+from kernelprof.model.numbers import dimensions, factor, number, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

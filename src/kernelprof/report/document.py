@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import NamedTuple
 
-from kernelprof.report.names import ELLIPSIS, printable, shorten
+from kernelprof.model.names import ELLIPSIS, printable, shorten
 
 
 class Tone(StrEnum):

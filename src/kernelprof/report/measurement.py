@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernelprof.report.numbers import count, number, quantity
+from kernelprof.model.numbers import count, number, quantity
 
 if TYPE_CHECKING:
     from kernelprof.collect.drill import DrillDown

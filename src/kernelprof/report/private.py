@@ -10,7 +10,7 @@ import re
 from pathlib import PurePosixPath, PureWindowsPath
 from typing import Final
 
-from kernelprof.report.names import printable
+from kernelprof.model.names import printable
 
 _HOME: Final = re.compile(
     r"(?:/home|/Users)/[^/\\\s\"':;,]+"

@@ -6,7 +6,7 @@ import re
 import sys
 from typing import TYPE_CHECKING, Any
 
-from kernelprof.report.names import printable
+from kernelprof.model.names import printable
 
 if TYPE_CHECKING:
     from types import TracebackType

@@ -24,8 +24,10 @@ EXPORTS = sorted(
     and not path.name.endswith(("times.csv", "lines.csv.gz"))
     and ("h200_changes" not in path.parts or path.parent.name == "1")
 )
-AGAIN = re.compile(r"validation/(\w+\.)?(base-units|basic|detail)|same-code-13x")
-"""The launches of another export, in other units or with fewer sections."""
+AGAIN = re.compile(
+    r"validation/(\w+\.)?(base-units|basic|detail)|frameworks_more|nvtx|two_proc|same-code-13x"
+)
+"""The launches or kernels of another export, in other units or with fewer sections."""
 
 
 def _export(path: Path) -> Any:

@@ -78,12 +78,14 @@ def test_names_of_folders_are_words() -> None:
         assert set(each.name) <= set("abcdefghijklmnopqrstuvwxyz0123456789-"), each.name
 
 
+@pytest.mark.slow("scores the whole corpus")
 def test_the_other_analyzers_were_asked_about_every_pair(card: Scorecard) -> None:
     names = {row.pair.name for row in card.rows}
     for peer in card.peers:
         assert names <= set(peer.answers), peer.name
 
 
+@pytest.mark.slow("scores the whole corpus")
 @pytest.mark.parametrize(("form", "suffix"), [("markdown", "md"), ("html", "html")])
 def test_the_report_is_what_its_command_makes(card: Scorecard, form: str, suffix: str) -> None:
     """Where this fails after a change of rules or captures: ``make corpus-report``."""

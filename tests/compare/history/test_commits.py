@@ -123,25 +123,23 @@ def test_the_command_shows_the_commits(run_history: RunHistory, repository: Path
     lines = done.stdout.splitlines()
     assert max(map(len, lines)) <= 80
     assert lines[:2] == [
-        "history of perf/base line.json",
-        "5 commits, 1 kernel, 2026-09-01 to 2026-10-02 (UTC)",
+        "History of perf/base line.json",
+        "5 commits, 1 kernel, 2026-09-01 to 2026-10-02 (UTC).",
     ]
     table = "\n".join(line.rstrip() for line in lines[4:])
     short = [line.split()[1] for line in lines if line.startswith("2026-")]
     assert len(short) == 4
     assert table == (
         "4 rows on NVIDIA H200: 399.2 µs to 400.2 µs; slower once, faster once, another\n"
-        "verdict 2 times, other counters 2 times\n"
-        "date        commit       time  change  verdict          conf  counters\n"
-        f"2026-09-01  {short[0]}  399.2 µs          fp32-throughput  med\n"
-        "            Add the warp tile\n"
-        f"2026-09-05  {short[1]}  399.2 µs  ~       fp32-throughput  med\n"
-        "            Measure again\n"
-        f"2026-09-20  {short[2]}  511.0 µs  ▲ 28 %  low-occupancy    med          5\n"
-        "            Keep more in registers\n"
-        "            accepted by Grace: numerics need more registers\n"
-        f"2026-10-02  {short[3]}  400.2 µs  ▼ 28 %  fp32-throughput  med          5\n"
-        "            =Spill <b>less</b> | @all\n"
+        "verdict 2 times, other counters 2 times.\n"
+        "\n"
+        "date       commit      time change verdict         counters subject\n"
+        f"2026-09-01 {short[0]} 399.2 µs        fp32-throughput          Add the warp tile\n"
+        f"2026-09-05 {short[1]} 399.2 µs ~      fp32-throughput          Measure again\n"
+        f"2026-09-20 {short[2]} 511.0 µs ▲ 28 % low-occupancy          5 Keep more …registers\n"
+        f"2026-10-02 {short[3]} 400.2 µs ▼ 28 % fp32-throughput        5 =Spill <b>…b> | @all\n"
+        "\n"
+        "- 2026-09-20: accepted by Grace: numerics need more registers\n"
         "\n"
         "▲ slower, ▼ faster than the row before, ~ within the noise"
     )

@@ -14,6 +14,7 @@ from kernelprof.analysis.verdict import diagnose
 from kernelprof.collect.recorded import FOLDER
 from kernelprof.ladder.registry import ladder
 from kernelprof.ladder.results import Climb, Trouble, from_json
+from kernelprof.model.numbers import share
 from kernelprof.report.document import (
     Bullets,
     Cell,
@@ -28,7 +29,6 @@ from kernelprof.report.document import (
 from kernelprof.report.documents.capture_page import Beside
 from kernelprof.report.documents.ladder import document, headline
 from kernelprof.report.documents.ladder_parts import Card, card, way_up
-from kernelprof.report.numbers import share
 from kernelprof.report.writers import html
 from kernelprof.sources import read_capture
 

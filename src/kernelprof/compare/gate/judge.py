@@ -23,7 +23,7 @@ from kernelprof.model.comparison import CounterChange, KernelComparison, Match, 
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.gate import Code, Finding, GateResult, KernelResult, Outcome
 from kernelprof.model.kernel_name import function_name
-from kernelprof.report.numbers import quantity
+from kernelprof.model.numbers import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

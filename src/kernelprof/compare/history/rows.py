@@ -14,7 +14,7 @@ from kernelprof.compare.inputs import machine_changes, other_work
 from kernelprof.compare.times import CLIPPED, time_change
 from kernelprof.model.comparison import TimeChange, TimeOutcome
 from kernelprof.model.history import History, HistoryRow, KernelHistory, MomentKind
-from kernelprof.report.numbers import dimensions
+from kernelprof.model.numbers import dimensions
 
 if TYPE_CHECKING:
     import re

@@ -8,8 +8,8 @@ from kernelprof.compare.words import amount
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.history import HistoryOrigin
-from kernelprof.report.names import printable, short_name
-from kernelprof.report.numbers import count, quantity
+from kernelprof.model.names import printable, short_name
+from kernelprof.model.numbers import count, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

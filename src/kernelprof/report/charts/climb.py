@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from kernelprof.model.numbers import share
 from kernelprof.report.charts.parts import (
     ACCENT,
     CALM,
@@ -19,7 +20,6 @@ from kernelprof.report.charts.parts import (
     spec,
     tidy,
 )
-from kernelprof.report.numbers import share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

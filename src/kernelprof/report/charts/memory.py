@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.model.numbers import quantity
 from kernelprof.report.charts.parts import (
     ACCENT,
     INK,
@@ -19,7 +20,6 @@ from kernelprof.report.charts.parts import (
     spec,
     tidy,
 )
-from kernelprof.report.numbers import quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

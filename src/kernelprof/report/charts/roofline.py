@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.model.numbers import number
 from kernelprof.report.charts.labels import Plot, places
 from kernelprof.report.charts.parts import (
     CHARACTER,
@@ -22,7 +23,6 @@ from kernelprof.report.charts.parts import (
     spec,
     tidy,
 )
-from kernelprof.report.numbers import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.model.names import short_name
+from kernelprof.model.numbers import count, quantity
 from kernelprof.report.document import Cell, Column, Document, Paragraph, Section, Span, Table
 from kernelprof.report.documents.change_tables import time_cell, verdict_span
-from kernelprof.report.names import short_name
-from kernelprof.report.numbers import count, quantity
 
 if TYPE_CHECKING:
     from kernelprof.compare.gate.baseline import Baseline

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from kernelprof.model.diagnosis import Status
+from kernelprof.model.names import labels
+from kernelprof.model.numbers import count, quantity, share
 from kernelprof.report.charts import overview
 from kernelprof.report.document import (
     Cell,
@@ -22,8 +24,6 @@ from kernelprof.report.documents import kernel_card, provenance
 from kernelprof.report.documents.diagnosis import TONES, gain_cell, verdict_cell
 from kernelprof.report.documents.metrics import MOST_WITH_ALL, MetricTables
 from kernelprof.report.figures.measured import Measured, clip, finite
-from kernelprof.report.names import labels
-from kernelprof.report.numbers import count, quantity, share
 from kernelprof.report.private import shown, shown_origin, without_homes
 from kernelprof.report.writers import json
 

@@ -9,9 +9,9 @@ from kernelprof.compare import words
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.gate import Outcome
+from kernelprof.model.names import printable
+from kernelprof.model.numbers import dimensions, number, quantity, share
 from kernelprof.report.document import Bullets, Cell, Column, Span, Table, Tone
-from kernelprof.report.names import printable
-from kernelprof.report.numbers import dimensions, number, quantity, share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

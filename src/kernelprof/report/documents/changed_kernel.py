@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.compare import words
 from kernelprof.launch.trial import timing_facts
+from kernelprof.model.names import short_name
+from kernelprof.model.numbers import count, factor, number, quantity, share
 from kernelprof.report.charts import launches, roofline_change, states
 from kernelprof.report.charts.states import State
 from kernelprof.report.document import (
@@ -39,8 +41,6 @@ from kernelprof.report.documents.change_tables import (
 from kernelprof.report.figures.measured import clip, finite
 from kernelprof.report.figures.multiprocessor import warp_states
 from kernelprof.report.figures.roofline_change import ROW, Medians, both_sides
-from kernelprof.report.names import short_name
-from kernelprof.report.numbers import count, factor, number, quantity, share
 from kernelprof.report.private import shown
 
 if TYPE_CHECKING:

@@ -13,6 +13,8 @@ from kernelprof.compare import words
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.gate import Code as GateCode
 from kernelprof.model.gate import Outcome
+from kernelprof.model.names import fit, middle, printable
+from kernelprof.model.numbers import count
 from kernelprof.report.document import (
     Cell,
     Code,
@@ -43,8 +45,6 @@ from kernelprof.report.documents.change_tables import (
     time_span,
     verdict_change,
 )
-from kernelprof.report.names import fit, middle, printable
-from kernelprof.report.numbers import count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.compare import words
 from kernelprof.model.comparison import TimeOutcome
+from kernelprof.model.names import short_name
+from kernelprof.model.numbers import count, dimensions, quantity
 from kernelprof.report.charts import changes
 from kernelprof.report.document import (
     Bullets,
@@ -26,8 +28,6 @@ from kernelprof.report.documents.change_tables import outcome_span, time_span, v
 from kernelprof.report.documents.changed_kernel import fine, finite_ratio
 from kernelprof.report.documents.comparison import Judged, judged
 from kernelprof.report.figures.measured import finite
-from kernelprof.report.names import short_name
-from kernelprof.report.numbers import count, dimensions, quantity
 from kernelprof.report.private import file_name, shown, shown_origin, without_homes
 from kernelprof.report.writers import json
 

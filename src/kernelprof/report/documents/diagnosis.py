@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import Status, Verdict
+from kernelprof.model.names import labels, middle, printable
+from kernelprof.model.numbers import comparison, count, dimensions, factor, quantity, share
 from kernelprof.report.document import (
     Cell,
     Code,
@@ -22,8 +24,6 @@ from kernelprof.report.document import (
     Table,
     Tone,
 )
-from kernelprof.report.names import labels, middle, printable
-from kernelprof.report.numbers import comparison, count, dimensions, factor, quantity, share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.rules import registry
 from kernelprof.model.capture import Origin
+from kernelprof.model.numbers import comparison, quantity
 from kernelprof.report.document import Bar, Cell, Column, Span, Table, Tone
 from kernelprof.report.figures.measured import clip
-from kernelprof.report.numbers import comparison, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

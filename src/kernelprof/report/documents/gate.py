@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 from kernelprof.compare import words
 from kernelprof.model.gate import Outcome
+from kernelprof.model.numbers import count
 from kernelprof.report.document import Document, Layout, Note, Paragraph, Section, Span
 from kernelprof.report.documents.change_tables import OUTCOME_TONES, clip
 from kernelprof.report.documents.comparison import Detail, Judged, brief, judged
-from kernelprof.report.numbers import count
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

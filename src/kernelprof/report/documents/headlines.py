@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.rules import registry
 from kernelprof.model.diagnosis import Status
-from kernelprof.report.numbers import number, share
+from kernelprof.model.numbers import number, share
 
 if TYPE_CHECKING:
     from kernelprof.analysis.rules import Headline

@@ -8,6 +8,7 @@ from kernelprof.compare.history import words
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.history import HistoryOrigin
+from kernelprof.model.names import middle, printable
 from kernelprof.report.charts import history as chart
 from kernelprof.report.document import (
     Bullets,
@@ -27,7 +28,6 @@ from kernelprof.report.document import (
 from kernelprof.report.documents.change_tables import TIME_TONES, VERDICT_TONES
 from kernelprof.report.documents.comparison import Detail
 from kernelprof.report.figures.measured import finite
-from kernelprof.report.names import middle, printable
 from kernelprof.report.private import shown, shown_origin, without_homes
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def _table(history: History, kernel: KernelHistory, most: int, *, brief: bool) -
         Column("commit") if is_git else Column("capture", yielding=True, optional=True),
         Column("time", number=True),
         Column("change"),
-        Column("verdict", yielding=True),
+        Column("verdict", yielding=not is_git),
         Column("confidence", brief="conf", optional=True),
         Column("counters", number=True, optional=True),
         *([Column("GPU", optional=True)] if several else []),

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.rules import registry
 from kernelprof.model.diagnosis import Status
+from kernelprof.model.names import printable
+from kernelprof.model.numbers import count, factor, number, quantity, share
 from kernelprof.report.charts import memory as memory_chart
 from kernelprof.report.charts import occupancy as occupancy_chart
 from kernelprof.report.charts import roofline as roofline_chart
@@ -34,8 +36,6 @@ from kernelprof.report.figures import flops, multiprocessor
 from kernelprof.report.figures.measured import UNITS
 from kernelprof.report.figures.memory import memory
 from kernelprof.report.figures.roofline import roofline
-from kernelprof.report.names import printable
-from kernelprof.report.numbers import count, factor, number, quantity, share
 from kernelprof.report.private import shown, without_homes
 
 if TYPE_CHECKING:

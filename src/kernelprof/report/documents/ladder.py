@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.ladder.results import Climb, gflops, next_gains, peak_gflops, ratio
+from kernelprof.model.numbers import count, factor, number, quantity, share
 from kernelprof.model.records import build, read_object, to_json
 from kernelprof.report.document import (
     Bullets,
@@ -43,7 +44,6 @@ from kernelprof.report.documents.ladder_parts import (
     verdict_text,
     way_up,
 )
-from kernelprof.report.numbers import count, factor, number, quantity, share
 from kernelprof.report.private import without_homes
 
 if TYPE_CHECKING:

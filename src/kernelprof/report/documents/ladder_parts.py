@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.architectures import FLOPS_OF_FMA, fp32_lanes
 from kernelprof.ladder.results import gflops, peak_gflops, ratio, speedup
+from kernelprof.model.numbers import count, factor, number, quantity, share
 from kernelprof.report.charts import climb as bars
 from kernelprof.report.charts import roofline
 from kernelprof.report.document import Bullets, Chart, Code, Paragraph, Section, Span, Tone
-from kernelprof.report.numbers import count, factor, number, quantity, share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

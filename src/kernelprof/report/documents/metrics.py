@@ -6,11 +6,11 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.catalogue import names_known, names_read
+from kernelprof.model.names import printable
+from kernelprof.model.numbers import number
 from kernelprof.report.document import Cell, Column, Section, Table
 from kernelprof.report.figures import ceilings, multiprocessor
 from kernelprof.report.figures.measured import TENSOR_COLUMN
-from kernelprof.report.names import printable
-from kernelprof.report.numbers import number
 from kernelprof.report.private import shown
 
 if TYPE_CHECKING:

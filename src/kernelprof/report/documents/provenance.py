@@ -6,8 +6,8 @@ import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.model.numbers import count, number
 from kernelprof.report.document import Code, Fact, Facts, Layout, Note, Section, Span
-from kernelprof.report.numbers import count, number
 from kernelprof.report.private import file_name, shown
 
 if TYPE_CHECKING:

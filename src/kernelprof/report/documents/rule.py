@@ -9,6 +9,7 @@ import sys
 from inspect import cleandoc
 from typing import TYPE_CHECKING
 
+from kernelprof.model.numbers import number
 from kernelprof.report.document import (
     Bullets,
     Cell,
@@ -21,7 +22,6 @@ from kernelprof.report.document import (
     Table,
     Tone,
 )
-from kernelprof.report.numbers import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.model.kernel_name import function_name
+from kernelprof.model.names import middle, printable, short_name
+from kernelprof.model.numbers import share as percent
 from kernelprof.report.document import Code, Fact, Facts, Note, Paragraph, Section, Span, Tone
-from kernelprof.report.names import middle, printable, short_name
-from kernelprof.report.numbers import share as percent
 from kernelprof.report.private import file_name, shown
 
 if TYPE_CHECKING:

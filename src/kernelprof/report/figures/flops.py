@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.architectures import EVERY
+from kernelprof.model.numbers import share
 from kernelprof.report.charts.roofline import Ceiling
 from kernelprof.report.figures.ceilings import MEASURED, compute, flops_a_cycle
-from kernelprof.report.numbers import share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

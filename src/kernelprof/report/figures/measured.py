@@ -93,7 +93,7 @@ class Measured:
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
         self.facts = Facts(capture)
-        self.scene = RuleContext(self.facts)
+        self.context = RuleContext(self.facts)
         self._values: dict[str, FloatArray] = {}
         self._traffic: dict[int, Traffic] = {}
 
@@ -135,7 +135,7 @@ class Measured:
     @cached_property
     def units(self) -> Mapping[str, Interval]:
         """Utilization of every unit against its peak, 0 to 1."""
-        machine = self.scene.machine
+        machine = self.context.machine
         found = {"issue": machine.issue, "l1": machine.l1, "l2": machine.l2, "dram": machine.dram}
         return {name: found[name] if name in found else machine.pipe(name) for name in UNITS}
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.model.numbers import quantity, share
 from kernelprof.report.charts.memory import Level
 from kernelprof.report.figures.measured import finite
-from kernelprof.report.numbers import quantity, share
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -83,7 +83,7 @@ def memory(
     minimum = ""
     if fewest is not None:
         minimum = f"The fewest bytes are {quantity(fewest, 'byte')}, by the launch specification."
-    excess = measured.known(measured.scene.waste.excess_sectors, row)
+    excess = measured.known(measured.context.waste.excess_sectors, row)
     return Memory(levels, minimum, excess, " ".join(_notes(measured, row)))
 
 
@@ -104,10 +104,10 @@ def _only_floats(manifest: Manifest | None) -> bool:
 
 def _notes(measured: Measured, row: int) -> Iterable[str]:
     """What the levels do not show: local memory, and shared memory, which is beside L1."""
-    local = measured.known(measured.scene.waste.local_part, row)
+    local = measured.known(measured.context.waste.local_part, row)
     if local is not None and local >= NOTABLE:
         yield f"{share(local)} of the sectors are local memory: spilled registers or local arrays."
-    conflicts = measured.known(measured.scene.waste.bank_conflicts, row)
+    conflicts = measured.known(measured.context.waste.bank_conflicts, row)
     if conflicts is not None and conflicts >= NOTABLE:
         yield (
             f"Shared memory is not in the picture; {share(conflicts)} of its wavefronts come from "

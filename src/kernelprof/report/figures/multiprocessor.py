@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.groups import STALLS
+from kernelprof.model.numbers import count, share
 from kernelprof.report.charts.shares import Share
-from kernelprof.report.documents.diagnosis import alternatives
 from kernelprof.report.figures.flops import thread_shares
 from kernelprof.report.figures.measured import clip
-from kernelprof.report.numbers import count, share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -261,7 +260,8 @@ def occupancy(measured: Measured, row: int) -> Occupancy | None:
 
 
 def _limit(measured: Measured, row: int, blocks: int, limiters: tuple[str, ...]) -> str:
-    text = f"{alternatives(limiters).capitalize()} limit an SM to {count(blocks, 'block')}"
+    names = " and ".join(filter(None, (", ".join(limiters[:-1]), limiters[-1])))
+    text = f"{names.capitalize()} limit an SM to {count(blocks, 'block')}"
     if limiters == ("shared memory",):
         text = text.replace("limit an", "limits an")
     threads = measured.value("block_size", row)

@@ -6,11 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.model.numbers import number
 from kernelprof.report.charts.roofline import Ceiling, Point
 from kernelprof.report.figures.ceilings import bandwidths, compute
 from kernelprof.report.figures.flops import Counted, uses_tensor_cores
 from kernelprof.report.figures.measured import finite
-from kernelprof.report.numbers import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,8 +6,8 @@ import csv
 from io import StringIO
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.report.names import printable
-from kernelprof.report.numbers import dimensions
+from kernelprof.model.names import printable
+from kernelprof.model.numbers import dimensions
 from kernelprof.report.writers import Writer
 from kernelprof.report.writers.json import measured_by
 

@@ -12,9 +12,9 @@ import kernelprof
 from kernelprof.model.comparison import Comparison
 from kernelprof.model.gate import GateResult
 from kernelprof.model.history import History
+from kernelprof.model.numbers import relation
 from kernelprof.report import contract
 from kernelprof.report import contract_changes as changes
-from kernelprof.report.numbers import relation
 from kernelprof.report.writers import Writer
 
 if TYPE_CHECKING:

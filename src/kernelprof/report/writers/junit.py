@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.compare.words import labels, why
 from kernelprof.model.gate import Outcome
-from kernelprof.report.names import printable
+from kernelprof.model.names import printable
 from kernelprof.report.writers import Writer
 
 if TYPE_CHECKING:

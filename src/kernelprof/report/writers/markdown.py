@@ -7,6 +7,8 @@ import re
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.model.names import printable
+from kernelprof.model.numbers import count
 from kernelprof.report.document import (
     Bullets,
     Code,
@@ -23,8 +25,6 @@ from kernelprof.report.document import (
     plain,
     spans,
 )
-from kernelprof.report.names import printable
-from kernelprof.report.numbers import count
 from kernelprof.report.writers import Writer
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ import kernelprof
 from kernelprof.compare.gate.codes import RULES
 from kernelprof.compare.words import labels
 from kernelprof.model.gate import Outcome
-from kernelprof.report.names import printable, short_name
+from kernelprof.model.names import printable, short_name
 from kernelprof.report.writers import Writer
 
 if TYPE_CHECKING:

@@ -5,10 +5,11 @@ What strangers wrote cannot steer the terminal, and glyphs that its encoding lac
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.model.names import ELLIPSIS, encodable, printable
 from kernelprof.report.document import (
     Bullets,
     Code,
@@ -25,7 +26,6 @@ from kernelprof.report.document import (
     plain,
     spans,
 )
-from kernelprof.report.names import ELLIPSIS, encodable, printable
 from kernelprof.report.writers import Writer
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
     from rich.text import Text as RichText
 
-    from kernelprof.report.document import Block, Cell, Column, Fact, Text
+    from kernelprof.report.document import Block, Fact, Text
 
 NARROWEST: Final = 48
 WIDEST_PROSE: Final = 110
@@ -185,10 +185,8 @@ class _Page:
         self.print(_rich(tuple(line)))
 
     def _facts(self, items: Sequence[Fact]) -> None:
-        from rich.table import Table as RichTable
-
         longest = max(len(each.label) for each in items)
-        grid = RichTable.grid(padding=(0, 1, 0, 0))
+        grid = _grid(1)
         grid.add_column(width=min(max(longest, _LEAST_LABEL), self.width // 3), overflow="fold")
         grid.add_column(overflow="fold")
         for each in items:
@@ -212,83 +210,56 @@ class _Page:
             self.console.print(text, soft_wrap=True)
 
     def _table(self, table: Table) -> None:
-        width = self.console.width if table.headings else self.width
-        if not table.headings and not self._fits(table.columns, table.rows, width - 2, 2, ""):
-            self._stacked(table)
+        """A table in the columns that there are: brief headings, fewer columns, then cut texts."""
+        if not table.headings:
+            rooms = _rooms(table, self.width - 2, 2)
+            if _total(rooms, 2) > self.width - 2:
+                self._stacked(table)
+            else:
+                self._rows(table, rooms, 2, indent=2)
             return
-        spacious = width >= _SPACIOUS_FROM or not table.headings
-        columns, rows, brief = table.columns, table.rows, "" if spacious else "brief"
-        gap = 2 if spacious else 1
-        if not self._fits(columns, rows, width, gap, brief):
-            gap, brief = 1, "brief"
-        while not self._fits(columns, rows, width, gap, brief):
-            optional = [at for at, column in enumerate(columns) if column.optional]
+        width = self.console.width
+        gap = 2 if width >= _SPACIOUS_FROM else 1
+        if gap == 1 or _total(_rooms(table, width, gap), gap) > width:
+            gap = 1
+            table = replace(
+                table, columns=tuple(replace(c, title=c.brief or c.title) for c in table.columns)
+            )
+        while _total(rooms := _rooms(table, width, gap), gap) > width:
+            optional = [at for at, column in enumerate(table.columns) if column.optional]
             if not optional:
+                rooms = _rooms(table, width, gap, least=_LEAST_CUT)
                 break
-            kept = [at for at in range(len(columns)) if at != optional[0]]
-            columns = tuple(columns[at] for at in kept)
-            rows = tuple(tuple(row[at] for at in kept) for row in rows)
-        self._rows(Table(columns, rows, headings=table.headings), width, gap, brief)
+            table = _without(table, optional[0])
+        self._rows(table, rooms, gap)
 
-    def _fits(
-        self,
-        columns: Sequence[Column],
-        rows: Sequence[Sequence[Cell]],
-        width: int,
-        gap: int,
-        brief: str,
-    ) -> bool:
-        """Whether the columns leave enough for those that can be cut or wrapped."""
-        taken = -gap
-        for position, column in enumerate(columns):
-            natural = _natural(column, rows, position, brief)
-            least = natural
-            if column.yielding:
-                least = min(natural, _LEAST_YIELDING)
-            elif natural > _WIDEST_UNWRAPPED:
-                least = _LEAST_WRAPPED
-            taken += least + gap
-        return taken <= width
-
-    def _rows(self, table: Table, width: int, gap: int, brief: str) -> None:
+    def _rows(self, table: Table, rooms: Sequence[int], gap: int, indent: int = 0) -> None:
         from rich.padding import Padding
 
-        indent = 0 if table.headings else 2
-        naturals = [
-            _natural(column, table.rows, position, brief)
-            for position, column in enumerate(table.columns)
-        ]
         grid = _grid(gap)
         grid.show_header = table.headings
-        others = sum(naturals) + gap * (len(naturals) - 1) + indent
-        for column, natural in zip(table.columns, naturals, strict=True):
-            room = max(natural - max(others - width, 0), _LEAST_CUT) if column.yielding else natural
-            wraps = not column.yielding and natural > _WIDEST_UNWRAPPED
+        for column, room in zip(table.columns, rooms, strict=True):
+            wraps = not column.number and not column.yielding
             grid.add_column(
-                _rich(Span(_title(column, brief)), Tone.STRONG),
+                _rich(Span(column.title), Tone.STRONG),
                 justify="right" if column.number else "left",
                 no_wrap=not wraps,
                 overflow="fold" if wraps else "crop",
-                max_width=room if column.yielding else None,
+                max_width=room,
             )
         for row in table.rows:
-            cells = [
-                _rich(
-                    cut(cell.text, column.max_width or 10_000, self.ellipsis)
-                    if column.max_width
-                    else cell.text
-                )
-                for cell, column in zip(row, grid.columns, strict=True)
+            texts = [
+                cut(cell.text, room, self.ellipsis) if column.yielding else cell.text
+                for cell, column, room in zip(row, table.columns, rooms, strict=True)
             ]
-            grid.add_row(*cells)
-        self.console.print(Padding(grid, (0, 0, 0, indent)), width=width)
+            grid.add_row(*map(_rich, texts))
+        self.console.print(Padding(grid, (0, 0, 0, indent)), width=self.console.width)
 
     def _stacked(self, table: Table) -> None:
         """Rows without room for their columns: the third and the following stand in brackets."""
         from rich.padding import Padding
 
         grid = _grid(2)
-        grid.show_header = False
         grid.add_column(no_wrap=True)
         grid.add_column(overflow="fold")
         for first, *more in table.rows:
@@ -360,7 +331,6 @@ def _rich(text: Text, tone: Tone = Tone.PLAIN, base: str = "") -> RichText:
 def _listing(items: Sequence[Text], *, ordered: bool = False) -> RichTable:
     """Each item behind a dash or its number."""
     grid = _grid(1)
-    grid.show_header = False
     grid.add_column(no_wrap=True)
     grid.add_column(overflow="fold")
     for number, item in enumerate(items, 1):
@@ -371,14 +341,46 @@ def _listing(items: Sequence[Text], *, ordered: bool = False) -> RichTable:
 def _grid(gap: int) -> RichTable:
     from rich.table import Table as RichTable
 
-    return RichTable(box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="bold")
+    return RichTable(
+        box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="bold", show_header=False
+    )
 
 
-def _title(column: Column, brief: str) -> str:
-    return column.brief or column.title if brief else column.title
+def _without(table: Table, left_out: int) -> Table:
+    """The table without one of its columns."""
+    kept = [at for at in range(len(table.columns)) if at != left_out]
+    return replace(
+        table,
+        columns=tuple(table.columns[at] for at in kept),
+        rows=tuple(tuple(row[at] for at in kept) for row in table.rows),
+    )
 
 
-def _natural(column: Column, rows: Sequence[Sequence[Cell]], position: int, brief: str) -> int:
-    """The columns of its widest cell."""
-    widths = [len(plain(row[position].text)) for row in rows]
-    return max([len(_title(column, brief)), *widths])
+def _rooms(table: Table, width: int, gap: int, least: int = _LEAST_YIELDING) -> list[int]:
+    """The width of each column; together they are too wide where the table does not fit.
+
+    Columns whose texts can be cut or wrapped get what the others leave, those that are cut first.
+    """
+    naturals = [
+        max(len(column.title), *(len(plain(row[at].text)) for row in table.rows))
+        for at, column in enumerate(table.columns)
+    ]
+    rooms = list(naturals)
+    flexible: list[int] = []
+    for at, column in enumerate(table.columns):
+        if column.yielding:
+            rooms[at] = min(naturals[at], least)
+            flexible.insert(0, at)
+        elif not column.number and naturals[at] > _WIDEST_UNWRAPPED:
+            rooms[at] = _LEAST_WRAPPED
+            flexible.append(at)
+    spare = width - _total(rooms, gap)
+    for at in flexible:
+        more = max(min(naturals[at] - rooms[at], spare), 0)
+        rooms[at] += more
+        spare -= more
+    return rooms
+
+
+def _total(rooms: Sequence[int], gap: int) -> int:
+    return sum(rooms) + gap * (len(rooms) - 1)

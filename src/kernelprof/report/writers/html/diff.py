@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.report.names import printable
+from kernelprof.model.names import printable
 from kernelprof.report.writers.html.markup import element, joined
 
 if TYPE_CHECKING:

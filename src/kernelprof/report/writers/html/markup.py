@@ -6,8 +6,8 @@ from functools import cache
 from html import escape
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.model.names import printable
 from kernelprof.report.document import Tone, spans
-from kernelprof.report.names import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

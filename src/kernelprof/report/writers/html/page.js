@@ -69,7 +69,7 @@
     }
     for (const table of part.querySelectorAll("table.sortable")) {
       for (const [column, cell] of [...table.tHead.rows[0].cells].entries()) {
-        cell.querySelector("button").addEventListener("click", () => sortBy(table, column));
+        cell.querySelector("button")?.addEventListener("click", () => sortBy(table, column));
       }
     }
     for (const details of part.querySelectorAll("details.card")) {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.report.numbers import share
+from kernelprof.model.numbers import share
 from kernelprof.report.writers.html.diff import diff_table
 from kernelprof.report.writers.html.markup import Markup, classes, element, inline, joined
 
@@ -85,18 +85,15 @@ def _scrolling(content: Markup, look: str, label: str, show: str | None = None) 
 def _head(found: Table, *, sortable: bool) -> Markup:
     cells = []
     for column in found.columns:
-        title = column.title
-        content = element("button", title, type="button") if sortable else title
-        cells.append(
-            element(
-                "th",
-                content,
-                scope="col",
-                class_="number" if column.number else "",
-                aria_sort="none" if sortable else None,
-                data_name=title if sortable else None,
-            )
-        )
+        title, look = column.title, "number" if column.number else ""
+        if not title:
+            cells.append(element("td", class_=look))
+        elif sortable:
+            button = element("button", title, type="button")
+            head = {"scope": "col", "class_": look, "aria_sort": "none", "data_name": title}
+            cells.append(element("th", button, **head))
+        else:
+            cells.append(element("th", title, scope="col", class_=look))
     return element("thead", element("tr", *cells))
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kernelprof.report import names
+from kernelprof.model import names
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
-from kernelprof.report.numbers import dimensions
+from kernelprof.model.numbers import dimensions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,8 +4,8 @@ import math
 
 import pytest
 
+from kernelprof.model import numbers
 from kernelprof.model.diagnosis import Evidence
-from kernelprof.report import numbers
 
 
 @pytest.mark.parametrize(

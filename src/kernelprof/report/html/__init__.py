@@ -1,1 +1,0 @@
-"""Reports as one HTML file that needs nothing but a browser."""
