@@ -371,7 +371,7 @@ MISTAKEN = """// /// kernelprof
 @pytest.mark.parametrize(
     ("kernel", "fill", "source", "said"),
     [
-        ("k<3>", "zeros", KERNEL, "k is no template"),
+        ("k<3>", "zeros", KERNEL, "k is not a template"),
         ("k", "zeros", "template <int N> " + KERNEL, "its arguments are missing"),
         ("k", "no.npy", KERNEL, "filled from no.npy"),
         ("k<double>", "zeros", "template <class T> " + KERNEL.replace("float", "T"), "of float64"),

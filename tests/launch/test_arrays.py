@@ -80,7 +80,7 @@ def test_values_from_a_function(tmp_path) -> None:
     assert filled("rows", "float16").dtype == np.float16
     with pytest.raises(InputError, match=r"has shape \(4,\), and its values \(3,\)"):
         filled("few")
-    with pytest.raises(InputError, match="no real numbers"):
+    with pytest.raises(InputError, match="not real numbers"):
         filled("names")
     with pytest.raises(BadFunctionError, match="parameter 'K', which no argument or size"):
         filled("asks")

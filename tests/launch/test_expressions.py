@@ -44,8 +44,8 @@ def test_value(text, value) -> None:
 @pytest.mark.parametrize(
     ("text", "position", "said"),
     [
-        ("M * (N", 5, "no arithmetic"),
-        ("M +* N", 4, "no arithmetic"),
+        ("M * (N", 5, "not arithmetic"),
+        ("M +* N", 4, "not arithmetic"),
         ("", 1, "empty"),
         ("  ", 1, "empty"),
         ("M + __import__('os')", 5, "no function '__import__'"),
@@ -57,9 +57,9 @@ def test_value(text, value) -> None:
         ("min()", 1, "min takes 1"),
         ("lambda: 1", 1, "Lambda"),
         ("(M := 3)", 2, "NamedExpr"),
-        ("'16'", 1, "no number"),
-        ("True", 1, "no number"),
-        ("1j", 1, "no number"),
+        ("'16'", 1, "not a number"),
+        ("True", 1, "not a number"),
+        ("1j", 1, "not a number"),
         ("M and N", 1, "BoolOp"),
         ("not M", 1, "UnaryOp"),
         ("~M", 1, "UnaryOp"),

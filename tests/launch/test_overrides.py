@@ -29,7 +29,9 @@ def test_a_size(text, found) -> None:
 def test_what_is_no_size(text) -> None:
     with pytest.raises(UsageError) as caught:
         parse_size(text)
-    assert caught.value.what == f"--size {text!r} is no NAME=VALUE with a whole number from 1 on"
+    assert (
+        caught.value.what == f"--size {text!r} is not NAME=VALUE with a whole number of 1 or more"
+    )
     assert caught.value.hint == "for example --size M=2048"
 
 
@@ -63,7 +65,7 @@ def test_a_define(text, value) -> None:
 def test_what_is_no_define(text) -> None:
     with pytest.raises(UsageError) as caught:
         parse_define(text)
-    assert caught.value.what == f"--define {text!r} is no NAME=VALUE"
+    assert caught.value.what == f"--define {text!r} is not NAME=VALUE"
 
 
 def test_the_options_that_give_them() -> None:

@@ -134,7 +134,7 @@ def _toml(value) -> str:
         ('"ceil_div(M, 16)"', '"ceil_div(X, 16)"', 3, "grid[1]", "unknown name 'X' at column 10"),
         ('"ceil_div(M, 16)"', '"M * 100"', 3, "grid[1]", "409600 blocks"),
         ('"ceil_div(M, 16)"', '"ceil_div(M, MODE)"', 3, "grid[1]", "unknown name 'MODE'"),
-        ('"ceil_div(M, 16)"', '"import os"', 3, "grid[1]", "no arithmetic"),
+        ('"ceil_div(M, 16)"', '"import os"', 3, "grid[1]", "not arithmetic"),
         ('"gemm"', '"gem"', 4, "reference", "no built-in reference 'gem'"),
         ('"gemm"', '"a b"', 4, "reference", "module:function"),
         ('"2 * M * N * K"', '"2 * M * n"', 5, "flops", "unknown name 'n'"),

@@ -73,8 +73,8 @@ class DrillDown:
         return sum(known) if len(known) == len(self.rounds) else None
 
 
-def no_watcher(round_: Round) -> None:
-    """Hear nothing of what comes next."""
+def watch_nothing(round_: Round) -> None:
+    """Ignore what comes next."""
     del round_
 
 
@@ -92,15 +92,15 @@ def drill(
     *,
     start: str = "triage",
     most_rounds: int = MOST_ROUNDS,
-    watch: Callable[[Round], None] = no_watcher,
+    watch: Callable[[Round], None] = watch_nothing,
     clock: Callable[[], float] = time.monotonic,
 ) -> DrillDown:
     """Collect the preset ``start``, and then what the verdicts ask for, until they stand.
 
     Each round is one run of the program for all kernels that are still open, limited to them; a
-    run for each kernel would be more runs for the same. ``watch`` hears of a round before it is
-    run. A follow-up that fails because the program did something else this time ends the drill-down
-    with what is known, and a warning.
+    run for each kernel would be more runs for the same. ``watch`` is called with a round before it
+    is run. A follow-up that fails because the program did something else this time ends the
+    drill-down with what is known, and a warning.
     """
     way = _Runs(collect, watch, clock)
     asked: dict[str, set[int]] = {}

@@ -97,8 +97,8 @@ def failure(ended: Ended) -> KernelprofError | None:
     A program that failed after its kernels were profiled leaves a whole report: that is no error
     here, and :attr:`Ended.program_code` tells it.
     """
-    for tell in _TELLERS:
-        error = tell(ended)
+    for cause in _CAUSES:
+        error = cause(ended)
         if error is not None:
             return error
     return None
@@ -291,7 +291,7 @@ def _other(ended: Ended) -> KernelprofError | None:
     )
 
 
-_TELLERS: Final[tuple[Callable[[Ended], KernelprofError | None], ...]] = (
+_CAUSES: Final[tuple[Callable[[Ended], KernelprofError | None], ...]] = (
     _permission, _busy, _unsupported, _unknown_metric, _no_program, _refused, _no_room,
     _not_writable, _kernel_failed, _program_failed, _nothing, _other,
 )  # fmt: skip

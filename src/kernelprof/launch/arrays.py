@@ -224,7 +224,7 @@ def _fitting(values: object, array: ResolvedArray, where: str) -> Array:
     """Somebody's values as the argument stores them, if they are of its shape and kind."""
     argument = array.argument
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "biuf":
-        raise SpecError(f"the values of {argument.name} are no real numbers", where=where)
+        raise SpecError(f"the values of {argument.name} are not real numbers", where=where)
     if values.shape != array.shape:
         raise SpecError(
             f"{argument.name} has shape {array.shape}, and its values {values.shape}",

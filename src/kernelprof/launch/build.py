@@ -131,7 +131,7 @@ def _check_template(name: str, kernel: KernelSignature, where: str | None) -> No
     """Refuse template arguments of a plain kernel, and a template without any."""
     if "<" in name and not kernel.template:
         raise SpecError(
-            f"{kernel.name} is no template, and has arguments: {name!r}",
+            f"{kernel.name} is not a template, and has arguments: {name!r}",
             where=where,
             hint=f'kernel = "{kernel.name}"',
         )
@@ -145,7 +145,7 @@ def _check_template(name: str, kernel: KernelSignature, where: str | None) -> No
 
 
 def options_of(spec: LaunchSpec) -> tuple[str, ...]:
-    """What ``nvcc`` is told beside the architecture."""
+    """The options of ``nvcc`` beside the architecture."""
     return ("-lineinfo", *spec.compile.arguments())
 
 
@@ -251,7 +251,7 @@ def _instances(names: Sequence[str], kernel: str) -> list[str]:
 
 
 def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> CompileError:
-    """What is said where ``nvcc`` refuses: its messages, the first error's place, what to do.
+    """The error where ``nvcc`` refuses: its messages, the first error's place, what to do.
 
     ``kernel`` is that of a launch specification; a program with its own ``main`` has none.
     """

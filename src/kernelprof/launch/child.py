@@ -208,7 +208,7 @@ def refuse_circular(case: Case, wanted: Mapping[str, Any], where: str, reference
 def wrong_result(
     found: Comparison, launch: ResolvedLaunch, where: str, reference: str
 ) -> LaunchError:
-    """What is said of a kernel whose result is not that of the reference."""
+    """The error for a kernel whose result is not that of the reference."""
     sizes = sizes_text(launch.sizes)
     parts = [
         f"the kernel's result is wrong: {found.name} differs from {reference} by {found.error:.3g} "

@@ -93,7 +93,7 @@ def _parse(text: str, where: str | None) -> ast.expr:
     except SyntaxError as error:
         column = lead + (error.offset or 1)
         raise ExpressionError(
-            f"{text!r} is no arithmetic: {error.msg} at column {column}",
+            f"{text!r} is not arithmetic: {error.msg} at column {column}",
             where=where,
             hint=f"an expression is made of {_ALLOWED}",
             position=column,
@@ -127,7 +127,7 @@ def _check(tree: ast.expr, text: str, where: str | None, lead: int) -> None:
 def _problem(node: ast.expr) -> str | None:  # noqa: PLR0911
     match node:
         case ast.Constant(value=bool() | str() | bytes() | complex() | None):
-            return f"{ast.unparse(node)} is no number"
+            return f"{ast.unparse(node)} is not a number"
         case ast.Constant(value=int() | float()):
             return None
         case ast.Name():

@@ -69,7 +69,7 @@ def parse_size(text: str) -> tuple[str, int]:
     fits = found and _NAME.fullmatch(name) and re.fullmatch(r"[0-9]{1,15}", value)
     if not fits or int(value) < 1:
         raise UsageError(
-            f"--size {text!r} is no NAME=VALUE with a whole number from 1 on",
+            f"--size {text!r} is not NAME=VALUE with a whole number of 1 or more",
             hint="for example --size M=2048",
         )
     return name, int(value)
@@ -82,7 +82,9 @@ def parse_define(text: str) -> tuple[str, Define]:
     """
     name, found, value = text.partition("=")
     if not _NAME.fullmatch(name):
-        raise UsageError(f"--define {text!r} is no NAME=VALUE", hint="for example --define TILE=16")
+        raise UsageError(
+            f"--define {text!r} is not NAME=VALUE", hint="for example --define TILE=16"
+        )
     if not found:
         return name, 1
     if _WHOLE.fullmatch(value):

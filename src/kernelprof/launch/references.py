@@ -89,7 +89,7 @@ def expected(reference: str, case: Case, folder: Path) -> dict[str, Array]:
             result = np.asarray(results[name])
         except ValueError as error:
             raise BadReferenceError(
-                f"the reference's {name} is no array: {error}",
+                f"the reference's {name} is not an array: {error}",
                 where=reference,
                 hint="return rows of equal length",
             ) from error
@@ -130,7 +130,7 @@ def call(name: str, known: Mapping[str, Any], folder: Path) -> Any:
         parameters = inspect.signature(function).parameters.values()
     except (ValueError, TypeError) as error:
         raise BadFunctionError(
-            f"what the function takes cannot be told: {error}",
+            f"the parameters of the function cannot be determined: {error}",
             where=name,
             hint="wrap it into a Python function whose parameters are called as the arguments",
         ) from error

@@ -48,7 +48,7 @@ def read_source(path: Path) -> str:
         raise InputError(f"the file cannot be read: {error.strerror}", where=str(path)) from error
     if len(data) > MAX_BYTES:
         raise InputError(
-            f"the file has {len(data)} bytes, which is no kernel's source", where=str(path)
+            f"the file has {len(data)} bytes, too many for the source of a kernel", where=str(path)
         )
     try:
         return data.decode("utf-8")
@@ -143,7 +143,7 @@ def _uncomment(line: str, where: str) -> str:
     if line.startswith("//"):
         return line[2:]
     raise InputError(
-        "a line inside the specification is no // comment",
+        "a line inside the specification is not a // comment",
         where=where,
         hint=f"begin it with '// ', or end the specification with {CLOSING!r} before it",
     )

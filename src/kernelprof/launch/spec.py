@@ -100,7 +100,7 @@ class Check(Table, frozen=True, kw_only=True):
 
 
 class CompileOptions(Table, frozen=True, kw_only=True):
-    """What ``nvcc`` is told beside the architecture and ``-lineinfo``."""
+    """The options of ``nvcc`` beside the architecture and ``-lineinfo``."""
 
     flags: Annotated[
         tuple[Annotated[str, Meta(pattern="^-")], ...],
