@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.compare.counters import COUNTERS
@@ -96,6 +96,8 @@ def from_text(text: str, where: str, *, migrate: bool = False) -> Baseline:
             raise RecordError("it is not a baseline")
         values = _current(values, where, migrate=migrate)
         found = from_values(Baseline, values)
+        kernels = zip(found.kernels, values["kernels"], strict=True)
+        found = replace(found, kernels=tuple(_as_written(*each) for each in kernels))
         for kernel in found.kernels:
             _check(kernel)
     except RecordError as error:
@@ -105,6 +107,16 @@ def from_text(text: str, where: str, *, migrate: bool = False) -> Baseline:
             hint="make one with 'kernelprof baseline save CAPTURE -o FILE'",
         ) from error
     return found
+
+
+def _as_written(kernel: KernelSnapshot, values: dict[str, Any]) -> KernelSnapshot:
+    """The kernel with whole numbers where the file has some: outputs write them as they are."""
+    return replace(
+        kernel,
+        metrics=values.get("metrics", {}),
+        events_ns=tuple(values.get("events_ns", ())),
+        profiled_ns=tuple(values.get("profiled_ns", ())),
+    )
 
 
 def _check(kernel: KernelSnapshot) -> None:
