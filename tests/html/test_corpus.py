@@ -80,9 +80,9 @@ def test_a_table_is_sorted_and_filtered(corpus: Path, open_page: OpenPage) -> No
 
     assert len(shown(1)) == 6
     pairs.locator("th button:text-is('right')").click()
-    assert shown(5)[0] == "1st"
-    pairs.locator("th button:text-is('right')").click()
     assert shown(5)[:2] == ["no", "2nd"]
+    pairs.locator("th button:text-is('right')").click()
+    assert shown(5)[0] == "1st"
     pairs.locator("input.filter").fill("low-occupancy")
     assert shown(1) == ["sure"]
     assert pairs.locator(".shown").inner_text() == "1 of 6 shown"
