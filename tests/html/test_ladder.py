@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 RESULTS = Path(__file__).parents[2] / "reports" / "ladder-h200.json"
 CLIMBED = json.loads(RESULTS.read_text(encoding="utf-8"))
 RUNGS = CLIMBED["rungs"]
-KINDS = {"roofline", "memory", "warps", "pipes", "occupancy", "instructions"}
+KINDS = {"roofline", "memory", "shares:warps", "shares:pipes", "occupancy", "shares:instructions"}
 
 
 @pytest.fixture(scope="module")
