@@ -74,7 +74,7 @@ screenshots: $(VENV)/.browser
 	$(BIN)/python web/screenshots.py
 
 gate-report: $(VENV)/.dev
-	$(BIN)/python -m tests.compare.gate.report > reports/gate-h200.md.new
+	$(BIN)/python -m tests.comparison.gate.report > reports/gate-h200.md.new
 	mv reports/gate-h200.md.new reports/gate-h200.md
 
 corpus-report: $(VENV)/.runtime

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from tests.compare.gate.planted import gated, taken
+from tests.comparison.gate.planted import gated, taken
 
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.report.documents import gate

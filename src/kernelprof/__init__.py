@@ -1,3 +1,79 @@
-"""kernelprof: what holds a CUDA kernel back, and what is the evidence?"""
+"""Names what limits CUDA kernels, from Nsight Compute counters, with the evidence.
+
+    >>> import kernelprof as kp
+    >>> kp.read("capture.csv").diagnose().to_pandas()  # doctest: +SKIP
+
+The names of this module are the interface; ``docs/python.md`` describes them. Each is loaded when
+it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from kernelprof.errors import InputError, KernelprofError, MissingToolError, UsageError
+    from kernelprof.interface import (
+        compare,
+        diagnose,
+        gate,
+        history,
+        ncu_command,
+        presets,
+        profile,
+        read,
+        rules,
+        schema,
+    )
+    from kernelprof.model.diagnosis import Confidence, Status
+    from kernelprof.model.gate import Outcome
+    from kernelprof.results import Capture, Comparison, Diagnosis, GateResult, History
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Capture",
+    "Comparison",
+    "Confidence",
+    "Diagnosis",
+    "GateResult",
+    "History",
+    "InputError",
+    "KernelprofError",
+    "MissingToolError",
+    "Outcome",
+    "Status",
+    "UsageError",
+    "compare",
+    "diagnose",
+    "gate",
+    "history",
+    "ncu_command",
+    "presets",
+    "profile",
+    "read",
+    "rules",
+    "schema",
+]
+
+_HOMES: Final = {
+    "kernelprof.errors": ("InputError", "KernelprofError", "MissingToolError", "UsageError"),
+    "kernelprof.results": ("Capture", "Comparison", "Diagnosis", "GateResult", "History"),
+    "kernelprof.model.diagnosis": ("Confidence", "Status"),
+    "kernelprof.model.gate": ("Outcome",),
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = next((home for home, names in _HOMES.items() if name in names), "kernelprof.interface")
+    # A name of this package that is also a module of it would be overwritten by its import.
+    found = getattr(import_module(home), name)
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, "__version__"])

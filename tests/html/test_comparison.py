@@ -21,7 +21,7 @@ from tests.html.support import (
 from tests.report.changes import comparison, slower, taken
 
 from kernelprof.collect.recorded import FOLDER
-from kernelprof.compare.compare import compare
+from kernelprof.comparison.compare import compare
 from kernelprof.report.documents.comparison import Detail, document
 from kernelprof.report.writers import html
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.compare.history.samples import HOSTILE, eventful, history, moment, with_kernels
+from tests.comparison.history.samples import HOSTILE, eventful, history, moment, with_kernels
 from tests.html.support import charts, has_horizontal_scroll, screenshot, undrawn_charts
 
 from kernelprof.model.history import Commit, HistoryOrigin, MomentKind

@@ -10,10 +10,10 @@ from typing import Any
 from hypothesis import strategies as st
 
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.compare.compare import compare
-from kernelprof.compare.gate.judge import judge
-from kernelprof.compare.gate.policy import Policy
-from kernelprof.compare.snapshots import snapshot_of
+from kernelprof.comparison.compare import compare
+from kernelprof.comparison.gate.judge import judge
+from kernelprof.comparison.gate.policy import Policy
+from kernelprof.comparison.snapshots import snapshot_of
 from kernelprof.model.comparison import (
     Comparison,
     CounterChange,

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.report.changes import answer, change, comparison, gated, kernels, side, slower, taken
 
-from kernelprof.compare import words
-from kernelprof.compare.compare import compare
+from kernelprof.comparison import words
+from kernelprof.comparison.compare import compare
 from kernelprof.model.comparison import CounterChange, Match, MetricChange, TimeChange, TimeOutcome
 from kernelprof.model.snapshot import Inputs, Machine
 from kernelprof.report.document import (

@@ -24,8 +24,8 @@ from tests.report.changes import (
     texts,
 )
 
-from kernelprof.compare.gate.codes import RULES
-from kernelprof.compare.gate.policy import Policy
+from kernelprof.comparison.gate.codes import RULES
+from kernelprof.comparison.gate.policy import Policy
 from kernelprof.launch.signature import kernels as kernels_of
 from kernelprof.model.gate import Code, Finding, GateResult, KernelResult, Outcome
 from kernelprof.model.names import short_name

@@ -4,27 +4,16 @@ from __future__ import annotations
 
 import gc
 import sys
-from typing import TYPE_CHECKING, Annotated, Final
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
+from typer.core import TyperGroup
 
 import kernelprof
-from kernelprof.cli.baseline import baseline
-from kernelprof.cli.command import command
-from kernelprof.cli.compare import compare
-from kernelprof.cli.diagnose import diagnose
-from kernelprof.cli.doctor import doctor
-from kernelprof.cli.explain import explain
-from kernelprof.cli.gate import gate
-from kernelprof.cli.history import history
-from kernelprof.cli.init import init
-from kernelprof.cli.ladder import ladder
+from kernelprof.cli import commands
 from kernelprof.cli.output import OutputClosed, complain, reopen_standard_streams, write_text
-from kernelprof.cli.presets import presets
-from kernelprof.cli.profile import profile
-from kernelprof.cli.program import ProgramCommand
-from kernelprof.cli.report import report
-from kernelprof.cli.schema import schema
 from kernelprof.errors import KernelprofError, Terminated
 
 if TYPE_CHECKING:
@@ -34,26 +23,31 @@ INTERNAL_ERROR = 70
 INTERRUPTED = 130
 PIPE_CLOSED = 141
 
+
+class Commands(TyperGroup):
+    """The modules of ``cli/commands``, each loaded when it is asked for."""
+
+    def list_commands(self, _: Any) -> list[str]:
+        """All names, in the order that the modules give themselves."""
+        names = [found.name for found in iter_modules(commands.__path__)]
+        return sorted(names, key=lambda name: _module(name).ORDER)
+
+    def get_command(self, _: Any, name: str) -> Any:
+        """The command of this name, if there is one."""
+        if name not in {found.name for found in iter_modules(commands.__path__)}:
+            return None
+        command = typer.main.get_command(_module(name).COMMAND)
+        command.name = name
+        return command
+
+
+def _module(name: str) -> Any:
+    return import_module(f"{commands.__name__}.{name}")
+
+
 app = typer.Typer(
-    name="kernelprof",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
+    name="kernelprof", cls=Commands, no_args_is_help=True, pretty_exceptions_enable=False
 )
-app.command(cls=ProgramCommand)(diagnose)
-app.command(cls=ProgramCommand)(profile)
-app.command()(report)
-app.command()(compare)
-app.command()(gate)
-app.add_typer(baseline, name="baseline")
-app.command()(history)
-app.command()(presets)
-app.command(cls=ProgramCommand)(command)
-app.command()(explain)
-app.command()(init)
-app.add_typer(ladder, name="ladder")
-app.command()(schema)
-app.command()(doctor)
 
 
 def _print_version(wanted: bool) -> None:
@@ -70,7 +64,7 @@ def root(
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show a traceback with an error.")] = False,
 ) -> None:
-    """What holds a CUDA kernel back, and what is the evidence?
+    """What limits a CUDA kernel, and what is the evidence?
 
     Exit codes: 0 done, 1 the gate says regression, 2 bad input or usage, 3 inconclusive, 4 the
     environment lacks something.

@@ -5,15 +5,19 @@ from __future__ import annotations
 import errno
 import io
 import os
+import shutil
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from kernelprof.errors import ExitCode, InputError, KernelprofError
+from kernelprof.errors import ExitCode, InputError, KernelprofError, UsageError
 from kernelprof.model.names import encodable, printable
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
     from typing import TextIO
+
+    from kernelprof.report.writers.terminal import Screen
 
 
 _LAST_STANDARD = 2
@@ -120,6 +124,80 @@ def write_file(text: str, path: Path) -> None:
         _refuse(error, str(path))
     finally:
         draft.unlink(missing_ok=True)
+
+
+def check_format(kind: str, name: str) -> None:
+    """Refuse a format that is not offered for a kind of result, before anything is measured."""
+    from kernelprof.report.writers import find
+
+    find(kind, name)
+
+
+def check_places(*files: Path | None, html: Path | None = None) -> None:
+    """Refuse files that cannot be written, or are one and the same, before anything is measured."""
+    if html is not None and html.suffix.lower() not in {".html", ".htm"}:
+        raise UsageError(
+            "a report is an HTML file", where=str(html), hint="give it a name that ends in .html"
+        )
+    known: set[Path] = set()
+    for path in (*files, html):
+        if path is None:
+            continue
+        check_place(path)
+        place = path.expanduser().resolve()
+        if place in known:
+            raise UsageError(
+                "two outputs name one file", where=str(path), hint="give each a name of its own"
+            )
+        known.add(place)
+
+
+def screen(file: Path | None = None, *, no_color: bool = False) -> Screen:
+    """What a text is written for: a file, or stdout with color on a terminal that wants it."""
+    from kernelprof.report.writers.terminal import Screen
+
+    width = shutil.get_terminal_size((80, 24)).columns
+    if file is not None:
+        return Screen(width, color=False, encoding="utf-8")
+    refused = no_color or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return Screen(width, not refused and sys.stdout.isatty(), sys.stdout.encoding or "utf-8")
+
+
+def rendered(
+    result: Any, name: str, file: Path | None = None, *, no_color: bool = False, **options: Any
+) -> str:
+    """A result in a format, for where it goes to."""
+    from kernelprof.report.render import render
+
+    return render(result, name, screen(file, no_color=no_color), **options)
+
+
+def shown(kind: str, value: Any, name: str = "text", **options: Any) -> str:
+    """What is no result of a capture, in a format: a rule, presets, checks, a baseline."""
+    from kernelprof.report.render import render_kind
+
+    return render_kind(kind, value, name, screen(), **options)
+
+
+def write_page(result: Any, file: Path, **options: Any) -> None:
+    """Write the page of a result."""
+    from kernelprof.report.render import page
+
+    write_file(page(result, **options), file)
+
+
+def typed(*words: str) -> str:
+    """What was typed, without the folders of the machine."""
+    import shlex
+
+    from kernelprof.report.private import shown_origin
+
+    return shlex.join(["kernelprof", *map(shown_origin, words)])
+
+
+def remark(lines: Iterable[str]) -> None:
+    """Lines on stderr beside a result: no warnings, just what was done for it."""
+    sys.stderr.writelines(f"kernelprof: {_safe(line)}\n" for line in lines)
 
 
 def warn(text: str) -> None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kernelprof.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from kernelprof.launch.spec import Define, LaunchSpec
@@ -92,3 +92,52 @@ def parse_define(text: str) -> tuple[str, Define]:
     if _FRACTION.fullmatch(value) and math.isfinite(float(value)):
         return name, float(value)
     return name, value
+
+
+def overrides(
+    size: Sequence[str] | None,
+    define: Sequence[str] | None,
+    sanitize: Sequence[str] | None,
+    *,
+    has_source: bool,
+) -> LaunchOverrides:
+    """What the options ask for; they are refused where there is no source to build."""
+    given = {"--size": size, "--define": define, "--sanitize": sanitize}
+    useless = [option for option, values in given.items() if values]
+    if useless and not has_source:
+        raise UsageError(
+            f"{useless[0]} is for a kernel that is built from source, and no .cu file is named",
+            hint="name one: kernelprof diagnose kernel.cu --size M=2048",
+        )
+    if not useless:
+        return LaunchOverrides()
+    from kernelprof.launch.faults import SANITIZERS
+
+    tools = tuple(dict.fromkeys(sanitize or ()))
+    for tool in tools:
+        if tool not in SANITIZERS:
+            raise UsageError(
+                f"--sanitize {tool!r} is no tool of compute-sanitizer",
+                hint=f"there are: {', '.join(SANITIZERS)}",
+            )
+    return LaunchOverrides(
+        sizes=_named("--size", size, parse_size),
+        defines=_named("--define", define, parse_define),
+        sanitizers=tools,
+    )
+
+
+def _named(
+    option: str, given: Sequence[str] | None, parse: Callable[[str], tuple[str, Any]]
+) -> dict[str, Any]:
+    """Values by name; two for one name are a mistake."""
+    found: dict[str, Any] = {}
+    for text in given or ():
+        name, value = parse(text)
+        if name in found:
+            raise UsageError(
+                f"{option} {text!r} is a second value for {name}",
+                hint="give one; several are measured one after the other",
+            )
+        found[name] = value
+    return found

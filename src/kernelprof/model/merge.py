@@ -1,14 +1,15 @@
-"""Put a follow-up capture of the same launches beside the first one."""
+"""Several captures as one: of the same launches, or one after the other."""
 
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kernelprof.errors import InputError
-from kernelprof.model.capture import Capture, MetricColumn, Origin
+from kernelprof.model.capture import Capture, Launches, MetricColumn, Origin
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -46,6 +47,46 @@ def merge(first: Capture, more: Capture) -> Capture:
         warnings=(*first.warnings, *more.warnings),
         unavailable=(first.unavailable | more.unavailable)
         - {name for name, column in columns.items() if not np.isnan(column.values).all()},
+    )
+
+
+def join(first: Capture, more: Capture) -> Capture:
+    """The launches of both captures, one after the other; NaN where one side lacks a metric.
+
+    Raises :class:`InputError` where a metric has another unit on the other side.
+    """
+    launches = Launches.of([*first.launches, *more.launches])
+    columns = {}
+    for name in dict.fromkeys((*first.columns, *more.columns)):
+        sides = [each.columns.get(name) for each in (first, more)]
+        known = next(each for each in sides if each is not None)
+        if any(each is not None and each.unit != known.unit for each in sides):
+            raise InputError(
+                f"{name} has another unit in {more.origin} than in {first.origin}",
+                hint="read the captures one by one",
+            )
+        parts = [
+            np.full(len(capture), np.nan) if each is None else each.values
+            for capture, each in zip((first, more), sides, strict=True)
+        ]
+        columns[name] = replace(known, values=np.concatenate(parts))
+    text = {
+        name: (
+            *first.text.get(name, (None,) * len(first)),
+            *more.text.get(name, (None,) * len(more)),
+        )
+        for name in dict.fromkeys((*first.text, *more.text))
+    }
+    return Capture(
+        launches=launches,
+        columns=columns,
+        text=text,
+        origin=f"{first.origin}, {more.origin}",
+        page=first.page,
+        application=first.application if first.application == more.application else None,
+        clock_control=first.clock_control if first.clock_control == more.clock_control else None,
+        warnings=(*first.warnings, *more.warnings),
+        unavailable=first.unavailable & more.unavailable,
     )
 
 

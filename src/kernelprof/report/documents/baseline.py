@@ -10,7 +10,7 @@ from kernelprof.report.document import Cell, Column, Document, Paragraph, Sectio
 from kernelprof.report.documents.change_tables import time_cell, verdict_span
 
 if TYPE_CHECKING:
-    from kernelprof.compare.gate.baseline import Baseline
+    from kernelprof.comparison.gate.baseline import Baseline
     from kernelprof.model.diagnosis import Verdict
     from kernelprof.model.snapshot import Acceptance, KernelSnapshot
     from kernelprof.report.document import Block

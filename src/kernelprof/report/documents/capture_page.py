@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from kernelprof.model.capture import shares
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.names import labels
 from kernelprof.model.numbers import count, quantity, share
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from kernelprof.model.diagnosis import Confidence, Diagnosis, KernelDiagnosis
     from kernelprof.model.manifest import Manifest
     from kernelprof.report.document import Block
+    from kernelprof.sources.contents import Contents
 
 _COLUMNS = (
     Column("Kernel"),
@@ -58,6 +60,14 @@ class Beside:
     manifest: Manifest | None = None
     source_text: str | None = None
     hot_lines: Mapping[str, Mapping[int, float]] | None = None
+
+
+def beside(contents: Contents) -> Beside:
+    """What a page shows of a capture directory."""
+    manifest, hot = contents.manifest, None
+    if contents.lines is not None and manifest is not None and manifest.source is not None:
+        hot = shares(contents.lines, manifest.source.path)
+    return Beside(manifest, contents.source_text(), hot)
 
 
 def document(capture: Capture, diagnosis: Diagnosis, beside: Beside | None = None) -> Document:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.catalogue import catalogue
-from kernelprof.compare import words
+from kernelprof.comparison import words
 from kernelprof.launch.trial import timing_facts
 from kernelprof.model.names import short_name
 from kernelprof.model.numbers import count, factor, number, quantity, share

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.compare import words
+from kernelprof.comparison import words
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.gate import Code as GateCode
 from kernelprof.model.gate import Outcome

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.compare import words
+from kernelprof.comparison import words
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.names import short_name
 from kernelprof.model.numbers import count, dimensions, quantity

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernelprof.compare import words
+from kernelprof.comparison import words
 from kernelprof.model.gate import Outcome
 from kernelprof.model.numbers import count
 from kernelprof.report.document import Document, Layout, Note, Paragraph, Section, Span

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.compare.history import words
+from kernelprof.comparison.history import words
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.history import HistoryOrigin

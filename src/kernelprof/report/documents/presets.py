@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from kernelprof.analysis.metrics.catalogue import SAMPLES
@@ -40,8 +41,13 @@ def index(presets: Iterable[Preset]) -> Document:
     return Document("Metric presets", (Table(columns, rows, label="Presets"),))
 
 
-def document(preset: Preset) -> Document:
-    """One preset's metrics: canonical name, unit, names of ``ncu``, why each is there."""
+def document(preset: Preset | Mapping[str, Preset]) -> Document:
+    """One preset's metrics: canonical name, unit, names of ``ncu``, why each is there.
+
+    Of several presets a line each.
+    """
+    if isinstance(preset, Mapping):
+        return index(preset.values())
     metrics = [_metric(metric) for metric in preset.metrics]
     if preset.samples:
         names = Paragraph(Span(SAMPLES, code=True), Tone.MUTED)

@@ -6,9 +6,11 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from inspect import cleandoc
 from typing import TYPE_CHECKING
 
+from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.model.numbers import number
 from kernelprof.report.document import (
     Bullets,
@@ -24,7 +26,7 @@ from kernelprof.report.document import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from kernelprof.analysis.metrics.catalogue import Metric
     from kernelprof.analysis.rules import Rule
@@ -33,9 +35,11 @@ if TYPE_CHECKING:
 COMMAND = "python -m kernelprof.report.documents.rule > reports/rules.md"
 
 
-def document(rule: Rule, metrics: Mapping[str, Metric]) -> Document:
-    """One rule's page; ``metrics`` is the catalogue."""
-    return Document(f"{rule.slug}: {rule.title}", tuple(_page(rule, metrics)))
+def document(shown: Rule | Mapping[str, Rule]) -> Document:
+    """One rule's page, or a line for each of several."""
+    if isinstance(shown, Mapping):
+        return index(shown)
+    return Document(f"{shown.slug}: {shown.title}", tuple(_page(shown, catalogue())))
 
 
 def index(rules: Mapping[str, Rule]) -> Document:

@@ -174,7 +174,7 @@ def _comparison(comparison: Comparison) -> changes.Comparison:
 
 
 def _gate(result: GateResult) -> changes.Gate:
-    from kernelprof.compare.words import reason
+    from kernelprof.comparison.words import reason
 
     return changes.Gate(
         schema_version=contract.VERSION,
@@ -192,7 +192,7 @@ def _gate(result: GateResult) -> changes.Gate:
 
 def _sides(comparison: Comparison) -> dict[str, Any]:
     """What comparisons and the gate say of both sides."""
-    from kernelprof.compare.words import summary
+    from kernelprof.comparison.words import summary
 
     return {
         "before": comparison.before.origin,
@@ -213,7 +213,7 @@ def _judged(result: KernelResult) -> changes.JudgedKernel:
 
 
 def _compared(kernel: KernelComparison) -> dict[str, Any]:
-    from kernelprof.compare.words import headline, notes
+    from kernelprof.comparison.words import headline, notes
 
     return {
         "name": kernel.name,
@@ -292,7 +292,7 @@ def _history(history: History) -> changes.History:
 
 
 def _kernel_history(kernel: KernelHistory) -> changes.KernelHistory:
-    from kernelprof.compare.history.words import summary
+    from kernelprof.comparison.history.words import summary
 
     return changes.KernelHistory(
         name=kernel.name,
@@ -339,7 +339,7 @@ def _moment(moment: Moment) -> dict[str, Any]:
 
 def measured_by(kernel: KernelSnapshot) -> str | None:
     """What took the times that the median is of."""
-    from kernelprof.compare.times import EVENTS, PROFILER
+    from kernelprof.comparison.times import EVENTS, PROFILER
 
     if kernel.events_ns:
         return EVENTS

@@ -5,7 +5,7 @@ from __future__ import annotations
 import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.compare.words import labels, why
+from kernelprof.comparison.words import labels, why
 from kernelprof.model.gate import Outcome
 from kernelprof.model.names import printable
 from kernelprof.report.writers import Writer

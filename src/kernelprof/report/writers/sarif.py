@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 import kernelprof
-from kernelprof.compare.gate.codes import RULES
-from kernelprof.compare.words import labels
+from kernelprof.comparison.gate.codes import RULES
+from kernelprof.comparison.words import labels
 from kernelprof.model.gate import Outcome
+from kernelprof.model.kernel_name import function_name
 from kernelprof.model.names import printable, short_name
 from kernelprof.report.writers import Writer
 
@@ -45,11 +46,33 @@ def write(
 ) -> str:
     """One run with a rule a code.
 
-    ``lines`` says by a kernel's name where it is defined. ``docs`` is the address of the page on
+    ``lines`` says by a kernel's name where it is defined; without it the sources that are known
+    say so. ``docs`` is the address of the page on
     the gate; without it that of the installed package's metadata, where it has one.
     """
-    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [_run(result, lines or {}, docs)]}
+    log = {
+        "$schema": SCHEMA,
+        "version": "2.1.0",
+        "runs": [_run(result, _lines(result) if lines is None else lines, docs)],
+    }
     return json.dumps(log, indent=2, allow_nan=False) + "\n"
+
+
+def _lines(result: GateResult) -> dict[str, int]:
+    """The line at which each kernel of a known source is defined, by the kernel's name."""
+    from kernelprof.launch.signature import kernels
+
+    found: dict[str, int] = {}
+    texts = result.comparison.after.sources
+    for each in result.comparison.kernels:
+        inputs = each.after.inputs if each.after is not None else None
+        text = texts.get(inputs.source_sha256) if inputs is not None else None
+        if text is None:
+            continue
+        for kernel in kernels(text):
+            if kernel.name.rpartition("::")[2] == function_name(each.name):
+                found[each.name] = kernel.line
+    return found
 
 
 WRITER: Final = Writer("sarif", ".sarif", write, kinds=("gate",))

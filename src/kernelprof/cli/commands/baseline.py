@@ -1,0 +1,114 @@
+"""``kernelprof baseline``: the file that the gate holds candidates against."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kernelprof import interface
+from kernelprof.cli import output
+from kernelprof.errors import UsageError
+
+if TYPE_CHECKING:
+    from kernelprof.comparison.gate.baseline import Baseline
+
+ORDER = 60
+COMMAND = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    help="Baselines: what the kernels of a repository were like when somebody agreed to it.",
+)
+
+FileArgument = Annotated[Path, typer.Argument(metavar="BASELINE", help="The baseline file.")]
+CandidateArgument = Annotated[
+    str, typer.Argument(metavar="CANDIDATE", help="A capture, as `compare` takes it.")
+]
+
+
+@COMMAND.command("save")
+def save(
+    capture: Annotated[str, typer.Argument(metavar="CAPTURE", help="As `compare` takes it.")],
+    *,
+    file: Annotated[
+        Path, typer.Option("-o", "--output", metavar="FILE.json", help="The file to write.")
+    ],
+    force: Annotated[bool, typer.Option("--force", help="Replace a baseline.")] = False,
+) -> None:
+    """Make a baseline of a capture; not of an inconclusive or incorrect kernel."""
+    output.check_place(file)
+    if file.suffix.lower() != ".json":
+        raise UsageError(
+            "a baseline is a JSON file", where=str(file), hint="name one that ends in .json"
+        )
+    if file.exists() and not force:
+        raise UsageError(
+            "there is a file already",
+            where=str(file),
+            hint="'kernelprof baseline update' takes a candidate that passes the gate, "
+            "'baseline accept' one that does not; --force replaces the file",
+        )
+    _write(interface.save_baseline(capture), file)
+
+
+@COMMAND.command("show")
+def show(file: FileArgument) -> None:
+    """Print what a baseline holds, and what was accepted in it."""
+    found = interface.read_baseline(file)
+    output.write_text(output.shown("baseline", found, origin=str(file)))
+
+
+@COMMAND.command("update")
+def update(
+    file: FileArgument,
+    candidate: CandidateArgument,
+    *,
+    policy: Annotated[
+        Path | None, typer.Option("--policy", metavar="FILE", help="As for `gate`.")
+    ] = None,
+) -> None:
+    """Put a candidate in place of the baseline, if it passes the gate."""
+    output.check_place(file)
+    result, made = interface.update_baseline(file, candidate, policy)
+    if made is None:
+        output.write_text(f"{result.line} The baseline stays as it is.\n")
+        output.write_text(f"see why: kernelprof gate {file} {candidate}\n")
+        raise typer.Exit(result.exit_code)
+    _write(made, file)
+
+
+@COMMAND.command("accept")
+def accept(
+    file: FileArgument,
+    candidate: CandidateArgument,
+    *,
+    reason: Annotated[
+        str, typer.Option("--reason", metavar="TEXT", help="Why it is accepted; kept in the file.")
+    ],
+    kernel: Annotated[
+        list[str] | None,
+        typer.Option("--kernel", metavar="NAME", help="Only this kernel, by its whole name."),
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="NAME", help="Who accepts; else git knows.")
+    ] = None,
+) -> None:
+    """Take a candidate although the gate stops it, and record who, when and why."""
+    output.check_place(file)
+    made = interface.accept(file, candidate, reason, kernels=kernel or (), by=by)
+    _write(made, file)
+
+
+@COMMAND.command("migrate")
+def migrate(file: FileArgument) -> None:
+    """Bring a baseline of an older schema to the one of today."""
+    output.check_place(file)
+    _write(interface.read_baseline(file, migrate=True), file)
+
+
+def _write(made: Baseline, file: Path) -> None:
+
+    output.write_file(interface.baseline_text(made), file)
+    kernels = len(made.kernels)
+    output.write_text(f"{file}: {kernels} kernel{'s' if kernels != 1 else ''} of {made.origin}\n")

@@ -1,0 +1,56 @@
+"""``kernelprof compare``: what one change did."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kernelprof import interface
+from kernelprof.cli import options, output
+from kernelprof.cli.progress import progress_line
+
+ORDER = 40
+COMMAND = typer.Typer(add_completion=False)
+
+
+@COMMAND.command()
+def compare(
+    before: Annotated[
+        str,
+        typer.Argument(
+            metavar="BEFORE",
+            help="A directory of `profile`, .csv, .ncu-rep, a baseline or a diagnosis as .json; or "
+            "a .cu file, if both are.",
+        ),
+    ],
+    after: Annotated[str, typer.Argument(metavar="AFTER", help="The same, after the change.")],
+    *,
+    output_format: Annotated[
+        str, options.format_option("text, json or markdown: how to write the comparison.")
+    ] = "text",
+    file: options.OutputOption = None,
+    html: options.HtmlOption = None,
+    no_color: options.NoColorOption = False,
+    size: options.SizeOption = None,
+    define: options.DefineOption = None,
+) -> None:
+    """Say what happened between two captures: time, exact counters and verdict together.
+
+    Two .cu files are built and measured in turn, A B A B.
+    """
+    output.check_format("comparison", output_format)
+    output.check_places(file, html=html)
+    found = interface.compare(
+        before,
+        after,
+        size=size,
+        define=define,
+        progress=progress_line(),
+        remark=lambda line: output.remark([line]),
+    )
+    if html is not None:
+        given = [f"--size={each}" for each in size or ()]
+        given += [f"--define={each}" for each in define or ()]
+        output.write_page(found, html, command=output.typed("compare", before, after, *given))
+    output.write_result(output.rendered(found, output_format, file, no_color=no_color), file)

@@ -1,0 +1,184 @@
+"""``kernelprof diagnose``: what limits the kernels of a capture."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 (typer reads the types)
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kernelprof import interface
+from kernelprof.cli import options, output
+from kernelprof.cli.options import ProgramCommand
+from kernelprof.cli.progress import progress_line, reading
+from kernelprof.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kernelprof.results import Diagnosis
+
+ORDER = 10
+COMMAND = typer.Typer(add_completion=False)
+
+
+@COMMAND.command(cls=ProgramCommand)
+def diagnose(
+    ctx: typer.Context,
+    *,
+    targets: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="TARGET",
+            help="Captures: a directory of `profile`, .csv (raw or details page, also .gz), "
+            ".ncu-rep, or - for stdin. Or one .cu file with a launch specification.",
+        ),
+    ] = None,
+    preset: Annotated[
+        str | None,
+        typer.Option(
+            "--preset",
+            metavar="NAME",
+            help="Printed ncu commands collect this preset, not just what is missing; a program "
+            "is measured with it in one run.",
+            autocompletion=options.complete_preset,
+        ),
+    ] = None,
+    output_format: Annotated[
+        str, options.format_option("text, json or markdown: how to write the diagnosis.")
+    ] = "text",
+    kernel: options.KernelOption = None,
+    top: Annotated[
+        int | None,
+        typer.Option(
+            "--top",
+            metavar="N",
+            min=0,
+            help="Explain the first N kernels instead of those with 90 % of the time, at most 5.",
+        ),
+    ] = None,
+    merge: Annotated[
+        bool,
+        typer.Option("--merge", help="Take the captures as one: later ones fill what is missing."),
+    ] = False,
+    no_color: options.NoColorOption = False,
+    file: options.OutputOption = None,
+    keep: Annotated[
+        Path | None,
+        typer.Option("--keep", metavar="DIR", help="Keep what was measured of a program here."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace a capture in --keep.")] = False,
+    launch_skip: options.LaunchSkipOption = None,
+    launch_count: options.LaunchCountOption = None,
+    nvtx_include: options.NvtxOption = None,
+    clock_control: options.ClockOption = options.ClockControl.NONE,
+    time_limit: options.TimeLimitOption = None,
+    html: options.HtmlOption = None,
+    size: options.SizeOption = None,
+    define: options.DefineOption = None,
+    sanitize: options.SanitizeOption = None,
+) -> None:
+    """Name what limits each kernel of a capture, or of a program after `--`.
+
+    A program is run under ncu, first for a few metrics and then for those that the verdicts ask
+    for. A .cu file is built, checked and timed before; without a GPU its recorded capture is taken,
+    if there is one of just this kernel. Exit code 3: at least one kernel is inconclusive, and the
+    ncu command that settles it is there.
+    """
+    output.check_format("diagnosis", output_format)
+    program = options.program(ctx)
+    source = _check_targets(targets or [], program)
+    output.check_places(file, html=html)
+    if html is not None and len(targets or ()) > 1 and not merge:
+        raise UsageError(
+            "a report is of one capture",
+            where=", ".join(targets or ()),
+            hint="--merge takes them as one, or write a report of each",
+        )
+    interface.check_overrides(size, define, sanitize, has_source=source)
+    if program is not None or source:
+        found = [
+            interface.diagnose(
+                None if targets is None else targets[0],
+                program=program,
+                kernel=kernel,
+                preset=preset,
+                keep=keep,
+                force=force,
+                launch_skip=launch_skip,
+                launch_count=launch_count,
+                nvtx_include=nvtx_include,
+                clock_control=clock_control.value,
+                time_limit=time_limit,
+                samples=html is not None and source,
+                size=size,
+                define=define,
+                sanitize=sanitize,
+                progress=progress_line(),
+            )
+        ]
+    else:
+        found = _of_captures(targets or [], preset, kernel, merge=merge, page=html is not None)
+    text = output.rendered(found, output_format, file, no_color=no_color, top=top)
+    _comment(found, quiet=file is None and output_format == "text")
+    output.write_result(text, file)
+    if html is not None:
+        output.write_page(found[0], html)
+    if any(each.inconclusive for each in found):
+        raise typer.Exit(ExitCode.INCONCLUSIVE)
+
+
+def _of_captures(
+    targets: Sequence[str], preset: str | None, kernel: str | None, *, merge: bool, page: bool
+) -> list[Diagnosis]:
+    """One diagnosis a capture, or one of all; of several, some may have no such kernel."""
+    if kernel is not None:
+        interface.kernel_pattern(kernel)
+    with reading(targets) as meter:
+        if merge:
+            found = [interface.diagnose(targets, preset=preset, merge=True, meter=meter)]
+        elif page:
+            found = [interface.diagnose_for_page(targets[0], preset=preset, meter=meter)]
+        else:
+            found = [
+                interface.diagnose(each, preset=preset, whole=False, meter=meter)
+                for each in targets
+            ]
+    return found if kernel is None else interface.only(found, kernel)
+
+
+def _check_targets(targets: Sequence[str], program: Sequence[str] | None) -> bool:
+    """Refuse what does not go together; whether the target is a source to build."""
+    if targets and program is not None:
+        raise UsageError(
+            "captures and a program are given together",
+            hint="name captures, or a program after --, not both",
+        )
+    sources = [target for target in targets if interface.is_source(target)]
+    if sources and len(targets) > 1:
+        raise UsageError(
+            "a source is diagnosed by itself",
+            where=sources[0],
+            hint="diagnose one .cu file at a time, and captures without one",
+        )
+    if not targets and program is None:
+        raise UsageError(
+            "there is nothing to diagnose",
+            hint="name a capture: kernelprof diagnose capture.csv\n"
+            "or a program: kernelprof diagnose -- ./app args...",
+        )
+    if targets.count(interface.STDIN) > 1:
+        raise UsageError("standard input can be read once", hint="give - once")
+    return bool(sources)
+
+
+def _comment(found: Sequence[Diagnosis], *, quiet: bool) -> None:
+    """On stderr: what was measured, and the warnings that the written result does not show."""
+    for each in found:
+        output.remark(each.capture.remarks)
+        if quiet:
+            continue
+        if each.capture.recorded:
+            output.warn(each.capture.origin)
+        for warning in each.warnings:
+            output.warn(f"{each.origin}: {warning}")

@@ -1,0 +1,55 @@
+"""``kernelprof doctor``: what this machine has, what each lack stops, and how to get it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated
+
+import typer
+
+from kernelprof import interface
+from kernelprof.cli import options, output
+from kernelprof.errors import ExitCode
+
+ORDER = 140
+COMMAND = typer.Typer(add_completion=False)
+
+
+class Requirement(StrEnum):
+    """What has to work; the last two stand for all that they need."""
+
+    GPU = "gpu"
+    NCU = "ncu"
+    COUNTERS = "counters"
+    NVCC = "nvcc"
+    PYCUDA = "pycuda"
+    PROFILE = "profile"
+    SOURCES = "sources"
+
+
+@COMMAND.command()
+def doctor(
+    *,
+    require: Annotated[
+        list[Requirement] | None,
+        typer.Option(
+            "--require",
+            help="Exit with code 4 unless this is there. `profile` stands for all that profiling a "
+            "program needs, `sources` for all that a .cu file needs.",
+        ),
+    ] = None,
+    output_format: Annotated[
+        str, options.format_option("text or json: how to write what was found.")
+    ] = "text",
+) -> None:
+    """Check GPU, driver, ncu, permission for counters, nvcc and PyCUDA.
+
+    No kernel is run and nothing is changed. Exit code 0 if stored captures can be diagnosed, 4 if
+    not, or if something that is required is missing or cannot be told.
+    """
+    output.check_format("doctor", output_format)
+    checks = interface.doctor()
+    output.write_text(output.shown("doctor", checks, output_format))
+    required = interface.needed_checks(each.value for each in require or ())
+    if any(check.name in required and check.ok is not True for check in checks):
+        raise typer.Exit(ExitCode.ENVIRONMENT)

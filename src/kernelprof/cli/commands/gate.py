@@ -1,0 +1,113 @@
+"""``kernelprof gate``: stop a change that makes a bottleneck worse."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kernelprof import interface
+from kernelprof.cli import options, output
+from kernelprof.errors import UsageError
+
+if TYPE_CHECKING:
+    from kernelprof.results import GateResult
+
+ORDER = 50
+COMMAND = typer.Typer(add_completion=False)
+
+
+@COMMAND.command()
+def gate(
+    baseline: Annotated[
+        str,
+        typer.Argument(
+            metavar="BASELINE", help="A file of `baseline save`, or anything that `compare` takes."
+        ),
+    ],
+    candidate: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="CANDIDATE",
+            help="The capture to judge; with --calibrate several of the same code.",
+        ),
+    ],
+    *,
+    policy: Annotated[
+        Path | None,
+        typer.Option(
+            "--policy",
+            metavar="FILE",
+            help="TOML; without it the table tool.kernelprof.gate of a pyproject.toml here.",
+        ),
+    ] = None,
+    output_format: Annotated[
+        str, options.format_option("text, json or markdown: how to write the answer.")
+    ] = "text",
+    file: options.OutputOption = None,
+    junit: Annotated[
+        Path | None, typer.Option("--junit", metavar="FILE", help="Also write JUnit XML.")
+    ] = None,
+    sarif: Annotated[
+        Path | None, typer.Option("--sarif", metavar="FILE", help="Also write SARIF 2.1.0.")
+    ] = None,
+    markdown: Annotated[
+        Path | None,
+        typer.Option("--markdown", metavar="FILE", help="Also write a pull-request comment."),
+    ] = None,
+    html: options.HtmlOption = None,
+    calibrate: Annotated[
+        bool,
+        typer.Option(
+            "--calibrate",
+            help="Measure the noise between the baseline and captures of the same code, and keep "
+            "it in the baseline file.",
+        ),
+    ] = False,
+    no_color: options.NoColorOption = False,
+) -> None:
+    """Judge a candidate against a baseline by time, exact counters and verdict.
+
+    Exit codes: 0 pass, 1 regression, 3 inconclusive (which fails unless the policy lets it pass).
+    """
+    also = {"junit": junit, "sarif": sarif, "markdown": markdown}
+    if calibrate:
+        if any(each is not None for each in (file, html, policy, *also.values())):
+            raise UsageError("--calibrate judges nothing", hint="leave out files and --policy")
+        _calibrate(Path(baseline), candidate)
+        return
+    if len(candidate) != 1:
+        raise UsageError(
+            f"{len(candidate)} candidates are given, and one is judged at a time",
+            hint="several captures of the same code are for --calibrate",
+        )
+    output.check_format("gate", output_format)
+    output.check_places(file, *also.values(), html=html)
+    result = interface.gate(baseline, candidate[0], policy=policy)
+    for name, place in also.items():
+        if place is not None:
+            output.write_file(result.to_text(name), place)
+    if html is not None:
+        output.write_page(result, html, command=output.typed("gate", baseline, candidate[0]))
+    _write(result, output_format, file, no_color=no_color)
+    raise typer.Exit(result.exit_code)
+
+
+def _write(result: GateResult, name: str, file: Path | None, *, no_color: bool) -> None:
+    output.write_result(output.rendered(result, name, file, no_color=no_color), file)
+
+
+def _calibrate(file: Path, captures: list[str]) -> None:
+    output.check_place(file)
+    made, without = interface.calibrate(file, captures)
+    output.write_file(interface.baseline_text(made), file)
+    for kernel in made.kernels:
+        if kernel.noise is not None:
+            varying = f"; varies: {', '.join(kernel.noise.varying)}" if kernel.noise.varying else ""
+            output.write_text(
+                f"{kernel.name}: medians up to {100 * kernel.noise.floor:.3g} % apart over "
+                f"{kernel.noise.captures} captures{varying}\n"
+            )
+    for name in without:
+        output.write_text(f"{name}: not in enough of these captures; its noise stays unknown\n")

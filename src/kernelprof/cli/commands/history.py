@@ -1,0 +1,74 @@
+"""``kernelprof history``: time and verdict of each kernel over time."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 (typer reads the types)
+from typing import Annotated
+
+import typer
+
+from kernelprof import interface
+from kernelprof.cli import options, output
+from kernelprof.cli.progress import progress_line
+
+ORDER = 70
+COMMAND = typer.Typer(add_completion=False)
+
+
+@COMMAND.command()
+def history(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FOLDER",
+            help="A folder of captures of `profile` or of baselines; with --git a baseline file.",
+        ),
+    ],
+    *,
+    git: Annotated[
+        bool, typer.Option("--git", help="Read every committed version of a baseline file.")
+    ] = False,
+    kernel: options.KernelOption = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="DATE", help="Only rows from 2026-11-21 on, say (UTC)."),
+    ] = None,
+    limit: Annotated[
+        int,
+        typer.Option(
+            "--limit",
+            metavar="N",
+            min=0,
+            help="The newest N rows of each kernel, with --git of the newest N commits; 0 for all.",
+        ),
+    ] = 200,
+    output_format: Annotated[
+        str, options.format_option("text, json, csv or markdown: how to write the history.")
+    ] = "text",
+    file: options.OutputOption = None,
+    html: options.HtmlOption = None,
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Read everything anew and keep nothing.")
+    ] = False,
+    no_color: options.NoColorOption = False,
+) -> None:
+    """Show how time and verdict of each kernel changed over captures or commits."""
+    output.check_format("history", output_format)
+    output.check_places(file, html=html)
+    with progress_line(shown=False if git else None) as progress:
+        found = interface.history(
+            folder,
+            git=git,
+            kernel=kernel,
+            since=since,
+            limit=limit,
+            cache=not no_cache,
+            progress=progress.say,
+            warn=output.warn,
+            note=lambda line: output.remark([line]),
+        )
+    if html is not None:
+        output.write_page(found, html)
+    if output_format == "csv":
+        output.remark(found.notes)
+    output.write_result(output.rendered(found, output_format, file, no_color=no_color), file)

@@ -1,0 +1,53 @@
+"""``kernelprof init``: writes a launch specification into a kernel's source."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path  # noqa: TC003 (typer reads the annotations)
+from typing import Annotated
+
+import typer
+
+from kernelprof import interface
+from kernelprof.cli import output
+from kernelprof.errors import InputError, UsageError
+
+ORDER = 110
+COMMAND = typer.Typer(add_completion=False)
+
+
+@COMMAND.command()
+def init(
+    source: Annotated[Path, typer.Argument(metavar="KERNEL.cu", help="The kernel's source file.")],
+    kernel: Annotated[
+        str | None,
+        typer.Option("--kernel", metavar="NAME", help="Which kernel, if the file has several."),
+    ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace a specification that is there.")
+    ] = False,
+) -> None:
+    """Write how a kernel is launched into its source, guessed from its signature.
+
+    What cannot be guessed is marked with a comment, and the specification is refused until that
+    place is filled in.
+    """
+    if source.suffix not in {".cu", ".cuh"}:
+        raise UsageError("init takes a CUDA source file", where=str(source), hint="name a .cu file")
+    made = interface.init(source, kernel=kernel, force=force)
+    if not source.stat().st_mode & 0o222 or not os.access(source, os.W_OK):
+        raise InputError(
+            "the file is read-only",
+            where=str(source),
+            hint=f"let it be written to (chmod u+w), or put a {source.stem}.toml beside it",
+        )
+    output.write_file(made.text, source)
+    output.write_text(_summary(source, made.kernel, made.unfilled))
+
+
+def _summary(source: Path, kernel: str, unfilled: tuple[tuple[int, str], ...]) -> str:
+    head = f"{source}: wrote a launch specification for {kernel}\n"
+    if not unfilled:
+        return head + f"next: kernelprof diagnose {source}\n"
+    places = "".join(f"  {source}:{line}: {text}\n" for line, text in unfilled)
+    return f"{head}please fill in:\n{places}"

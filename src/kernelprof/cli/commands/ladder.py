@@ -1,0 +1,222 @@
+"""``kernelprof ladder``: the GEMM ladder's rungs, climbing them on a GPU, and the reports."""
+
+from __future__ import annotations
+
+import shlex
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from kernelprof.cli import output
+from kernelprof.cli.progress import progress_line
+from kernelprof.errors import InputError, UsageError
+from kernelprof.interface import ladder
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kernelprof.ladder.results import Climb
+
+ORDER = 120
+COMMAND = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    help="The GEMM ladder: kernels that change one thing at a time, measured and diagnosed.",
+)
+
+HtmlOption = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE.html", help="A report for a browser.")
+]
+
+
+class ListFormat(StrEnum):
+    """How the rungs are listed."""
+
+    TEXT = "text"
+    JSON = "json"
+
+
+@COMMAND.command("list")
+def list_rungs(
+    *,
+    list_format: Annotated[
+        ListFormat, typer.Option("--format", help="For people or for programs.")
+    ] = ListFormat.TEXT,
+    changes: Annotated[
+        bool, typer.Option("--changes", help="Also say what each rung changes.")
+    ] = False,
+) -> None:
+    """List the rungs, each with the file that `kernelprof diagnose` takes."""
+    width = output.screen().width
+    output.write_text(ladder.listing(list_format.value, width, changes=changes))
+
+
+@COMMAND.command("run")
+def run(
+    *,
+    size: Annotated[
+        int | None,
+        typer.Option("--size", metavar="N", min=1, help="M, N and K instead of the files' own."),
+    ] = None,
+    rung: Annotated[
+        list[str] | None,
+        typer.Option("--rung", metavar="RUNG", help="Only this rung: a number or a file."),
+    ] = None,
+    file: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE.md", help="Write the report into this file."),
+    ] = None,
+    results: Annotated[
+        Path | None,
+        typer.Option(
+            "--json", metavar="FILE", help="Keep the results here instead of beside the report."
+        ),
+    ] = None,
+    captures: Annotated[
+        Path | None,
+        typer.Option(
+            "--captures", metavar="DIR", help="Write a capture directory a rung, or replace it."
+        ),
+    ] = None,
+    no_profile: Annotated[
+        bool, typer.Option("--no-profile", help="Check and time only, without ncu.")
+    ] = False,
+    go_on: Annotated[
+        bool,
+        typer.Option("--continue", help="Keep the results that are there, and add to them."),
+    ] = False,
+    html: HtmlOption = None,
+) -> None:
+    """Check, time and profile every rung on this machine's GPU, and write a report.
+
+    Results are kept after each rung. With --continue rungs that are done are left out, but for
+    those that --rung names. A rung that fails is in the report, and the exit code is its error's.
+    """
+    if no_profile and captures is not None:
+        raise UsageError("--captures needs the profiler", hint="leave out --no-profile")
+    kept = _results_place(file, results, html)
+    if go_on and kept is None:
+        raise UsageError("there are no results to go on from", hint="name them: -o or --json")
+    places = {"--captures": captures, "--json": results, "-o": file, "--html": html}
+    words = [*_words(size, rung or [], places), *(["--no-profile"] if no_profile else [])]
+    found = ladder.climb(
+        rung or [],
+        shlex.join(["kernelprof", "ladder", "run", *words]),
+        size=size,
+        captures=captures,
+        profile=not no_profile,
+        known=ladder.read_results(kept) if go_on and kept is not None and kept.is_file() else None,
+        display=progress_line,
+        step=lambda line: output.remark([line]),
+        warn=output.warn,
+        save=lambda found: None if kept is None else _save(found, kept),
+    )
+    _write_reports(found, file, html, captures)
+    troubles = [each.error for each in found.rungs if each.error is not None]
+    for each in troubles:
+        output.warn(f"{each.where or 'the ladder'}: {each.what}")
+    if troubles:
+        raise typer.Exit(troubles[0].exit_code)
+
+
+@COMMAND.command("report")
+def report(
+    results: Annotated[Path, typer.Argument(metavar="FILE.json", help="What a run kept.")],
+    *,
+    file: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE.md", help="Write the report into this file."),
+    ] = None,
+    captures: Annotated[
+        Path | None,
+        typer.Option("--captures", metavar="DIR", help="The rungs' captures, for --html."),
+    ] = None,
+    html: HtmlOption = None,
+) -> None:
+    """Write the reports of a run again from its results; this needs no GPU."""
+    if captures is not None and html is None:
+        raise UsageError(
+            "--captures is for a report with the rungs' cards", hint="name one: --html FILE.html"
+        )
+    if captures is not None and not captures.expanduser().is_dir():
+        raise InputError(
+            "there is no such folder with captures",
+            where=str(captures),
+            hint="name the folder that 'kernelprof ladder run --captures' wrote",
+        )
+    _results_place(file, None, html)
+    _write_reports(ladder.read_results(results), file, html, captures)
+
+
+def _results_place(
+    file: Path | None, results: Path | None, html: Path | None = None
+) -> Path | None:
+    """Where results are kept: where somebody says, else beside the report."""
+    output.check_places(html=html)
+    for path in (file, results, html):
+        if path is not None and not path.expanduser().parent.is_dir():
+            raise InputError(
+                "there is no such folder to write to",
+                where=str(path.parent),
+                hint="make it, or name a file in another",
+            )
+        if path is not None:
+            output.check_place(path)
+    if file is not None and results is not None and _same_file(file, results):
+        raise UsageError(
+            "the report and its results would be one file",
+            where=str(results),
+            hint="give --json a name that ends in .json",
+        )
+    if file is not None and file.suffix != ".md":
+        raise UsageError(
+            "a report is Markdown", where=str(file), hint="give -o a name that ends in .md"
+        )
+    if results is not None:
+        return results.expanduser()
+    beside = file or html
+    return None if beside is None else beside.expanduser().with_suffix(".json")
+
+
+def _same_file(one: Path, other: Path) -> bool:
+    return one.expanduser().resolve() == other.expanduser().resolve()
+
+
+def _words(
+    size: int | None,
+    rung: list[str],
+    places: Mapping[str, Path | None],
+) -> list[str]:
+    """The options with a value, as they were given."""
+    words = [] if size is None else ["--size", str(size)]
+    for each in rung:
+        words += ["--rung", each]
+    for option, path in places.items():
+        if path is not None:
+            words += [option, str(path)]
+    return words
+
+
+def _save(found: Climb, path: Path) -> None:
+    output.write_file(ladder.results_text(found), path)
+
+
+def _write_reports(
+    found: Climb, file: Path | None, html: Path | None, captures: Path | None
+) -> None:
+    """The page if one is named; the Markdown report if that is, or neither."""
+    count = len(found.rungs)
+    summary = f"{count} rung{'s' if count != 1 else ''} on {found.surroundings.gpu}\n"
+    if html is not None:
+        output.write_file(ladder.page(found, captures), html)
+        output.write_text(f"{html}: {summary}")
+        if file is None:
+            return
+    text = ladder.report(found)
+    if file is None:
+        output.write_text(text)
+    else:
+        output.write_file(text, file)
+        output.write_text(f"{file}: {summary}")

@@ -1,0 +1,29 @@
+"""``kernelprof presets``: the metric presets and what is in them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from kernelprof import interface
+from kernelprof.cli import options, output
+
+ORDER = 80
+COMMAND = typer.Typer(add_completion=False)
+
+
+@COMMAND.command()
+def presets(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="[NAME]",
+            help="Show this preset's metrics.",
+            autocompletion=options.complete_preset,
+        ),
+    ] = None,
+) -> None:
+    """List the metric presets, or the metrics of one."""
+    shown = interface.presets() if name is None else interface.preset(name)
+    output.write_text(output.shown("presets", shown))

@@ -1,0 +1,115 @@
+"""Options that several commands share, and a program after ``--``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable  # noqa: TC003 (typer reads the types)
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from kernelprof import interface
+
+_PROGRAM = "kernelprof.program"
+
+
+class ClockControl(StrEnum):
+    """What ``ncu`` does to the GPU's clocks."""
+
+    BASE = "base"
+    BOOST = "boost"
+    NONE = "none"
+
+
+OutputOption = Annotated[
+    Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write into this file.")
+]
+HtmlOption = Annotated[
+    Path | None, typer.Option("--html", metavar="FILE", help="Also write a report for a browser.")
+]
+NoColorOption = Annotated[bool, typer.Option("--no-color", help="No color.")]
+KernelOption = Annotated[
+    str | None, typer.Option("--kernel", metavar="REGEX", help="Only kernels whose name matches.")
+]
+LaunchSkipOption = Annotated[
+    int | None, typer.Option("--launch-skip", min=0, help="Leave out a program's first launches.")
+]
+LaunchCountOption = Annotated[
+    int | None,
+    typer.Option("--launch-count", min=1, help="Measure this many launches of a program."),
+]
+NvtxOption = Annotated[
+    list[str] | None,
+    typer.Option("--nvtx-include", metavar="RANGE", help="Only launches in this NVTX range."),
+]
+ClockOption = Annotated[
+    ClockControl,
+    typer.Option(
+        "--clock-control",
+        help="What ncu does to the GPU's clocks: nothing, or lock them for repeatable times.",
+    ),
+]
+TimeLimitOption = Annotated[
+    float | None,
+    typer.Option(
+        "--time-limit", metavar="S", min=0.1, help="End a run of a program after S seconds."
+    ),
+]
+SizeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--size", metavar="NAME=VALUE", help="Another value for one of a .cu file's sizes."
+    ),
+]
+DefineOption = Annotated[
+    list[str] | None,
+    typer.Option("--define", metavar="NAME=VALUE", help="Another value for one of its defines."),
+]
+SanitizeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--sanitize",
+        metavar="TOOL",
+        help="Run a .cu file's kernel under this tool of compute-sanitizer before it is measured: "
+        "memcheck, racecheck, initcheck, synccheck.",
+    ),
+]
+
+
+class ProgramCommand(TyperCommand):
+    """Keeps what follows ``--`` apart from the command's own arguments, untouched."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse what stands before ``--``; remember the rest."""
+        if "--" in args:
+            end = args.index("--")
+            ctx.meta[_PROGRAM] = tuple(args[end + 1 :])
+            args = args[:end]
+        return super().parse_args(ctx, args)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Show in the usage line that a program may follow."""
+        return [*super().collect_usage_pieces(ctx), "[-- APP ARGS...]"]
+
+
+def program(ctx: typer.Context) -> tuple[str, ...] | None:
+    """The program and its arguments; ``None`` where there is no ``--``."""
+    found: tuple[str, ...] | None = ctx.meta.get(_PROGRAM)
+    return found
+
+
+def format_option(text: str) -> Any:
+    """The option ``--format``; ``text`` lists what it takes."""
+    return typer.Option("--format", metavar="FORMAT", help=text)
+
+
+def complete_preset(incomplete: str) -> Iterable[str]:
+    """The names of presets, for the shell."""
+    return [name for name in interface.presets() if name.startswith(incomplete)]
+
+
+def complete_bottleneck(incomplete: str) -> Iterable[str]:
+    """The names of bottlenecks, for the shell."""
+    return [name for name in interface.rules() if name.startswith(incomplete)]

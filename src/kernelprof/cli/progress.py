@@ -1,0 +1,90 @@
+"""Says on a terminal how far a long command is; silent anywhere else."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+from kernelprof.interface import size_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from kernelprof.report.progress import ProgressLine
+    from kernelprof.results import Meter
+
+LONG: Final = 16 << 20
+"""Bytes from which reading takes long enough to be watched."""
+
+
+def progress_line(*, shown: bool | None = None) -> ProgressLine:
+    """The line that says what is being built and run."""
+    from kernelprof.report.progress import ProgressLine
+
+    return ProgressLine(shown=shown)
+
+
+class _Silent:
+    def steps(self, *_: object) -> None:
+        return None
+
+
+class _Bar:
+    """One bar on stderr."""
+
+    def __init__(self, display: Any) -> None:
+        self._display = display
+
+    def steps(self, what: str, total: int, unit: str) -> Callable[[int], object]:
+        from kernelprof.model.names import printable
+
+        display = self._display
+        for task in display.task_ids:
+            display.remove_task(task)
+        task = display.add_task(printable(what), total=total, so_far=_counted(unit))
+
+        def advance(count: int) -> None:
+            display.update(task, advance=count)
+
+        return advance
+
+
+def _counted(unit: str) -> Callable[[Any], str]:
+    """How to write the steps of a task: ``12.5 MB of 230 MB`` or ``8,192 of 26,000 launches``."""
+    if unit != "bytes":
+        return lambda task: f"{task.completed:,} of {task.total:,} {unit}"
+    from rich.filesize import decimal
+
+    def of_bytes(task: Any) -> str:
+        read = decimal(int(task.completed))
+        return f"{read} of {decimal(task.total)}" if task.total else read
+
+    return of_bytes
+
+
+@contextmanager
+def reading(targets: Sequence[str]) -> Iterator[Meter]:
+    """Shows how much of these captures was read and judged: a bar, if that takes a while."""
+    if sum(map(size_of, targets)) < LONG or not sys.stderr.isatty():
+        yield _Silent()
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.table import Column
+    from rich.text import Text
+
+    class SoFar(ProgressColumn):
+        def render(self, task: Any) -> Text:
+            return Text(task.fields["so_far"](task))
+
+    # So narrow that 80 columns hold a million launches; a long name is what gives way.
+    name = Column(no_wrap=True, overflow="ellipsis", max_width=28)
+    columns = (
+        TextColumn("{task.description}", markup=False, table_column=name),
+        BarColumn(bar_width=8),
+        SoFar(table_column=Column(no_wrap=True)),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as display:
+        yield _Bar(display)

@@ -1,0 +1,160 @@
+"""The baseline: what a repository's kernels were like when somebody last agreed to it.
+
+One small JSON file that lives in the repository. Kernels and keys are sorted and a list of times
+stands on one line, so that a diff shows what changed. Regressions that were accepted are recorded
+in it with who, when and why.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+from kernelprof.comparison.counters import COUNTERS
+from kernelprof.comparison.snapshots import from_values, to_values
+from kernelprof.errors import InputError
+from kernelprof.model.diagnosis import Status
+from kernelprof.model.records import RecordError, read_object
+from kernelprof.model.snapshot import Acceptance, KernelSnapshot, Machine, Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+SCHEMA_VERSION: Final = "1"
+KIND: Final = "kernelprof-baseline"
+
+MIGRATIONS: Final[Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]]] = {}
+"""What makes a baseline of the next schema version of one of this version. Version 1 is the first:
+there is nothing to migrate yet."""
+
+_DIGITS: Final = 7
+_NUMBERS: Final = re.compile(r"\[\n\s+(-?[0-9][^\]\[{}\"]*?)\n\s+\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """The kernels as they were agreed to, and what was accepted on the way."""
+
+    created: str
+    kernelprof: str
+    origin: str
+    machine: Machine
+    kernels: tuple[KernelSnapshot, ...]
+    accepted: tuple[Acceptance, ...] = ()
+    kind: str = KIND
+    schema_version: str = SCHEMA_VERSION
+
+    def snapshot(self, origin: str) -> Snapshot:
+        """The baseline as a side of a comparison, under the name of its file."""
+        return Snapshot(origin, self.created, self.machine, self.kernels)
+
+
+def to_text(baseline: Baseline) -> str:
+    """The baseline as its file holds it."""
+    values = to_values(baseline)
+    for kernel in values["kernels"]:
+        kernel["metrics"] = {
+            name: value if name in COUNTERS else _rounded(value)
+            for name, value in sorted(kernel["metrics"].items())
+        }
+        for name in ("events_ns", "profiled_ns"):
+            kernel[name] = [_rounded(each) for each in kernel[name]]
+    head = {key: values.pop(key) for key in ("schema_version", "kind")}
+    text = json.dumps({**head, **values}, indent=1, ensure_ascii=False, allow_nan=False)
+    return (
+        _NUMBERS.sub(lambda found: f"[{', '.join(found[1].split())}]".replace(",,", ","), text)
+        + "\n"
+    )
+
+
+def read_text(path: Path) -> str:
+    """The text of a file. Raises :class:`InputError`."""
+    try:
+        return path.expanduser().read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
+        raise InputError(f"the file cannot be read: {reason}", where=str(path)) from error
+
+
+def read_baseline(path: Path, *, migrate: bool = False) -> Baseline:
+    """The baseline in a file, as :func:`from_text`."""
+    return from_text(read_text(path), str(path), migrate=migrate)
+
+
+def from_text(text: str, where: str, *, migrate: bool = False) -> Baseline:
+    """The baseline in a text. One of an older schema is read only to ``migrate`` it.
+
+    Raises :class:`InputError` for a newer schema, and with the key for any mistake.
+    """
+    try:
+        values = read_object(text, finite=True)
+        if values.get("kind") != KIND:
+            raise RecordError("it is not a baseline")
+        values = _current(values, where, migrate=migrate)
+        found = from_values(Baseline, values)
+        kernels = zip(found.kernels, values["kernels"], strict=True)
+        found = replace(found, kernels=tuple(_as_written(*each) for each in kernels))
+        for kernel in found.kernels:
+            _check(kernel)
+    except RecordError as error:
+        raise InputError(
+            f"the baseline cannot be read: {error}",
+            where=where,
+            hint="make one with 'kernelprof baseline save CAPTURE -o FILE'",
+        ) from error
+    return found
+
+
+def _as_written(kernel: KernelSnapshot, values: dict[str, Any]) -> KernelSnapshot:
+    """The kernel with whole numbers where the file has some: outputs write them as they are."""
+    return replace(
+        kernel,
+        metrics=values.get("metrics", {}),
+        events_ns=tuple(values.get("events_ns", ())),
+        profiled_ns=tuple(values.get("profiled_ns", ())),
+    )
+
+
+def _check(kernel: KernelSnapshot) -> None:
+    """Refuse what no command writes."""
+    if kernel.verdict.status is Status.INCONCLUSIVE:
+        raise RecordError(f"{kernel.name!r} has the status {kernel.verdict.status.value!r}")
+    numbers = (*kernel.events_ns, *kernel.profiled_ns, *kernel.metrics.values())
+    if any(abs(each) > sys.float_info.max for each in numbers):
+        raise RecordError(f"{kernel.name!r} has a number that no measurement gives")
+    if kernel.verdict.bottleneck is None or kernel.passed is False:
+        raise RecordError(f"{kernel.name!r} is not a kernel to hold anything against")
+
+
+def _current(values: dict[str, Any], where: str, *, migrate: bool) -> dict[str, Any]:
+    """The values in the schema of today."""
+    version = values.get("schema_version")
+    if version == SCHEMA_VERSION:
+        return values
+    if not isinstance(version, str) or version not in MIGRATIONS:
+        raise InputError(
+            f"the baseline has schema version {version!r}, and this kernelprof knows "
+            f"{SCHEMA_VERSION!r} at most",
+            where=where,
+            hint="install a newer kernelprof",
+        )
+    if not migrate:
+        raise InputError(
+            f"the baseline has schema version {version!r}, which is older than {SCHEMA_VERSION!r}",
+            where=where,
+            hint=f"kernelprof baseline migrate {where}",
+        )
+    while version in MIGRATIONS:
+        values = MIGRATIONS[version](values)
+        version = str(values.get("schema_version"))
+    return values
+
+
+def _rounded(value: float) -> float:
+    """Enough digits for any comparison, and not the noise of the last ones."""
+    rounded = float(f"{value:.{_DIGITS}g}")
+    return int(rounded) if rounded.is_integer() and abs(rounded) < 1e15 else rounded

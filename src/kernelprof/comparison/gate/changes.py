@@ -1,0 +1,255 @@
+"""How a baseline changes: it is made, updated, accepted into, and its noise is measured.
+
+Pure functions; :mod:`kernelprof.comparison.gate.run` reads the files.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+import kernelprof
+from kernelprof.comparison.compare import match
+from kernelprof.comparison.counters import counter_changes
+from kernelprof.comparison.gate.baseline import Baseline
+from kernelprof.comparison.inputs import machine_changes
+from kernelprof.comparison.times import EVENTS, PROFILER, time_change
+from kernelprof.errors import InputError
+from kernelprof.model.comparison import Match, TimeOutcome
+from kernelprof.model.diagnosis import Status
+from kernelprof.model.snapshot import Acceptance, KernelSnapshot, Noise, Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FEWEST_CAPTURES: Final = 3
+"""With the baseline's own; two give a single difference, which may be small by chance."""
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """Who accepts something, why, and when."""
+
+    who: str
+    reason: str
+    when: str
+
+
+def baseline_of(snapshot: Snapshot, now: str) -> Baseline:
+    """A new baseline. Raises :class:`InputError` where a kernel must not be one."""
+    _refuse(snapshot)
+    return Baseline(
+        created=snapshot.created or now,
+        kernelprof=kernelprof.__version__,
+        origin=snapshot.origin,
+        machine=snapshot.machine,
+        kernels=_sorted(snapshot.kernels),
+    )
+
+
+def updated(baseline: Baseline, candidate: Snapshot, now: str) -> Baseline:
+    """The candidate in place of the baseline; what was accepted stays on record.
+
+    Noise that was calibrated stays with kernels that are still the same on the same machine, and so
+    do their times where the new ones are the same: many small slowdowns would otherwise add up.
+    """
+    fresh = baseline_of(candidate, now)
+    if machine_changes(baseline.machine, fresh.machine)[1] is not None:
+        return replace(fresh, accepted=baseline.accepted)
+    old = {each.key: each for each in baseline.kernels}
+    kernels = tuple(_held(old.get(each.key), each) for each in fresh.kernels)
+    return replace(fresh, kernels=kernels, accepted=baseline.accepted)
+
+
+def _held(old: KernelSnapshot | None, new: KernelSnapshot) -> KernelSnapshot:
+    """A kernel with the noise, and where they are the same the times, that it had."""
+    if old is None:
+        return new
+    if time_change(old, new, None).outcome is not TimeOutcome.SAME:
+        return replace(new, noise=old.noise)
+    return replace(
+        new,
+        noise=old.noise,
+        events_ns=old.events_ns,
+        profiled_ns=old.profiled_ns,
+        median_ns=old.median_ns,
+    )
+
+
+def accepted(
+    baseline: Baseline, candidate: Snapshot, kernels: Sequence[str], consent: Consent
+) -> Baseline:
+    """The baseline with kernels of the candidate in place of its own, and why.
+
+    ``kernels`` are names, empty for all. Kernels that are not named stay as they are; those that
+    are and that the candidate does not have any more leave the baseline.
+    """
+    known = {each.name for each in (*baseline.kernels, *candidate.kernels)}
+    missing = set(kernels) - known
+    if missing or not candidate.kernels:
+        raise InputError(
+            f"there is no kernel {', '.join(sorted(missing)) or 'at all'}",
+            where=candidate.origin,
+            hint="there are: " + "; ".join(sorted(known)[:10]),
+        )
+    chosen = set(kernels) or known
+    pairs = [
+        (kind, old, new)
+        for kind, old, new in match(baseline.kernels, candidate.kernels)
+        if {side.name for side in (old, new) if side is not None} & chosen
+    ]
+    taken = tuple(new for _, _, new in pairs if new is not None)
+    if taken:
+        _refuse(replace(candidate, kernels=taken))
+    apart = machine_changes(baseline.machine, candidate.machine)[1]
+    left = [each for each in baseline.kernels if all(each is not old for _, old, _ in pairs)]
+    if apart is not None and left:
+        raise InputError(
+            f"the candidate was not measured as the baseline was: {apart}",
+            where=candidate.origin,
+            hint="accept all of its kernels, which takes its machine along, or measure it alike",
+        )
+    fresh = [
+        replace(new, noise=old.noise if kind is Match.SAME and old and not apart else None)
+        for kind, old, new in pairs
+        if new is not None
+    ]
+    records = [_record(old, new, consent) for _, old, new in pairs]
+    return replace(
+        baseline,
+        created=consent.when,
+        machine=baseline.machine if left else candidate.machine,
+        kernels=_sorted([*left, *fresh]),
+        accepted=(*baseline.accepted, *records),
+    )
+
+
+def _record(old: KernelSnapshot | None, new: KernelSnapshot | None, consent: Consent) -> Acceptance:
+    """What was accepted: a change, a new kernel, or that one is gone."""
+    named = new or old
+    assert named is not None  # a pair has a side
+    return Acceptance(
+        kernel=named.name,
+        when=consent.when,
+        who=consent.who,
+        reason=consent.reason,
+        before=old.verdict if old is not None else None,
+        after=new.verdict if new is not None else None,
+        before_ns=old.median_ns if old is not None else None,
+        after_ns=new.median_ns if new is not None else None,
+    )
+
+
+def _refuse(snapshot: Snapshot) -> None:
+    """Refuse what nothing can be measured by: no kernel, an inconclusive or a wrong one."""
+    if not snapshot.kernels:
+        raise InputError("there is no kernel to record", where=snapshot.origin)
+    for kernel in snapshot.kernels:
+        if kernel.passed is False:
+            raise InputError(
+                f"the result of {kernel.name} is wrong, and a wrong kernel is no baseline",
+                where=snapshot.origin,
+                hint="correct it, and capture it again",
+            )
+        if kernel.verdict.status is Status.INCONCLUSIVE:
+            raise InputError(
+                f"the verdict on {kernel.name} is inconclusive, and nothing can be held against it",
+                where=snapshot.origin,
+                hint="capture it with more metrics: kernelprof profile --preset full",
+            )
+
+
+def _sorted(kernels: Sequence[KernelSnapshot]) -> tuple[KernelSnapshot, ...]:
+    return tuple(sorted(kernels, key=lambda each: (each.name, each.grid or (), each.block or ())))
+
+
+def calibrated(baseline: Baseline, repeats: Sequence[Snapshot]) -> tuple[Baseline, tuple[str, ...]]:
+    """The baseline with the noise of its kernels, and the names of those that have none now.
+
+    The floor is the largest difference of two captures' median times over all pairs; counters that
+    differ in a pair are held against a kernel only where they differ by more.
+    """
+    if len(repeats) + 1 < FEWEST_CAPTURES:
+        raise InputError(
+            f"{len(repeats)} more capture is too few to calibrate with"
+            if len(repeats) == 1
+            else "there is no capture to calibrate with",
+            hint=f"name at least {FEWEST_CAPTURES - 1}, each a run of its own of the same code",
+        )
+    for repeat in repeats:
+        _, apart = machine_changes(baseline.machine, repeat.machine)
+        if apart:
+            raise InputError(
+                f"it was not measured as the baseline was: {apart}", where=repeat.origin
+            )
+    kernels, without = [], []
+    for kernel in baseline.kernels:
+        runs = [replace(kernel, noise=None), *_same(kernel, repeats)]
+        how = _how(runs)
+        if len(runs) < FEWEST_CAPTURES or how is None:
+            kernels.append(kernel)
+            without.append(kernel.name)
+            continue
+        kernels.append(replace(kernel, noise=_noise(runs, how)))
+    if len(without) == len(kernels):
+        raise InputError(
+            "none of the baseline's kernels is in enough of these captures",
+            where=repeats[0].origin,
+            hint=f"name captures of the code that {baseline.origin} is of",
+        )
+    return replace(baseline, kernels=tuple(kernels)), tuple(without)
+
+
+def _same(kernel: KernelSnapshot, repeats: Sequence[Snapshot]) -> list[KernelSnapshot]:
+    """The kernel in the repeats; it has to be built from the same source in the same way."""
+    found = []
+    for repeat in repeats:
+        for other in repeat.kernels:
+            if other.key != kernel.key:
+                continue
+            if (
+                kernel.inputs is not None
+                and other.inputs is not None
+                and (kernel.inputs != other.inputs)
+            ):
+                raise InputError(
+                    f"{kernel.name} was built from another source or in another way",
+                    where=repeat.origin,
+                    hint="calibrate with captures of the code that the baseline is of",
+                )
+            found.append(other)
+    return found
+
+
+def _noise(runs: Sequence[KernelSnapshot], how: str) -> Noise:
+    floor = 0.0
+    varying: dict[str, float] = {}
+    for one, other in combinations(runs, 2):
+        a, b = float(np.median(_times(one, how))), float(np.median(_times(other, how)))
+        floor = max(floor, max(a, b) / min(a, b) - 1)
+        for change in counter_changes(one, other)[0]:
+            low, high = sorted((change.before, change.after))
+            apart = high / low - 1 if low else math.inf
+            varying[change.metric] = max(varying.get(change.metric, 0.0), apart)
+    kept = {name: _short(by) for name, by in sorted(varying.items()) if by < math.inf}
+    return Noise(_short(floor), len(runs), how, kept)
+
+
+def _how(runs: Sequence[KernelSnapshot]) -> str | None:
+    """Which times all runs have, as comparisons call them: those between events before others."""
+    for how in (EVENTS, PROFILER):
+        if all(_times(run, how) and min(_times(run, how)) > 0 for run in runs):
+            return how
+    return None
+
+
+def _times(kernel: KernelSnapshot, how: str) -> tuple[float, ...]:
+    return kernel.events_ns if how == EVENTS else kernel.profiled_ns
+
+
+def _short(value: float) -> float:
+    return float(f"{value:.3g}")

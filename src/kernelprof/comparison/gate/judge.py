@@ -1,0 +1,297 @@
+"""From a comparison and a policy to findings and an outcome.
+
+Time, counters and verdict are judged together. A counter or a verdict that got worse fails only if
+the kernel did not get faster by it: to trade instructions for time is what optimizing is. And a
+verdict that changed although neither the time nor any exact counter did stands on an edge, and does
+not fail: the same code gives either.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.comparison.counters import unit_of, value
+from kernelprof.comparison.gate.policy import PER_REQUEST, Budget, Limits, Policy
+from kernelprof.comparison.words import (
+    counter_text,
+    launches_text,
+    several_text,
+    time_text,
+    verdict_text,
+)
+from kernelprof.model.comparison import CounterChange, KernelComparison, Match, TimeOutcome
+from kernelprof.model.diagnosis import Status
+from kernelprof.model.gate import Code, Finding, GateResult, KernelResult, Outcome
+from kernelprof.model.kernel_name import function_name
+from kernelprof.model.numbers import quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kernelprof.model.comparison import Comparison
+    from kernelprof.model.snapshot import KernelSnapshot
+
+WORSE_GAIN: Final = 1.1
+"""The same bottleneck is a worse one where removing it would bring a tenth more than before: gains
+of the same code scattered by 7 % between captures, where the verdict stayed
+(``tests/captures/h200_changes``)."""
+
+_ORDER: Final = (Outcome.PASS, Outcome.INCONCLUSIVE, Outcome.REGRESSION)
+_OF_THE_CODE: Final = frozenset({Code.COUNTER_WORSE, Code.NEW_BOTTLENECK, Code.LEFT_LIMIT})
+_UNKNOWN_TIME: Final = frozenset(
+    {TimeOutcome.NOT_ENOUGH_SAMPLES, TimeOutcome.NOT_COMPARABLE, TimeOutcome.NOT_MEASURED}
+)
+
+
+def judge(comparison: Comparison, policy: Policy) -> GateResult:
+    """Judge every kernel, and all together: the worst outcome counts."""
+    kernels = [_kernel(each, policy, comparison) for each in comparison.kernels]
+    general = []
+    if all(policy.ignores(each.kernel.name) for each in kernels) and kernels:
+        text = "the policy leaves out every kernel: nothing was judged"
+        general.append(Finding(Code.IGNORED, Outcome.INCONCLUSIVE, text))
+    if not any(each.kernel.before and each.kernel.after for each in kernels):
+        text = "no kernel is on both sides: nothing was compared"
+        general.append(Finding(Code.VANISHED, Outcome.INCONCLUSIVE, text))
+    outcome = _worst([*(each.outcome for each in kernels), *(each.outcome for each in general)])
+    passes = policy.inconclusive is Outcome.PASS
+    if policy.inconclusive is Outcome.REGRESSION and outcome is Outcome.INCONCLUSIVE:
+        outcome = Outcome.REGRESSION
+    kernels.sort(key=lambda each: _ORDER.index(each.outcome), reverse=True)
+    return GateResult(comparison, outcome, tuple(kernels), tuple(general), passes)
+
+
+def _kernel(kernel: KernelComparison, policy: Policy, whole: Comparison) -> KernelResult:
+    if policy.ignores(kernel.name):
+        text = "the policy leaves this kernel out"
+        return KernelResult(kernel, Outcome.PASS, (Finding(Code.IGNORED, Outcome.PASS, text),))
+    found = [_as_far_as_known(each, whole) for each in _findings(kernel, policy)]
+    found.sort(key=lambda each: _ORDER.index(each.outcome), reverse=True)
+    return KernelResult(kernel, _worst([each.outcome for each in found]), tuple(found))
+
+
+def _as_far_as_known(finding: Finding, whole: Comparison) -> Finding:
+    """Code for another architecture is other code: its counters and verdicts prove nothing."""
+    other = any(each.kind == "compute capability" for each in whole.machine)
+    if not other or finding.code not in _OF_THE_CODE or finding.outcome is not Outcome.REGRESSION:
+        return finding
+    text = f"{finding.text}; on another architecture, for which other code was made"
+    return Finding(finding.code, Outcome.INCONCLUSIVE, text)
+
+
+def _findings(kernel: KernelComparison, policy: Policy) -> Iterator[Finding]:
+    before, after = kernel.before, kernel.after
+    if after is None:
+        text = "the baseline has this kernel and the candidate has not"
+        yield Finding(Code.VANISHED, policy.vanished, text)
+        return
+    limits = policy.limits_of(after.name)
+    if after.passed is False:
+        text = "its result differs from the reference"
+        yield Finding(Code.WRONG_RESULT, Outcome.REGRESSION, text)
+    if after.verdict.status is Status.INCONCLUSIVE:
+        text = "the candidate's verdict is inconclusive: capture more metrics"
+        yield Finding(Code.VERDICT_INCONCLUSIVE, Outcome.INCONCLUSIVE, text)
+    yield from _budgets(after, limits)
+    if before is None:
+        text = "the candidate has this kernel and the baseline has not"
+        yield Finding(Code.APPEARED, policy.appeared, text)
+        return
+    if kernel.match is Match.RENAMED:
+        text = f"compared with {before.name}, by its name"
+        yield Finding(Code.RENAMED, Outcome.PASS if _confirmed(kernel) else policy.renamed, text)
+    if kernel.other_work:
+        yield Finding(Code.OTHER_WORK, Outcome.INCONCLUSIVE, kernel.time.reason)
+        return
+    if text := several_text(kernel):
+        yield Finding(Code.SEVERAL_CHANGES, Outcome.PASS, text)
+    yield from _launches(before, after, policy, limits)
+    yield from _time(kernel, limits)
+    yield from _counters(kernel, limits)
+    yield from _verdict(kernel, limits)
+
+
+def _launches(
+    before: KernelSnapshot, after: KernelSnapshot, policy: Policy, limits: Limits
+) -> Iterator[Finding]:
+    """More launches of a kernel cost something, unless all of them take no more time."""
+    text = launches_text(before, after)
+    if not text:
+        return
+    no_more = (
+        before.total_ns is not None
+        and after.total_ns is not None
+        and after.total_ns <= before.total_ns * (1 + limits.max_slowdown)
+    )
+    fewer = after.launches < before.launches
+    outcome = Outcome.PASS if fewer or no_more else policy.launched_more
+    yield Finding(Code.LAUNCHED_MORE, outcome, text)
+
+
+def _time(kernel: KernelComparison, limits: Limits) -> Iterator[Finding]:
+    time = kernel.time
+    text = time_text(time)
+    if time.outcome is TimeOutcome.SLOWER:
+        assert time.ratio is not None  # it is what was found slower
+        over = time.ratio - 1 > limits.max_slowdown
+        yield Finding(Code.SLOWER, Outcome.REGRESSION if over else Outcome.PASS, text)
+    elif time.outcome is TimeOutcome.FASTER:
+        yield Finding(Code.FASTER, Outcome.PASS, text)
+    elif time.outcome is TimeOutcome.UNDECIDED:
+        allowed = time.high is not None and time.high - 1 <= limits.max_slowdown
+        outcome = Outcome.PASS if allowed else Outcome.INCONCLUSIVE
+        yield Finding(Code.TIME_UNDECIDED, outcome, text)
+    elif time.outcome is TimeOutcome.SAME and (time.floor or 0.0) > limits.max_noise:
+        yield Finding(Code.TIME_UNDECIDED, Outcome.INCONCLUSIVE, f"too noisy to tell: {text}")
+    elif time.outcome in _UNKNOWN_TIME:
+        yield Finding(Code.TIME_UNKNOWN, Outcome.INCONCLUSIVE, text)
+
+
+def _counters(kernel: KernelComparison, limits: Limits) -> Iterator[Finding]:
+    paid_off = kernel.time.outcome is TimeOutcome.FASTER
+    for change in kernel.counters:
+        if change.worse is None:
+            continue
+        if not change.worse:
+            yield Finding(Code.COUNTER_BETTER, Outcome.PASS, counter_text(change))
+            continue
+        small = _increase(change) <= limits.max_increase.get(change.metric, 0.0)
+        outcome = Outcome.PASS if paid_off or small else limits.counter_worse
+        yield Finding(Code.COUNTER_WORSE, outcome, counter_text(change))
+    for name in kernel.lacking:
+        text = f"only one side has {name}: capture both with the same preset"
+        yield Finding(Code.COUNTER_MISSING, Outcome.INCONCLUSIVE, text)
+
+
+def _verdict(kernel: KernelComparison, limits: Limits) -> Iterator[Finding]:
+    assert kernel.before is not None  # the caller has looked
+    assert kernel.after is not None
+    before, after = kernel.before.verdict, kernel.after.verdict
+    if Status.INCONCLUSIVE in {before.status, after.status}:
+        if before.status is Status.INCONCLUSIVE:
+            text = "the baseline's verdict is inconclusive"
+            yield Finding(Code.VERDICT_INCONCLUSIVE, Outcome.INCONCLUSIVE, text)
+        return
+    text = verdict_text(before, after)
+    no_counter_worse = not any(each.worse for each in kernel.counters)
+    unchanged = kernel.time.outcome is TimeOutcome.SAME and no_counter_worse
+    unknown = no_counter_worse and kernel.time.outcome is not TimeOutcome.SLOWER
+    paid_off = kernel.time.outcome is TimeOutcome.FASTER
+    yield from _other_launches(kernel, limits, harmless=unchanged or paid_off)
+    if after.status is Status.AT_LIMIT:
+        if kernel.verdict_changed:
+            yield Finding(Code.VERDICT_CHANGED, Outcome.PASS, text)
+        return
+    left = before.status is Status.AT_LIMIT
+    new = before.bottleneck != after.bottleneck
+    worse = not new and (after.gain or 1.0) > WORSE_GAIN * (before.gain or 1.0)
+    if not (left or new or worse):
+        return
+    if unchanged:
+        note = f"{text}, though neither time nor exact counters got worse: it stands on an edge"
+        yield Finding(Code.VERDICT_CHANGED, Outcome.PASS, note)
+    elif paid_off:
+        yield Finding(Code.VERDICT_CHANGED, Outcome.PASS, text)
+    else:
+        code = Code.LEFT_LIMIT if left else Code.NEW_BOTTLENECK
+        outcome = limits.left_limit if left else limits.new_bottleneck
+        if unknown and outcome is Outcome.REGRESSION:
+            # The same code can stand on an edge, and no time tells that it does not.
+            outcome = Outcome.INCONCLUSIVE
+        yield Finding(code, outcome, text)
+
+
+def _other_launches(
+    kernel: KernelComparison, limits: Limits, *, harmless: bool
+) -> Iterator[Finding]:
+    """A bottleneck that some launches have now and none had before."""
+    assert kernel.before is not None  # the caller has looked
+    assert kernel.after is not None
+    before, after = kernel.before, kernel.after
+    known = {each.verdict.bottleneck for each in before.others}
+    known |= {before.verdict.bottleneck, after.verdict.bottleneck}
+    for other in after.others:
+        if other.verdict.status is not Status.BOTTLENECK or other.verdict.bottleneck in known:
+            continue
+        text = (
+            f"{other.launches:,} of {after.launches:,} launches: now {other.verdict.bottleneck}, "
+            "which none had before"
+        )
+        if harmless or limits.new_bottleneck is Outcome.PASS:
+            yield Finding(Code.VERDICT_CHANGED, Outcome.PASS, text)
+        else:
+            yield Finding(Code.NEW_BOTTLENECK, Outcome.INCONCLUSIVE, text)
+
+
+def _confirmed(kernel: KernelComparison) -> bool:
+    """Whether something beside a similar name says that it is the same kernel.
+
+    The same function with other template arguments, the same problem by the launch specifications,
+    or the same launch with the same exact counters.
+    """
+    before, after = kernel.before, kernel.after
+    assert before is not None  # the caller has looked
+    assert after is not None
+    if function_name(before.name) == function_name(after.name):
+        return True
+    problems = [_problem(side) for side in (before, after)]
+    if None not in problems:
+        return problems[0] == problems[1]
+    same_launch = (before.grid, before.block) == (after.grid, after.block)
+    return same_launch and bool(before.metrics) and not kernel.counters and not kernel.lacking
+
+
+def _problem(kernel: KernelSnapshot) -> tuple[object, ...] | None:
+    """What is computed, by the launch specification: the reference and the sizes."""
+    specification = kernel.inputs.specification if kernel.inputs is not None else None
+    if not specification or specification.get("reference") in {None, "none"}:
+        return None
+    return specification["reference"], specification.get("sizes")
+
+
+def _budgets(kernel: KernelSnapshot, limits: Limits) -> Iterator[Finding]:
+    for budget in limits.budgets:
+        found = _budgeted(kernel, budget.metric)
+        text = _budget_text(budget, found)
+        if found is None:
+            yield Finding(Code.BUDGET_UNKNOWN, Outcome.INCONCLUSIVE, text)
+        elif not _within(budget, found):
+            yield Finding(Code.OVER_BUDGET, Outcome.REGRESSION, text)
+
+
+def _budgeted(kernel: KernelSnapshot, name: str) -> float | None:
+    if name not in PER_REQUEST:
+        return value(kernel, name)
+    count, per = (value(kernel, each) for each in PER_REQUEST[name])
+    if count is None or per is None:
+        return None
+    return count / per if per else 0.0
+
+
+def _budget_text(budget: Budget, found: float | None) -> str:
+    """A budget and what the candidate has."""
+    unit = "sector/request" if budget.metric in PER_REQUEST else unit_of(budget.metric)
+    limits = [
+        f"{words} {quantity(limit, unit)}"
+        for words, limit in (("at most", budget.at_most), ("at least", budget.at_least))
+        if limit is not None
+    ]
+    has = "the candidate does not have it" if found is None else f"it is {quantity(found, unit)}"
+    return f"{budget.metric} may be {' and '.join(limits)}: {has}"
+
+
+def _within(budget: Budget, found: float) -> bool:
+    if budget.at_most is not None and found > budget.at_most:
+        return False
+    return budget.at_least is None or found >= budget.at_least
+
+
+def _increase(change: CounterChange) -> float:
+    """By which part a counter got worse, more or fewer."""
+    if not change.before:
+        return float("inf")
+    return abs(change.after / change.before - 1)
+
+
+def _worst(outcomes: list[Outcome]) -> Outcome:
+    return max(outcomes, key=_ORDER.index, default=Outcome.PASS)

@@ -1,0 +1,192 @@
+"""The captures and baselines of a folder, each read once."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.comparison.gate.baseline import from_text
+from kernelprof.comparison.history.store import state_of
+from kernelprof.comparison.snapshots import from_values, to_values
+from kernelprof.errors import InputError, KernelprofError
+from kernelprof.model.history import Moment, MomentKind
+from kernelprof.model.records import RecordError, read_object
+from kernelprof.sources.capture_directory import MANIFEST
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kernelprof.comparison.history.store import Store
+    from kernelprof.model.history import Commit
+
+Unreadable = (KernelprofError, OSError, ValueError, RecursionError)
+"""What reading a file that is not a capture any more can raise."""
+
+DEPTH: Final = 4
+"""Folders below the one that is named: enough for KERNEL/BRANCH/DATE/RUN, and an end for a home."""
+
+_OURS: Final = b'"kernelprof"'
+_BASELINE: Final = b'"kernelprof-baseline"'
+_RAW: Final = "raw.csv.gz"
+_UNDATED: Final = (".csv", ".csv.gz", ".ncu-rep")
+_LARGEST: Final = 64 * 2**20
+"""Bytes of JSON that are looked into; a baseline of a thousand kernels has ten million."""
+
+
+@dataclass(slots=True)
+class Found:
+    """What a folder holds. ``undated`` could be diagnosed, and nothing says when it was made."""
+
+    captures: list[Path] = field(default_factory=list)
+    baselines: list[Path] = field(default_factory=list)
+    undated: list[Path] = field(default_factory=list)
+    unread: list[tuple[Path, str]] = field(default_factory=list)
+
+
+def find(folder: Path) -> Found:
+    """Look through a folder, at most :data:`DEPTH` deep; hidden entries and links are left out.
+
+    A link could lead out of the folder or back into it; a capture that is being written has a
+    hidden name.
+    """
+    found = Found()
+    _look(folder, DEPTH, found)
+    return found
+
+
+def _look(folder: Path, deeper: int, found: Found) -> None:
+    try:
+        with os.scandir(folder) as entries:
+            listed = sorted(entries, key=lambda entry: entry.name)
+    except OSError as error:
+        found.unread.append((folder, error.strerror or str(error)))
+        return
+    files = {each.name: each for each in listed if each.is_file(follow_symlinks=False)}
+    if MANIFEST in files and (_RAW in files or _holds(Path(files[MANIFEST].path), _OURS)):
+        found.captures.append(folder)
+        return
+    for entry in listed:
+        if entry.name.startswith("."):
+            continue
+        if entry.name in files:
+            _sort(Path(entry.path), found)
+        elif deeper and entry.is_dir(follow_symlinks=False):
+            _look(Path(entry.path), deeper - 1, found)
+
+
+def _sort(file: Path, found: Found) -> None:
+    name = file.name.lower()
+    if name.endswith(_UNDATED):
+        found.undated.append(file)
+    elif name.endswith(".json"):
+        if _holds(file, _BASELINE):
+            found.baselines.append(file)
+        elif _holds(file, _OURS):
+            found.undated.append(file)
+
+
+def _holds(file: Path, word: bytes) -> bool:
+    """Whether a file names us: other programs write ``manifest.json`` and ``.json`` as well."""
+    try:
+        return file.stat().st_size <= _LARGEST and word in file.read_bytes()
+    except OSError:
+        return False
+
+
+class Folder:
+    """What a folder holds, and what could not be read in it: its name and why."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.found = find(folder)
+        self.unread = [(self.name(path), why) for path, why in self.found.unread]
+
+    def name(self, path: Path) -> str:
+        """A path below the folder; the folder's own name for itself."""
+        if path == self.folder:
+            return self.folder.name or str(self.folder)
+        return path.relative_to(self.folder).as_posix()
+
+    def moments(
+        self, store: Store, progress: Callable[[str], object] = lambda _: None
+    ) -> tuple[Moment, ...]:
+        """All moments, the oldest first. What was read before comes out of the store."""
+        paths = [*self.found.captures, *self.found.baselines]
+        moments = []
+        for number, path in enumerate(paths, start=1):
+            origin = self.name(path)
+            progress(f"reading {number:,} of {len(paths):,}: {origin}")
+            try:
+                moments.append(_known_or_read(path, origin, store))
+            except Unreadable as error:
+                self.unread.append((origin, _why(error)))
+        store.forget({self.name(path) for path in paths})
+        return tuple(sorted(moments, key=lambda each: (each.date, each.origin)))
+
+
+def _known_or_read(path: Path, origin: str, store: Store) -> Moment:
+    state = state_of(path)
+    text = store.moment(origin, state)
+    if text is not None:
+        try:
+            return from_values(Moment, read_object(text))
+        except RecordError:
+            pass  # it is not what we wrote: read the file again
+    if path.is_dir():
+        moment = of_capture(path, origin)
+    else:
+        moment = of_baseline(path.read_text(encoding="utf-8"), origin)
+    kept = json.dumps(to_values(moment))
+    store.keep_moment(origin, state, kept)
+    return from_values(Moment, json.loads(kept))  # the same as when it comes out of the store
+
+
+def _why(error: Exception) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or str(error)
+    return str(error) or type(error).__name__
+
+
+def of_capture(folder: Path, origin: str) -> Moment:
+    """A capture directory, diagnosed. Raises one of :data:`Unreadable`."""
+    from kernelprof.analysis.verdict import diagnose
+    from kernelprof.comparison.snapshots import snapshot_of
+    from kernelprof.sources.capture_directory import read_manifest, read_stored
+
+    manifest = read_manifest(folder)
+    date = utc(manifest.created, origin)
+    capture = read_stored(folder)
+    snapshot = snapshot_of(capture, diagnose(capture), manifest)
+    return Moment(date, origin, MomentKind.CAPTURE, snapshot.machine, snapshot.kernels)
+
+
+def of_baseline(
+    text: str, origin: str, *, date: str | None = None, commit: Commit | None = None
+) -> Moment:
+    """A baseline, at its own date unless another one is given. Raises :class:`InputError`."""
+    baseline = from_text(text, origin)
+    return Moment(
+        date=utc(baseline.created if date is None else date, origin),
+        origin=origin,
+        kind=MomentKind.BASELINE,
+        machine=baseline.machine,
+        kernels=baseline.kernels,
+        accepted=baseline.accepted,
+        commit=commit,
+    )
+
+
+def utc(text: str, where: str | None = None) -> str:
+    """A date of ISO 8601 as ``YYYY-MM-DDTHH:MM:SSZ``; without a zone it is UTC."""
+    try:
+        found = datetime.fromisoformat(text)
+        if found.tzinfo is None:
+            found = found.replace(tzinfo=UTC)
+        moved = found.astimezone(UTC).replace(tzinfo=None)
+        return f"{moved.isoformat(timespec='seconds')}Z"
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"{text!r:.40} is not a date", where=where) from error

@@ -1,0 +1,178 @@
+"""Sentences and short words of the history, as every output shows them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.comparison.words import amount
+from kernelprof.model.comparison import TimeOutcome
+from kernelprof.model.diagnosis import Status
+from kernelprof.model.history import HistoryOrigin
+from kernelprof.model.names import printable, short_name
+from kernelprof.model.numbers import count, quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kernelprof.model.diagnosis import Verdict
+    from kernelprof.model.history import History, HistoryRow, KernelHistory
+
+SAME: Final = "~"
+UNDECIDED: Final = "?"
+
+_REASONS: Final = (
+    ("another Nsight Compute", "other ncu"),
+    ("another clock control", "clocks"),
+    ("SM clocks", "clocks"),
+    ("other sizes", "other work"),
+    ("another number of", "other work"),
+)
+MOST_REASONS: Final = 5
+OTHER_GPU: Final = "other GPU"
+NOT_COMPARED: Final = "not comp."
+
+
+def title(kernel: KernelHistory) -> str:
+    """The kernel's short name with what tells it from others of that name."""
+    name = short_name(kernel.name)
+    return f"{name} ({printable(kernel.detail)})" if kernel.detail else name
+
+
+def overview(history: History) -> str:
+    """What was looked at, in a line."""
+    captures = history.moments - history.baselines
+    parts = [
+        count(number, noun)
+        for number, noun in ((captures, "capture"), (history.baselines, "baseline"))
+        if number
+    ]
+    if history.source is HistoryOrigin.GIT:
+        parts = [count(history.moments, "commit")]
+    return f"{' and '.join(parts)}, {count(len(history.kernels), 'kernel')}, {period(history)}"
+
+
+def period(history: History) -> str:
+    """From when to when, in UTC."""
+    found = [row.moment.date for kernel in history.kernels for row in kernel.rows]
+    first, last = day(min(found)), day(max(found))
+    return first if first == last else f"{first} to {last}"
+
+
+def summary(kernel: KernelHistory) -> str:
+    """A kernel's history in a line: from when to when, from which time to which."""
+    first, last = kernel.rows[0], kernel.rows[-1]
+    rows = count(len(kernel.rows), "row")
+    text = f"the newest {rows}, {kernel.older:,} older," if kernel.older else rows
+    gpus = machines(kernel)
+    text += f" on {gpus[0]}" if len(gpus) == 1 else f" on {len(gpus)} GPUs"
+    if len(kernel.rows) == 1:
+        return text
+    if len(gpus) == 1:
+        text += f": {time_cell(first)} to {time_cell(last)}"
+    counted = {
+        "slower": sum(_is(row, TimeOutcome.SLOWER) for row in kernel.rows),
+        "faster": sum(_is(row, TimeOutcome.FASTER) for row in kernel.rows),
+        "another verdict": sum(row.verdict_changed for row in kernel.rows),
+        "other counters": sum(bool(row.counters) for row in kernel.rows),
+    }
+    parts = [
+        f"{word} {'once' if times == 1 else f'{times} times'}"
+        for word, times in counted.items()
+        if times
+    ]
+    return f"{text}; {', '.join(parts) or 'no change'}"
+
+
+def machines(kernel: KernelHistory) -> list[str]:
+    """The GPUs of a kernel's rows, each once."""
+    return list(dict.fromkeys(gpu(row) for row in kernel.rows))
+
+
+def gpu(row: HistoryRow) -> str:
+    """The GPU of a row."""
+    return printable(row.moment.machine.gpu or "unknown GPU")
+
+
+def day(date: str) -> str:
+    """``2026-11-21``."""
+    return date[:10]
+
+
+def minute(date: str) -> str:
+    """``2026-11-21 15:56``."""
+    return date[:16].replace("T", " ")
+
+
+def dates(rows: Sequence[HistoryRow]) -> list[str]:
+    """The dates of rows: days, with the time where several rows are of one day."""
+    days = [day(row.moment.date) for row in rows]
+    if len(set(days)) == len(days):
+        return days
+    return [minute(row.moment.date) for row in rows]
+
+
+def time_cell(row: HistoryRow) -> str:
+    """The median time."""
+    return "-" if row.kernel.median_ns is None else quantity(row.kernel.median_ns, "ns")
+
+
+def change_cell(row: HistoryRow, *, first: bool) -> str:
+    """How the time changed: only what is large and significant has a number."""
+    if row.time is None:
+        return "" if first else OTHER_GPU
+    outcome, ratio = row.time.outcome, row.time.ratio or 1.0
+    if outcome is TimeOutcome.NOT_COMPARABLE:
+        reason = row.time.reason
+        return next((short for start, short in _REASONS if reason.startswith(start)), NOT_COMPARED)
+    return {
+        TimeOutcome.SLOWER: f"▲ {amount(ratio)}",
+        TimeOutcome.FASTER: f"▼ {amount(1 / ratio)}",
+        TimeOutcome.SAME: SAME,
+        TimeOutcome.NOT_MEASURED: "no time",
+    }.get(outcome, UNDECIDED)
+
+
+def verdict_cell(verdict: Verdict) -> str:
+    """The bottleneck, or that there is no verdict."""
+    text = printable(verdict.bottleneck or verdict.status)
+    return f"{text} (limit)" if verdict.status is Status.AT_LIMIT else text
+
+
+def counters_cell(row: HistoryRow) -> str:
+    """How many exact counters changed."""
+    return str(len(row.counters)) if row.counters else ""
+
+
+def launch_text(row: HistoryRow) -> str:
+    """How many launches, and what stands for their spread."""
+    if row.low_ns is None or row.high_ns is None:
+        return ""
+    return f"{quantity(row.low_ns, 'ns')} to {quantity(row.high_ns, 'ns')}"
+
+
+def notes(row: HistoryRow) -> Iterable[str]:
+    """What to know about a row beside its cells."""
+    if row.kernel.passed is False:
+        yield "its result was wrong"
+    for each in row.accepted:
+        yield f"accepted by {each.who}: {each.reason}"
+
+
+def reasons(kernel: KernelHistory) -> list[str]:
+    """Why times of rows are not compared, each reason once; and what they are compared with."""
+    found = dict.fromkeys(
+        f"{change_cell(row, first=False)}: {row.time.reason}"
+        for row in kernel.rows
+        if row.time is not None and row.time.outcome is TimeOutcome.NOT_COMPARABLE
+    )
+    if any(row.against is not None and not row.next_to for row in kernel.rows):
+        found["after another GPU a row is compared with the last one on its own"] = None
+    listed = list(found)
+    more = len(listed) - MOST_REASONS
+    if more <= 0:
+        return listed
+    return [*listed[:MOST_REASONS], f"and {more} more: --format json has all"]
+
+
+def _is(row: HistoryRow, outcome: TimeOutcome) -> bool:
+    return row.time is not None and row.time.outcome is outcome

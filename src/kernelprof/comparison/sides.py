@@ -1,0 +1,112 @@
+"""The sides of a comparison: captures, exports, reports, baselines, diagnoses as JSON, sources."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.analysis.verdict import diagnose
+from kernelprof.comparison.gate.baseline import KIND, from_text, read_text
+from kernelprof.comparison.snapshots import joined, snapshot_of, snapshot_of_json
+from kernelprof.errors import InputError, UsageError
+from kernelprof.model.records import RecordError, read_object
+from kernelprof.sources import read_capture
+from kernelprof.sources.contents import contents
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kernelprof.collect.progress import Progress
+    from kernelprof.collect.session import ProfileResult
+    from kernelprof.launch.overrides import LaunchOverrides
+    from kernelprof.model.capture import Capture
+    from kernelprof.model.snapshot import Snapshot
+    from kernelprof.sources.contents import Contents
+
+ROUNDS: Final = 2
+"""How often each of two sources is built, checked, timed and profiled."""
+
+SOURCES: Final = (".cu", ".cuh")
+
+
+def are_sources(before: str, after: str) -> bool:
+    """Whether both sides are sources. Raises :class:`UsageError` where just one of them is."""
+    found = [target.endswith(SOURCES) for target in (before, after)]
+    if any(found) and not all(found):
+        source = before if found[0] else after
+        raise UsageError(
+            "one is a source and the other is not",
+            where=source,
+            hint="compare two sources, which are measured in turn, or profile this one first: "
+            f"kernelprof profile {source} -o DIR",
+        )
+    return all(found)
+
+
+def load(target: str) -> Snapshot:
+    """The snapshot of a capture, an export, a report, a baseline or a diagnosis as JSON."""
+    if Path(target).suffix.lower() == ".json":
+        return _of_json(Path(target))
+    return snapshot(read_capture(target), contents(target))
+
+
+def snapshot(capture: Capture, known: Contents) -> Snapshot:
+    """The snapshot of a capture and of what is known beside it."""
+    taken = snapshot_of(capture, diagnose(capture), known.manifest)
+    text = known.source_text()
+    if text is None or known.manifest is None or known.manifest.source is None:
+        return taken
+    return replace(taken, sources={known.manifest.source.sha256: text})
+
+
+def measure(
+    before: Path,
+    after: Path,
+    overrides: LaunchOverrides,
+    *,
+    rounds: int = ROUNDS,
+    progress: Progress | None = None,
+    measured: Callable[[Path, ProfileResult], object] = lambda _source, _result: None,
+) -> tuple[Snapshot, Snapshot]:
+    """Two sources, built and measured in turn: A B A B, so that a drift of the GPU hits both.
+
+    Where they cannot be measured, their recorded captures are taken. ``progress`` shows what is
+    being done, and ``measured`` is called with the result of each run.
+    """
+    from kernelprof.collect import session
+    from kernelprof.collect.request import ProfileRequest
+
+    runs: dict[int, list[Snapshot]] = {0: [], 1: []}
+    recorded = False
+    for _ in range(rounds):
+        if recorded:
+            break  # it would be the same again
+        for side, source in enumerate((before, after)):
+            request = ProfileRequest(source=source, overrides=overrides)
+            found = session.measure(request, progress=progress)
+            recorded |= found.recorded
+            measured(source, found)
+            taken = snapshot_of(found.capture, diagnose(found.capture), found.manifest)
+            facts = found.manifest.source
+            if facts is not None:
+                text = source.read_text("utf-8", "replace")
+                taken = replace(taken, sources={facts.sha256: text})
+            runs[side].append(taken)
+    return joined(runs[0]), joined(runs[1])
+
+
+def _of_json(path: Path) -> Snapshot:
+    """A baseline, or a diagnosis that was written as JSON."""
+    text = read_text(path)
+    try:
+        values = read_object(text, finite=True)
+    except RecordError as error:
+        raise InputError(
+            f"this cannot be compared: {error}",
+            where=str(path),
+            hint="expected a baseline, or what 'kernelprof diagnose --format json' writes",
+        ) from error
+    if values.get("kind") == KIND:
+        return from_text(text, str(path)).snapshot(str(path))
+    return snapshot_of_json(values, str(path))

@@ -1,0 +1,273 @@
+"""Snapshots of captures and of the JSON of earlier diagnoses, and how files hold them."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import numpy as np
+
+from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.facts import Facts
+from kernelprof.comparison.counters import COUNTERS
+from kernelprof.comparison.inputs import LONG_ENOUGH_NS
+from kernelprof.errors import InputError
+from kernelprof.model.diagnosis import Candidate, Confidence, Status, Verdict
+from kernelprof.model.records import build
+from kernelprof.model.snapshot import Inputs, KernelSnapshot, Machine, OtherVerdict, Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from _typeshed import DataclassInstance
+
+    from kernelprof.model.capture import Capture
+    from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis
+    from kernelprof.model.manifest import Manifest
+
+    Record = TypeVar("Record", bound=DataclassInstance)
+
+_KEPT: Final = ("status", "bottleneck", "confidence", "gain")
+"""What files keep of a verdict, beside the names of its runners-up."""
+
+
+def snapshot_of(
+    capture: Capture, diagnosis: Diagnosis, manifest: Manifest | None = None
+) -> Snapshot:
+    """The snapshot of a capture and its diagnosis; ``manifest`` is that of its directory."""
+    facts = Facts(capture)
+    groups: dict[tuple[object, ...], list[KernelDiagnosis]] = {}
+    for kernel in diagnosis.kernels:
+        groups.setdefault((kernel.name, kernel.grid, kernel.block), []).append(kernel)
+    return Snapshot(
+        origin=diagnosis.origin,
+        created=None if manifest is None else manifest.created,
+        machine=_machine(facts, manifest),
+        kernels=tuple(
+            _kernel(facts, entries, manifest, len(groups)) for entries in groups.values()
+        ),
+    )
+
+
+def joined(runs: Sequence[Snapshot]) -> Snapshot:
+    """Several runs of the same code as one side: all launches of all, counters of the first.
+
+    Counters in which the runs differ keep their range. A kernel counts in the runs that have it.
+    """
+    groups: dict[tuple[object, ...], list[KernelSnapshot]] = {}
+    for run in runs:
+        for kernel in run.kernels:
+            groups.setdefault(kernel.key, []).append(kernel)
+    return replace(runs[0], kernels=tuple(_joined(*group) for group in groups.values()))
+
+
+def _joined(kernel: KernelSnapshot, *same: KernelSnapshot) -> KernelSnapshot:
+    runs = (kernel, *same)
+    events = tuple(each for run in runs for each in run.events_ns)
+    profiled = tuple(each for run in runs for each in run.profiled_ns)
+    spread = {}
+    for name in COUNTERS:
+        ends = [
+            end
+            for run in runs
+            if name in run.metrics
+            for end in run.spread.get(name, (run.metrics[name],))
+        ]
+        if ends and min(ends) < max(ends):
+            spread[name] = (min(ends), max(ends))
+    times = events or profiled
+    return replace(
+        kernel,
+        launches=max(run.launches for run in runs),
+        events_ns=events,
+        profiled_ns=profiled,
+        median_ns=float(np.median(times)) if times else kernel.median_ns,
+        spread=spread,
+        passed=False if any(run.passed is False for run in runs) else kernel.passed,
+    )
+
+
+def snapshot_of_json(document: dict[str, Any], origin: str) -> Snapshot:
+    """The snapshot of a diagnosis that ``diagnose --format json`` wrote.
+
+    It holds no times of single launches and no counters but those that are evidence.
+    """
+    try:
+        kernels = document["kernels"]
+        capability = {each.get("compute_capability") for each in kernels}
+        return Snapshot(
+            origin=origin,
+            created=None,
+            machine=Machine(
+                gpu=_only({each.get("device") for each in kernels}),
+                compute_capability=_only(capability),
+            ),
+            kernels=tuple(map(_kernel_of_json, kernels)),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(
+            f"this is not the JSON of a diagnosis: {type(error).__name__}: {error}",
+            where=origin,
+            hint="expected what 'kernelprof diagnose --format json' writes",
+        ) from error
+
+
+def to_values(record: DataclassInstance) -> dict[str, Any]:
+    """A record as files hold it; of a verdict they keep what comparisons look at."""
+    return asdict(record, dict_factory=_kept)
+
+
+def from_values(kind: type[Record], values: dict[str, Any]) -> Record:
+    """The record of :func:`to_values`. Raises ``RecordError`` with the key of a mistake."""
+    return build(kind, _with_candidates(values))
+
+
+def _kept(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if values.keys() >= {*_KEPT, "also", "evidence"}:
+        names = [each["bottleneck"] for each in values["also"]]
+        return {**{key: values[key] for key in _KEPT}, "also": names}
+    return values
+
+
+def _with_candidates(values: Any) -> Any:
+    """The same values, with a table in place of each runner-up's name."""
+    if isinstance(values, list):
+        return [_with_candidates(each) for each in values]
+    if not isinstance(values, dict):
+        return values
+    found = {key: _with_candidates(each) for key, each in values.items()}
+    if "bottleneck" in found and isinstance(found.get("also"), list):
+        found["also"] = [
+            {"bottleneck": each} if isinstance(each, str) else each for each in found["also"]
+        ]
+    return found
+
+
+def inputs_of(manifest: Manifest) -> Inputs | None:
+    """What the kernel of a capture was built and launched from."""
+    source = manifest.source
+    if source is None:
+        return None
+    return Inputs(
+        path=source.path,
+        source_sha256=source.sha256,
+        specification=source.specification,
+        compiler=source.compiler,
+        compile_flags=source.compile_flags,
+        includes=source.includes,
+    )
+
+
+def _kernel(
+    facts: Facts, entries: list[KernelDiagnosis], manifest: Manifest | None, kernels: int
+) -> KernelSnapshot:
+    first = max(entries, key=lambda each: each.share or 0.0)
+    rows = sorted(row for entry in entries for row in entry.rows)
+    metrics, spread = {}, {}
+    for name in catalogue():
+        values = facts.values(name)[rows]
+        values = values[~np.isnan(values)]
+        if not values.size:
+            continue
+        metrics[name] = float(np.median(values))
+        if name in COUNTERS and values.min() < values.max():
+            spread[name] = (float(values.min()), float(values.max()))
+    durations = facts.values("duration")[rows]
+    profiled = tuple(float(each) for each in durations[durations > 0])
+    own = manifest if manifest is not None and manifest.is_of(first.name, kernels) else None
+    events = own.timing.times_ns if own is not None and own.timing is not None else ()
+    times = events or profiled
+    return KernelSnapshot(
+        name=first.name,
+        grid=first.grid,
+        block=first.block,
+        launches=len(rows),
+        verdict=first.verdict,
+        events_ns=events,
+        profiled_ns=profiled,
+        median_ns=float(np.median(times)) if times else None,
+        metrics=metrics,
+        spread=spread,
+        flops=own.timing.flops if own is not None and own.timing else None,
+        min_bytes=own.timing.min_bytes if own is not None and own.timing else None,
+        passed=own.correctness.passed if own is not None and own.correctness else None,
+        inputs=inputs_of(own) if own is not None else None,
+        others=tuple(
+            OtherVerdict(each.verdict, len(each.rows))
+            for each in entries
+            if each.verdict.answer != first.verdict.answer
+        ),
+    )
+
+
+def _machine(facts: Facts, manifest: Manifest | None) -> Machine:
+    launches = facts.capture.launches
+    gpu = _only({each.device for each in launches})
+    capability = _only(
+        {
+            None if each.compute_capability is None else ".".join(map(str, each.compute_capability))
+            for each in launches
+        }
+    )
+    known = Machine(
+        gpu=gpu,
+        compute_capability=capability,
+        clock_control=facts.capture.clock_control,
+        sm_hz=_clock(facts, LONG_ENOUGH_NS),
+        rough_sm_hz=_clock(facts, 0.0),
+    )
+    if manifest is None:
+        return known
+    return replace(
+        known,
+        gpu=manifest.gpu.name or gpu,
+        compute_capability=manifest.gpu.compute_capability or capability,
+        driver=manifest.driver,
+        cuda=manifest.cuda,
+        ncu=manifest.ncu,
+        clock_control=manifest.clock_control,
+    )
+
+
+def _clock(facts: Facts, least_ns: float) -> float | None:
+    """The SM clock, weighted by time, over launches of that length."""
+    clock, duration = facts.values("sm_clock"), facts.values("duration")
+    usable = ~np.isnan(clock) & (duration > 0) & (duration >= least_ns)
+    if not usable.any():
+        return None
+    return float(np.average(clock[usable], weights=duration[usable]))
+
+
+def _only(values: Iterable[str | None]) -> str | None:
+    """The value that all have; several are named together."""
+    known = sorted({each for each in values if each is not None})
+    return ", ".join(known) or None
+
+
+def _kernel_of_json(kernel: dict[str, Any]) -> KernelSnapshot:
+    verdict = kernel["verdict"]
+    duration = kernel["duration_ns"]
+    return KernelSnapshot(
+        name=kernel["name"],
+        grid=None if kernel["grid"] is None else (*kernel["grid"],),
+        block=None if kernel["block"] is None else (*kernel["block"],),
+        launches=kernel["launches"],
+        verdict=Verdict(
+            status=Status(verdict["status"]),
+            bottleneck=verdict["bottleneck"],
+            confidence=Confidence(verdict["confidence"]),
+            gain=verdict["estimated_gain"],
+            also=tuple(map(Candidate, verdict["also"])),
+        ),
+        median_ns=None if duration is None else duration["median"],
+        metrics={
+            each["metric"]: each["value"] for each in verdict["evidence"] if _is_the_metric(each)
+        },
+    )
+
+
+def _is_the_metric(evidence: dict[str, Any]) -> bool:
+    """Whether a piece of evidence is a metric as it is, and not a share or a ratio made of it."""
+    known = catalogue().get(evidence["metric"])
+    return known is not None and known.unit == evidence["unit"] and evidence["value"] is not None

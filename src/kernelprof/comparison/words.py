@@ -1,0 +1,378 @@
+"""Sentences and short words of comparisons and of the gate, as every output shows them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.comparison.times import LEAST_FLOOR
+from kernelprof.model.comparison import Match, TimeOutcome
+from kernelprof.model.diagnosis import Status
+from kernelprof.model.gate import Code, Outcome
+from kernelprof.model.names import short_name
+from kernelprof.model.numbers import dimensions, factor, number, quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kernelprof.model.comparison import (
+        Comparison,
+        CounterChange,
+        KernelComparison,
+        TimeChange,
+    )
+    from kernelprof.model.diagnosis import Verdict
+    from kernelprof.model.gate import GateResult, KernelResult
+    from kernelprof.model.snapshot import KernelSnapshot
+
+_TWICE: Final = 2.0
+_CLEAR: Final = 1.5
+"""From this factor on people say "1.5x slower", below it "12 % slower"."""
+
+
+def headline(kernel: KernelComparison) -> str:
+    """What happened to a kernel, in a line."""
+    if kernel.match is Match.VANISHED:
+        return "is not in the second capture"
+    if kernel.match is Match.APPEARED:
+        return "is not in the first capture"
+    assert kernel.before is not None  # both sides are there, by the match
+    assert kernel.after is not None
+    parts = [_time_words(kernel.time), verdict_text(kernel.before.verdict, kernel.after.verdict)]
+    worse = [each for each in kernel.counters if each.worse]
+    if worse and kernel.time.outcome is not TimeOutcome.FASTER and not kernel.other_work:
+        parts.insert(
+            1,
+            "more " + worse[0].label
+            if worse[0].after > worse[0].before
+            else "fewer " + worse[0].label,
+        )
+    return "; ".join(parts)
+
+
+def summary(comparison: Comparison) -> str:
+    """What happened, in a line: of the only kernel, else counted."""
+    kernels = comparison.kernels
+    if len(kernels) == 1:
+        return headline(kernels[0])
+    alone = {Match.VANISHED: "vanished", Match.APPEARED: "new"}
+    both = Counter(each.time.outcome for each in kernels if each.match not in alone)
+    counted = [f"{both[outcome]} {words}" for outcome, words in _COUNTED.items() if both[outcome]]
+    unknown = sum(times for outcome, times in both.items() if outcome not in _COUNTED)
+    if unknown:
+        counted.append(f"{unknown} whose times are not compared")
+    matches = Counter(each.match for each in kernels)
+    counted += [f"{matches[kind]} {words}" for kind, words in alone.items() if matches[kind]]
+    changed = sum(each.verdict_changed for each in kernels)
+    text = f"{len(kernels)} kernels: {', '.join(counted)}"
+    return f"{text}; {changed} with another verdict" if changed else text
+
+
+_COUNTED: Final = {
+    TimeOutcome.SLOWER: "slower",
+    TimeOutcome.FASTER: "faster",
+    TimeOutcome.SAME: "as fast as before",
+    TimeOutcome.UNDECIDED: "undecided",
+}
+
+
+def time_text(time: TimeChange) -> str:
+    """The times with their interval and what was concluded from them."""
+    words = _time_words(time)
+    if time.before_ns is None or time.after_ns is None:
+        return words
+    text = f"{words}: {quantity(time.before_ns, 'ns')} to {quantity(time.after_ns, 'ns')}"
+    if time.low is None or time.high is None or time.p is None or time.floor is None:
+        return text
+    return (
+        f"{text} (ratio {time.ratio:.4f}, 95 % interval {time.low:.4f} to {time.high:.4f}, "
+        f"p = {time.p:.1g}; noise floor {100 * time.floor:.2f} % from {time.floor_from})"
+    )
+
+
+def counter_text(change: CounterChange) -> str:
+    """A counter before and after, by request where it is read that way."""
+    if change.before_each is not None and change.after_each is not None:
+        unit = f"{change.unit}/{change.each}"
+        old, new = (quantity(each, unit) for each in (change.before_each, change.after_each))
+        if old != new:
+            return f"{change.label}: {number(change.before_each)} to {new}"
+    text = f"{change.label}: {number(change.before)} to {number(change.after)} {change.unit}"
+    if change.before:
+        text += f" ({100 * (change.after / change.before - 1):+.3g} %)"
+    return text
+
+
+def verdict_text(before: Verdict, after: Verdict) -> str:
+    """How the verdict changed, or that it did not."""
+    old, new = before.bottleneck, after.bottleneck
+    at_limit = after.status is Status.AT_LIMIT
+    if after.status is Status.INCONCLUSIVE:
+        return f"{'still' if before.status is Status.INCONCLUSIVE else 'now'} inconclusive"
+    if before.status is Status.INCONCLUSIVE:
+        return f"now {new}{' at its limit' if at_limit else ''}"
+    if old == new:
+        if before.status == after.status:
+            return f"still {new}{' at its limit' if at_limit else ''}"
+        return f"now {new} at its limit" if at_limit else f"{new} is no longer at its limit"
+    if before.status is Status.AT_LIMIT:
+        return f"no longer {old} at its limit; now {new}{' at its limit' if at_limit else ''}"
+    return f"{old} is gone; now {new}{' at its limit' if at_limit else ''}"
+
+
+def launches_text(before: KernelSnapshot, after: KernelSnapshot) -> str:
+    """How much more or less often a kernel is launched; empty where it is not."""
+    if before.launches == after.launches:
+        return ""
+    text = f"launched {after.launches:,} times, {before.launches:,} before"
+    if before.total_ns and after.total_ns:
+        old, new = (quantity(each, "ns") for each in (before.total_ns, after.total_ns))
+        text += f": {old} to {new} in all"
+    return text
+
+
+def other_verdicts_text(before: KernelSnapshot, after: KernelSnapshot) -> str:
+    """What some launches of a kernel got and most did not; empty where all got the same."""
+    return "; ".join(
+        f"{when}, {other.launches:,} of {side.launches:,} launches: "
+        f"{other.verdict.bottleneck or other.verdict.status}"
+        for when, side in (("before", before), ("after", after))
+        for other in side.others
+    )
+
+
+def several_text(kernel: KernelComparison) -> str:
+    """That more than one kind of change was made at once; empty where it was not."""
+    kinds = kernel.kinds
+    if len(kinds) < 2:
+        return ""
+    return (
+        f"{len(kinds)} kinds of change at once ({', '.join(kinds)}): which of them made the "
+        "difference cannot be told; measure one at a time"
+    )
+
+
+def notes(kernel: KernelComparison) -> tuple[str, ...]:
+    """Everything to know about a kernel beside the figures."""
+    return tuple(filter(None, (*kernel.notes, several_text(kernel))))
+
+
+def outcome_text(time: TimeChange) -> str:
+    """What happened to the time in a few words, for a cell or a chart."""
+    ratio = _usable(time.ratio)
+    if time.outcome in {TimeOutcome.FASTER, TimeOutcome.SLOWER} and ratio is not None:
+        return ratio_text(ratio)
+    if time.outcome is TimeOutcome.SAME and ratio and abs(ratio - 1) > LEAST_FLOOR:
+        return "within the noise"
+    return _OUTCOME[time.outcome]
+
+
+_OUTCOME: Final = {
+    TimeOutcome.FASTER: "faster",
+    TimeOutcome.SLOWER: "slower",
+    TimeOutcome.SAME: "as fast as before",
+    TimeOutcome.UNDECIDED: "undecided",
+    TimeOutcome.NOT_ENOUGH_SAMPLES: "too few samples",
+    TimeOutcome.NOT_COMPARABLE: "not comparable",
+    TimeOutcome.NOT_MEASURED: "not measured",
+}
+
+
+def interval_text(time: TimeChange) -> str:
+    """The 95 % interval of the change in the words of its ends; empty where it is not known."""
+    low, high = _usable(time.low), _usable(time.high)
+    if low is None or high is None:
+        return ""
+    if low > 1:
+        return f"{_by(low)} to {_by(high)} slower"
+    if high < 1:
+        return f"{_by(1 / high)} to {_by(1 / low)} faster"
+    return f"{_by(1 / low)} faster to {_by(high)} slower"
+
+
+def verdict_on_time(time: TimeChange) -> str:
+    """Why the times are called what they are called; empty where they were not compared."""
+    floor, p = time.floor, time.p
+    if floor is None or p is None or not (math.isfinite(floor) and math.isfinite(p)):
+        return ""
+    noise = f"{percent(floor)}, below which a difference counts as noise ({time.floor_from})"
+    odds = f"p = {p:.1g}, Mann-Whitney"
+    if time.outcome is TimeOutcome.SAME:
+        return f"The medians are nearer to each other than {noise}."
+    if time.outcome is TimeOutcome.UNDECIDED:
+        return (
+            f"The medians are further apart than {noise}, but the launches could still be those of "
+            f"one kernel ({odds}): more launches or quieter ones would decide."
+        )
+    return (
+        f"The medians are further apart than {noise}, and launches of one kernel would hardly ever "
+        f"fall so far apart ({odds})."
+    )
+
+
+def not_timed(time: TimeChange) -> str:
+    """Why no times are compared; empty where they are."""
+    if time.outcome in _COUNTED:
+        return ""
+    why_not = time.reason or "no reason is given"
+    if time.outcome is TimeOutcome.NOT_ENOUGH_SAMPLES:
+        return f"There are too few launches to compare times: {why_not}."
+    return f"Times are not compared: {why_not}."
+
+
+def change_text(old: float, new: float) -> str:
+    """By how much a value changed, as a factor where that is large: ``6.6x less``, ``+12 %``."""
+    if not (math.isfinite(old) and math.isfinite(new)) or old < 0 or new < 0 or old == new:
+        return ""
+    if old == 0:
+        return "from none"
+    if new == 0:
+        return "to none"
+    if new / old >= _TWICE:
+        return f"{number(new / old)}x as much"
+    if old / new >= _TWICE:
+        return f"{number(old / new)}x less"
+    return f"{signed(100 * (new / old - 1))} %"
+
+
+def signed(value: float) -> str:
+    """A difference with its sign."""
+    return f"{'+' if value > 0 else '−'}{number(abs(value))}"
+
+
+def percent(part: float) -> str:
+    """A part as a percentage with as many digits as it needs."""
+    return f"{number(100 * part)} %"
+
+
+def sentence(text: str) -> str:
+    """With a capital and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}{'' if text.endswith('.') else '.'}" if text else ""
+
+
+def ratio_text(ratio: float) -> str:
+    """A ratio of times, after over before: ``12.1x faster``, ``3.2 % slower``."""
+    return f"{amount(ratio)} slower" if ratio > 1 else f"{amount(1 / ratio)} faster"
+
+
+def _time_words(time: TimeChange) -> str:
+    if time.outcome in {TimeOutcome.FASTER, TimeOutcome.SLOWER} and time.ratio:
+        return ratio_text(time.ratio)
+    if time.outcome is TimeOutcome.SAME:
+        if not time.ratio or abs(time.ratio - 1) <= LEAST_FLOOR:
+            return "as fast as before"
+        return f"{ratio_text(time.ratio)}, which is within the noise"
+    if time.outcome is TimeOutcome.UNDECIDED and time.ratio:
+        return f"perhaps {ratio_text(time.ratio)}, and the samples do not decide"
+    return (
+        f"{time.outcome.value} to compare times"
+        if (time.outcome is TimeOutcome.NOT_ENOUGH_SAMPLES)
+        else f"times {time.outcome.value} ({time.reason})"
+    )
+
+
+def _usable(ratio: float | None) -> float | None:
+    """A ratio that can be turned over: above zero and no more than a number can be."""
+    if ratio is None or not 0 < ratio < math.inf or not math.isfinite(1 / ratio):
+        return None
+    return ratio
+
+
+def _by(ratio: float) -> str:
+    return f"{ratio:.4g}x" if ratio >= _CLEAR else f"{100 * (ratio - 1):.2g} %"
+
+
+def amount(by: float) -> str:
+    """A factor over 1 as people say it: ``1.5x``, ``12 %``."""
+    return factor(by) if by >= _CLEAR else f"{100 * (by - 1):.2g} %"
+
+
+def why(kernel: KernelResult) -> str:
+    """Why a kernel's outcome is what it is, in a line."""
+    first = next(iter(kernel.findings), None)
+    if first is None or first.outcome is Outcome.PASS or first.code in _IN_HEADLINE:
+        return headline(kernel.kernel)
+    return first.text
+
+
+_IN_HEADLINE: Final = frozenset(
+    {Code.SLOWER, Code.COUNTER_WORSE, Code.NEW_BOTTLENECK, Code.LEFT_LIMIT}
+)
+"""What the headline of a comparison says already, in fewer words than the finding."""
+
+
+def policy_text(result: GateResult) -> str:
+    """What the policy makes of the outcome, empty where that is nothing special."""
+    if result.outcome is Outcome.INCONCLUSIVE and result.inconclusive_passes:
+        return "the policy lets this pass"
+    return "inconclusive, which the policy fails" if result.fails_inconclusive else ""
+
+
+def passed_text(result: GateResult) -> str:
+    """What a passed comparison found, and how many kernels the policy leaves out."""
+    text = summary(result.comparison)
+    ignored = sum(each.ignored for each in result.kernels)
+    return f"{text}; {ignored} left out by the policy" if ignored else text
+
+
+def reason(result: GateResult) -> str:
+    """The outcome and why, in a line."""
+    kernels = result.deciding
+    if kernels:
+        text = f"{short_name(kernels[0].kernel.name)}: {why(kernels[0])}"
+        if len(kernels) > 1:
+            text = f"{len(kernels)} of {len(result.kernels)} kernels; {text}"
+    elif result.outcome is Outcome.PASS or not result.general:
+        text = passed_text(result)
+    else:
+        text = result.general[0].text
+    note = policy_text(result)
+    return f"{result.outcome.value}: {text}" + (f" ({note})" if note else "")
+
+
+def gate_line(result: GateResult) -> str:
+    """The outcome and how many kernels have which, in a line."""
+    found = Counter(each.outcome for each in result.kernels)
+    counted = [f"{found[each]} {words}" for each, words in _OUTCOMES.items() if found[each]]
+    line = f"{result.outcome.value.capitalize()}: {', '.join(counted) or 'no kernel'}."
+    if result.outcome is Outcome.INCONCLUSIVE and result.inconclusive_passes:
+        line += " The policy lets that pass."
+    return line
+
+
+_OUTCOMES: Final = {
+    Outcome.REGRESSION: "worse",
+    Outcome.INCONCLUSIVE: "inconclusive",
+    Outcome.PASS: "passed",
+}
+
+
+def labels(kernels: Sequence[KernelComparison]) -> list[tuple[str, str]]:
+    """Short names, each with what tells kernels of one name apart: pairs that ``fit`` joins."""
+    names = [short_name(kernel.name) for kernel in kernels]
+    alike: dict[str, list[KernelComparison]] = {}
+    for name, kernel in zip(names, kernels, strict=True):
+        alike.setdefault(name, []).append(kernel)
+    details = {name: iter(_details(group)) for name, group in alike.items()}
+    return [(name, next(details[name])) for name in names]
+
+
+def _details(kernels: Sequence[KernelComparison]) -> list[str]:
+    if len(kernels) == 1:
+        return [""]
+    sides = [kernel.after or kernel.before for kernel in kernels]
+    grids = [None if side is None else side.grid for side in sides]
+    blocks = [None if side is None else side.block for side in sides]
+    for sizes in (blocks, grids):
+        known = [dimensions(size) for size in sizes if size]
+        if len(set(known)) == len(kernels):
+            return known
+    both = [
+        f"{dimensions(grid)}/{dimensions(block)}"
+        for grid, block in zip(grids, blocks, strict=True)
+        if grid and block
+    ]
+    if len(set(both)) == len(kernels):
+        return both
+    return [f"#{number}" for number in range(1, len(kernels) + 1)]

@@ -1,0 +1,541 @@
+"""What ``import kernelprof`` offers, and all that the command line calls.
+
+Every function takes plain values and returns a result (:mod:`kernelprof.results`) or another plain
+value; none prints, and none ends the process. Errors are :class:`kernelprof.KernelprofError`.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
+
+from kernelprof.errors import UsageError
+from kernelprof.results import (
+    Capture,
+    Comparison,
+    Diagnosis,
+    GateResult,
+    History,
+    Meter,
+    PathLike,
+    as_result,
+    kernel_pattern,
+    only,
+)
+
+__all__ = [
+    "STDIN",
+    "Profiling",
+    "accept",
+    "baseline_text",
+    "calibrate",
+    "check_overrides",
+    "compare",
+    "diagnose",
+    "diagnose_for_page",
+    "doctor",
+    "gate",
+    "history",
+    "init",
+    "is_source",
+    "kernel_pattern",
+    "metrics",
+    "ncu_command",
+    "needed_checks",
+    "only",
+    "preset",
+    "presets",
+    "profile",
+    "read",
+    "read_baseline",
+    "rules",
+    "save_baseline",
+    "schema",
+    "side",
+    "size_of",
+    "update_baseline",
+]
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+
+    from kernelprof.analysis.metrics.catalogue import Metric, Preset
+    from kernelprof.analysis.rules import Rule
+    from kernelprof.collect.doctor import Check
+    from kernelprof.collect.progress import Progress
+    from kernelprof.collect.request import ProfileRequest
+    from kernelprof.collect.session import ProfileResult
+    from kernelprof.comparison.gate.baseline import Baseline
+    from kernelprof.launch.initialise import Draft
+    from kernelprof.model.capture import Capture as Launched
+    from kernelprof.model.snapshot import Snapshot
+
+    Say = Callable[[str], object]
+
+SOURCES: Final = (".cu", ".cuh")
+"""Suffixes of what is built and launched instead of read."""
+
+STDIN: Final = "-"
+
+_LONG: Final = 4 << 20
+"""Bytes from which a capture is read for a page of many kernels first."""
+
+
+class Profiling(TypedDict, total=False):
+    """How something is measured.
+
+    ``size``, ``define`` (``NAME=VALUE`` each) and ``sanitize`` (tools of compute-sanitizer) are for
+    a source. ``keep`` is the capture directory to write, ``force`` replaces one. ``launch_skip``,
+    ``launch_count`` and ``nvtx_include`` choose launches. ``clock_control`` is ``ncu``'s option,
+    ``time_limit`` the seconds that one run may take, and ``progress`` shows what is being done.
+    """
+
+    size: Sequence[str] | None
+    define: Sequence[str] | None
+    sanitize: Sequence[str] | None
+    keep: Path | None
+    force: bool
+    launch_skip: int | None
+    launch_count: int | None
+    nvtx_include: Sequence[str] | None
+    clock_control: str
+    time_limit: float | None
+    samples: bool
+    progress: Progress | None
+
+
+def read(
+    paths: PathLike | Sequence[PathLike],
+    *,
+    merge: bool = False,
+    metrics: Container[str] | None = None,
+    meter: Meter | None = None,
+) -> Capture:
+    """The capture in an export, a report or a capture directory; ``-`` is standard input.
+
+    The launches of several paths come one after the other; with ``merge`` the paths are captures of
+    the same launches, and later ones fill what the first lacks. ``metrics`` are the names to keep
+    of a raw page, ``None`` for all. ``meter`` is told how much of long files was read.
+    Raises :class:`InputError` for what is not a capture.
+    """
+    targets = [paths] if isinstance(paths, str | os.PathLike) else list(paths)
+    if not targets:
+        raise UsageError("there is nothing to read", hint="name a capture")
+    if [os.fspath(each) for each in targets].count(STDIN) > 1:
+        raise UsageError("standard input can be read once", hint="give - once")
+    found = [_read(os.fspath(each), metrics, meter) for each in targets]
+    if len(found) == 1:
+        return found[0]
+    from kernelprof.model import merge as several
+
+    whole: Launched = found[0]
+    for each in found[1:]:
+        whole = several.merge(whole, each) if merge else several.join(whole, each)
+    return as_result(Capture, whole)
+
+
+def _read(target: str, metrics: Container[str] | None, meter: Meter | None) -> Capture:
+    from kernelprof.sources import read_capture
+    from kernelprof.sources.contents import contents
+
+    size = size_of(target)
+    name = Path(target).name
+    progress = None if meter is None else meter.steps(f"reading {name}", size, "bytes")
+    capture = read_capture(target, only=metrics, progress=progress)
+    return as_result(Capture, capture, contents=contents(target))
+
+
+def size_of(target: str) -> int:
+    """The bytes of a file, 0 where they are not known."""
+    try:
+        return Path(target).stat().st_size if target != STDIN else 0
+    except OSError:
+        return 0
+
+
+def diagnose(
+    target: PathLike | Sequence[PathLike] | Capture | None = None,
+    *,
+    program: Sequence[str] | None = None,
+    kernel: str | None = None,
+    preset: str | None = None,
+    merge: bool = False,
+    whole: bool = True,
+    meter: Meter | None = None,
+    **profiling: Unpack[Profiling],
+) -> Diagnosis:
+    """What limits each kernel of a capture, of a ``.cu`` file, or of a ``program``.
+
+    A source is built, checked, timed and measured; without a GPU its recorded capture is taken, if
+    there is one of just this kernel. A program is measured in as many runs as the verdicts need, or
+    in one with ``preset``. ``kernel`` is a regular expression for the names of kernels. Without
+    ``whole`` only metrics that verdicts rest on are read of a raw page, which is faster.
+    """
+    if isinstance(target, Capture):
+        return target.diagnose(kernel, preset=preset, meter=meter)
+    if program is not None or is_source(target):
+        return _measured(program, target, kernel, preset, profiling)
+    if target is None:
+        raise UsageError("there is nothing to diagnose", hint="name a capture or a program")
+    from kernelprof.analysis.metrics.catalogue import names_read
+    from kernelprof.analysis.metrics.catalogue import preset as known_preset
+
+    if preset is not None:
+        known_preset(preset)
+    capture = read(target, merge=merge, metrics=None if whole else names_read(), meter=meter)
+    return capture.diagnose(kernel, preset=preset, meter=meter)
+
+
+def diagnose_for_page(
+    target: PathLike, *, preset: str | None = None, meter: Meter | None = None
+) -> Diagnosis:
+    """A diagnosis with the metrics that its page shows.
+
+    A long capture most often has many kernels, whose tables leave most metrics out: then they are
+    not read.
+    """
+    if size_of(os.fspath(target)) >= _LONG:
+        from kernelprof.report.documents.metrics import MOST_WITH_ALL, OfManyKernels
+
+        brief = read(target, metrics=OfManyKernels(), meter=meter).diagnose(preset=preset)
+        if len(brief.kernels) > MOST_WITH_ALL:
+            return brief
+    return diagnose(target, preset=preset, meter=meter)
+
+
+def is_source(target: object) -> bool:
+    """Whether a target is one file to be built and launched."""
+    return isinstance(target, str | os.PathLike) and os.fspath(target).endswith(SOURCES)
+
+
+def check_overrides(
+    size: Sequence[str] | None,
+    define: Sequence[str] | None,
+    sanitize: Sequence[str] | None,
+    *,
+    has_source: bool,
+) -> None:
+    """Refuse changes of a launch that are wrong, or for which there is no source to build."""
+    from kernelprof.launch.overrides import overrides
+
+    overrides(size, define, sanitize, has_source=has_source)
+
+
+def _measured(
+    program: Sequence[str] | None,
+    target: Any,
+    kernel: str | None,
+    preset: str | None,
+    profiling: Profiling,
+) -> Diagnosis:
+    from kernelprof.analysis.verdict import diagnose as judge
+    from kernelprof.collect.session import measure
+
+    request = _request(program, target, kernel, profiling)
+    found = measure(request, preset, profiling.get("progress"))
+    capture = _capture_of(found, Path("" if target is None else os.fspath(target)))
+    if found.drill_down is None:
+        result = as_result(Diagnosis, judge(capture, preset=preset), capture=capture)
+    else:
+        result = as_result(
+            Diagnosis, found.drill_down.diagnosis, capture=capture, origin=capture.origin
+        )
+    return result if kernel is None else only([result], kernel)[0]
+
+
+def _capture_of(found: ProfileResult, place: Path) -> Capture:
+    from kernelprof.report.measurement import summary
+    from kernelprof.sources.contents import Contents
+
+    return as_result(
+        Capture,
+        found.capture,
+        contents=Contents(place, found.manifest, found.lines),
+        remarks=tuple(summary(found)),
+        recorded=found.recorded,
+    )
+
+
+def profile(
+    target: PathLike | None = None,
+    output: PathLike | None = None,
+    *,
+    program: Sequence[str] | None = None,
+    preset: str = "full",
+    kernel: str | None = None,
+    **profiling: Unpack[Profiling],
+) -> Capture:
+    """Measure a ``.cu`` file or a ``program`` with one preset, and keep a capture directory.
+
+    ``output`` is the directory. Raises :class:`MissingToolError` where the machine lacks a GPU,
+    ``ncu`` or a permission.
+    """
+    if output is None:
+        raise UsageError("there is no directory to write to", hint="name one as the output")
+    if (target is None) == (program is None):
+        what = "there is nothing to profile" if target is None else "a file and a program are given"
+        raise UsageError(
+            what,
+            hint="name a program after --: kernelprof profile -o DIR -- ./app args...\n"
+            "or a .cu file: kernelprof profile kernel.cu -o DIR",
+        )
+    if target is not None and not is_source(target):
+        raise UsageError(
+            "only a .cu file or a program can be profiled",
+            where=os.fspath(target),
+            hint=f"a program stands after --: kernelprof profile -o {output} -- {target}",
+        )
+    from kernelprof.collect.preflight import check_filters
+    from kernelprof.collect.session import profile as run
+    from kernelprof.report.measurement import facts
+
+    check_filters(kernel)
+    profiling = {**profiling, "keep": Path(output)}
+    manifest = run(_request(program, target, kernel, profiling), preset, profiling.get("progress"))
+    remarks = tuple(facts(manifest.timing, manifest.correctness))
+    return as_result(Capture, read(output), remarks=remarks)
+
+
+def _request(
+    program: Sequence[str] | None, target: Any, kernel: str | None, options: Profiling
+) -> ProfileRequest:
+    from kernelprof.collect.request import DEFAULT_CLOCKS, Filters, ProfileRequest
+    from kernelprof.launch.overrides import overrides
+
+    return ProfileRequest(
+        application=tuple(program or ()),
+        source=None if target is None else Path(target),
+        overrides=overrides(
+            options.get("size"),
+            options.get("define"),
+            options.get("sanitize"),
+            has_source=target is not None,
+        ),
+        keep=options.get("keep"),
+        force=options.get("force", False),
+        filters=Filters(
+            kernel,
+            options.get("launch_skip"),
+            options.get("launch_count"),
+            tuple(options.get("nvtx_include") or ()),
+        ),
+        clock_control=options.get("clock_control", DEFAULT_CLOCKS),
+        time_limit=options.get("time_limit"),
+        samples=options.get("samples", False),
+    )
+
+
+def compare(
+    before: PathLike | Capture,
+    after: PathLike | Capture,
+    *,
+    size: Sequence[str] | None = None,
+    define: Sequence[str] | None = None,
+    progress: Progress | None = None,
+    remark: Say = lambda _: None,
+) -> Comparison:
+    """What one change did to time, exact counters and verdicts.
+
+    Each side is a capture in any form, a baseline, or a diagnosis as JSON. Two ``.cu`` files are
+    built and measured in turn, A B A B; ``remark`` gets a line for what was checked and timed.
+    """
+    from kernelprof.comparison import sides
+    from kernelprof.comparison.compare import compare as compared
+    from kernelprof.launch.overrides import overrides
+
+    paths = [os.fspath(each) for each in (before, after) if not isinstance(each, Capture)]
+    both = len(paths) == 2 and sides.are_sources(*paths)
+    wanted = overrides(size, define, None, has_source=both)
+    if not both:
+        return as_result(Comparison, compared(side(before), side(after)))
+    from kernelprof.report.measurement import summary
+
+    def measured(source: Path, found: ProfileResult) -> None:
+        for line in summary(found):
+            remark(f"{source.name}: {line}")
+
+    old, new = map(Path, paths)
+    snapshots = sides.measure(old, new, wanted, progress=progress, measured=measured)
+    return as_result(Comparison, compared(*snapshots))
+
+
+def side(target: PathLike | Capture) -> Snapshot:
+    """One side of a comparison, from a path or from a capture that was read already."""
+    from kernelprof.comparison import sides
+
+    if isinstance(target, Capture):
+        return sides.snapshot(target, target.contents)
+    return sides.load(os.fspath(target))
+
+
+def gate(
+    baseline: PathLike | Capture,
+    candidate: PathLike | Capture,
+    *,
+    policy: PathLike | Mapping[str, Any] | None = None,
+) -> GateResult:
+    """Whether a change may pass: time, exact counters and verdict against a policy.
+
+    ``policy`` is a TOML file or its content; without it the ``pyproject.toml`` here counts, if it
+    has one.
+    """
+    from kernelprof.comparison.gate import run
+
+    return as_result(GateResult, run.gate(side(baseline), side(candidate), policy))
+
+
+def history(
+    place: PathLike,
+    *,
+    git: bool = False,
+    kernel: str | None = None,
+    since: str | None = None,
+    limit: int = 200,
+    cache: bool = True,
+    progress: Say = lambda _: None,
+    warn: Say = lambda _: None,
+    note: Say = lambda _: None,
+) -> History:
+    """Time and verdict of each kernel over the captures and baselines of a folder.
+
+    With ``git`` over the committed versions of a baseline file. ``limit`` is how many rows a kernel
+    keeps, the newest, 0 for all. ``warn`` hears of what cannot be read.
+    """
+    from kernelprof.comparison.history import run
+
+    found = run.history(
+        Path(place),
+        run.wanted(kernel, since, limit),
+        git=git,
+        cached=cache,
+        progress=progress,
+        warn=warn,
+        note=note,
+    )
+    return as_result(History, found)
+
+
+def read_baseline(file: PathLike, *, migrate: bool = False) -> Baseline:
+    """The baseline in a file; with ``migrate`` one of an older schema as well."""
+    from kernelprof.comparison.gate.baseline import read_baseline as found
+
+    return found(Path(file), migrate=migrate)
+
+
+def baseline_text(baseline: Baseline) -> str:
+    """A baseline as its file holds it."""
+    from kernelprof.comparison.gate.baseline import to_text
+
+    return to_text(baseline)
+
+
+def save_baseline(capture: PathLike | Capture) -> Baseline:
+    """A new baseline of a capture. Refuses an inconclusive or a wrong kernel."""
+    from kernelprof.comparison.gate import run
+
+    return run.save(side(capture))
+
+
+def update_baseline(
+    file: PathLike, candidate: PathLike | Capture, policy: PathLike | None = None
+) -> tuple[GateResult, Baseline | None]:
+    """What the gate says, and the candidate in place of the baseline if it passes."""
+    from kernelprof.comparison.gate import run
+
+    result, made = run.update(Path(file), side(candidate), policy)
+    return as_result(GateResult, result), made
+
+
+def accept(
+    file: PathLike,
+    candidate: PathLike | Capture,
+    reason: str,
+    *,
+    kernels: Sequence[str] = (),
+    by: str | None = None,
+) -> Baseline:
+    """The baseline with a candidate that the gate may stop, and who accepted it, when and why.
+
+    ``kernels`` are whole names, none for all of them; ``by`` is whom ``git`` knows otherwise.
+    """
+    from kernelprof.comparison.gate import run
+
+    return run.accept(Path(file), side(candidate), reason, kernels=kernels, by=by)
+
+
+def calibrate(
+    file: PathLike, captures: Sequence[PathLike | Capture]
+) -> tuple[Baseline, tuple[str, ...]]:
+    """The baseline with its noise, by captures of the same code; and kernels in too few of them."""
+    from kernelprof.comparison.gate import run
+
+    return run.calibrate(Path(file), [side(each) for each in captures])
+
+
+def rules() -> Mapping[str, Rule]:
+    """The bottlenecks by name, each with its documentation and thresholds."""
+    from kernelprof.analysis.rules import registry
+
+    return registry()
+
+
+def metrics() -> Mapping[str, Metric]:
+    """All metrics by canonical name, with unit, meaning and names in ``ncu``."""
+    from kernelprof.analysis.metrics.catalogue import catalogue
+
+    return catalogue()
+
+
+def presets() -> Mapping[str, Preset]:
+    """The metric presets by name."""
+    from kernelprof.analysis.metrics.catalogue import presets as known
+
+    return known()
+
+
+def preset(name: str) -> Preset:
+    """One preset; :class:`UsageError` where there is none of that name."""
+    from kernelprof.analysis.metrics.catalogue import preset as known
+
+    return known(name)
+
+
+def ncu_command(preset: str, **options: Any) -> str:
+    """The ``ncu`` command that collects a preset, as a shell takes it.
+
+    ``options`` are ``kernel``, ``launch_skip``, ``launch_count``, ``clock_control`` and the
+    ``application`` with its arguments.
+    """
+    from kernelprof.analysis.ncu_command import ncu_command as words
+    from kernelprof.analysis.ncu_command import quote
+
+    return quote(words(preset, **options))
+
+
+def schema(kind: str = "diagnosis") -> str:
+    """The JSON Schema of a kind of result: diagnosis, comparison, gate or history."""
+    from kernelprof.report.schemas import schema as published
+
+    return published(kind)
+
+
+def doctor() -> tuple[Check, ...]:
+    """What this machine has for profiling: GPU, driver, ``ncu``, permission, compiler."""
+    from kernelprof.collect.doctor import checkup
+
+    return checkup()
+
+
+def needed_checks(requirements: Iterable[str]) -> set[str]:
+    """The names of the checks that must pass for what is required, besides reading captures."""
+    from kernelprof.collect.doctor import needs
+
+    return {"captures", *(name for each in requirements for name in needs(each))}
+
+
+def init(source: PathLike, *, kernel: str | None = None, force: bool = False) -> Draft:
+    """A launch specification for a kernel, guessed from its source; nothing is written."""
+    from kernelprof.launch.initialise import draft
+
+    return draft(Path(source), kernel=kernel, force=force)

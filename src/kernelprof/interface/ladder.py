@@ -1,0 +1,170 @@
+"""The GEMM ladder: its rungs, climbing them on a GPU, and the reports of a climb."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from kernelprof.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kernelprof.collect.progress import Progress
+    from kernelprof.ladder.climb import Step
+    from kernelprof.ladder.registry import Rung
+    from kernelprof.ladder.results import Climb, Climbed
+    from kernelprof.report.documents.ladder_parts import Card
+    from kernelprof.results import PathLike
+    from kernelprof.sources.contents import Contents
+
+_OTHER_FILE = "The capture of this rung is of another version of its file, so it is not shown."
+_OTHER_SIZE = "The capture of this rung is of another size, so it is not shown."
+_NO_CAPTURE = "There is no capture of this rung, so this is all that is known."
+
+
+def rungs(names: Sequence[str] = ()) -> tuple[Rung, ...]:
+    """The rungs of these numbers or files; all of them without a name."""
+    from kernelprof.ladder import registry
+
+    return registry.choose(registry.ladder(), list(names))
+
+
+def listing(output_format: str, width: int, *, changes: bool) -> str:
+    """The rungs as text for so many columns, or as JSON; with ``changes`` what each one changes."""
+    from kernelprof.ladder.registry import to_json
+
+    if output_format == "json":
+        return to_json(rungs())
+    from kernelprof.report.documents.ladder import listing as document
+    from kernelprof.report.writers import terminal
+
+    return terminal.write(document(rungs(), changes=changes), terminal.Screen(width))
+
+
+def climb(
+    names: Sequence[str],
+    command: str,
+    *,
+    size: int | None,
+    captures: Path | None,
+    profile: bool,
+    known: Climb | None,
+    display: Callable[[], Progress],
+    step: Callable[[str], None],
+    warn: Callable[[str], None],
+    save: Callable[[Climb], None],
+) -> Climb:
+    """Check, time and profile rungs on this machine's GPU, one after the other.
+
+    ``names`` choose rungs, which are then measured even where ``known`` results are complete.
+    ``command`` is what was typed. ``step`` gets a line after each rung, ``save`` the results so
+    far. A rung that fails is among the results with its error.
+    """
+    from kernelprof.ladder.climb import Callbacks, Plan
+    from kernelprof.ladder.climb import climb as run
+
+    plan = Plan(
+        rungs=rungs(names),
+        command=command,
+        anew=bool(names),
+        size=size,
+        captures=captures,
+        profile=profile,
+        display=display,
+    )
+    return run(plan, Callbacks(lambda done: step(_line(done)), warn, save), known)
+
+
+def _line(step: Step) -> str:
+    """A rung in a line: ``1 of 2: 01_naive.cu: 275 ms, uncoalesced-global-access (9 s)``."""
+    from kernelprof.report.documents.ladder_parts import time_cell, verdict_name
+
+    rung = step.climbed
+    parts = [] if rung.timing is None else [time_cell(rung.timing)]
+    if rung.full is not None:
+        parts.append(verdict_name(rung.full.said))
+    if rung.error is not None:
+        parts.append(f"failed: {rung.error.what}")
+    return f"{step.position} of {step.of}: {rung.file}: {', '.join(parts)} ({step.seconds:.0f} s)"
+
+
+def read_results(path: PathLike) -> Climb:
+    """The results that a climb kept."""
+    from kernelprof.ladder.results import from_json
+
+    try:
+        text = Path(path).expanduser().read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"the results cannot be read: {getattr(error, 'strerror', None) or error}",
+            where=os.fspath(path),
+            hint="name the JSON file that 'kernelprof ladder run' wrote beside its report",
+        ) from error
+    return from_json(text, os.fspath(path))
+
+
+def results_text(found: Climb) -> str:
+    """The results as their file holds them."""
+    from kernelprof.model.records import to_json
+
+    return to_json(found)
+
+
+def report(found: Climb) -> str:
+    """The Markdown report of a climb."""
+    from kernelprof.report.documents.ladder import document
+    from kernelprof.report.writers import markdown
+
+    return markdown.write(document(found, rungs()), largest=None, level=1)
+
+
+def page(found: Climb, captures: Path | None = None) -> str:
+    """The page of a climb; ``captures`` has the capture directories of its rungs."""
+    from kernelprof.report.documents.ladder import document
+    from kernelprof.report.writers import html
+
+    return html.write(document(found, rungs(), _cards(found, captures)))
+
+
+def _cards(found: Climb, captures: Path | None) -> dict[str, Card]:
+    """What the captures of the rungs add to the page, by file."""
+    from kernelprof.report.documents.ladder_parts import Card
+
+    cards = {}
+    for rung in found.rungs:
+        known = None if captures is None else _known(captures.expanduser(), rung)
+        note = _NO_CAPTURE if known is None else _of_another(known, rung, found)
+        cards[rung.file] = Card(note=note) if known is None or note else _card(known, rung)
+    return cards
+
+
+def _known(captures: Path, rung: Climbed) -> Contents | None:
+    """The capture directory of a rung, if there is one."""
+    from kernelprof.sources.capture_directory import is_capture
+    from kernelprof.sources.contents import contents
+
+    folder = captures / rung.file.removesuffix(".cu")
+    return contents(str(folder)) if is_capture(folder) else None
+
+
+def _of_another(known: Contents, rung: Climbed, found: Climb) -> str:
+    """Why a capture is not of what the results are of; empty where it is."""
+    source = None if known.manifest is None else known.manifest.source
+    if source is None:
+        return ""
+    if rung.source_sha256 is not None and source.sha256 != rung.source_sha256:
+        return _OTHER_FILE
+    sizes = (source.specification or {}).get("sizes")
+    return _OTHER_SIZE if isinstance(sizes, dict) and sizes != found.sizes else ""
+
+
+def _card(known: Contents, rung: Climbed) -> Card:
+    from kernelprof.analysis.verdict import diagnose
+    from kernelprof.report.documents.capture_page import beside
+    from kernelprof.report.documents.ladder_parts import card
+    from kernelprof.sources import read_capture
+
+    capture = read_capture(str(known.place))
+    return card(capture, diagnose(capture), beside(known), rung)

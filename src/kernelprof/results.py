@@ -1,0 +1,369 @@
+"""What the functions of :mod:`kernelprof` return: values of the model that show themselves.
+
+A capture and the results made of it are plain values (``kernelprof.model``); these are the same
+values, as tables of pandas, as text, and in a notebook.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+
+from kernelprof.errors import InputError, UsageError
+from kernelprof.model import capture, comparison, diagnosis, gate, history
+from kernelprof.sources.contents import Contents
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    import pandas as pd
+
+    from kernelprof.model.diagnosis import Evidence, KernelDiagnosis
+    from kernelprof.model.manifest import Manifest
+
+    Result = TypeVar("Result")
+
+PathLike = str | os.PathLike[str]
+Names = Literal["canonical", "ncu"]
+
+_NAMES_SHOWN = 5
+
+
+class Meter(Protocol):
+    """Shows how far something is: a bar on a terminal, a widget in a notebook."""
+
+    def steps(self, what: str, total: int, unit: str) -> Callable[[int], object] | None:
+        """What to call with each step of so many in total; ``None`` where nobody watches."""
+        ...
+
+
+class _Shown:
+    """Shows itself in a notebook and as text, by the document that all formats are made of."""
+
+    __slots__ = ()
+
+    def to_text(self: Any, output_format: str = "text", **options: Any) -> str:
+        """The result as the command line writes it: ``text``, ``markdown``, ``json`` and so on.
+
+        Raises :class:`UsageError` for a format that is not offered for this kind of result.
+        """
+        from kernelprof.report.render import render
+
+        return render(self, output_format, **options)
+
+    def _repr_html_(self: Any) -> str:
+        from kernelprof.report.render import fragment
+
+        return fragment(self)
+
+
+@dataclass(frozen=True)
+class Capture(capture.Capture):
+    """Launches with metrics, and what is known beside the counters.
+
+    ``contents`` has the manifest, which says how it was made, and how often warps were seen at each
+    source line, where that was recorded. ``remarks`` say what was checked, timed and run for it,
+    ``recorded`` that this was not done now and here.
+    """
+
+    contents: Contents = field(default_factory=lambda: Contents(Path()))
+    remarks: tuple[str, ...] = ()
+    recorded: bool = False
+
+    @property
+    def manifest(self) -> Manifest | None:
+        """How the capture was made; ``None`` for an export."""
+        return self.contents.manifest
+
+    def diagnose(
+        self, kernel: str | None = None, *, preset: str | None = None, meter: Meter | None = None
+    ) -> Diagnosis:
+        """What limits each kernel of the capture.
+
+        ``kernel`` is a regular expression: only kernels whose name it matches are diagnosed.
+        ``preset`` names what the commands for missing metrics collect, instead of just those.
+        Raises :class:`InputError` where no kernel's name matches.
+        """
+        from kernelprof.analysis.verdict import diagnose
+
+        name = Path(self.origin).name
+        progress = None if meter is None else meter.steps(f"judging {name}", len(self), "launches")
+        found = as_result(Diagnosis, diagnose(self, preset=preset, progress=progress), capture=self)
+        return found if kernel is None else only([found], kernel)[0]
+
+    def to_pandas(self, names: Names = "canonical") -> pd.DataFrame:
+        """One row a launch: who was launched, then its metrics; NaN is missing, never zero.
+
+        ``names`` are kernelprof's own, the same for every version of ``ncu`` and every GPU, or
+        those of the export. ``attrs["units"]`` has the unit of each metric, ``attrs["origins"]``
+        where its values come from (``measured``, ``derived``, ``launch``, ``reported``).
+        """
+        import pandas as pd
+
+        if names not in ("canonical", "ncu"):
+            raise UsageError(f"there are no {names!r} names", hint='"canonical" or "ncu"')
+        found = _canonical(self) if names == "canonical" else _as_exported(self)
+        devices = self.text.get(capture.DEVICE_NAME) or (None,) * len(self)
+        launches = list(self.launches)
+        table = pd.DataFrame(
+            {
+                "id": [each.id for each in launches],
+                "kernel": [each.kernel for each in launches],
+                "grid": [each.grid for each in launches],
+                "block": [each.block for each in launches],
+                "stream": [each.stream for each in launches],
+                "gpu": list(devices),
+                **{name: values for name, values, _, _ in found},
+            }
+        )
+        table.attrs["units"] = {name: unit for name, _, unit, _ in found}
+        table.attrs["origins"] = {name: origin for name, _, _, origin in found}
+        return table
+
+    def report(self, file: PathLike) -> None:
+        """Write the page of the capture and its diagnosis, one HTML file."""
+        self.diagnose().report(file)
+
+
+_Column = tuple[str, Any, str, str]
+
+
+def _canonical(found: capture.Capture) -> list[_Column]:
+    """Metrics by our names: values, unit and origin of those that some launch has."""
+    from kernelprof.analysis.metrics.catalogue import catalogue
+    from kernelprof.analysis.metrics.facts import Facts
+
+    facts = Facts(found)
+    return [
+        (name, facts.values(name), metric.unit, facts.source(name, int(has.argmax())).value)
+        for name, metric in catalogue().items()
+        if (has := facts.has(name)).any()
+    ]
+
+
+def _as_exported(found: capture.Capture) -> list[_Column]:
+    return [
+        (name, column.values, column.unit, column.source.value)
+        for name, column in found.columns.items()
+        if not name.startswith(capture.OWN_COLUMNS)
+    ]
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnosis(_Shown, diagnosis.Diagnosis):
+    """What limits the kernels of a capture, those that took most time first."""
+
+    capture: Capture = field(kw_only=True)
+
+    def report(self, file: PathLike) -> None:
+        """Write the page of the capture and its diagnosis, one HTML file."""
+        from kernelprof.report.render import page
+
+        Path(file).write_text(page(self), encoding="utf-8")
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row a kernel: who it is, time, verdict, confidence, gain and evidence in words.
+
+        ``attrs["units"]`` has the units. :meth:`evidence` has the evidence as a table.
+        """
+        import pandas as pd
+
+        table = pd.DataFrame([_kernel_row(kernel) for kernel in self.kernels])
+        table.attrs["units"] = {
+            "duration_ns": "ns",
+            "duration_min_ns": "ns",
+            "duration_max_ns": "ns",
+            "share": "part of the time of all kernels",
+            "gain": "factor of run time",
+        }
+        return table
+
+    def evidence(self) -> pd.DataFrame:
+        """One row a fact: the kernel, the metric with value, unit and origin, and the threshold."""
+        import pandas as pd
+
+        return pd.DataFrame(
+            [
+                {
+                    "kernel": kernel.name,
+                    "metric": each.metric,
+                    "label": each.label,
+                    "value": each.value,
+                    "op": each.op,
+                    "threshold": each.threshold,
+                    "unit": each.unit,
+                    "origin": each.source.value,
+                }
+                for kernel in self.kernels
+                for each in kernel.verdict.evidence
+            ]
+        )
+
+
+def _kernel_row(kernel: KernelDiagnosis) -> dict[str, Any]:
+    verdict, time = kernel.verdict, kernel.duration_ns
+    return {
+        "kernel": kernel.name,
+        "grid": kernel.grid,
+        "block": kernel.block,
+        "launches": kernel.launches,
+        "duration_ns": None if time is None else time.median,
+        "duration_min_ns": None if time is None else time.low,
+        "duration_max_ns": None if time is None else time.high,
+        "share": kernel.share,
+        "status": verdict.status.value,
+        "bottleneck": verdict.bottleneck,
+        "confidence": verdict.confidence.value,
+        "gain": verdict.gain,
+        "evidence": "; ".join(map(_in_words, verdict.evidence)),
+        "also": ", ".join(each.bottleneck for each in verdict.also),
+        "command": verdict.command,
+        "ids": list(kernel.ids),
+    }
+
+
+def _in_words(evidence: Evidence) -> str:
+    compared = "" if evidence.threshold is None else f" {evidence.op} {evidence.threshold:g}"
+    return f"{evidence.label} {evidence.value:.4g}{compared} {evidence.unit}"
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison(_Shown, comparison.Comparison):
+    """Two captures side by side, the kernels that matter most first."""
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row a kernel: times in ns, their ratio with its 95 % interval, and both verdicts."""
+        import pandas as pd
+
+        return pd.DataFrame([_compared_row(kernel) for kernel in self.kernels])
+
+
+def _compared_row(kernel: comparison.KernelComparison) -> dict[str, Any]:
+    time = kernel.time
+    sides = (kernel.before, kernel.after)
+    before, after = (None if each is None else each.verdict for each in sides)
+    return {
+        "kernel": kernel.name,
+        "match": kernel.match.value,
+        "time": time.outcome.value,
+        "before_ns": time.before_ns,
+        "after_ns": time.after_ns,
+        "ratio": time.ratio,
+        "ratio_low": time.low,
+        "ratio_high": time.high,
+        "p": time.p,
+        "before": None if before is None else before.bottleneck or before.status.value,
+        "after": None if after is None else after.bottleneck or after.status.value,
+        "verdict_changed": kernel.verdict_changed,
+        "counters_worse": [each.metric for each in kernel.counters if each.worse],
+        "counters_better": [each.metric for each in kernel.counters if each.worse is False],
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class GateResult(_Shown, gate.GateResult):
+    """What the gate says: pass, regression or inconclusive, and why."""
+
+    @property
+    def line(self) -> str:
+        """The outcome and how many kernels have which, in a line."""
+        from kernelprof.comparison.words import gate_line
+
+        return gate_line(self)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row a finding: the kernel (``None`` for all), outcome, code and a sentence."""
+        import pandas as pd
+
+        of_kernels = [
+            (each.kernel.name, finding) for each in self.kernels for finding in each.findings
+        ]
+        return pd.DataFrame(
+            [
+                {
+                    "kernel": name,
+                    "outcome": finding.outcome.value,
+                    "code": finding.code.value,
+                    "finding": finding.text,
+                }
+                for name, finding in [(None, each) for each in self.general] + of_kernels
+            ],
+            columns=["kernel", "outcome", "code", "finding"],
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class History(_Shown, history.History):
+    """All kernels of a folder or of a baseline's commits, those that take most time first."""
+
+    def to_pandas(self) -> pd.DataFrame:
+        """One row a measurement of a kernel: when, on which GPU, the time, and what changed."""
+        import pandas as pd
+
+        table = pd.DataFrame(
+            [_history_row(kernel, row) for kernel in self.kernels for row in kernel.rows]
+        )
+        if len(table):
+            table["date"] = pd.to_datetime(table["date"], utc=True)
+        return table
+
+
+def _history_row(kernel: history.KernelHistory, row: history.HistoryRow) -> dict[str, Any]:
+    verdict, time = row.kernel.verdict, row.time
+    return {
+        "kernel": kernel.name,
+        "detail": kernel.detail,
+        "date": row.moment.date,
+        "origin": row.moment.origin,
+        "gpu": row.moment.machine.gpu,
+        "median_ns": row.kernel.median_ns,
+        "low_ns": row.low_ns,
+        "high_ns": row.high_ns,
+        "verdict": verdict.bottleneck or verdict.status.value,
+        "confidence": verdict.confidence.value,
+        "verdict_changed": row.verdict_changed,
+        "time": None if time is None else time.outcome.value,
+        "ratio": None if time is None else time.ratio,
+    }
+
+
+def as_result(kind: type[Result], value: Any, **more: Any) -> Result:
+    """A value of the model as the result that shows it."""
+    return kind(**({each.name: getattr(value, each.name) for each in fields(value)} | more))
+
+
+def only(diagnoses: Sequence[Diagnosis], kernel: str) -> list[Diagnosis]:
+    """The diagnoses with the kernels whose name the regular expression ``kernel`` matches.
+
+    One without such a kernel is left out; :class:`InputError` where that are all.
+    """
+    pattern = kernel_pattern(kernel)
+    found = [
+        replace(each, kernels=tuple(k for k in each.kernels if pattern.search(k.name)))
+        for each in diagnoses
+    ]
+    matching = [each for each in found if each.kernels]
+    if not matching:
+        names = list(dict.fromkeys(k.name for each in diagnoses for k in each.kernels))
+        more = len(names) - _NAMES_SHOWN
+        raise InputError(
+            f"no kernel's name matches {kernel!r}",
+            where=", ".join(each.origin for each in diagnoses),
+            hint=f"there are: {'; '.join(names[:_NAMES_SHOWN])}"
+            + (f"; and {more} more" if more > 0 else ""),
+        )
+    return matching
+
+
+def kernel_pattern(kernel: str) -> re.Pattern[str]:
+    """The compiled expression; :class:`UsageError` where it is none."""
+    try:
+        return re.compile(kernel)
+    except re.error as error:
+        raise UsageError(
+            f"--kernel {kernel!r} is not a regular expression: {error}",
+            hint="escape brackets of a kernel's name with a backslash",
+        ) from error

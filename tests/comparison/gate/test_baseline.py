@@ -1,0 +1,237 @@
+"""Baselines: what may be one, what their file holds, and what calibration adds."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.comparison.gate.planted import RUNS, SAME_CODE, gated, of, taken
+
+from kernelprof.comparison.compare import compare
+from kernelprof.comparison.gate import baseline as module
+from kernelprof.comparison.gate.baseline import from_text, to_text
+from kernelprof.comparison.gate.changes import (
+    Consent,
+    accepted,
+    baseline_of,
+    calibrated,
+    updated,
+)
+from kernelprof.errors import InputError
+from kernelprof.model.comparison import TimeOutcome
+from kernelprof.model.snapshot import Noise
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Any
+
+NOW = "2026-11-21T12:00:00Z"
+CONSENT = Consent("Ada", "the loop must stay rolled", NOW)
+
+
+def test_a_baseline_is_read_as_it_was_written() -> None:
+    made = baseline_of(taken("tile", "1"), NOW)
+    read = from_text(to_text(made), "b.json")
+    assert to_text(read) == to_text(made)
+    snapshot = read.snapshot("b.json")
+    assert snapshot.origin == "b.json"
+    # Counters keep every digit, and times as many as matter.
+    assert snapshot.kernels[0].metrics["shared_wavefronts"] == 419_430_400
+    result = gated(snapshot, taken("tile", "1"))
+    assert result.kernels[0].kernel.time.ratio == pytest.approx(1.0, abs=1e-6)
+    assert result.outcome.value == "pass"
+
+
+def test_the_file_is_small_and_a_diff_shows_what_changed() -> None:
+    one = to_text(baseline_of(taken("tile", "1"), NOW)).splitlines()
+    assert len("\n".join(one)) < 8_000
+    assert sum("events_ns" in line for line in one) == 1
+    (times,) = (line for line in one if "events_ns" in line)
+    assert times.count(",") == 20
+    metrics = json.loads("\n".join(one))["kernels"][0]["metrics"]
+    assert list(metrics) == sorted(metrics)
+
+
+@pytest.mark.parametrize("schema", ["2", "10", None, 1])
+def test_a_schema_that_is_not_known_is_refused(schema: object) -> None:
+    values = json.loads(to_text(baseline_of(taken("tile", "1"), NOW)))
+    values["schema_version"] = schema
+    with pytest.raises(InputError, match="schema version") as caught:
+        from_text(json.dumps(values), "b.json")
+    assert caught.value.hint == "install a newer kernelprof"
+
+
+def test_an_older_schema_is_migrated_by_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = json.loads(to_text(baseline_of(taken("tile", "1"), NOW)))
+    old = {**values, "schema_version": "0", "made": values.pop("created")}
+
+    def rename(older: dict[str, Any]) -> dict[str, Any]:
+        return {**older, "created": older["made"], "schema_version": "1"}
+
+    steps: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {"0": rename}
+    monkeypatch.setattr(module, "MIGRATIONS", steps)
+    with pytest.raises(InputError) as caught:
+        from_text(json.dumps(old), "b.json")
+    assert caught.value.hint == "kernelprof baseline migrate b.json"
+    assert from_text(json.dumps(old), "b.json", migrate=True).created == "2026-11-21T15:56:05Z"
+
+
+@pytest.mark.parametrize(
+    ("text", "says"),
+    [
+        ("", "it is not JSON"),
+        ("[]", "it is not a JSON object"),
+        ('{"schema_version": "1"}', "it is not a baseline"),
+        ('{"kind": "kernelprof-baseline", "schema_version": "1"}', "'created' is missing"),
+    ],
+)
+def test_a_damaged_file_is_named(text: str, says: str) -> None:
+    with pytest.raises(InputError) as caught:
+        from_text(text, "b.json")
+    assert says in caught.value.what
+    assert caught.value.where == "b.json"
+
+
+def test_an_inconclusive_kernel_is_no_baseline() -> None:
+    with pytest.raises(InputError, match="is inconclusive"):
+        baseline_of(of(SAME_CODE), NOW)
+
+
+def test_a_wrong_kernel_is_no_baseline() -> None:
+    tile = taken("tile", "1")
+    wrong = replace(tile, kernels=(replace(tile.kernels[0], passed=False),))
+    with pytest.raises(InputError, match="is wrong"):
+        baseline_of(wrong, NOW)
+    with pytest.raises(InputError, match="is wrong"):
+        accepted(baseline_of(tile, NOW), wrong, (), CONSENT)
+    with pytest.raises(InputError, match="no kernel to record"):
+        baseline_of(replace(tile, kernels=()), NOW)
+
+
+def test_an_accepted_regression_is_on_record_and_passes_from_then_on() -> None:
+    before, after = taken("tile", "1"), taken("tile-rolled", "1")
+    made = accepted(baseline_of(before, NOW), after, (), CONSENT)
+    (record,) = made.accepted
+    assert (record.kernel, record.who, record.when) == ("sgemm_shared_tile_rolled", "Ada", NOW)
+    assert record.reason == "the loop must stay rolled"
+    assert (record.before.bottleneck, record.after.bottleneck) == (
+        "shared-memory-throughput",
+        "instruction-issue",
+    )
+    assert record.after_ns == pytest.approx(2.665e6, rel=0.001)
+    assert gated(made.snapshot("b"), taken("tile-rolled", "2")).outcome.value == "pass"
+    # An update keeps the record.
+    assert updated(made, taken("tile-rolled", "3"), NOW).accepted == made.accepted
+
+
+def test_only_the_kernels_that_are_named_are_accepted() -> None:
+    tile, padded = taken("tile", "1"), taken("padded", "1")
+    both = replace(tile, kernels=(*tile.kernels, *padded.kernels))
+    worse = replace(
+        tile, kernels=(*taken("tile-rolled", "1").kernels, *taken("padded-0", "1").kernels)
+    )
+    made = accepted(baseline_of(both, NOW), worse, ["sgemm_bank_conflict_free"], CONSENT)
+    assert [each.name for each in made.kernels] == ["sgemm_bank_conflict_free", "sgemm_shared_tile"]
+    assert made.kernels[0].metrics["shared_wavefronts"] == 56_623_104
+    assert made.kernels[1].metrics["shared_wavefronts"] == 419_430_400
+    with pytest.raises(InputError, match="no kernel nobody"):
+        accepted(made, worse, ["nobody"], CONSENT)
+
+
+def test_a_baseline_of_another_gpu_accepts_nothing() -> None:
+    tile = taken("tile", "1")
+    other = replace(tile, machine=replace(tile.machine, gpu="NVIDIA A100"))
+    both = replace(tile, kernels=(*tile.kernels, *taken("padded", "1").kernels))
+    with pytest.raises(InputError, match="another GPU"):
+        accepted(baseline_of(both, NOW), other, ["sgemm_shared_tile"], CONSENT)
+    # All of its kernels take the machine along, and noise of another one does not stay.
+    made = accepted(baseline_of(tile, NOW), other, (), CONSENT)
+    assert made.machine.gpu == "NVIDIA A100"
+
+
+def test_a_kernel_that_is_gone_can_leave_the_baseline() -> None:
+    tile, padded = taken("tile", "1"), taken("padded", "1")
+    both = baseline_of(replace(tile, kernels=(*tile.kernels, *padded.kernels)), NOW)
+    made = accepted(both, tile, ["sgemm_bank_conflict_free"], CONSENT)
+    assert [each.name for each in made.kernels] == ["sgemm_shared_tile"]
+    (record,) = made.accepted
+    assert (record.kernel, record.after) == ("sgemm_bank_conflict_free", None)
+    assert gated(made.snapshot("b"), tile).outcome.value == "pass"
+
+
+def test_a_new_kernel_takes_no_other_s_place() -> None:
+    tile = taken("tile", "1")
+    a, b, ab = (replace(tile.kernels[0], name=name) for name in ("gemm_a", "gemm_b", "gemm_ab"))
+    before = baseline_of(replace(tile, kernels=(a, b)), NOW)
+    made = accepted(before, replace(tile, kernels=(a, b, ab)), ["gemm_ab"], CONSENT)
+    assert [each.name for each in made.kernels] == ["gemm_a", "gemm_ab", "gemm_b"]
+
+
+def test_small_slowdowns_do_not_add_up_over_updates() -> None:
+    tile = taken("tile", "1")
+    held = baseline_of(tile, NOW)
+    for step in range(1, 6):
+        by = 1.004**step
+        times = tuple(by * each for each in tile.kernels[0].events_ns)
+        slower = replace(tile, kernels=(replace(tile.kernels[0], events_ns=times),))
+        if gated(held.snapshot("b"), slower).outcome.value != "pass":
+            break
+        held = updated(held, slower, NOW)
+    assert step == 2
+
+
+def test_calibration_measures_the_noise_between_runs() -> None:
+    made, without = calibrated(
+        baseline_of(taken("coalesced", "1"), NOW), [taken("coalesced", run) for run in RUNS[1:]]
+    )
+    assert without == ()
+    assert made.kernels[0].noise == Noise(
+        floor=pytest.approx(0.0065, abs=1e-4), captures=5, how="CUDA events"
+    )
+    read = from_text(to_text(made), "b.json")
+    assert read.kernels[0].noise == made.kernels[0].noise
+
+
+def test_with_calibration_a_quiet_kernel_is_held_to_less() -> None:
+    quiet, _ = calibrated(
+        baseline_of(taken("chain", "1"), NOW), [taken("chain", run) for run in RUNS[1:]]
+    )
+    (kernel,) = quiet.kernels
+    slower = replace(kernel, events_ns=tuple(1.002 * each for each in kernel.events_ns), noise=None)
+    candidate = replace(taken("chain", "1"), kernels=(slower,))
+    plain = compare(taken("chain", "1"), candidate).kernels[0].time
+    held = compare(quiet.snapshot("b"), candidate).kernels[0].time
+    assert (plain.outcome, held.outcome) == (TimeOutcome.SAME, TimeOutcome.SLOWER)
+    assert held.floor == pytest.approx(0.001)
+
+
+def test_a_counter_that_varies_is_not_held_against_a_kernel() -> None:
+    tile = taken("tile", "1")
+    metrics = dict(tile.kernels[0].metrics, instructions=1.02 * 725_876_736)
+    odd = replace(tile, kernels=(replace(tile.kernels[0], metrics=metrics),))
+    made, _ = calibrated(baseline_of(tile, NOW), [odd, taken("tile", "2")])
+    assert made.kernels[0].noise is not None
+    assert made.kernels[0].noise.varying == {"instructions": 0.02}
+    for instructions, outcome in ((1.015, "pass"), (1.03, "regression")):
+        more = dict(metrics, instructions=instructions * 725_876_736)
+        candidate = replace(tile, kernels=(replace(tile.kernels[0], metrics=more),))
+        assert gated(tile, candidate).outcome.value == "regression"
+        assert gated(made.snapshot("b"), candidate).outcome.value == outcome
+
+
+def test_calibration_refuses_other_code_other_machines_and_too_few() -> None:
+    tile = baseline_of(taken("tile", "1"), NOW)
+    with pytest.raises(InputError, match="1 more capture is too few"):
+        calibrated(tile, [taken("tile", "2")])
+    with pytest.raises(InputError, match="none of the baseline's kernels"):
+        calibrated(tile, [taken("naive", "2"), taken("naive", "3")])
+    with pytest.raises(InputError, match="another source or in another way"):
+        calibrated(
+            baseline_of(taken("padded", "1"), NOW), [taken("padded-0", "1"), taken("padded", "2")]
+        )
+    other = taken("tile", "2")
+    other = replace(other, machine=replace(other.machine, ncu="2026.1"))
+    with pytest.raises(InputError, match="not measured as the baseline was"):
+        calibrated(tile, [other, taken("tile", "3")])

@@ -1,0 +1,182 @@
+"""What a folder holds: captures, baselines, what is none of them, and what is damaged."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.comparison.gate.planted import CHANGES, taken
+from tests.comparison.history.conftest import fill
+
+from kernelprof.comparison.gate.baseline import to_text
+from kernelprof.comparison.gate.changes import baseline_of
+from kernelprof.comparison.history import folder as module
+from kernelprof.comparison.history.folder import DEPTH, Folder, find, utc
+from kernelprof.comparison.history.store import Store, place_of, state_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CAPTURE = CHANGES / "naive" / "1"
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Path:
+    """A capture, a baseline, and all that is neither."""
+    shutil.copytree(CAPTURE, tmp_path / "a" / "one")
+    baseline = to_text(baseline_of(taken("tile", "1"), "2026-11-21T12:00:00Z"))
+    (tmp_path / "base.json").write_text(baseline, "utf-8")
+    (tmp_path / "diagnosis.json").write_text('{"tool": {"name": "kernelprof"}}', "utf-8")
+    (tmp_path / "package.json").write_text('{"name": "other"}', "utf-8")
+    (tmp_path / "raw.csv").write_text("", "utf-8")
+    (tmp_path / "app").mkdir()
+    (tmp_path / "app" / "manifest.json").write_text('{"start_url": "/"}', "utf-8")
+    (tmp_path / "app" / "more.ncu-rep").write_bytes(b"")
+    shutil.copytree(CAPTURE, tmp_path / ".one.12.tmp")
+    (tmp_path / "link").symlink_to(CAPTURE, target_is_directory=True)
+    (tmp_path / "again").symlink_to(tmp_path, target_is_directory=True)
+    return tmp_path
+
+
+def test_captures_and_baselines_are_found_and_nothing_else(mixed: Path) -> None:
+    found = find(mixed)
+    assert found.captures == [mixed / "a" / "one"]
+    assert found.baselines == [mixed / "base.json"]
+    undated = [path.name for path in found.undated]
+    assert undated == ["more.ncu-rep", "diagnosis.json", "raw.csv"]
+    assert found.unread == []
+
+
+def test_only_folders_near_enough_are_looked_into(tmp_path: Path) -> None:
+    deep = tmp_path.joinpath(*("d" * DEPTH))
+    shutil.copytree(CAPTURE, deep)
+    assert find(tmp_path).captures == [deep]
+    deeper = tmp_path.joinpath(*("e" * (DEPTH + 1)))
+    shutil.copytree(CAPTURE, deeper)
+    assert find(tmp_path).captures == [deep]
+
+
+def test_moments_come_in_the_order_of_their_dates(mixed: Path) -> None:
+    with Store(None) as store:
+        moments = Folder(mixed).moments(store)
+    assert [(each.date, each.origin, each.kind) for each in moments] == [
+        ("2026-11-21T15:55:51Z", "a/one", "capture"),
+        ("2026-11-21T15:56:05Z", "base.json", "baseline"),
+    ]
+    assert moments[0].machine.gpu == "NVIDIA H200"
+    assert moments[0].kernels[0].verdict.bottleneck == "uncoalesced-global-access"
+
+
+def test_what_is_known_is_not_diagnosed_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, place = fill(tmp_path / "c", ("naive/1", "naive/2")), tmp_path / "cache" / "s.sqlite3"
+    with Store(place) as store:
+        first = Folder(folder).moments(store)
+    read: list[str] = []
+    real = module.of_capture
+
+    def counted(path: Path, origin: str):
+        read.append(origin)
+        return real(path, origin)
+
+    monkeypatch.setattr(module, "of_capture", counted)
+    with Store(place) as store:
+        assert Folder(folder).moments(store) == first
+    assert read == []
+    manifest = folder / "naive" / "2" / "manifest.json"
+    changed = json.loads(manifest.read_text("utf-8")) | {"created": "2026-11-23T01:00:00+01:00"}
+    manifest.write_text(json.dumps(changed), "utf-8")
+    with Store(place) as store:
+        assert Folder(folder).moments(store)[-1].date == "2026-11-23T00:00:00Z"
+    assert read == ["naive/2"]
+    with Store(None) as store:
+        Folder(folder).moments(store)
+    assert read == ["naive/2", "naive/1", "naive/2"]
+
+
+def test_a_capture_that_is_damaged_later_is_noticed(tmp_path: Path) -> None:
+    folder, place = fill(tmp_path / "c", ("naive/1",)), tmp_path / "s.sqlite3"
+    with Store(place) as store:
+        assert len(Folder(folder).moments(store)) == 1
+    (folder / "naive" / "1" / "raw.csv.gz").write_bytes(b"gone")
+    looked = Folder(folder)
+    with Store(place) as store:
+        assert looked.moments(store) == ()
+    ((name, why),) = looked.unread
+    assert name == "naive/1"
+    assert "does not have the hash that the manifest gives" in why
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "why"),
+    [
+        ("c/manifest.json", "", "it is not JSON"),
+        ("c/manifest.json", '{"schema_version": "9"}', "schema version '9'"),
+        ("c/manifest.json", "[" * 100_000, "recursion"),
+        ("b.json", '{"kind": "kernelprof-baseline"', "it is not JSON"),
+        ("b.json", '{"kind": "kernelprof-baseline", "schema_version": "7"}', "version '7'"),
+        ("b.json", '{"kind": "kernelprof-baseline", "schema_version": "1"}', "is missing"),
+        ("b.json", '"kernelprof-baseline" \udcff', "utf-8"),
+    ],
+)
+def test_damage_is_told_and_never_raised(tmp_path: Path, file: str, content: str, why: str) -> None:
+    path = tmp_path / file
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(content.encode("utf-8", "surrogateescape"))
+    (tmp_path / "c").mkdir(exist_ok=True)
+    if file.startswith("c/"):
+        (tmp_path / "c" / "raw.csv.gz").write_bytes(b"")
+    looked = Folder(tmp_path)
+    with Store(None) as store:
+        assert looked.moments(store) == ()
+    ((name, told),) = looked.unread
+    assert name == file.removesuffix("/manifest.json")
+    assert why in told
+
+
+def test_a_date_that_is_none_is_damage(tmp_path: Path) -> None:
+    folder = fill(tmp_path, ("naive/1",))
+    manifest = folder / "naive" / "1" / "manifest.json"
+    changed = json.loads(manifest.read_text("utf-8")) | {"created": "yesterday"}
+    manifest.write_text(json.dumps(changed), "utf-8")
+    looked = Folder(folder)
+    with Store(None) as store:
+        assert looked.moments(store) == ()
+    assert looked.unread == [("naive/1", "'yesterday' is not a date")]
+
+
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        ("2026-11-21", "2026-11-21T00:00:00Z"),
+        ("2026-11-21T15:56:05Z", "2026-11-21T15:56:05Z"),
+        ("2026-11-21T01:00:00+02:00", "2026-11-20T23:00:00Z"),
+        ("0999-01-01T00:00:00.25", "0999-01-01T00:00:00Z"),
+    ],
+)
+def test_dates_are_utc(text: str, date: str) -> None:
+    assert utc(text) == date
+
+
+def test_a_folder_s_file_is_found_again_by_any_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "captures").mkdir()
+    (tmp_path / "link").symlink_to("captures")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    place = place_of(tmp_path / "captures")
+    assert place.parent == tmp_path / "cache" / "kernelprof" / "history"
+    assert place_of(tmp_path / "link") == place
+    assert place_of(tmp_path) != place
+
+
+def test_a_state_is_of_content_and_time(tmp_path: Path) -> None:
+    file = tmp_path / "b.json"
+    file.write_text("{}", "utf-8")
+    first = state_of(file)
+    assert state_of(file) == first
+    file.write_text("[]", "utf-8")
+    assert state_of(file) != first

@@ -1,0 +1,174 @@
+"""Times: large and significant, or nothing is concluded."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from kernelprof.comparison.times import FEWEST_SAMPLES, LEAST_FLOOR, scatter, time_change
+from kernelprof.model.comparison import TimeOutcome
+from kernelprof.model.diagnosis import Confidence, Status, Verdict
+from kernelprof.model.snapshot import KernelSnapshot, Noise
+
+SAID = Verdict(Status.BOTTLENECK, "l1-throughput", Confidence.HIGH)
+
+
+def kernel(
+    events: list[float], profiled: list[float] | None = None, noise: Noise | None = None
+) -> KernelSnapshot:
+    return KernelSnapshot(
+        "k",
+        (1, 1, 1),
+        (32, 1, 1),
+        1,
+        SAID,
+        events_ns=tuple(events),
+        profiled_ns=tuple(profiled or ()),
+        median_ns=float(np.median(events or profiled or [1.0])),
+        noise=noise,
+    )
+
+
+def around(median: float, spread: float, count: int = 20) -> list[float]:
+    """Times of a normal shape: its quantiles, so that nothing is left to chance."""
+    from scipy import stats
+
+    quantiles = (np.arange(count) + 0.5) / count
+    return list(median * (1 + spread * stats.norm.ppf(quantiles)))
+
+
+@pytest.mark.parametrize(
+    ("by", "outcome"),
+    [
+        (1.0, TimeOutcome.SAME),
+        (1.004, TimeOutcome.SAME),
+        (1.01, TimeOutcome.SLOWER),
+        (0.99, TimeOutcome.FASTER),
+        (2.0, TimeOutcome.SLOWER),
+    ],
+)
+def test_a_quiet_kernel(by: float, outcome: TimeOutcome) -> None:
+    found = time_change(kernel(around(1e6, 0.001)), kernel(around(by * 1e6, 0.001)), None)
+    assert found.outcome is outcome
+    assert found.ratio == pytest.approx(by)
+    assert found.low is not None
+    assert found.high is not None
+    assert found.low <= by <= found.high
+    assert found.how == "CUDA events"
+    assert found.floor is not None
+    assert found.floor == LEAST_FLOOR
+
+
+def test_a_large_difference_of_a_noisy_kernel_is_not_one() -> None:
+    found = time_change(kernel(around(1e6, 0.05)), kernel(around(1.05e6, 0.05)), None)
+    assert found.outcome is TimeOutcome.SAME
+    assert found.floor == pytest.approx(2.5 * 0.05, rel=0.15)
+
+
+def test_a_difference_over_the_floor_that_is_not_significant_is_undecided() -> None:
+    calm = Noise(0.001, 5, "CUDA events")
+    old, new = around(1e6, 0.05, 6), around(1.01e6, 0.05, 6)
+    found = time_change(kernel(old, noise=calm), kernel(new), None)
+    assert found.outcome is TimeOutcome.UNDECIDED
+    assert found.floor == pytest.approx(0.0015)
+    assert found.floor_from == "calibration over 5 captures"
+    assert found.p is not None
+    assert found.p > 0.1
+
+
+@pytest.mark.parametrize("count", range(1, FEWEST_SAMPLES))
+def test_few_samples_decide_nothing(count: int) -> None:
+    found = time_change(kernel([1e6] * count), kernel([9e6] * 20), None)
+    assert found.outcome is TimeOutcome.NOT_ENOUGH_SAMPLES
+    assert found.ratio == pytest.approx(9.0)
+    assert found.p is None
+    assert found.reason == f"{count} and 20 launches, and 5 each are needed"
+
+
+def test_five_launches_each_are_enough_for_the_clearest_order() -> None:
+    found = time_change(
+        kernel([1e6 + i for i in range(5)]), kernel([2e6 + i for i in range(5)]), None
+    )
+    assert found.outcome is TimeOutcome.SLOWER
+    assert found.p == pytest.approx(2 / 252)
+
+
+def test_like_is_compared_with_like() -> None:
+    both = kernel(around(1e6, 0.001), around(5e6, 0.001))
+    only_profiled = kernel([], around(5e6, 0.001))
+    found = time_change(both, only_profiled, None)
+    assert found.how == "the profiler"
+    assert found.outcome is TimeOutcome.SAME
+    unlike = time_change(kernel(around(1e6, 0.001)), only_profiled, None)
+    assert unlike.outcome is TimeOutcome.NOT_ENOUGH_SAMPLES
+    assert unlike.ratio == pytest.approx(5.0)
+
+
+def test_times_of_two_machines_are_not_compared() -> None:
+    found = time_change(kernel(around(1e6, 0.001)), kernel(around(2e6, 0.001)), "another GPU")
+    assert (found.outcome, found.reason) == (TimeOutcome.NOT_COMPARABLE, "another GPU")
+    assert found.ratio is None
+
+
+def test_one_slow_launch_does_not_make_a_kernel_noisy_and_two_groups_do() -> None:
+    calm = [1e6] * 19
+    assert scatter([*calm, 3e6]) < 0.11
+    assert scatter([*calm, 1.0e6]) == 0.0
+    assert scatter([1e6] * 17 + [1.01e6] * 3) > 0.006
+
+
+def test_calibration_counts_for_the_times_that_it_was_made_with() -> None:
+    old, new = around(1e6, 0.001), around(1.004e6, 0.001)
+    by_events = Noise(0.001, 5, "CUDA events")
+    by_profiler = Noise(0.001, 5, "the profiler")
+    assert time_change(kernel(old, noise=by_events), kernel(new), None).floor == 0.0015
+    assert time_change(kernel(old, noise=by_profiler), kernel(new), None).floor == LEAST_FLOOR
+    few = Noise(0.001, 3, "CUDA events")
+    assert time_change(kernel(old, noise=few), kernel(new), None).floor == pytest.approx(0.003)
+
+
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), 0.0, -1e6])
+def test_a_time_that_is_none_decides_nothing(bad: float) -> None:
+    old = [bad, *around(1e6, 0.001)]
+    for pair in (
+        (kernel(old), kernel(around(3e6, 0.001))),
+        (kernel(around(1e6, 0.001)), kernel(old)),
+    ):
+        assert time_change(*pair, None).outcome is TimeOutcome.NOT_MEASURED
+
+
+def test_a_tie_does_not_hide_the_clearest_order() -> None:
+    old, new = [1e6, 1e6, 1.001e6, 1.002e6, 1.003e6], [9e6, 9e6, 9.001e6, 9.002e6, 9.003e6]
+    found = time_change(kernel(old), kernel(new), None)
+    assert found.outcome is TimeOutcome.SLOWER
+    assert found.p == pytest.approx(2 / 252)
+
+
+def test_a_candidate_that_scatters_does_not_excuse_itself() -> None:
+    found = time_change(kernel(around(1e6, 0.0001)), kernel(around(1.15e6, 0.05)), None)
+    assert found.outcome is TimeOutcome.SLOWER
+    assert found.floor == pytest.approx(0.02)
+
+
+@settings(deadline=None)
+@given(
+    st.lists(st.floats(1e3, 1e9), min_size=5, max_size=30),
+    st.lists(st.floats(1e3, 1e9), min_size=5, max_size=30),
+)
+def test_faster_and_slower_are_mirrored(old: list[float], new: list[float]) -> None:
+    there = time_change(kernel(old), kernel(new), None)
+    back = time_change(kernel(new), kernel(old), None)
+    mirror = {TimeOutcome.FASTER: TimeOutcome.SLOWER, TimeOutcome.SLOWER: TimeOutcome.FASTER}
+    assert there.p == pytest.approx(back.p)
+    assert there.floor == back.floor
+    # Ratios of 1.3 and of 1 / 1.3 are not as far from one: near the floor only one may count.
+    if {there.outcome, back.outcome} <= set(mirror):
+        assert back.outcome is mirror[there.outcome]
+
+
+@settings(deadline=None)
+@given(st.lists(st.floats(1e3, 1e9), min_size=5, max_size=30))
+def test_the_same_times_are_the_same(times: list[float]) -> None:
+    assert time_change(kernel(times), kernel(list(times)), None).outcome is TimeOutcome.SAME
