@@ -43,8 +43,9 @@ class Shot:
     width: int = WIDTH
 
 
+COUNTERS = ".panel:has(h3:text-is('Exact counters'))"
 SHOTS = (
-    Shot("one-kernel", "one-kernel.html", first=".top", last=".panel:has(.evidence)"),
+    Shot("one-kernel", "one-kernel.html", first=".top", last=".panel:has(h3:text-is('Evidence'))"),
     Shot(
         "roofline-and-memory",
         "one-kernel.html",
@@ -64,7 +65,7 @@ SHOTS = (
         first=".panel:has([data-chart=roofline])",
         last=".panel:has([data-chart=roofline])",
     ),
-    Shot("comparison", "comparison.html", first=".top", last=".panel:has(.counters)"),
+    Shot("comparison", "comparison.html", first=".top", last=COUNTERS),
     Shot(
         "inconclusive",
         "inconclusive.html",
@@ -123,12 +124,11 @@ def clip(page: Page, shot: Shot) -> dict[str, float]:
     if shot.first is None or shot.last is None:
         return {"x": 0, "y": 0, "width": shot.width, "height": float(shot.height or 900)}
     above, below = (
-        page.evaluate(
-            """(selector) => {
-                const {top, bottom} = document.querySelector(selector).getBoundingClientRect();
+        page.locator(selector).first.evaluate(
+            """(part) => {
+                const {top, bottom} = part.getBoundingClientRect();
                 return [top + scrollY, bottom + scrollY];
-            }""",
-            selector,
+            }"""
         )
         for selector in (shot.first, shot.last)
     )

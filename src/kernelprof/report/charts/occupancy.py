@@ -22,7 +22,7 @@ def chart() -> Spec:
     x: Spec = {
         "field": "blocks",
         "type": "quantitative",
-        "title": "Blocks an SM",
+        "title": "Blocks per SM",
         "axis": {"tickMinStep": 1, "tickCount": 5, "format": "d"},
     }
     return spec(
@@ -39,5 +39,5 @@ def chart() -> Spec:
 
 
 KIND: Final = Kind(
-    chart, table=(("Resource", "name", "text"), ("Blocks an SM", "blocks", "number"))
+    chart, table=(("Resource", "name", "text"), ("Blocks per SM", "blocks", "number"))
 )

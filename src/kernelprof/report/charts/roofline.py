@@ -52,7 +52,7 @@ _RATES: Final = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1.0, ""))
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A kernel at one level of the memory hierarchy: FLOP per byte there, and FLOP a second.
+    """A kernel at one level of the memory hierarchy: FLOP per byte there, and FLOP/s.
 
     ``level`` is ``DRAM``, ``L2``, ``L1``, ``ideal`` for the FLOPs and bytes that the problem needs,
     or ``branch`` for a kernel at DRAM that is beside the path. ``name`` stands beside the point,
@@ -85,7 +85,7 @@ class Ceiling:
 
 @dataclass(frozen=True, slots=True)
 class _Frame:
-    """What the axes show, in FLOP per byte and FLOP a second."""
+    """What the axes show, in FLOP per byte and FLOP/s."""
 
     low: float
     high: float
@@ -250,7 +250,7 @@ def chart() -> Spec:
     y: Spec = {
         "field": "y",
         "type": "quantitative",
-        "title": "FLOP a second",
+        "title": "FLOP/s",
         "scale": {"type": "log", "nice": False},
         "axis": log_axis("~s"),
     }
@@ -381,7 +381,7 @@ def point_layer() -> Spec:
             "tooltip": [
                 {"field": "label", "title": "What"},
                 {"field": "x", "title": "FLOP per byte", "format": ".3~g"},
-                {"field": "y", "title": "FLOP a second", "format": ".3~s"},
+                {"field": "y", "title": "FLOP/s", "format": ".3~s"},
             ],
         },
     }

@@ -49,7 +49,7 @@ _COLUMNS: Final = (
     Column("Verdict"),
 )
 _OUTCOME: Final = Column("Gate")
-_SIDES: Final = (Column("What"), Column("Before"), Column("After"), Column("Which"))
+_SIDES: Final = (Column("What"), Column("Before"), Column("After"), Column(""))
 _CLOCK: Final = "SM clock of the launches"
 _OUTCOMES: Final = {
     TimeOutcome.SLOWER: "slower",

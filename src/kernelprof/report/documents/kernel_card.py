@@ -336,6 +336,6 @@ def _occupancy(known: Known) -> Iterable[Section]:
     if found.limiters:
         text += f" Limited by {', '.join(found.limiters)}."
     rows = occupancy_chart.rows(found.limits, found.limiters)
-    chart = Chart("occupancy", rows, "Blocks an SM that each resource allows")
+    chart = Chart("occupancy", rows, "Blocks per SM that each resource allows")
     note = (Note(found.note),) if found.note else ()
     yield Section("Occupancy", (Paragraph(text), chart, *note))
