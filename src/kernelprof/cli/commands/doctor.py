@@ -45,7 +45,7 @@ def doctor(
     """Check GPU, driver, ncu, permission for counters, nvcc and PyCUDA.
 
     No kernel is run and nothing is changed. Exit code 0 if stored captures can be diagnosed, 4 if
-    not, or if something that is required is missing or cannot be told.
+    not, or if something that is required is missing or unknown.
     """
     output.check_format("doctor", output_format)
     checks = interface.doctor()

@@ -123,7 +123,9 @@ def run(
 
 @COMMAND.command("report")
 def report(
-    results: Annotated[Path, typer.Argument(metavar="FILE.json", help="What a run kept.")],
+    results: Annotated[
+        Path, typer.Argument(metavar="FILE.json", help="The results that a run kept.")
+    ],
     *,
     file: Annotated[
         Path | None,
