@@ -77,7 +77,7 @@ def run(
     captures: Annotated[
         Path | None,
         typer.Option(
-            "--captures", metavar="DIR", help="Write a capture directory a rung, or replace it."
+            "--captures", metavar="DIR", help="Write a capture directory per rung, or replace it."
         ),
     ] = None,
     no_profile: Annotated[
