@@ -229,13 +229,14 @@ def _measured(
     preset: str | None,
     profiling: Profiling,
 ) -> Diagnosis:
-    from kernelprof.analysis.verdict import diagnose as judge
     from kernelprof.collect.session import measure
 
     request = _request(program, target, kernel, profiling)
     found = measure(request, preset, profiling.get("progress"))
     capture = _capture_of(found, Path("" if target is None else os.fspath(target)))
     if found.drill_down is None:
+        from kernelprof.analysis.verdict import diagnose as judge
+
         result = as_result(Diagnosis, judge(capture, preset=preset), capture=capture)
     else:
         result = as_result(
