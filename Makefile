@@ -18,7 +18,7 @@ help:
 	@echo "make gpu-test  run the tests that need a GPU, ncu and nvcc; leaves a report in $(RESULTS)"
 	@echo "make captures  measure every capture of this repository again, into $(CAPTURES)"
 	@echo "make browser-test  open the HTML reports in headless Chromium (needs chromium and npm)"
-	@echo "make lint    ruff: rules and format"
+	@echo "make lint    ruff: rules and format; the direction of imports"
 	@echo "make types   mypy --strict"
 	@echo "make rules   write reports/rules.md from the rules"
 	@echo "make reports  write the HTML reports in reports/ from captures and results that are here"
@@ -54,6 +54,7 @@ browser-test: $(VENV)/.browser web/node_modules/.package-lock.json
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/lint-imports --no-cache
 
 types: $(VENV)/.dev
 	$(BIN)/mypy

@@ -324,7 +324,7 @@ def test_progress_says_what_is_done_before_the_first_run() -> None:
     [
         (["-o", "no/out.txt"], "there is no such folder"),
         (["-o", "."], "it is a folder"),
-        (["-o", "-"], "- is no file"),
+        (["-o", "-"], "- is not a file"),
         (["--html", "no/out.html"], "there is no such folder"),
         (["--html", "page.html", "-o", "page.html"], "name one file"),
     ],

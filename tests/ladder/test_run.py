@@ -270,7 +270,7 @@ def test_captures_are_replaced_and_other_things_are_not(machine, workshop, capsy
     (machine / "caps" / "01_naive" / "thesis.tex").touch()
     workshop.asked.clear()
     assert main([*RUN, "--captures", "caps"]) == 2
-    assert "what stands there is no capture" in capsys.readouterr().err
+    assert "what is there is not a capture" in capsys.readouterr().err
     assert workshop.asked == []
 
 

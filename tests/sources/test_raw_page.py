@@ -126,7 +126,9 @@ def test_without_notes_the_process_name_is_the_application(base: Capture) -> Non
 def test_program_output_in_the_stream() -> None:
     capture = read_capture(CAPTURES / "degraded" / "degraded_stdoutmix_dramonly.csv")
     assert [launch.id for launch in capture.launches] == ["0", "1", "2"]
-    assert capture.warnings == ("Nsight Compute said: The application returned an error code (1).",)
+    assert capture.warnings == (
+        "Nsight Compute reported: The application returned an error code (1).",
+    )
 
 
 def test_the_same_launches_in_other_units_and_digits() -> None:
@@ -295,7 +297,7 @@ def test_a_kernel_that_failed_has_no_grid_and_no_values() -> None:
     (launch,) = capture.launches
     assert (launch.grid, launch.block) == (None, None)
     assert np.isnan(capture.columns[DURATION].values).all()
-    assert "Nsight Compute said: LaunchFailed" in capture.warnings
+    assert "Nsight Compute reported: LaunchFailed" in capture.warnings
 
 
 def test_a_count_may_have_a_unit_in_one_version_only() -> None:

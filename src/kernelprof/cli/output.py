@@ -53,7 +53,7 @@ def check_place(path: Path) -> None:
     reason = None
     if str(path) == "-":
         raise InputError(
-            "cannot write the result: - is no file",
+            "cannot write the result: - is not a file",
             hint="leave the option out: what --format names goes to standard output",
         )
     if place.is_dir():

@@ -97,7 +97,7 @@ def refuse_existing(directory: Path, *, force: bool) -> None:
         )
     if not (directory / MANIFEST).is_file():
         raise UsageError(
-            "what stands there is no capture, and is not replaced",
+            "what is there is not a capture, and is not replaced",
             where=str(directory),
             hint="give another name, or remove it yourself",
         )

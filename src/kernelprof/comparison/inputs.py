@@ -68,8 +68,8 @@ def other_work(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
     if None in threads or threads[0] == threads[1]:
         return None
     return (
-        f"another number of threads ({threads[0]:,} before, {threads[1]:,} after), and no launch "
-        "specification on both sides tells whether the problem is the same"
+        f"another number of threads ({threads[0]:,} before, {threads[1]:,} after), and without a "
+        "launch specification on both sides nothing shows whether the problem is the same"
     )
 
 

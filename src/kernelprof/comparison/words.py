@@ -148,8 +148,8 @@ def several_text(kernel: KernelComparison) -> str:
     if len(kinds) < 2:
         return ""
     return (
-        f"{len(kinds)} kinds of change at once ({', '.join(kinds)}): which of them made the "
-        "difference cannot be told; measure one at a time"
+        f"{len(kinds)} kinds of change at once ({', '.join(kinds)}): the difference cannot "
+        "be attributed to one of them; measure one at a time"
     )
 
 

@@ -199,7 +199,7 @@ def find_entry(names: Sequence[str], kernel: str, where: str) -> str:
         hint = 'give the kernel a name of its own, or declare it extern "C"'
     elif find_in_toolkit(_DEMANGLER) is None:
         hint = (
-            f"{_DEMANGLER} of the CUDA toolkit tells them apart, and is not installed here: "
+            f"{_DEMANGLER} of the CUDA toolkit distinguishes them, and is not installed here: "
             "install it, or leave one of them in the file"
         )
     else:

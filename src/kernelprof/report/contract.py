@@ -179,7 +179,7 @@ class Check(Object):
 
     name: str
     title: str
-    ok: Annotated[bool | None, Meta(description="null where it cannot be told.")]
+    ok: Annotated[bool | None, Meta(description="null where it is not known.")]
     found: str
     stops: str
     remedy: str

@@ -18,7 +18,7 @@ ORDER = 60
 COMMAND = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
-    help="Baselines: what the kernels of a repository were like when somebody agreed to it.",
+    help="Baselines: the accepted state of a repository's kernels.",
 )
 
 FileArgument = Annotated[Path, typer.Argument(metavar="BASELINE", help="The baseline file.")]
@@ -36,7 +36,7 @@ def save(
     ],
     force: Annotated[bool, typer.Option("--force", help="Replace a baseline.")] = False,
 ) -> None:
-    """Make a baseline of a capture; not of an inconclusive or incorrect kernel."""
+    """Make a baseline of a capture; inconclusive and incorrect kernels are refused."""
     output.check_place(file)
     if file.suffix.lower() != ".json":
         raise UsageError(
@@ -88,13 +88,14 @@ def accept(
     ],
     kernel: Annotated[
         list[str] | None,
-        typer.Option("--kernel", metavar="NAME", help="Only this kernel, by its whole name."),
+        typer.Option("--kernel", metavar="NAME", help="Only this kernel, by its full name."),
     ] = None,
     by: Annotated[
-        str | None, typer.Option("--by", metavar="NAME", help="Who accepts; else git knows.")
+        str | None,
+        typer.Option("--by", metavar="NAME", help="Who accepts it; by default git's user."),
     ] = None,
 ) -> None:
-    """Take a candidate although the gate stops it, and record who, when and why."""
+    """Accept a candidate that the gate rejects, and record who, when and why."""
     output.check_place(file)
     made = interface.accept(file, candidate, reason, kernels=kernel or (), by=by)
     _write(made, file)
@@ -102,7 +103,7 @@ def accept(
 
 @COMMAND.command("migrate")
 def migrate(file: FileArgument) -> None:
-    """Bring a baseline of an older schema to the one of today."""
+    """Upgrade a baseline of an older schema."""
     output.check_place(file)
     _write(interface.read_baseline(file, migrate=True), file)
 

@@ -35,7 +35,7 @@ def command(
         int | None, typer.Option("--launch-skip", min=0, help="Leave out the first launches.")
     ] = None,
     launch_count: Annotated[
-        int | None, typer.Option("--launch-count", min=1, help="Stop after so many launches.")
+        int | None, typer.Option("--launch-count", min=1, help="Stop after this many launches.")
     ] = None,
     clock_control: Annotated[
         ClockControl | None,

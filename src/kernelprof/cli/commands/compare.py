@@ -36,7 +36,7 @@ def compare(
     size: options.SizeOption = None,
     define: options.DefineOption = None,
 ) -> None:
-    """Say what happened between two captures: time, exact counters and verdict together.
+    """Compare two captures by time, exact counters and verdict together.
 
     Two .cu files are built and measured in turn, A B A B.
     """

@@ -66,7 +66,7 @@ def diagnose(
     file: options.OutputOption = None,
     keep: Annotated[
         Path | None,
-        typer.Option("--keep", metavar="DIR", help="Keep what was measured of a program here."),
+        typer.Option("--keep", metavar="DIR", help="Keep what was measured in this directory."),
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a capture in --keep.")] = False,
     launch_skip: options.LaunchSkipOption = None,
@@ -82,7 +82,7 @@ def diagnose(
     """Name what limits each kernel of a capture, or of a program after `--`.
 
     A program is run under ncu, first for a few metrics and then for those that the verdicts ask
-    for. A .cu file is built, checked and timed before; without a GPU its recorded capture is taken,
+    for. A .cu file is built, checked and timed first; without a GPU its recorded capture is taken,
     if there is one of just this kernel. Exit code 3: at least one kernel is inconclusive, and the
     ncu command that settles it is there.
     """

@@ -45,7 +45,7 @@ def doctor(
     """Check GPU, driver, ncu, permission for counters, nvcc and PyCUDA.
 
     No kernel is run and nothing is changed. Exit code 0 if stored captures can be diagnosed, 4 if
-    not, or if something that is required is missing or cannot be told.
+    not, or if something that is required is missing or unknown.
     """
     checks = interface.doctor()
     output.write_text(output.shown("doctor", checks, output_format))

@@ -31,7 +31,9 @@ def history(
     kernel: options.KernelOption = None,
     since: Annotated[
         str | None,
-        typer.Option("--since", metavar="DATE", help="Only rows from 2026-11-21 on, say (UTC)."),
+        typer.Option(
+            "--since", metavar="DATE", help="Only rows from this day on, such as 2026-11-21 (UTC)."
+        ),
     ] = None,
     limit: Annotated[
         int,
@@ -49,7 +51,7 @@ def history(
     file: options.OutputOption = None,
     html: options.HtmlOption = None,
     no_cache: Annotated[
-        bool, typer.Option("--no-cache", help="Read everything anew and keep nothing.")
+        bool, typer.Option("--no-cache", help="Read everything again and keep nothing.")
     ] = False,
     no_color: options.NoColorOption = False,
 ) -> None:

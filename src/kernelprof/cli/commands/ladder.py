@@ -77,7 +77,7 @@ def run(
     captures: Annotated[
         Path | None,
         typer.Option(
-            "--captures", metavar="DIR", help="Write a capture directory a rung, or replace it."
+            "--captures", metavar="DIR", help="Write a capture directory per rung, or replace it."
         ),
     ] = None,
     no_profile: Annotated[
@@ -123,7 +123,9 @@ def run(
 
 @COMMAND.command("report")
 def report(
-    results: Annotated[Path, typer.Argument(metavar="FILE.json", help="What a run kept.")],
+    results: Annotated[
+        Path, typer.Argument(metavar="FILE.json", help="The results that a run kept.")
+    ],
     *,
     file: Annotated[
         Path | None,

@@ -151,13 +151,13 @@ def _refuse(snapshot: Snapshot) -> None:
     for kernel in snapshot.kernels:
         if kernel.passed is False:
             raise InputError(
-                f"the result of {kernel.name} is wrong, and a wrong kernel is no baseline",
+                f"the result of {kernel.name} is wrong, and a wrong kernel cannot be a baseline",
                 where=snapshot.origin,
                 hint="correct it, and capture it again",
             )
         if kernel.verdict.status is Status.INCONCLUSIVE:
             raise InputError(
-                f"the verdict on {kernel.name} is inconclusive, and nothing can be held against it",
+                f"the verdict on {kernel.name} is inconclusive, and cannot be compared with",
                 where=snapshot.origin,
                 hint="capture it with more metrics: kernelprof profile --preset full",
             )

@@ -115,5 +115,5 @@ def read_log(lines: Sequence[str]) -> Log:
         elif (no_access := _NO_ACCESS.match(text)) is not None:
             unavailable.update(no_access["names"].split(", "))
         elif kind in {"WARNING", "ERROR"} and text and len(complaints) < _MOST_WARNINGS:
-            complaints[f"Nsight Compute said: {text}"] = None
+            complaints[f"Nsight Compute reported: {text}"] = None
     return Log(tuple(programs.items()), clock_control, tuple(complaints), frozenset(unavailable))

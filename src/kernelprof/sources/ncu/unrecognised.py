@@ -84,7 +84,7 @@ _NO_KERNEL: Final = (
 def _no_csv(scan: Scan, where: str) -> InputError | None:
     """ncu ran, but no CSV came out: it says why in its own lines or in a text page."""
     complaint = _first_complaint(scan.ncu_lines)
-    said = f' (Nsight Compute said: "{complaint}")' if complaint else ""
+    said = f' (Nsight Compute reported: "{complaint}")' if complaint else ""
     if any("ERR_NVGPUCTRPERM" in line for line in scan.ncu_lines):
         hint = (
             "Counters are restricted to administrators on that machine; "
