@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kernelprof.report.writers.terminal import Screen
+    from kernelprof.report.writers import Screen
 
 
 def width() -> int:
@@ -20,7 +20,7 @@ def width() -> int:
 
 def of(file: Path | None, *, no_color: bool) -> Screen:
     """The file, or stdout; colour on a terminal only, and not where somebody said no."""
-    from kernelprof.report.writers.terminal import Screen
+    from kernelprof.report.writers import Screen
 
     if file is not None:
         return Screen(width(), color=False, encoding="utf-8")
