@@ -13,6 +13,7 @@ from kernelprof.model.gate import Outcome
 from kernelprof.model.names import fit, printable
 from kernelprof.model.numbers import dimensions, number, quantity, share
 from kernelprof.report.document import Bullets, Cell, Column, Span, Table, Tone
+from kernelprof.report.documents import TONES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,11 +35,6 @@ LEAST_EXPLAINED: Final = 0.05
 _TEXT_WIDTH: Final = 500
 _LABEL_WIDTH: Final = 64
 TIME_TONES: Final = {TimeOutcome.SLOWER: Tone.BAD, TimeOutcome.FASTER: Tone.GOOD}
-VERDICT_TONES: Final = {
-    Status.BOTTLENECK: Tone.BAD,
-    Status.AT_LIMIT: Tone.GOOD,
-    Status.INCONCLUSIVE: Tone.OPEN,
-}
 OUTCOME_TONES: Final = {
     Outcome.PASS: Tone.GOOD,
     Outcome.INCONCLUSIVE: Tone.OPEN,
@@ -125,7 +121,7 @@ def verdict_span(verdict: Verdict) -> Span:
     if verdict.status is Status.INCONCLUSIVE or verdict.bottleneck is None:
         return Span("inconclusive", Tone.OPEN, code=True)
     limit = " (at limit)" if verdict.status is Status.AT_LIMIT else ""
-    return Span(f"{clip(verdict.bottleneck, 64)}{limit}", VERDICT_TONES[verdict.status], code=True)
+    return Span(f"{clip(verdict.bottleneck, 64)}{limit}", TONES[verdict.status], code=True)
 
 
 def verdict_change(kernel: KernelComparison) -> Text:

@@ -12,6 +12,7 @@ from kernelprof.report.charts import climb as bars
 from kernelprof.report.charts import roofline
 from kernelprof.report.charts.parts import time_unit
 from kernelprof.report.document import Bullets, Chart, Code, Paragraph, Section, Span, Tone
+from kernelprof.report.documents import TONES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from kernelprof.report.documents.capture_page import Beside
 
 DASH: Final = "-"
-TONES: Final = {"at-limit": Tone.GOOD, "bottleneck": Tone.BAD, "inconclusive": Tone.OPEN}
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,10 @@
-"""Results as JSON, as :mod:`kernelprof.report.contract` has it."""
+"""Results as JSON, as :mod:`kernelprof.report.contract` has it, and the schemas of that."""
 
 from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import msgspec
 
@@ -271,6 +271,49 @@ def measured_by(kernel: KernelSnapshot) -> str | None:
 
 def _doctor(checks: Sequence[Check]) -> contract.Doctor:
     return _root(contract.Doctor, checks, checks=_all(contract.Check, checks))
+
+
+ROOTS: Final[dict[str, type[msgspec.Struct]]] = {
+    "diagnosis": contract.Diagnosis,
+    "comparison": changes.Comparison,
+    "gate": changes.Gate,
+    "history": changes.History,
+}
+
+
+def schema(kind: str = "diagnosis") -> str:
+    """The published JSON Schema of a kind of result, one of :data:`ROOTS`."""
+    from kernelprof.analysis.rules import registry
+
+    root = ROOTS[kind]
+    (body,), definitions = msgspec.json.schema_components([root])
+    definitions = cast("dict[str, Any]", _named(definitions))
+    if contract.BOTTLENECK in json.dumps(definitions):
+        definitions[contract.BOTTLENECK] = {
+            "description": "A bottleneck's name; `kernelprof explain NAME` prints its page.",
+            "enum": list(registry()),
+        }
+    published = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:kernelprof:{kind}:v{contract.VERSION}",
+        "title": f"kernelprof {kind}, version {contract.VERSION}",
+        "description": f"{root.__doc__} Fields are added within version {contract.VERSION}, "
+        "never removed or given another meaning.",
+        **body,
+        "$defs": definitions,
+    }
+    return json.dumps(published, indent=2) + "\n"
+
+
+def _named(node: object) -> object:
+    """A schema in which names of bottlenecks refer to the one list of them."""
+    if isinstance(node, list):
+        return [_named(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    if node.get("title") == contract.BOTTLENECK:
+        return {"$ref": f"#/$defs/{contract.BOTTLENECK}"}
+    return {key: _named(each) for key, each in node.items()}
 
 
 _MAKERS: Final[dict[str, Callable[[Any], msgspec.Struct]]] = {
