@@ -78,7 +78,8 @@ def _as(kind: type[Struct], /, *values: object, **own: Any) -> Struct:
         else next(getattr(each, name) for each in values if hasattr(each, name))
         for name in kind.__struct_fields__
     }
-    return kind(**found)
+    lists = {name: list(each) for name, each in found.items() if isinstance(each, tuple)}
+    return kind(**{**found, **lists})
 
 
 def _all(kind: type[Struct], values: Iterable[object]) -> list[Struct]:
