@@ -143,10 +143,10 @@ def written(card: Scorecard, form: str) -> str:
         return to_json(card)
     from benchmarks.corpus.document import document
 
-    from kernelprof.report.writers import html, markdown, terminal
+    from kernelprof.report.writers import Screen, html, markdown, terminal
 
     if form == "text":
-        return terminal.write(document(card), terminal.Screen(shutil.get_terminal_size().columns))
+        return terminal.write(document(card), Screen(shutil.get_terminal_size().columns))
     if form == "markdown":
         return markdown.write(document(card), largest=None, level=1)
     return html.write(document(card))

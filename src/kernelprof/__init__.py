@@ -12,6 +12,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from kernelprof.version import __version__
+
 if TYPE_CHECKING:
     from kernelprof.errors import InputError, KernelprofError, MissingToolError, UsageError
     from kernelprof.interface import (
@@ -30,8 +32,6 @@ if TYPE_CHECKING:
     from kernelprof.model.gate import Outcome
     from kernelprof.results import Capture, Comparison, Diagnosis, GateResult, History
 
-__version__ = "0.1.0"
-
 __all__ = [
     "Capture",
     "Comparison",
@@ -45,6 +45,7 @@ __all__ = [
     "Outcome",
     "Status",
     "UsageError",
+    "__version__",
     "compare",
     "diagnose",
     "gate",
@@ -76,4 +77,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "__version__"])
+    return sorted(__all__)

@@ -20,7 +20,7 @@ from kernelprof.analysis.metrics.catalogue import SAMPLES
 from kernelprof.analysis.ncu_command import ncu_command
 from kernelprof.cli.main import main
 from kernelprof.model.capture import Capture
-from kernelprof.report.schemas import schema
+from kernelprof.report.writers.json import schema
 
 
 @pytest.fixture

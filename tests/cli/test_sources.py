@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 
 import jsonschema
 import pytest
+from kernelprof.cli.source_options import overrides
 
 from kernelprof.cli.main import main
-from kernelprof.cli.source_options import overrides
 from kernelprof.collect.environment import Gpu, Machine
 from kernelprof.errors import MissingToolError
 from kernelprof.launch.overrides import LaunchOverrides

@@ -30,7 +30,7 @@ from kernelprof.model.manifest import (
     TimingFacts,
 )
 from kernelprof.model.records import to_json
-from kernelprof.report.schemas import schema
+from kernelprof.report.writers.json import schema
 from kernelprof.sources.capture_directory import MANIFEST, read_manifest, read_stored
 
 LADDER = Path(__file__).parents[2] / "cuda" / "ladder"

@@ -16,8 +16,7 @@ from tests.report.changes import answer, change, comparison, gated, kernels, sid
 from kernelprof.model.comparison import CounterChange, Match, MetricChange, TimeChange, TimeOutcome
 from kernelprof.model.diagnosis import Confidence, Status
 from kernelprof.model.gate import Code, Finding, Outcome
-from kernelprof.report.schemas import ROOTS, schema
-from kernelprof.report.writers.json import document, write
+from kernelprof.report.writers.json import ROOTS, document, schema, write
 
 
 def _validator(document: str) -> jsonschema.Draft202012Validator:

@@ -13,8 +13,7 @@ import jsonschema
 import pytest
 
 from kernelprof.model.diagnosis import Candidate, Diagnosis, Evidence, Spread
-from kernelprof.report.schemas import ROOTS, schema
-from kernelprof.report.writers.json import document, write
+from kernelprof.report.writers.json import ROOTS, document, schema, write
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,8 @@ import pytest
 
 from kernelprof.model.diagnosis import Diagnosis, MissingMetric
 from kernelprof.report.documents.diagnosis import MOST_ROWS, document
-from kernelprof.report.writers.terminal import Screen, write
+from kernelprof.report.writers import Screen
+from kernelprof.report.writers.terminal import write
 
 
 def render_text(

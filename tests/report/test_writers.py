@@ -29,8 +29,7 @@ from kernelprof.report.document import (
     plain,
     spans,
 )
-from kernelprof.report.writers import markdown, terminal
-from kernelprof.report.writers.terminal import Screen
+from kernelprof.report.writers import Screen, markdown, terminal
 
 ANSWER = Section(
     (Span("f<int>", code=True),),

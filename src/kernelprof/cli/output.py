@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from typing import TextIO
 
-    from kernelprof.report.writers.terminal import Screen
+    from kernelprof.report.writers import Screen
 
 
 _LAST_STANDARD = 2
@@ -147,7 +147,7 @@ def check_places(*files: Path | None, html: Path | None = None) -> None:
 
 def screen(file: Path | None = None, *, no_color: bool = False) -> Screen:
     """What a text is written for: a file, or stdout with color on a terminal that wants it."""
-    from kernelprof.report.writers.terminal import Screen
+    from kernelprof.report.writers import Screen
 
     width = shutil.get_terminal_size((80, 24)).columns
     if file is not None:

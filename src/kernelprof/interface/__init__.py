@@ -516,7 +516,7 @@ def ncu_command(preset: str, **options: Any) -> str:
 
 def schema(kind: str = "diagnosis") -> str:
     """The JSON Schema of a kind of result: diagnosis, comparison, gate or history."""
-    from kernelprof.report.schemas import schema as published
+    from kernelprof.report.writers.json import schema as published
 
     return published(kind)
 

@@ -38,9 +38,9 @@ def listing(output_format: str, width: int, *, changes: bool) -> str:
     if output_format == "json":
         return to_json(rungs())
     from kernelprof.report.documents.ladder import listing as document
-    from kernelprof.report.writers import terminal
+    from kernelprof.report.writers import Screen, terminal
 
-    return terminal.write(document(rungs(), changes=changes), terminal.Screen(width))
+    return terminal.write(document(rungs(), changes=changes), Screen(width))
 
 
 def climb(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from kernelprof.report.document import Document
-    from kernelprof.report.writers.terminal import Screen
+    from kernelprof.report.writers import Screen
 
     Result = Diagnosis | Comparison | GateResult | History
 

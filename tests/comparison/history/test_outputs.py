@@ -18,12 +18,11 @@ from kernelprof.model.history import Commit, HistoryOrigin, MomentKind
 from kernelprof.model.snapshot import Acceptance
 from kernelprof.report.documents.comparison import Detail
 from kernelprof.report.documents.history import document
-from kernelprof.report.schemas import schema
+from kernelprof.report.writers import Screen, markdown, terminal
 from kernelprof.report.writers import json as as_json
-from kernelprof.report.writers import markdown, terminal
 from kernelprof.report.writers.csv import COLUMNS
 from kernelprof.report.writers.csv import write as render_history_csv
-from kernelprof.report.writers.terminal import Screen
+from kernelprof.report.writers.json import schema
 
 if TYPE_CHECKING:
     from kernelprof.model.history import History

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.comparison.gate.planted import taken
 
+import kernelprof
 from kernelprof.comparison.history import store as module
 from kernelprof.comparison.history.rows import time_changed
 from kernelprof.comparison.history.store import SCHEMA_VERSION, Store, maker
@@ -64,7 +65,7 @@ def key_of_today() -> str:
 
 def test_who_judges_is_told_by_version_and_rules() -> None:
     version, digest = maker().split(" ")
-    assert version == module.kernelprof.__version__
+    assert version == kernelprof.__version__
     assert len(digest) == 64
 
 

@@ -20,7 +20,7 @@ from kernelprof.analysis.verdict import diagnose
 from kernelprof.model.diagnosis import Candidate, Confidence, MissingMetric, Status, Verdict
 from kernelprof.report.document import Chart, Code, Table, plain
 from kernelprof.report.documents import capture_page
-from kernelprof.report.documents.headlines import headline
+from kernelprof.report.documents.evidence import headline
 from kernelprof.report.figures.multiprocessor import EXPLAINED
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import read_manifest

@@ -6,7 +6,22 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.report.charts.parts import MUTED, NAMES, Key, Kind, Row, Rows, Spec, spec, tidy
+from kernelprof.report.charts.parts import (
+    MUTED,
+    NAMES,
+    POINT,
+    Key,
+    Kind,
+    Row,
+    Rows,
+    Spec,
+    axis,
+    layer,
+    look,
+    spec,
+    tidy,
+    tooltip,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -99,74 +114,60 @@ _PERCENTS: Final = (
 )
 
 
-def chart(axis: str = "") -> Spec:
+def chart(scale: str = "") -> Spec:
     """A mark a kernel at its change, with its interval as a line; the middle is as before."""
-    near = axis == "near"
+    near = scale == "near"
     value, ends = ("percent", "percent_") if near else ("ratio", "")
-    x: Spec = {
-        "field": value,
-        "type": "quantitative",
-        "title": None,
-        "scale": {
+    x = axis(
+        value,
+        None,
+        scale={
             **({"zero": True} if near else {"type": "log"}),
             "range": [0, {"expr": f"{_ROOM} ? width - {_WORDS} : width - 12"}],
         },
-        "axis": {
+        axis={
             "labelExpr": _PERCENTS if near else _FACTORS,
             "labelOverlap": "greedy",
             "tickCount": 5,
         },
-    }
-    levels = list(OUTCOMES)
-    scale = {"domain": levels}
-    colour: Spec = {
-        "field": "outcome",
-        "type": "nominal",
-        "legend": None,
-        "scale": {**scale, "range": [colour for colour, _ in OUTCOMES.values()]},
-    }
-    shape = {**colour, "scale": {**scale, "range": [shape for _, shape in OUTCOMES.values()]}}
+    )
+    middle = {**{key: part for key, part in x.items() if key != "field"}, "datum": 0 if near else 1}
+    colour = look("outcome", {name: colour for name, (colour, _) in OUTCOMES.items()})
+    shape = look("outcome", {name: shape for name, (_, shape) in OUTCOMES.items()})
     return spec(
         height={"step": 26},
         encoding={"y": NAMES},
         layer=[
-            {
-                "mark": {"type": "rule", "color": MUTED, "strokeDash": [4, 3]},
-                "encoding": {
-                    "x": {
-                        **{key: part for key, part in x.items() if key != "field"},
-                        "datum": 0 if near else 1,
-                    },
-                    "y": {"value": 0},
-                    "y2": {"value": {"expr": "height"}},
-                },
-            },
-            {
-                "mark": {"type": "rule", "strokeWidth": 3},
-                "encoding": {
-                    "x": {**x, "field": f"{ends}low"},
-                    "x2": {"field": f"{ends}high"},
-                    "color": colour,
-                },
-            },
-            {
-                "transform": [{"filter": _ROOM}],
-                "mark": {"type": "text", "align": "right"},
-                "encoding": {"x": {"value": {"expr": "width"}}, "text": {"field": "text"}},
-            },
-            {
-                "mark": {"type": "point", "filled": True, "size": 110, "opacity": 1},
-                "encoding": {
-                    "x": x,
-                    "color": colour,
-                    "shape": shape,
-                    "tooltip": [
-                        {"field": "name", "title": "Kernel"},
-                        {"field": "text", "title": "Change"},
-                        {"field": "ratio", "title": "After over before"},
-                    ],
-                },
-            },
+            layer(
+                "",
+                {"type": "rule", "color": MUTED, "strokeDash": [4, 3]},
+                x=middle,
+                y={"value": 0},
+                y2={"value": {"expr": "height"}},
+            ),
+            layer(
+                "",
+                {"type": "rule", "strokeWidth": 3},
+                x={**x, "field": f"{ends}low"},
+                x2={"field": f"{ends}high"},
+                color=colour,
+            ),
+            layer(
+                _ROOM,
+                {"type": "text", "align": "right"},
+                x={"value": {"expr": "width"}},
+                text={"field": "text"},
+            ),
+            layer(
+                "",
+                POINT,
+                x=x,
+                color=colour,
+                shape=shape,
+                tooltip=tooltip(
+                    ("name", "Kernel"), ("text", "Change"), ("ratio", "After over before")
+                ),
+            ),
         ],
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.numbers import share
 from kernelprof.report.charts.parts import (
@@ -15,10 +15,12 @@ from kernelprof.report.charts.parts import (
     Kind,
     Row,
     Spec,
+    axis,
     layer,
     over,
     spec,
     tidy,
+    tooltip,
 )
 
 if TYPE_CHECKING:
@@ -53,15 +55,15 @@ _Y: Final[Spec] = {
     "axis": None,
     "scale": {"paddingInner": 0, "paddingOuter": 0},
 }
-_TOOLTIP: Final = [
-    {"field": "name", "title": "Rung"},
-    {"field": "time", "title": "Time"},
-    {"field": "interval", "title": "95 % confidence"},
-    {"field": "gflops", "title": "GFLOP/s", "format": ",.0f"},
-    {"field": "share", "title": "Of cuBLAS"},
-    {"field": "verdict", "title": "Verdict"},
-    {"field": "gain", "title": "Gain at most"},
-]
+_TOOLTIP: Final = tooltip(
+    ("name", "Rung"),
+    ("time", "Time"),
+    ("interval", "95 % confidence"),
+    ("gflops", "GFLOP/s", ",.0f"),
+    ("share", "Of cuBLAS"),
+    ("verdict", "Verdict"),
+    ("gain", "Gain at most"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,13 +143,12 @@ def chart() -> Spec:
     """The specification: two lines a rung, its name above, bar and figures below."""
     rung, limit = "datum.what == 'rung'", "datum.what == 'limit'"
     timed = f"{rung} && isValid(datum.gflops)"
-    x: Spec = {
-        "field": "gflops",
-        "type": "quantitative",
-        "title": "GFLOP/s",
-        "scale": {"zero": True, "nice": False, "range": [0, {"expr": _BARS_END}]},
-        "axis": {"format": ",d", "tickCount": 4, "titleAnchor": "start"},
-    }
+    x = axis(
+        "gflops",
+        "GFLOP/s",
+        scale={"zero": True, "nice": False, "range": [0, {"expr": _BARS_END}]},
+        axis={"format": ",d", "tickCount": 4, "titleAnchor": "start"},
+    )
     verdict = {"text": {"field": "said"}, "y": _Y}
     in_bar = {"condition": {"test": "datum.way", "value": INSIDE}, "value": INK}
     behind = {"type": "text", "align": "left", "dx": 6, "yOffset": _LOWER}
@@ -173,8 +174,8 @@ def chart() -> Spec:
                 color=in_bar,
                 **verdict,
             ),
-            *_read_on_lines(f"{timed} && !datum.inside", behind, x=x, **verdict),
-            *_read_on_lines(f"{rung} && !isValid(datum.gflops)", behind, x={"value": 0}, **verdict),
+            *over(f"{timed} && !datum.inside", behind, x=x, **verdict),
+            *over(f"{rung} && !isValid(datum.gflops)", behind, x={"value": 0}, **verdict),
         ],
     )
 
@@ -202,7 +203,7 @@ def _names(rung: str) -> list[Spec]:
     found = []
     for test, weight, indent in (("datum.way", "bold", 0), ("!datum.way", "normal", 12)):
         mark = {"type": "text", "align": "left", "dx": indent, "yOffset": _UPPER}
-        found += _read_on_lines(
+        found += over(
             f"{rung} && {test}",
             {**mark, "fontWeight": weight},
             x={"value": 0},
@@ -230,10 +231,6 @@ def _columns(rung: str) -> list[Spec]:
             )
         )
     return found
-
-
-def _read_on_lines(test: str, mark: Spec, **encoding: Any) -> list[Spec]:
-    return [{"transform": [{"filter": test}], **each} for each in over(mark, **encoding)]
 
 
 KIND: Final = Kind(chart, wide=True)

@@ -9,17 +9,21 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.report.charts.parts import (
     INK,
     MUTED,
+    POINT,
     SHAPES,
     Key,
     Kind,
     Row,
     Rows,
     Spec,
+    axis,
     layer,
     log_axis,
     over,
     spec,
     tidy,
+    time_unit,
+    tooltip,
 )
 
 if TYPE_CHECKING:
@@ -38,7 +42,6 @@ ZERO_BELOW: Final = 0.35
 MOST_LABELS: Final = 3
 """Changes of a verdict that are named in the chart; of more only the lines are drawn."""
 
-_UNITS: Final = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 _MARGIN: Final = 0.05
 _ALONE_MS: Final = 12 * 3_600_000
 """Milliseconds to both sides of a single date."""
@@ -52,6 +55,18 @@ _DATE: Final = (
 )
 """Dates as they stand in the table, with as much of the time as their span asks for."""
 
+_TOOLTIP: Final = tooltip(
+    ("when", "When (UTC)"),
+    ("from", "From"),
+    ("text", "Time"),
+    ("interval", "90 % of the launches"),
+    ("change", "Change"),
+    ("verdict", "Verdict"),
+    ("confidence", "Confidence"),
+    ("counters", "Changed counters"),
+    ("gpu", "GPU"),
+    ("remarks", "Remarks"),
+)
 _LANE: Final = 16
 _COLOURS: Final = ("--point-dram", "--point-l2", "--point-l1", "--accent", "--failed")
 _SHAPES: Final = tuple(shape for shape in SHAPES if shape != "cross")
@@ -99,7 +114,7 @@ def kind(kernel: Sequence[Measurement]) -> str:
     times = _times(kernel)
     if not times:
         return ""
-    _, unit = _unit(max(times))
+    _, unit = time_unit(max(times))
     is_log = min(times) > 0 and max(times) / min(times) > LOG_FROM
     return f"history:{unit.replace('µ', 'u')}{':log' if is_log else ''}"
 
@@ -109,7 +124,7 @@ def rows(kernel: Sequence[Measurement], looks: Mapping[str, Key]) -> tuple[Row, 
     times = _times(kernel)
     if not times:
         return ()
-    size, _ = _unit(max(times))
+    size, _ = time_unit(max(times))
     low, high = _ends(min(times), max(times))
     dates = [_milliseconds(each.date) for each in kernel if each.time_ns is not None]
     room = _MARGIN * (dates[-1] - dates[0]) or _ALONE_MS
@@ -176,28 +191,12 @@ def chart(unit: str, scale: str = "") -> Spec:
             "labelOverlap": "greedy",
         },
     }
-    y: Spec = {
-        "field": "time",
-        "type": "quantitative",
-        "title": f"Time ({unit})",
-        "scale": {"type": "log" if is_log else "linear", "zero": False, "nice": False},
-        "axis": log_axis("~r") if is_log else {"tickCount": 5, "format": "~r"},
-    }
-    tooltip = [
-        {"field": field, "title": title}
-        for field, title in (
-            ("when", "When (UTC)"),
-            ("from", "From"),
-            ("text", "Time"),
-            ("interval", "90 % of the launches"),
-            ("change", "Change"),
-            ("verdict", "Verdict"),
-            ("confidence", "Confidence"),
-            ("counters", "Changed counters"),
-            ("gpu", "GPU"),
-            ("remarks", "Remarks"),
-        )
-    ]
+    y = axis(
+        "time",
+        f"Time ({unit})",
+        scale={"type": "log" if is_log else "linear", "zero": False, "nice": False},
+        axis=log_axis("~r")["axis"] if is_log else {"tickCount": 5, "format": "~r"},
+    )
     return spec(
         height=HEIGHT,
         layer=[
@@ -206,7 +205,7 @@ def chart(unit: str, scale: str = "") -> Spec:
                 "datum.what == 'point' && datum.changed",
                 {"type": "rule", "strokeDash": [3, 4], "color": MUTED},
                 x=x,
-                tooltip=tooltip[:2] + tooltip[5:6],
+                tooltip=_TOOLTIP[:2] + _TOOLTIP[5:6],
             ),
             *_names(x),
             layer(
@@ -225,12 +224,12 @@ def chart(unit: str, scale: str = "") -> Spec:
             ),
             layer(
                 "datum.what == 'point'",
-                {"type": "point", "filled": True, "size": 110, "opacity": 1},
+                POINT,
                 x=x,
                 y=y,
                 color={"field": "colour", "type": "nominal", "scale": None},
                 shape={"field": "shape", "type": "nominal", "scale": None},
-                tooltip=tooltip,
+                tooltip=_TOOLTIP,
             ),
         ],
     )
@@ -242,10 +241,8 @@ def _names(x: Spec) -> list[Spec]:
     for lane in range(MOST_LABELS):
         for test, align, dx in (("datum.right", "left", -2), ("!datum.right", "right", 2)):
             mark = {"type": "text", "align": align, "dx": dx, "dy": -8 - _LANE * lane}
-            found += [
-                {"transform": [{"filter": f"datum.lane === {lane} && {test}"}], **each}
-                for each in over(mark, x=x, y={"value": 0}, text={"field": "verdict"})
-            ]
+            on_lane = f"datum.lane === {lane} && {test}"
+            found += over(on_lane, mark, x=x, y={"value": 0}, text={"field": "verdict"})
     return found
 
 
@@ -258,10 +255,6 @@ def _times(kernel: Sequence[Measurement]) -> list[float]:
         for time in (each.time_ns, each.low_ns, each.high_ns)
         if time is not None
     ]
-
-
-def _unit(longest: float) -> tuple[float, str]:
-    return next((each for each in _UNITS if longest >= each[0]), _UNITS[-1])
 
 
 def _ends(low: float, high: float) -> tuple[float, float]:

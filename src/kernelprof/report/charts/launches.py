@@ -15,10 +15,12 @@ from kernelprof.report.charts.parts import (
     Kind,
     Row,
     Spec,
+    axis,
     layer,
     over,
     spec,
     tidy,
+    tooltip,
 )
 
 if TYPE_CHECKING:
@@ -133,13 +135,12 @@ def _exact(seconds: float) -> float:
 def chart(scale: str = "") -> Spec:
     """Launches as dots in their order from top to bottom, with the median across them."""
     near = scale == "near"
-    x: Spec = {
-        "field": "x",
-        "type": "quantitative",
-        "title": "Time of a launch" + ("; the axis does not begin at zero" if near else ""),
-        "scale": {"zero": not near, "nice": False},
-        "axis": {"labelExpr": _SECONDS, "tickCount": 5, "titleAnchor": "start"},
-    }
+    x = axis(
+        "x",
+        "Time of a launch" + ("; the axis does not begin at zero" if near else ""),
+        scale={"zero": not near, "nice": False},
+        axis={"labelExpr": _SECONDS, "tickCount": 5, "titleAnchor": "start"},
+    )
     y: Spec = {
         "field": "y",
         "type": "quantitative",
@@ -165,16 +166,9 @@ def chart(scale: str = "") -> Spec:
         y2={"field": "bottom"},
         color=colour,
     )
-    tooltip = [
-        {"field": "side", "title": "Side"},
-        {"field": "order", "title": "Launch"},
-        {"field": "x", "title": "Time (s)", "format": ".6~s"},
-    ]
-    interval = [
-        {"field": "text", "title": "Launches"},
-        {"field": "low", "title": "95 % from (s)", "format": ".6~s"},
-        {"field": "high", "title": "to (s)", "format": ".6~s"},
-    ]
+    interval = tooltip(
+        ("text", "Launches"), ("low", "95 % from (s)", ".6~s"), ("high", "to (s)", ".6~s")
+    )
     return spec(
         height=len(_LANES) * _BAND,
         layer=[
@@ -188,7 +182,7 @@ def chart(scale: str = "") -> Spec:
                 x=x,
                 y=y,
                 color=colour,
-                tooltip=tooltip,
+                tooltip=tooltip(("side", "Side"), ("order", "Launch"), ("x", "Time (s)", ".6~s")),
             ),
             layer(
                 median,
@@ -217,15 +211,13 @@ def _texts(median: str, x: Spec, y: Spec) -> list[Spec]:
     found: list[Spec] = []
     for width, field in (("width >= 560", "text"), ("width < 560", "short")):
         for side, align, away in (("datum.left", "right", 3), ("!datum.left", "left", -3)):
-            found += [
-                {"transform": [{"filter": f"{median} && {width} && {side}"}], **each}
-                for each in over(
-                    {"type": "text", "align": align, "dx": away, "fontWeight": "bold"},
-                    x=x,
-                    y={**y, "field": "line"},
-                    text={"field": field},
-                )
-            ]
+            found += over(
+                f"{median} && {width} && {side}",
+                {"type": "text", "align": align, "dx": away, "fontWeight": "bold"},
+                x=x,
+                y={**y, "field": "line"},
+                text={"field": field},
+            )
     return found
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.model.numbers import quantity
 from kernelprof.report.charts.parts import (
     ACCENT,
+    BAR,
     INK,
     NAMES,
     PANEL,
@@ -15,7 +16,9 @@ from kernelprof.report.charts.parts import (
     Kind,
     Row,
     Spec,
+    axis,
     decade,
+    layer,
     log_axis,
     spec,
     tidy,
@@ -73,14 +76,8 @@ def rows(levels: Iterable[Level]) -> tuple[Row, ...]:
 
 def chart() -> Spec:
     """The specification."""
-    x: Spec = {
-        "field": "bytes",
-        "type": "quantitative",
-        "title": "Bytes, on a logarithmic axis",
-        "scale": {"type": "log", "nice": False},
-        "axis": log_axis("~s", "B"),
-    }
-    once = [
+    x = axis("bytes", "Bytes, on a logarithmic axis", **log_axis("~s", "B"))
+    once: list[Spec] = [
         {"filter": "isValid(datum.least)"},
         {"aggregate": [{"op": "count", "as": "levels"}], "groupby": ["least", "least_text"]},
     ]
@@ -88,20 +85,22 @@ def chart() -> Spec:
     return spec(
         height={"step": ROW_HEIGHT + 6},
         layer=[
-            {
-                "mark": {"type": "bar", "cornerRadiusEnd": 3, "color": ACCENT},
-                "encoding": {"y": NAMES, "x": x, "x2": {"field": "floor"}},
-            },
-            *({"transform": once, "mark": look, "encoding": {"x": fewest}} for look in _OUTLINED),
-            {
-                "transform": once,
-                "mark": {"type": "text", "align": "left", "dx": -2, "dy": -8},
-                "encoding": {"x": fewest, "y": {"value": 0}, "text": {"field": "least_text"}},
-            },
-            {
-                "mark": {"type": "text", "align": "left", "dx": 4},
-                "encoding": {"y": NAMES, "x": x, "text": {"field": "text"}},
-            },
+            layer("", {**BAR, "color": ACCENT}, y=NAMES, x=x, x2={"field": "floor"}),
+            *(layer(once, look, x=fewest) for look in _OUTLINED),
+            layer(
+                once,
+                {"type": "text", "align": "left", "dx": -2, "dy": -8},
+                x=fewest,
+                y={"value": 0},
+                text={"field": "least_text"},
+            ),
+            layer(
+                "",
+                {"type": "text", "align": "left", "dx": 4},
+                y=NAMES,
+                x=x,
+                text={"field": "text"},
+            ),
         ],
     )
 

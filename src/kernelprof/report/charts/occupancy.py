@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.report.charts.parts import FIRST, NAMES, ROW_HEIGHT, Kind, Row, Spec, spec
+from kernelprof.report.charts.parts import (
+    BAR,
+    FIRST,
+    NAMES,
+    ROW_HEIGHT,
+    Kind,
+    Row,
+    Spec,
+    axis,
+    behind,
+    layer,
+    spec,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -19,22 +31,12 @@ def rows(limits: Iterable[tuple[str, int]], limiters: Collection[str]) -> tuple[
 
 def chart() -> Spec:
     """The specification."""
-    x: Spec = {
-        "field": "blocks",
-        "type": "quantitative",
-        "title": "Blocks per SM",
-        "axis": {"tickMinStep": 1, "tickCount": 5, "format": "d"},
-    }
+    ticks = {"tickMinStep": 1, "tickCount": 5, "format": "d"}
+    text = {"field": "blocks", "format": "d"}
     return spec(
         height={"step": ROW_HEIGHT},
-        encoding={"x": x, "y": NAMES},
-        layer=[
-            {"mark": {"type": "bar", "cornerRadiusEnd": 3}, "encoding": {"color": FIRST}},
-            {
-                "mark": {"type": "text", "align": "left", "dx": 4},
-                "encoding": {"text": {"field": "blocks", "format": "d"}},
-            },
-        ],
+        encoding={"x": axis("blocks", "Blocks per SM", axis=ticks), "y": NAMES},
+        layer=[layer("", BAR, color=FIRST), behind(text)],
     )
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.numbers import share
 from kernelprof.report.charts.parts import (
+    BAR,
     CHARACTER,
     INSIDE,
     NAMES,
@@ -17,8 +18,13 @@ from kernelprof.report.charts.parts import (
     Row,
     Rows,
     Spec,
+    axis,
+    behind,
+    layer,
+    look,
     spec,
     tidy,
+    tooltip,
 )
 
 if TYPE_CHECKING:
@@ -81,50 +87,27 @@ def chart() -> Spec:
 
     The widest bar is taken for as wide as the plot, which it is but for the last tick.
     """
-    x: Spec = {
-        "field": "share",
-        "type": "quantitative",
-        "title": "Share of time",
-        "axis": {"labelExpr": PERCENT, "tickCount": 5},
-    }
-    scale = {"domain": list(COLOURS), "range": list(COLOURS.values())}
     length = f"({CHARACTER} * length(datum.verdict) + 12)"
     bar = "(width * datum.share / datum.most)"
-    behind = f"{bar} + {length} < width"
+    fits = f"{bar} + {length} < width"
     return spec(
         height={"step": ROW_HEIGHT},
         transform=[{"joinaggregate": [{"op": "max", "field": "share", "as": "most"}]}],
         encoding={
-            "x": x,
+            "x": axis("share", "Share of time", axis={"labelExpr": PERCENT, "tickCount": 5}),
             "y": NAMES,
-            "tooltip": [
-                {"field": "name", "title": "Kernel"},
-                {"field": "text", "title": "Share of time"},
-                {"field": "verdict", "title": "Verdict"},
-            ],
+            "tooltip": tooltip(
+                ("name", "Kernel"), ("text", "Share of time"), ("verdict", "Verdict")
+            ),
         },
         layer=[
-            {
-                "mark": {"type": "bar", "cornerRadiusEnd": 3},
-                "encoding": {
-                    "color": {
-                        "field": "status",
-                        "type": "nominal",
-                        "legend": None,
-                        "scale": scale,
-                    }
-                },
-            },
-            {
-                "transform": [{"filter": behind}],
-                "mark": {"type": "text", "align": "left", "dx": 4},
-                "encoding": {"text": {"field": "verdict"}},
-            },
-            {
-                "transform": [{"filter": f"!({behind}) && {bar} > {length}"}],
-                "mark": {"type": "text", "align": "right", "dx": -6, "color": INSIDE},
-                "encoding": {"text": {"field": "verdict"}},
-            },
+            layer("", BAR, color=look("status", COLOURS)),
+            behind("verdict", fits),
+            layer(
+                f"!({fits}) && {bar} > {length}",
+                {"type": "text", "align": "right", "dx": -6, "color": INSIDE},
+                text={"field": "verdict"},
+            ),
         ],
     )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -83,11 +83,12 @@ CONFIG: Final[Spec] = {
 }
 """What Vega-Lite is told about looks, for every chart."""
 
-WHOLE: Final = {"domain": [0, 1.15]}
-"""A share's scale: all of it, and room for the number at the end of a full bar."""
-
 PERCENT: Final = "format(100 * datum.value, 'd') + ' %'"
-QUARTERS: Final = [0, 0.25, 0.5, 0.75, 1]
+SHARES: Final[Spec] = {
+    "axis": {"labelExpr": PERCENT, "values": [0, 0.25, 0.5, 0.75, 1]},
+    "scale": {"domain": [0, 1.15]},
+}
+"""The axis of shares: all of the whole, and room for the number at the end of a full bar."""
 
 NAMES: Final[Spec] = {
     "field": "name",
@@ -104,7 +105,11 @@ FIRST: Final[Spec] = {
 }
 """The bars that matter stand out."""
 
+BAR: Final[Spec] = {"type": "bar", "cornerRadiusEnd": 3}
+POINT: Final[Spec] = {"type": "point", "filled": True, "size": 110, "opacity": 1}
+
 _DIGITS: Final = 6
+_TIME_UNITS: Final = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 
 
 def spec(**content: Any) -> Spec:
@@ -113,23 +118,47 @@ def spec(**content: Any) -> Spec:
     return {"$schema": SCHEMA, "width": "container", "autosize": fit, **content}
 
 
-def layer(test: str, mark: Spec, **encoding: Any) -> Spec:
-    """A layer of the rows that pass a test."""
-    return {"transform": [{"filter": test}], "mark": mark, "encoding": encoding}
+def axis(field: str, title: str | None, **more: Any) -> Spec:
+    """The axis of a number."""
+    return {"field": field, "type": "quantitative", "title": title, **more}
 
 
-def over(marks: Spec, **encoding: Any) -> list[Spec]:
+def look(field: str, looks: Mapping[str, str]) -> Spec:
+    """The colour or the shape of each value of a field; the page writes the legend."""
+    scale = {"domain": list(looks), "range": list(looks.values())}
+    return {"field": field, "type": "nominal", "legend": None, "scale": scale}
+
+
+def tooltip(*fields: tuple[str, ...]) -> list[Spec]:
+    """What is shown for a mark: fields with their titles, and the format of a number."""
+    return [dict(zip(("field", "title", "format"), each, strict=False)) for each in fields]
+
+
+def layer(test: str | Sequence[Spec], mark: Spec, **encoding: Any) -> Spec:
+    """A layer of the rows that pass a test (all, where it is empty), or that are transformed."""
+    transform = [{"filter": test}] if test and isinstance(test, str) else list(test)
+    rows = {"transform": transform} if transform else {}
+    return {**rows, "mark": mark, "encoding": encoding}
+
+
+def over(test: str | Sequence[Spec], mark: Spec, **encoding: Any) -> list[Spec]:
     """A text that can be read on lines: first its outline in the paper's colour, then itself."""
-    outline = {**marks, "stroke": PANEL, "strokeWidth": 6, "strokeJoin": "round", "fill": PANEL}
-    return [{"mark": each, "encoding": encoding} for each in (outline, marks)]
+    outline = {**mark, "stroke": PANEL, "strokeWidth": 6, "strokeJoin": "round", "fill": PANEL}
+    return [layer(test, each, **encoding) for each in (outline, mark)]
+
+
+def behind(text: str | Spec = "text", test: str = "", *, mark: Spec | None = None) -> Spec:
+    """A field as text behind the end of its bar."""
+    content = {"field": text} if isinstance(text, str) else text
+    return layer(test, {"type": "text", "align": "left", "dx": 4, **(mark or {})}, text=content)
 
 
 _POWER: Final = "pow(10, floor(log(datum.value) / LN10 + 1e-9))"
 _ROUND: Final = f"indexof([1, 2, 5], round(datum.value / {_POWER})) >= 0"
 
 
-def log_axis(form: str, unit: str = "") -> Spec:
-    """An axis with lines and numbers at 1, 2 and 5 of each power of ten, and no others.
+def log_axis(form: str, unit: str = "") -> dict[str, Spec]:
+    """Scale and axis with lines and numbers at 1, 2 and 5 of each power of ten, and no others.
 
     A ``unit`` goes behind the number's prefix: ``200 MB``.
     """
@@ -137,18 +166,25 @@ def log_axis(form: str, unit: str = "") -> Spec:
     number = f"format(datum.value, '{form}')"
     if unit:
         number = f"replace({number}, regexp('([a-zA-Z]?)$'), ' $1') + '{unit}'"
-    return {
+    ticks = {
         "labelExpr": f"{_ROUND} ? {number} : ''",
         "labelOverlap": "greedy",
         "tickCount": 12,
         "gridOpacity": at_round,
         "tickOpacity": at_round,
     }
+    return {"scale": {"type": "log", "nice": False}, "axis": ticks}
 
 
 def tidy(value: float) -> float:
     """Six digits: more cannot be seen, and the last ones differ between processors."""
     return float(f"{value:.{_DIGITS}g}")
+
+
+def time_unit(nanoseconds: float) -> tuple[float, str]:
+    """The unit for a time, with its nanoseconds."""
+    found = (each for each in _TIME_UNITS if abs(nanoseconds) >= each[0])
+    return next(found, _TIME_UNITS[-1])
 
 
 def decade(value: float, *, up: bool) -> float:

@@ -14,14 +14,19 @@ from kernelprof.report.charts.parts import (
     FONT_SIZE,
     INK,
     MUTED,
+    POINT,
     ROOF,
     Kind,
     Row,
     Spec,
+    axis,
+    layer,
     log_axis,
+    look,
     over,
     spec,
     tidy,
+    tooltip,
 )
 
 if TYPE_CHECKING:
@@ -240,34 +245,24 @@ _SLOPE: Final = (
 
 def chart() -> Spec:
     """The specification; names take the places for a phone where the page is narrow."""
-    x: Spec = {
-        "field": "x",
-        "type": "quantitative",
-        "title": "FLOP per byte",
-        "scale": {"type": "log", "nice": False},
-        "axis": log_axis("~g"),
-    }
-    y: Spec = {
-        "field": "y",
-        "type": "quantitative",
-        "title": "FLOP/s",
-        "scale": {"type": "log", "nice": False},
-        "axis": log_axis("~s"),
-    }
     return spec(
         height=HEIGHT,
-        encoding={"x": x, "y": y},
+        encoding={
+            "x": axis("x", "FLOP per byte", **log_axis("~g")),
+            "y": axis("y", "FLOP/s", **log_axis("~s")),
+        },
         layer=[
             {
                 "transform": [{"filter": "datum.what == 'corner'"}],
                 "mark": {"type": "point", "opacity": 0, "size": 0, "aria": False},
             },
             *_limit_layers(),
-            {
-                "transform": [{"filter": "datum.what == 'point' && datum.path"}],
-                "mark": {"type": "line", "strokeWidth": 1.5, "color": INK, "opacity": 0.55},
-                "encoding": {"order": {"field": "order"}, "detail": {"field": "path"}},
-            },
+            layer(
+                "datum.what == 'point' && datum.path",
+                {"type": "line", "strokeWidth": 1.5, "color": INK, "opacity": 0.55},
+                order={"field": "order"},
+                detail={"field": "path"},
+            ),
             *_name_layers(),
             point_layer(),
         ],
@@ -278,36 +273,31 @@ def _limit_layers() -> list[Spec]:
     limits = "datum.what == 'limit'"
     name = _chosen("text")
     return [
-        {
-            "transform": [{"filter": limits}],
-            "mark": {"type": "rule", "strokeWidth": 2, "color": ROOF},
-            "encoding": {
-                "x2": {"field": "x2"},
-                "y2": {"field": "y2"},
-                "strokeDash": {
-                    "condition": {"test": "datum.assumed", "value": [6, 4]},
-                    "value": [1, 0],
-                },
-                "tooltip": [
-                    {"field": "label", "title": "Limit"},
-                    {"field": "shown", "title": "At most"},
-                ],
+        layer(
+            limits,
+            {"type": "rule", "strokeWidth": 2, "color": ROOF},
+            x2={"field": "x2"},
+            y2={"field": "y2"},
+            strokeDash={
+                "condition": {"test": "datum.assumed", "value": [6, 4]},
+                "value": [1, 0],
             },
-        },
+            tooltip=tooltip(("label", "Limit"), ("shown", "At most")),
+        ),
         *(
-            {
-                "transform": [{"filter": f"{limits} && datum.kind == 'compute' && {test}"}, name],
-                "mark": {"type": "text", "align": "left", "baseline": base, "dx": 6, "dy": dy},
-                "encoding": {"text": {"field": "name_text"}},
-            }
+            layer(
+                [{"filter": f"{limits} && datum.kind == 'compute' && {test}"}, name],
+                {"type": "text", "align": "left", "baseline": base, "dx": 6, "dy": dy},
+                text={"field": "name_text"},
+            )
             for test, base, dy in (
                 ("!datum.lower", "bottom", -_LIFT),
                 ("datum.lower", "top", _LIFT),
             )
         ),
-        {
-            "transform": [{"filter": f"{limits} && datum.kind == 'bandwidth'"}, name],
-            "mark": {
+        layer(
+            [{"filter": f"{limits} && datum.kind == 'bandwidth'"}, name],
+            {
                 "type": "text",
                 "align": "right",
                 "baseline": "bottom",
@@ -315,12 +305,10 @@ def _limit_layers() -> list[Spec]:
                 "dy": -3,
                 "angle": {"expr": _SLOPE},
             },
-            "encoding": {
-                "x": {"field": "x2", "type": "quantitative"},
-                "y": {"field": "y2", "type": "quantitative"},
-                "text": {"field": "name_text"},
-            },
-        },
+            x={"field": "x2", "type": "quantitative"},
+            y={"field": "y2", "type": "quantitative"},
+            text={"field": "name_text"},
+        ),
     ]
 
 
@@ -331,25 +319,19 @@ def _name_layers() -> list[Spec]:
     found: list[Spec] = []
     for side, sign, align in (("datum.name_right", 1, "left"), ("!datum.name_right", -1, "right")):
         found.append(
-            {
-                "transform": [*chosen, {"filter": f"{side} && datum.name_far"}],
-                "mark": {
-                    "type": "rule",
-                    "x2Offset": 8 * sign,
-                    "color": MUTED,
-                    "strokeWidth": 1,
-                },
-                "encoding": {"x2": {"field": "x"}, "y2": {"field": "name_at"}},
-            }
-        )
-        found += [
-            {"transform": [*chosen, {"filter": side}], **each}
-            for each in over(
-                {"type": "text", "align": align, "dx": 9 * sign},
-                y={"field": "name_at", "type": "quantitative"},
-                text={"field": "name_text"},
+            layer(
+                [*chosen, {"filter": f"{side} && datum.name_far"}],
+                {"type": "rule", "x2Offset": 8 * sign, "color": MUTED, "strokeWidth": 1},
+                x2={"field": "x"},
+                y2={"field": "name_at"},
             )
-        ]
+        )
+        found += over(
+            [*chosen, {"filter": side}],
+            {"type": "text", "align": align, "dx": 9 * sign},
+            y={"field": "name_at", "type": "quantitative"},
+            text={"field": "name_text"},
+        )
     return found
 
 
@@ -361,30 +343,13 @@ def _chosen(field: str) -> Spec:
 
 def point_layer() -> Spec:
     """Points with the colour and the shape of their level."""
-    levels = list(LEVELS)
-    return {
-        "transform": [{"filter": "datum.what == 'point'"}],
-        "mark": {"type": "point", "filled": True, "size": 120, "opacity": 1},
-        "encoding": {
-            "color": {
-                "field": "level",
-                "type": "nominal",
-                "legend": None,
-                "scale": {"domain": levels, "range": [colour for colour, _ in LEVELS.values()]},
-            },
-            "shape": {
-                "field": "level",
-                "type": "nominal",
-                "legend": None,
-                "scale": {"domain": levels, "range": [shape for _, shape in LEVELS.values()]},
-            },
-            "tooltip": [
-                {"field": "label", "title": "What"},
-                {"field": "x", "title": "FLOP per byte", "format": ".3~g"},
-                {"field": "y", "title": "FLOP/s", "format": ".3~s"},
-            ],
-        },
-    }
+    return layer(
+        "datum.what == 'point'",
+        {**POINT, "size": 120},
+        color=look("level", {level: colour for level, (colour, _) in LEVELS.items()}),
+        shape=look("level", {level: shape for level, (_, shape) in LEVELS.items()}),
+        tooltip=tooltip(("label", "What"), ("x", "FLOP per byte", ".3~g"), ("y", "FLOP/s", ".3~s")),
+    )
 
 
 KIND: Final = Kind(chart, table=(("What", "label", "text"), ("Value", "shown", "text")), wide=True)

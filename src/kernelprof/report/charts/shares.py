@@ -6,17 +6,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.report.charts.parts import (
+    BAR,
     FIRST,
     NAMES,
-    PERCENT,
-    QUARTERS,
     ROW_HEIGHT,
-    WHOLE,
+    SHARES,
     Kind,
     Row,
     Spec,
+    axis,
+    behind,
+    layer,
     spec,
     tidy,
+    tooltip,
 )
 
 if TYPE_CHECKING:
@@ -57,27 +60,14 @@ def rows(shares: Iterable[Share]) -> tuple[Row, ...]:
 def chart(what: str) -> Spec:
     """Shares of a whole, one bar each, in their order."""
     title = TITLES[what]
-    x: Spec = {
-        "field": "share",
-        "type": "quantitative",
-        "title": title,
-        "axis": {"labelExpr": PERCENT, "values": QUARTERS},
-        "scale": WHOLE,
-    }
-    tooltip = [
-        {"field": "name", "title": "Name"},
-        {"field": "text", "title": title},
-    ]
     return spec(
         height={"step": ROW_HEIGHT},
-        encoding={"x": x, "y": NAMES, "tooltip": tooltip},
-        layer=[
-            {"mark": {"type": "bar", "cornerRadiusEnd": 3}, "encoding": {"color": FIRST}},
-            {
-                "mark": {"type": "text", "align": "left", "dx": 4},
-                "encoding": {"text": {"field": "text"}},
-            },
-        ],
+        encoding={
+            "x": axis("share", title, **SHARES),
+            "y": NAMES,
+            "tooltip": tooltip(("name", "Name"), ("text", title)),
+        },
+        layer=[layer("", BAR, color=FIRST), behind()],
     )
 
 

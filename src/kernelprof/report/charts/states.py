@@ -11,15 +11,18 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.report.charts.launches import AFTER, BEFORE
 from kernelprof.report.charts.parts import (
     NAMES,
-    PERCENT,
-    QUARTERS,
-    WHOLE,
+    SHARES,
     Key,
     Kind,
     Row,
     Spec,
+    axis,
+    behind,
+    layer,
+    look,
     spec,
     tidy,
+    tooltip,
 )
 
 if TYPE_CHECKING:
@@ -53,35 +56,23 @@ def rows(states: Iterable[State]) -> tuple[Row, ...]:
 
 def chart() -> Spec:
     """Pairs of bars: above before, below after."""
-    x: Spec = {
-        "field": "share",
-        "type": "quantitative",
-        "title": "Share of a warp's time",
-        "axis": {"labelExpr": PERCENT, "values": QUARTERS},
-        "scale": WHOLE,
-    }
     names = {**NAMES, "axis": {**NAMES["axis"], "labelPadding": 6}}
     offset: Spec = {"field": "side", "sort": ["Before", "After"]}
-    colour = {
-        "field": "side",
-        "type": "nominal",
-        "legend": None,
-        "scale": {"domain": ["Before", "After"], "range": [BEFORE, AFTER]},
-    }
-    tooltip = [
-        {"field": "name", "title": "Reason"},
-        {"field": "side", "title": "Side"},
-        {"field": "text", "title": "Share"},
-    ]
     return spec(
         height={"step": 14, "for": "offset"},
-        encoding={"x": x, "y": names, "yOffset": offset, "tooltip": tooltip},
+        encoding={
+            "x": axis("share", "Share of a warp's time", **SHARES),
+            "y": names,
+            "yOffset": offset,
+            "tooltip": tooltip(("name", "Reason"), ("side", "Side"), ("text", "Share")),
+        },
         layer=[
-            {"mark": {"type": "bar", "cornerRadiusEnd": 2}, "encoding": {"color": colour}},
-            {
-                "mark": {"type": "text", "align": "left", "dx": 4, "fontSize": 11},
-                "encoding": {"text": {"field": "text"}},
-            },
+            layer(
+                "",
+                {"type": "bar", "cornerRadiusEnd": 2},
+                color=look("side", {"Before": BEFORE, "After": AFTER}),
+            ),
+            behind(mark={"fontSize": 11}),
         ],
     )
 

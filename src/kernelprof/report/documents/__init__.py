@@ -1,1 +1,14 @@
-"""Results as documents of blocks, one file a kind of result."""
+"""Results as documents, one file a kind of result."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from kernelprof.model.diagnosis import Status
+from kernelprof.report.document import Tone
+
+TONES: Final[Mapping[str, Tone]] = {
+    Status.BOTTLENECK: Tone.BAD,
+    Status.AT_LIMIT: Tone.GOOD,
+    Status.INCONCLUSIVE: Tone.OPEN,
+}
+"""What a verdict's status means for the reader; results that were saved may have any word there."""

@@ -21,8 +21,8 @@ from kernelprof.report.document import (
     Span,
     Table,
 )
-from kernelprof.report.documents import kernel_card, provenance
-from kernelprof.report.documents.diagnosis import TONES, gain_cell, verdict_cell
+from kernelprof.report.documents import TONES, kernel_card, provenance
+from kernelprof.report.documents.diagnosis import device, gain_cell, verdict_cell
 from kernelprof.report.documents.metrics import MOST_WITH_ALL, MetricTables
 from kernelprof.report.figures.measured import Measured, clip, finite
 from kernelprof.report.private import shown, shown_origin, without_homes
@@ -82,7 +82,7 @@ def document(capture: Capture, diagnosis: Diagnosis, beside: Beside | None = Non
     blocks += cards(capture, diagnosis, beside)
     known = {"all_metrics": len(kernels) <= MOST_WITH_ALL}
     blocks.append(provenance.section(capture, diagnosis, beside.manifest, **known))
-    devices = dict.fromkeys(kernel_card.device(kernel) for kernel in kernels)
+    devices = dict.fromkeys(device(kernel) for kernel in kernels)
     title = names[0] if len(kernels) == 1 else count(len(kernels), "kernel")
     return Document(
         f"Report: {title}",

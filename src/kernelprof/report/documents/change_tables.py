@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.catalogue import catalogue
@@ -9,9 +10,10 @@ from kernelprof.comparison import words
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.gate import Outcome
-from kernelprof.model.names import printable
+from kernelprof.model.names import fit, printable
 from kernelprof.model.numbers import dimensions, number, quantity, share
 from kernelprof.report.document import Bullets, Cell, Column, Span, Table, Tone
+from kernelprof.report.documents import TONES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,12 +33,8 @@ MOST_ENTRIES: Final = 20
 LEAST_EXPLAINED: Final = 0.05
 """Part of the time's change that a unit has to explain for it to be worth saying."""
 _TEXT_WIDTH: Final = 500
+_LABEL_WIDTH: Final = 64
 TIME_TONES: Final = {TimeOutcome.SLOWER: Tone.BAD, TimeOutcome.FASTER: Tone.GOOD}
-VERDICT_TONES: Final = {
-    Status.BOTTLENECK: Tone.BAD,
-    Status.AT_LIMIT: Tone.GOOD,
-    Status.INCONCLUSIVE: Tone.OPEN,
-}
 OUTCOME_TONES: Final = {
     Outcome.PASS: Tone.GOOD,
     Outcome.INCONCLUSIVE: Tone.OPEN,
@@ -61,6 +59,41 @@ _METRICS: Final = (
     Column("of the time's change", brief="explains", number=True, optional=True),
 )
 _INPUTS: Final = (Column("changed"), Column("before"), Column("after"))
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A kernel under its name, and what the gate says of it where it was asked."""
+
+    kernel: KernelComparison
+    label: tuple[str, str]
+    result: KernelResult | None = None
+
+    @property
+    def name(self) -> tuple[Span, ...]:
+        """The short name with what tells it from others, as code."""
+        return (Span(fit(self.label, _LABEL_WIDTH), code=True),)
+
+    @property
+    def gist(self) -> str:
+        """What happened to it, or why its outcome is what it is."""
+        return words.headline(self.kernel) if self.result is None else words.why(self.result)
+
+    @property
+    def tone(self) -> Tone:
+        """How good or bad that is."""
+        if self.result is not None and self.result.outcome is not Outcome.PASS:
+            return OUTCOME_TONES[self.result.outcome]
+        return TIME_TONES.get(self.kernel.time.outcome, Tone.PLAIN)
+
+
+def judged(
+    kernels: Sequence[KernelComparison], results: Sequence[KernelResult] = ()
+) -> list[Judged]:
+    """Kernels under their names, with the gate's results where there are any."""
+    given: Sequence[KernelResult | None] = results or [None] * len(kernels)
+    named = zip(kernels, words.labels(kernels), given, strict=True)
+    return [Judged(kernel, label, result) for kernel, label, result in named]
 
 
 def clip(text: str, width: int = _TEXT_WIDTH) -> str:
@@ -88,7 +121,7 @@ def verdict_span(verdict: Verdict) -> Span:
     if verdict.status is Status.INCONCLUSIVE or verdict.bottleneck is None:
         return Span("inconclusive", Tone.OPEN, code=True)
     limit = " (at limit)" if verdict.status is Status.AT_LIMIT else ""
-    return Span(f"{clip(verdict.bottleneck, 64)}{limit}", VERDICT_TONES[verdict.status], code=True)
+    return Span(f"{clip(verdict.bottleneck, 64)}{limit}", TONES[verdict.status], code=True)
 
 
 def verdict_change(kernel: KernelComparison) -> Text:

@@ -11,6 +11,7 @@ from kernelprof.launch.trial import timing_facts
 from kernelprof.model.names import short_name
 from kernelprof.model.numbers import count, factor, number, quantity, share
 from kernelprof.report.charts import launches, roofline_change, states
+from kernelprof.report.charts.parts import time_unit
 from kernelprof.report.charts.states import State
 from kernelprof.report.document import (
     Bar,
@@ -54,7 +55,7 @@ if TYPE_CHECKING:
     )
     from kernelprof.model.snapshot import KernelSnapshot, Machine
     from kernelprof.report.document import Block, Text
-    from kernelprof.report.documents.comparison import Judged
+    from kernelprof.report.documents.change_tables import Judged
 
 MOST_DOTS: Final = 100
 """Launches of a side that are drawn; of more, every so many."""
@@ -85,7 +86,6 @@ _STATES: Final = (
     Column("After", number=True),
     Column("Meaning"),
 )
-_UNITS: Final = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +119,7 @@ def section(each: Judged, known: Known, *, alone: bool) -> Section:
 
 def fine(nanoseconds: float) -> str:
     """A time with four digits, also where two of them are behind the point: ``2.046 ms``."""
-    size, unit = next((each for each in _UNITS if abs(nanoseconds) >= each[0]), _UNITS[-1])
+    size, unit = time_unit(nanoseconds)
     text = f"{nanoseconds / size:.4g}"
     return f"{text} {unit}" if "e" not in text else quantity(nanoseconds, "ns")
 

@@ -5,7 +5,6 @@ The gate's document (:mod:`kernelprof.report.documents.gate`) is made of the sam
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
@@ -13,7 +12,7 @@ from kernelprof.comparison import words
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.gate import Code as GateCode
 from kernelprof.model.gate import Outcome
-from kernelprof.model.names import fit, middle, printable
+from kernelprof.model.names import middle, printable
 from kernelprof.model.numbers import count
 from kernelprof.report.document import (
     Cell,
@@ -32,12 +31,12 @@ from kernelprof.report.document import (
 )
 from kernelprof.report.documents.change_tables import (
     MOST_ENTRIES,
-    OUTCOME_TONES,
-    TIME_TONES,
+    Judged,
     clip,
     counters_table,
     findings,
     inputs_table,
+    judged,
     launch_text,
     metrics_table,
     outcome_span,
@@ -54,7 +53,6 @@ if TYPE_CHECKING:
         InputChange,
         KernelComparison,
     )
-    from kernelprof.model.gate import KernelResult
     from kernelprof.report.document import Block, Text
 
 MOST_ROWS: Final = 30
@@ -64,7 +62,6 @@ MOST_REMARKS: Final = 8
 DIFF_LINES: Final = 200
 
 _DIFF_WIDTH: Final = 200
-_LABEL_WIDTH: Final = 64
 _NAME_WIDTH: Final = 400
 _REMARK_WIDTH: Final = 100
 
@@ -98,32 +95,6 @@ class Detail(StrEnum):
     """Everything, with charts, for a page."""
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """A kernel under its name, and what the gate says of it where it was asked."""
-
-    kernel: KernelComparison
-    label: tuple[str, str]
-    result: KernelResult | None = None
-
-    @property
-    def name(self) -> tuple[Span, ...]:
-        """The short name with what tells it from others, as code."""
-        return (Span(fit(self.label, _LABEL_WIDTH), code=True),)
-
-    @property
-    def gist(self) -> str:
-        """What happened to it, or why its outcome is what it is."""
-        return words.headline(self.kernel) if self.result is None else words.why(self.result)
-
-    @property
-    def tone(self) -> Tone:
-        """How good or bad that is."""
-        if self.result is not None and self.result.outcome is not Outcome.PASS:
-            return OUTCOME_TONES[self.result.outcome]
-        return TIME_TONES.get(self.kernel.time.outcome, Tone.PLAIN)
-
-
 def document(
     comparison: Comparison, detail: Detail = Detail.BRIEF, *, command: str = ""
 ) -> Document:
@@ -142,15 +113,6 @@ def document(
     )
     blocks = [answer, *brief(comparison, kernels, detail)]
     return Document("kernelprof compare", tuple(blocks))
-
-
-def judged(
-    kernels: Sequence[KernelComparison], results: Sequence[KernelResult] = ()
-) -> list[Judged]:
-    """Kernels under their names, with the gate's results where there are any."""
-    given: Sequence[KernelResult | None] = results or [None] * len(kernels)
-    named = zip(kernels, words.labels(kernels), given, strict=True)
-    return [Judged(kernel, label, result) for kernel, label, result in named]
 
 
 def brief(comparison: Comparison, kernels: Sequence[Judged], detail: Detail) -> Iterable[Block]:

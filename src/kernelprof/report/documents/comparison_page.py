@@ -24,9 +24,14 @@ from kernelprof.report.document import (
     Tone,
 )
 from kernelprof.report.documents import changed_kernel
-from kernelprof.report.documents.change_tables import outcome_span, time_span, verdict_change
+from kernelprof.report.documents.change_tables import (
+    Judged,
+    judged,
+    outcome_span,
+    time_span,
+    verdict_change,
+)
 from kernelprof.report.documents.changed_kernel import fine, finite_ratio
-from kernelprof.report.documents.comparison import Judged, judged
 from kernelprof.report.figures.measured import finite
 from kernelprof.report.private import file_name, shown, shown_origin, without_homes
 from kernelprof.report.writers import json
@@ -35,7 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from kernelprof.model.comparison import Comparison, InputChange, KernelComparison
-    from kernelprof.model.gate import GateResult
     from kernelprof.model.snapshot import KernelSnapshot, Snapshot
     from kernelprof.report.document import Block
 
@@ -65,37 +69,21 @@ _MEANT: Final = frozenset(
 
 def of_comparison(comparison: Comparison, command: str = "") -> Document:
     """Everything that is known of two captures side by side."""
-    comparison = _without_folders(comparison)
-    kernels = judged(comparison.kernels)
-    data = without_homes(json.write(comparison))
-    return _page(comparison, kernels, [], data, ("Comparison", "comparison.json", command))
-
-
-def of_gate(result: GateResult, command: str = "") -> Document:
-    """The same with what the gate says of each kernel."""
-    from kernelprof.report.documents.gate import answer
-
-    kernels = tuple(
-        replace(each, kernel=_kernel_without_folders(each.kernel)) for each in result.kernels
+    comparison = without_folders(comparison)
+    return page(
+        "Comparison", comparison, judged(comparison.kernels), (json.write(comparison), command)
     )
-    comparison = _without_folders(result.comparison)
-    result = replace(result, comparison=comparison, kernels=kernels)
-    found = judged([each.kernel for each in kernels], kernels)
-    top: list[Block] = [answer(result, found)]
-    top += [Note(Span(shown(each.text)), warning=True) for each in result.general]
-    data = without_homes(json.write(result))
-    return _page(comparison, found, top, data, ("Gate", "gate.json", command))
 
 
-def _page(
+def page(
+    title: str,
     comparison: Comparison,
     kernels: Sequence[Judged],
-    top: Sequence[Block],
-    data: str,
-    about: tuple[str, str, str],
+    texts: tuple[str, str],
+    top: Sequence[Block] = (),
 ) -> Document:
-    """``about`` is what the page is called, the name of its JSON, and what was typed."""
-    title, file, command = about
+    """``texts`` are the result as JSON and what was typed; ``top`` is what stands first."""
+    data, command = texts
     both = [each for each in kernels if each.kernel.before and each.kernel.after]
     alone = len(kernels) == len(both) == 1
     blocks: list[Block] = [*top]
@@ -110,7 +98,13 @@ def _page(
     blocks.append(_provenance(comparison, command))
     name = _name(both[0]) if alone else count(len(kernels), "kernel")
     sides = f"{comparison.before.origin} → {comparison.after.origin}"
-    return Document(f"{title}: {name}", tuple(blocks), origin=sides, data=data, file=file)
+    return Document(
+        f"{title}: {name}",
+        tuple(blocks),
+        origin=sides,
+        data=without_homes(data),
+        file=f"{title.lower()}.json",
+    )
 
 
 def _name(each: Judged) -> str:
@@ -260,17 +254,18 @@ def _source(side: Snapshot) -> tuple[str | None, str | None, str | None]:
     return known.pop() if len(known) == 1 else (None, None, None)
 
 
-def _without_folders(comparison: Comparison) -> Comparison:
+def without_folders(comparison: Comparison) -> Comparison:
     """The comparison with the names of files in place of whole paths."""
     before, after = (
         replace(side, origin=shown_origin(side.origin))
         for side in (comparison.before, comparison.after)
     )
-    kernels = tuple(map(_kernel_without_folders, comparison.kernels))
+    kernels = tuple(map(kernel_without_folders, comparison.kernels))
     return replace(comparison, before=before, after=after, kernels=kernels)
 
 
-def _kernel_without_folders(kernel: KernelComparison) -> KernelComparison:
+def kernel_without_folders(kernel: KernelComparison) -> KernelComparison:
+    """The same of a kernel."""
     before, after = (_side_without_folders(side) for side in (kernel.before, kernel.after))
     inputs = tuple(map(_input_without_folders, kernel.inputs))
     return replace(kernel, before=before, after=after, inputs=inputs)

@@ -24,6 +24,7 @@ from kernelprof.report.document import (
     Table,
     Tone,
 )
+from kernelprof.report.documents import TONES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -39,15 +40,10 @@ MOST_MISSING: Final = 12
 MOST_HELPFUL: Final = 4
 _NAME_WIDTH: Final = 400
 _EXPORTS: Final = (".csv", ".gz", ".txt", ".ncu-rep")
-_NO_GAIN_BELOW: Final = 1.005
-_NO_BOUND_FROM: Final = 100.0
+NO_GAIN_BELOW: Final = 1.005
+NO_BOUND_FROM: Final = 100.0
 """A candidate's gain from here on is what remains of an unknown, not an estimate."""
 
-TONES: Final = {
-    Status.BOTTLENECK: Tone.BAD,
-    Status.AT_LIMIT: Tone.GOOD,
-    Status.INCONCLUSIVE: Tone.OPEN,
-}
 _COLUMNS: Final = (
     Column("#", number=True),
     Column("kernel", yielding=True),
@@ -216,7 +212,7 @@ def gain(verdict: Verdict) -> str:
     if verdict.status is Status.AT_LIMIT:
         text = less_work(verdict, "half of it would bring up to {}", ", and no cut more than {}")
         return f"{text}: {reason}" if text and reason else text
-    if verdict.gain is None or verdict.gain < _NO_GAIN_BELOW:
+    if verdict.gain is None or verdict.gain < NO_GAIN_BELOW:
         return reason
     return f"up to {factor(verdict.gain)}" + (f": {reason}" if reason else "")
 
@@ -228,16 +224,16 @@ def less_work(verdict: Verdict, halved: str, no_more: str) -> str:
     where the next limit is further away.
     """
     half, most = verdict.gain_if_halved, verdict.next_limit
-    if half is None or most is None or half < _NO_GAIN_BELOW:
+    if half is None or most is None or half < NO_GAIN_BELOW:
         return ""
     text = halved.format(factor(half))
-    further = factor(most) != factor(half) and most < _NO_BOUND_FROM
+    further = factor(most) != factor(half) and most < NO_BOUND_FROM
     return text + no_more.format(factor(most)) if further else text
 
 
 def gain_cell(verdict: Verdict, at_limit: str = "at limit") -> str:
     """The gain in a table."""
-    if verdict.gain is not None and verdict.gain >= _NO_GAIN_BELOW:
+    if verdict.gain is not None and verdict.gain >= NO_GAIN_BELOW:
         return factor(verdict.gain)
     return at_limit if verdict.status is Status.AT_LIMIT else "-"
 
@@ -249,12 +245,17 @@ def verdict_cell(verdict: Verdict) -> str:
 
 def runner_up(candidate: Candidate) -> str:
     """A bottleneck that the evidence does not tell apart from the first."""
+    brings = gain_range(candidate)
+    return f"{candidate.bottleneck} ({brings})" if brings else candidate.bottleneck
+
+
+def gain_range(candidate: Candidate) -> str:
+    """What removing a runner-up would bring; empty where nothing is known."""
     low, high = candidate.gain_at_least, candidate.gain_at_most
-    if not _NO_GAIN_BELOW <= high < _NO_BOUND_FROM:
-        return candidate.bottleneck
-    if factor(low) == factor(high) or low < _NO_GAIN_BELOW:
-        return f"{candidate.bottleneck} (up to {factor(high)})"
-    return f"{candidate.bottleneck} ({factor(low)} to {factor(high)})"
+    if not NO_GAIN_BELOW <= high < NO_BOUND_FROM:
+        return ""
+    close = factor(low) == factor(high) or low < NO_GAIN_BELOW
+    return f"up to {factor(high)}" if close else f"{factor(low)} to {factor(high)}"
 
 
 def is_counter(evidence: Evidence) -> bool:
@@ -309,8 +310,8 @@ def alternatives(names: Iterable[str]) -> str:
 def overview(diagnosis: Diagnosis) -> str:
     """The capture in one line: how many kernels and launches, on what."""
     text = f"{count(len(diagnosis.kernels), 'kernel')} in {count(diagnosis.launches, 'launch')}"
-    devices = dict.fromkeys(_device(kernel) for kernel in diagnosis.kernels)
-    named = [device for device in devices if device]
+    devices = dict.fromkeys(device(kernel) for kernel in diagnosis.kernels)
+    named = [each for each in devices if each]
     return f"{text} on {alternatives(named)}" if named else text
 
 
@@ -351,7 +352,8 @@ def _missing(verdict: Verdict) -> list[str]:
     return lines
 
 
-def _device(kernel: KernelDiagnosis) -> str:
+def device(kernel: KernelDiagnosis) -> str:
+    """``NVIDIA H200 (compute capability 9.0)``; empty where the capture does not say."""
     capability = kernel.compute_capability
     version = f"compute capability {capability[0]}.{capability[1]}" if capability else ""
     if kernel.device is None or kernel.device.isdigit():

@@ -25,7 +25,8 @@ from kernelprof.report.document import (
     Table,
     Tone,
 )
-from kernelprof.report.documents.change_tables import TIME_TONES, VERDICT_TONES
+from kernelprof.report.documents import TONES
+from kernelprof.report.documents.change_tables import TIME_TONES
 from kernelprof.report.documents.comparison import Detail
 from kernelprof.report.figures.measured import finite
 from kernelprof.report.private import shown, shown_origin, without_homes
@@ -103,7 +104,7 @@ def _overview(history: History) -> Section:
             (
                 Cell(title, tip=shown(kernel.name)),
                 Cell(words.time_cell(newest), sort=-1.0 if time is None else time),
-                Cell(Span(words.verdict_cell(verdict), VERDICT_TONES[verdict.status])),
+                Cell(Span(words.verdict_cell(verdict), TONES[verdict.status])),
                 Cell(Span(shown(words.summary(kernel)))),
             )
         )
@@ -200,7 +201,7 @@ def _cells(row: HistoryRow, date: str, *, first: bool) -> list[Cell]:
     outcome = TimeOutcome.NOT_MEASURED if row.time is None else row.time.outcome
     interval = words.launch_text(row)
     names = ", ".join(each.label for each in row.counters)
-    tone = VERDICT_TONES[verdict.status]
+    tone = TONES[verdict.status]
     change = Span(words.change_cell(row, first=first), TIME_TONES.get(outcome, Tone.PLAIN))
     return [
         Cell(date),

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.analysis.rules import registry
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.names import printable
-from kernelprof.model.numbers import count, factor, number, quantity, share
+from kernelprof.model.numbers import count, factor, quantity, share
 from kernelprof.report.charts import memory as memory_chart
 from kernelprof.report.charts import occupancy as occupancy_chart
 from kernelprof.report.charts import roofline as roofline_chart
@@ -29,9 +29,15 @@ from kernelprof.report.document import (
     Table,
     Tone,
 )
-from kernelprof.report.documents import evidence, source
-from kernelprof.report.documents.diagnosis import TONES, launch_parts, less_work
-from kernelprof.report.documents.headlines import headline
+from kernelprof.report.documents import TONES, evidence, source
+from kernelprof.report.documents.diagnosis import (
+    NO_BOUND_FROM,
+    NO_GAIN_BELOW,
+    device,
+    gain_range,
+    launch_parts,
+    less_work,
+)
 from kernelprof.report.figures import flops, multiprocessor
 from kernelprof.report.figures.measured import UNITS
 from kernelprof.report.figures.memory import memory
@@ -47,10 +53,6 @@ if TYPE_CHECKING:
     from kernelprof.report.documents.metrics import MetricTables
     from kernelprof.report.figures.flops import Counted
     from kernelprof.report.figures.measured import Measured
-
-NO_GAIN_BELOW: Final = 1.005
-NO_BOUND_FROM: Final = 100.0
-"""A gain from here on says no more than "far from any limit"."""
 
 NOTABLE_EXCESS: Final = 0.01
 MOST_MISSING_OPEN: Final = 12
@@ -116,18 +118,8 @@ def section(
         anchor=anchor,
         tone=TONES[verdict.status],
         layout=Layout.HERO,
-        summary=headline(verdict),
+        summary=evidence.headline(verdict),
     )
-
-
-def device(kernel: KernelDiagnosis) -> str:
-    """``NVIDIA H200 (compute capability 9.0)``; empty where the capture does not say."""
-    capability = kernel.compute_capability
-    version = f"compute capability {capability[0]}.{capability[1]}" if capability else ""
-    if kernel.device is None or kernel.device.isdigit():
-        return version
-    name = printable(kernel.device)
-    return f"{name} ({version})" if version else name
 
 
 # The verdict
@@ -196,26 +188,16 @@ def _times(spread: Spread, launches: int) -> str:
 
 def _speed(counted: Counted) -> Fact:
     """Operations a second against the peak of their precision."""
-    rate = flop_rate(counted.rate)
+    rate = f"{roofline_chart.rate(counted.rate)}FLOP/s"
     peak = counted.ceiling
     if peak is None:
         return Fact("arithmetic", (f"{rate} {counted.precision}",))
+    most = f"{roofline_chart.rate(peak.value)}FLOP/s {counted.precision}"
     return Fact(
         "share of peak",
-        (
-            f"{share(counted.rate / peak.value)}: {rate} of {flop_rate(peak.value)} "
-            f"{counted.precision}",
-        ),
+        (f"{share(counted.rate / peak.value)}: {rate} of {most}",),
         f"Floating-point operations a second, by the counters. {peak.label}: {peak.origin}.",
     )
-
-
-def flop_rate(rate: float) -> str:
-    """``7.79 TFLOP/s``."""
-    for size, unit in ((1e15, "PFLOP/s"), (1e12, "TFLOP/s"), (1e9, "GFLOP/s"), (1e6, "MFLOP/s")):
-        if rate >= size:
-            return f"{number(rate / size)} {unit}"
-    return f"{number(rate)} FLOP/s"
 
 
 def _advice(verdict: Verdict) -> Section:
@@ -261,12 +243,8 @@ def _settle(verdict: Verdict) -> Section:
 
 def _other(candidate: Candidate) -> tuple[str | Span, ...]:
     """A runner-up with its gain."""
-    low, high = candidate.gain_at_least, candidate.gain_at_most
-    name = Span(candidate.bottleneck, code=True)
-    if not NO_GAIN_BELOW <= high < NO_BOUND_FROM:
-        return (name,)
-    close = factor(low) == factor(high) or low < NO_GAIN_BELOW
-    return name, f" up to {factor(high)}" if close else f" {factor(low)} to {factor(high)}"
+    name, brings = Span(candidate.bottleneck, code=True), gain_range(candidate)
+    return (name, f" {brings}") if brings else (name,)
 
 
 def _candidate(candidate: Candidate) -> Text:

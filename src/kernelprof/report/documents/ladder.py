@@ -23,9 +23,9 @@ from kernelprof.report.document import (
     Table,
     Tone,
 )
+from kernelprof.report.documents import TONES
 from kernelprof.report.documents.ladder_parts import (
     DASH,
-    TONES,
     Card,
     anchor,
     any_timing,

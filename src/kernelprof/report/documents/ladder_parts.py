@@ -10,7 +10,9 @@ from kernelprof.ladder.results import gflops, peak_gflops, ratio, speedup
 from kernelprof.model.numbers import count, factor, number, quantity, share
 from kernelprof.report.charts import climb as bars
 from kernelprof.report.charts import roofline
+from kernelprof.report.charts.parts import time_unit
 from kernelprof.report.document import Bullets, Chart, Code, Paragraph, Section, Span, Tone
+from kernelprof.report.documents import TONES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -23,8 +25,6 @@ if TYPE_CHECKING:
     from kernelprof.report.documents.capture_page import Beside
 
 DASH: Final = "-"
-TONES: Final = {"at-limit": Tone.GOOD, "bottleneck": Tone.BAD, "inconclusive": Tone.OPEN}
-_UNITS: Final = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +101,7 @@ def verdict_name(said: ShortVerdict) -> str:
 
 def _span(low: float, high: float) -> str:
     """``2.7786 to 2.7814 ms``: five digits, as launches of the same code differ in the fourth."""
-    size, unit = next((each for each in _UNITS if high >= each[0]), _UNITS[-1])
+    size, unit = time_unit(high)
     return f"{low / size:.5g} to {high / size:.5g} {unit}"
 
 

@@ -12,16 +12,30 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.errors import UsageError
+from kernelprof.model.names import ELLIPSIS, encodable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from kernelprof.report.document import Document
-    from kernelprof.report.writers.terminal import Screen
 
 TEXT: Final = "text"
 _FILES: Final = {TEXT: "terminal"}
 """Formats whose file is not called after them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """What a text is written for."""
+
+    width: int = 80
+    color: bool = False
+    encoding: str = "utf-8"
+
+    @property
+    def ellipsis(self) -> str:
+        """What stands for what was cut, in an encoding that may lack the usual character."""
+        return encodable(ELLIPSIS, self.encoding)
 
 
 @dataclass(frozen=True, slots=True)

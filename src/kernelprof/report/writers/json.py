@@ -1,4 +1,4 @@
-"""Results as JSON, as :mod:`kernelprof.report.contract` has it."""
+"""Results as JSON, as :mod:`kernelprof.report.contract` has it, and the schemas of that."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import msgspec
 
-import kernelprof
 from kernelprof.model.comparison import Comparison
 from kernelprof.model.gate import GateResult
 from kernelprof.model.history import History
@@ -16,6 +15,7 @@ from kernelprof.model.numbers import relation
 from kernelprof.report import contract
 from kernelprof.report import contract_changes as changes
 from kernelprof.report.writers import Writer
+from kernelprof.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -67,27 +67,30 @@ def _finite(values: object) -> object:
     return None if isinstance(values, float) and not math.isfinite(values) else values
 
 
-def tool() -> dict[str, str]:
-    """Who wrote a document."""
-    return {"name": "kernelprof", "version": kernelprof.__version__}
+def _as(kind: type[Struct], /, *values: object, **own: Any) -> Struct:
+    """Values of the model as a part of the contract, by the names of its keys.
 
-
-def finite(value: float | None) -> float | None:
-    """A number as JSON has it: ``None`` for what is none."""
-    return value if value is not None and math.isfinite(value) else None
-
-
-def _tool() -> contract.Tool:
-    return contract.Tool("kernelprof", kernelprof.__version__)
-
-
-def _as(kind: type[Struct], value: object) -> Struct:
-    """A value of the model as the part of the contract whose keys are its attributes."""
-    return kind(*(getattr(value, name) for name in kind.__struct_fields__))
+    Of several values the first counts that has the attribute.
+    """
+    found = {
+        name: own[name]
+        if name in own
+        else next(getattr(each, name) for each in values if hasattr(each, name))
+        for name in kind.__struct_fields__
+    }
+    lists = {name: list(each) for name, each in found.items() if isinstance(each, tuple)}
+    return kind(**{**found, **lists})
 
 
 def _all(kind: type[Struct], values: Iterable[object]) -> list[Struct]:
     return [_as(kind, each) for each in values]
+
+
+def _root(kind: type[Struct], value: object, /, **own: Any) -> Struct:
+    """A whole document; one of several kinds names its own."""
+    tool = contract.Tool("kernelprof", __version__)
+    name = kind.__name__.lower()
+    return _as(kind, value, schema_version=contract.VERSION, kind=name, tool=tool, **own)
 
 
 def _if_known(make: Callable[[Known], Made], value: Known | None) -> Made | None:
@@ -95,95 +98,56 @@ def _if_known(make: Callable[[Known], Made], value: Known | None) -> Made | None
 
 
 def _diagnosis(diagnoses: Sequence[Diagnosis]) -> contract.Diagnosis:
-    return contract.Diagnosis(
-        schema_version=contract.VERSION,
-        tool=_tool(),
-        captures=[
-            contract.CaptureRead(
-                origin=each.origin,
-                launches=each.launches,
-                preset=each.preset,
-                warnings=list(each.warnings),
-            )
-            for each in diagnoses
-        ],
+    return _root(
+        contract.Diagnosis,
+        diagnoses,
+        captures=_all(contract.CaptureRead, diagnoses),
         kernels=[_kernel(kernel, each.origin) for each in diagnoses for kernel in each.kernels],
     )
 
 
 def _kernel(kernel: KernelDiagnosis, origin: str) -> contract.Kernel:
-    capability = kernel.compute_capability
-    return contract.Kernel(
-        ids=list(kernel.ids),
-        name=kernel.name,
-        grid=_if_known(list, kernel.grid),
-        block=_if_known(list, kernel.block),
-        launches=kernel.launches,
-        duration_ns=_if_known(
-            lambda each: contract.Duration(each.median, each.low, each.high), kernel.duration_ns
-        ),
-        share=kernel.share,
-        device=kernel.device,
-        compute_capability=None if capability is None else f"{capability[0]}.{capability[1]}",
+    capability, spread = kernel.compute_capability, kernel.duration_ns
+    return _as(
+        contract.Kernel,
+        kernel,
+        duration_ns=spread and contract.Duration(spread.median, spread.low, spread.high),
+        compute_capability=capability and f"{capability[0]}.{capability[1]}",
         origin=origin,
         verdict=_verdict(kernel.verdict),
     )
 
 
 def _verdict(verdict: Verdict) -> contract.Verdict:
-    return contract.Verdict(
-        status=verdict.status,
-        bottleneck=verdict.bottleneck,
-        confidence=verdict.confidence,
+    return _as(
+        contract.Verdict,
+        verdict,
         also=[each.bottleneck for each in verdict.also],
         estimated_gain=verdict.gain,
         evidence=[
-            contract.Evidence(
-                metric=each.metric,
-                label=each.label,
-                value=each.value,
-                unit=each.unit,
-                op=cast("Any", relation(each)),
-                threshold=each.threshold,
-                source=each.source,
-            )
+            _as(contract.Evidence, each, op=relation(each))
             for each in verdict.evidence
             if math.isfinite(each.value)
         ],
         missing=list(dict.fromkeys(each.ncu_name for each in verdict.missing)),
-        command=verdict.command,
-        why=verdict.why,
-        advice=list(verdict.advice),
-        gain_reason=verdict.gain_reason,
-        next_limit=verdict.next_limit,
-        gain_if_halved=verdict.gain_if_halved,
         candidates=_all(contract.Candidate, verdict.also),
-        notes=list(verdict.notes),
         missing_metrics=_all(contract.MissingMetric, verdict.missing),
     )
 
 
 def _comparison(comparison: Comparison) -> changes.Comparison:
-    return changes.Comparison(
-        schema_version=contract.VERSION,
-        kind="comparison",
-        tool=_tool(),
-        **_sides(comparison),
-        kernels=[changes.ComparedKernel(**_compared(each)) for each in comparison.kernels],
-    )
+    kernels = [_compared(changes.ComparedKernel, each) for each in comparison.kernels]
+    return _root(changes.Comparison, comparison, **_sides(comparison), kernels=kernels)
 
 
 def _gate(result: GateResult) -> changes.Gate:
     from kernelprof.comparison.words import reason
 
-    return changes.Gate(
-        schema_version=contract.VERSION,
-        kind="gate",
-        tool=_tool(),
-        outcome=result.outcome,
-        exit_code=cast("Any", int(result.exit_code)),
+    return _root(
+        changes.Gate,
+        result,
+        exit_code=int(result.exit_code),
         reason=reason(result),
-        inconclusive_passes=result.inconclusive_passes,
         findings=_all(changes.Finding, result.general),
         **_sides(result.comparison),
         kernels=[_judged(each) for each in result.kernels],
@@ -200,141 +164,101 @@ def _sides(comparison: Comparison) -> dict[str, Any]:
         "summary": summary(comparison),
         "times_comparable": comparison.times_comparable,
         "machine": _all(changes.Change, comparison.machine),
-        "notes": list(comparison.notes),
+        "notes": comparison.notes,
     }
 
 
 def _judged(result: KernelResult) -> changes.JudgedKernel:
-    return changes.JudgedKernel(
-        **_compared(result.kernel),
-        outcome=result.outcome,
-        findings=_all(changes.Finding, result.findings),
+    findings = _all(changes.Finding, result.findings)
+    return _compared(changes.JudgedKernel, result.kernel, outcome=result.outcome, findings=findings)
+
+
+def _compared(kind: type[Struct], kernel: KernelComparison, **judged: Any) -> Struct:
+    from kernelprof.comparison.words import headline, notes
+
+    return _as(
+        kind,
+        kernel,
+        summary=headline(kernel),
+        before=_if_known(_side, kernel.before),
+        after=_if_known(_side, kernel.after),
+        time=_time(kernel.time),
+        counters=_all(changes.ComparedCounter, kernel.counters),
+        metrics=_all(changes.MetricChange, kernel.metrics),
+        inputs=_all(changes.Change, kernel.inputs),
+        notes=notes(kernel),
+        **judged,
     )
 
 
-def _compared(kernel: KernelComparison) -> dict[str, Any]:
-    from kernelprof.comparison.words import headline, notes
-
-    return {
-        "name": kernel.name,
-        "match": kernel.match,
-        "summary": headline(kernel),
-        "before": _if_known(_side, kernel.before),
-        "after": _if_known(_side, kernel.after),
-        "time": _time(kernel.time),
-        "verdict_changed": kernel.verdict_changed,
-        "other_work": kernel.other_work,
-        "counters": _all(changes.ComparedCounter, kernel.counters),
-        "lacking": list(kernel.lacking),
-        "metrics": _all(changes.MetricChange, kernel.metrics),
-        "inputs": _all(changes.Change, kernel.inputs),
-        "notes": list(notes(kernel)),
-        "diff": kernel.diff,
-    }
-
-
 def _side(side: KernelSnapshot) -> changes.Side:
-    return changes.Side(
-        name=side.name,
-        grid=_if_known(list, side.grid),
-        block=_if_known(list, side.block),
-        launches=side.launches,
+    source = side.inputs
+    return _as(
+        changes.Side,
+        side,
         verdict=_side_verdict(side),
-        median_ns=side.median_ns,
         events_ns=[each for each in side.events_ns if math.isfinite(each)],
         profiled_ns=[each for each in side.profiled_ns if math.isfinite(each)],
-        passed=side.passed,
-        source=_if_known(
-            lambda each: changes.SourceFile(each.path, each.source_sha256), side.inputs
-        ),
+        source=source and changes.SourceFile(source.path, source.source_sha256),
     )
 
 
 def _side_verdict(side: KernelSnapshot) -> changes.SideVerdict:
     verdict = side.verdict
-    return changes.SideVerdict(
-        status=verdict.status,
-        bottleneck=verdict.bottleneck,
-        confidence=verdict.confidence,
-        also=[each.bottleneck for each in verdict.also],
-        estimated_gain=verdict.gain,
-    )
+    also = [each.bottleneck for each in verdict.also]
+    return _as(changes.SideVerdict, verdict, also=also, estimated_gain=verdict.gain)
 
 
 def _time(change: TimeChange) -> changes.Time:
-    return changes.Time(
-        outcome=change.outcome,
+    return _as(
+        changes.Time,
+        change,
         measured_by=change.how,
-        before_ns=change.before_ns,
-        after_ns=change.after_ns,
-        ratio=change.ratio,
         ratio_low=change.low,
         ratio_high=change.high,
-        p=change.p,
         noise_floor=change.floor,
         noise_floor_from=change.floor_from,
         samples=changes.Samples(*change.samples),
-        reason=change.reason,
     )
 
 
 def _history(history: History) -> changes.History:
-    return changes.History(
-        schema_version=contract.VERSION,
-        kind="history",
-        tool=_tool(),
-        origin=history.origin,
-        source=history.source,
-        moments=history.moments,
-        notes=list(history.notes),
-        kernels=[_kernel_history(each) for each in history.kernels],
+    return _root(
+        changes.History, history, kernels=[_kernel_history(each) for each in history.kernels]
     )
 
 
 def _kernel_history(kernel: KernelHistory) -> changes.KernelHistory:
     from kernelprof.comparison.history.words import summary
 
-    return changes.KernelHistory(
-        name=kernel.name,
-        detail=kernel.detail,
-        summary=summary(kernel),
-        older=kernel.older,
-        rows=[_row(each) for each in kernel.rows],
-    )
+    rows = [_row(each) for each in kernel.rows]
+    return _as(changes.KernelHistory, kernel, summary=summary(kernel), rows=rows)
 
 
 def _row(row: HistoryRow) -> changes.Row:
     kernel = row.kernel
-    return changes.Row(
-        **_moment(row.moment),
+    return _as(
+        changes.Row,
+        row,
+        kernel,
+        row.moment,
         machine=_as(changes.Machine, row.moment.machine),
-        grid=_if_known(list, kernel.grid),
-        block=_if_known(list, kernel.block),
-        launches=kernel.launches,
+        commit=_commit(row.moment),
         verdict=_side_verdict(kernel),
-        passed=kernel.passed,
         source_sha256=None if kernel.inputs is None else kernel.inputs.source_sha256,
-        measured_by=cast("Any", measured_by(kernel)),
+        measured_by=measured_by(kernel),
         samples=len(kernel.events_ns or kernel.profiled_ns),
-        median_ns=kernel.median_ns,
-        low_ns=row.low_ns,
-        high_ns=row.high_ns,
-        compared_with=_if_known(lambda each: changes.Moment(**_moment(each)), row.against),
+        compared_with=_if_known(
+            lambda each: _as(changes.Moment, each, commit=_commit(each)), row.against
+        ),
         time=_if_known(_time, row.time),
-        verdict_changed=row.verdict_changed,
         counters=_all(changes.CounterChange, row.counters),
-        lacking=list(row.lacking),
         accepted=_all(changes.Acceptance, row.accepted),
     )
 
 
-def _moment(moment: Moment) -> dict[str, Any]:
-    return {
-        "date": moment.date,
-        "origin": moment.origin,
-        "kind": moment.kind,
-        "commit": _if_known(lambda each: _as(changes.Commit, each), moment.commit),
-    }
+def _commit(moment: Moment) -> changes.Commit | None:
+    return _if_known(lambda each: _as(changes.Commit, each), moment.commit)
 
 
 def measured_by(kernel: KernelSnapshot) -> str | None:
@@ -347,7 +271,50 @@ def measured_by(kernel: KernelSnapshot) -> str | None:
 
 
 def _doctor(checks: Sequence[Check]) -> contract.Doctor:
-    return contract.Doctor(schema_version=contract.VERSION, checks=_all(contract.Check, checks))
+    return _root(contract.Doctor, checks, checks=_all(contract.Check, checks))
+
+
+ROOTS: Final[dict[str, type[msgspec.Struct]]] = {
+    "diagnosis": contract.Diagnosis,
+    "comparison": changes.Comparison,
+    "gate": changes.Gate,
+    "history": changes.History,
+}
+
+
+def schema(kind: str = "diagnosis") -> str:
+    """The published JSON Schema of a kind of result, one of :data:`ROOTS`."""
+    from kernelprof.analysis.rules import registry
+
+    root = ROOTS[kind]
+    (body,), definitions = msgspec.json.schema_components([root])
+    definitions = cast("dict[str, Any]", _named(definitions))
+    if contract.BOTTLENECK in json.dumps(definitions):
+        definitions[contract.BOTTLENECK] = {
+            "description": "A bottleneck's name; `kernelprof explain NAME` prints its page.",
+            "enum": list(registry()),
+        }
+    published = {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"urn:kernelprof:{kind}:v{contract.VERSION}",
+        "title": f"kernelprof {kind}, version {contract.VERSION}",
+        "description": f"{root.__doc__} Fields are added within version {contract.VERSION}, "
+        "never removed or given another meaning.",
+        **body,
+        "$defs": definitions,
+    }
+    return json.dumps(published, indent=2) + "\n"
+
+
+def _named(node: object) -> object:
+    """A schema in which names of bottlenecks refer to the one list of them."""
+    if isinstance(node, list):
+        return [_named(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    if node.get("title") == contract.BOTTLENECK:
+        return {"$ref": f"#/$defs/{contract.BOTTLENECK}"}
+    return {key: _named(each) for key, each in node.items()}
 
 
 _MAKERS: Final[dict[str, Callable[[Any], msgspec.Struct]]] = {

@@ -5,11 +5,11 @@ What strangers wrote cannot steer the terminal, and glyphs that its encoding lac
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from io import StringIO
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.model.names import ELLIPSIS, encodable, printable
+from kernelprof.model.names import encodable, printable
 from kernelprof.report.document import (
     Bullets,
     Code,
@@ -26,7 +26,7 @@ from kernelprof.report.document import (
     plain,
     spans,
 )
-from kernelprof.report.writers import Writer
+from kernelprof.report.writers import Screen, Writer
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -62,20 +62,6 @@ _STYLES: Final = {
 
 _TITLE: Final = Paragraph("", Tone.STRONG)
 """Stands for a title that is printed."""
-
-
-@dataclass(frozen=True, slots=True)
-class Screen:
-    """What the text is written for."""
-
-    width: int = 80
-    color: bool = False
-    encoding: str = "utf-8"
-
-    @property
-    def ellipsis(self) -> str:
-        """What stands for what was cut, in an encoding that may lack the usual character."""
-        return encodable(ELLIPSIS, self.encoding)
 
 
 def write(document: Document, screen: Screen | None = None) -> str:
