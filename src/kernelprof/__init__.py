@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
+    from kernelprof.changes import Comparison, GateResult, History
     from kernelprof.errors import InputError, KernelprofError, MissingToolError, UsageError
     from kernelprof.interface import (
         compare,
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     )
     from kernelprof.model.diagnosis import Confidence, Status
     from kernelprof.model.gate import Outcome
-    from kernelprof.results import Capture, Comparison, Diagnosis, GateResult, History
+    from kernelprof.results import Capture, Diagnosis
 
 __version__ = "0.1.0"
 
@@ -59,7 +60,8 @@ __all__ = [
 
 _HOMES: Final = {
     "kernelprof.errors": ("InputError", "KernelprofError", "MissingToolError", "UsageError"),
-    "kernelprof.results": ("Capture", "Comparison", "Diagnosis", "GateResult", "History"),
+    "kernelprof.results": ("Capture", "Diagnosis"),
+    "kernelprof.changes": ("Comparison", "GateResult", "History"),
     "kernelprof.model.diagnosis": ("Confidence", "Status"),
     "kernelprof.model.gate": ("Outcome",),
 }
