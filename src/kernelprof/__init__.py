@@ -12,6 +12,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
+from kernelprof.resources import VERSION
+
 if TYPE_CHECKING:
     from kernelprof.changes import Comparison, GateResult, History
     from kernelprof.errors import InputError, KernelprofError, MissingToolError, UsageError
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
     from kernelprof.model.gate import Outcome
     from kernelprof.results import Capture, Diagnosis
 
-__version__ = "0.1.0"
+__version__ = VERSION
 
 __all__ = [
     "Capture",

@@ -1,10 +1,12 @@
-"""Data folders that stand at the top of the repository and travel inside the wheel."""
+"""The version, and data folders that stand at the top of the repository and travel in the wheel."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from kernelprof.errors import MissingToolError
+
+VERSION = "0.1.0"
 
 _PACKAGE = Path(__file__).resolve().parent
 

@@ -7,10 +7,10 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-import kernelprof
 from kernelprof import tools
 from kernelprof.collect import environment, failures
 from kernelprof.errors import KernelprofError, MissingToolError
+from kernelprof.resources import VERSION
 
 NEEDED_FOR_PROFILING = ("gpu", "ncu", "counters")
 NEEDED_FOR_SOURCES = (*NEEDED_FOR_PROFILING, "nvcc", "pycuda")
@@ -49,7 +49,7 @@ def _captures() -> Check:
     from kernelprof.analysis.metrics.catalogue import presets
 
     try:
-        found, fine = f"kernelprof {kernelprof.__version__}, {len(presets())} presets", True
+        found, fine = f"kernelprof {VERSION}, {len(presets())} presets", True
     except KernelprofError as error:
         found, fine = error.what, False
     return Check(

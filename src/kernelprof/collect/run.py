@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import kernelprof
 from kernelprof.collect import lines as source_lines
 from kernelprof.collect.environment import Machine
 from kernelprof.collect.failures import Ended, ProfilerError, failure
@@ -25,6 +24,7 @@ from kernelprof.errors import InputError
 from kernelprof.launch import processes
 from kernelprof.model.capture import DEVICE_NAME
 from kernelprof.model.manifest import GpuFacts, Manifest, RunFacts
+from kernelprof.resources import VERSION
 from kernelprof.sources.capture_directory import capture_of_run
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class Session:
         lacking = dict.fromkeys(name for run in self.runs for name in run.unavailable)
         return Manifest(
             created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-            kernelprof=kernelprof.__version__,
+            kernelprof=VERSION,
             target=self.application if prepared is None else (prepared.target,),
             ncu=self.version,
             driver=self.machine.driver,

@@ -7,13 +7,13 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
-import kernelprof
 from kernelprof.collect.progress import NoProgress
 from kernelprof.collect.request import DEFAULT_CLOCKS
 from kernelprof.errors import ExitCode, KernelprofError, MissingToolError, UsageError
 from kernelprof.ladder import registry
 from kernelprof.ladder.ceiling import measured_ceiling
 from kernelprof.ladder.results import Climb, Climbed, Surroundings, trouble
+from kernelprof.resources import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -146,7 +146,7 @@ class _Climber:
         gpu = self.machine.gpus[0]
         capability = gpu.compute_capability
         begun = Climb(
-            kernelprof=kernelprof.__version__,
+            kernelprof=VERSION,
             created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             command=self.plan.command,
             sizes=self.plan.sizes or dict(_spec(self.plan.rungs[0]).sizes),

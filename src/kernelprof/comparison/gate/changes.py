@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-import kernelprof
 from kernelprof.comparison.compare import match
 from kernelprof.comparison.counters import counter_changes
 from kernelprof.comparison.gate.baseline import Baseline
@@ -22,6 +21,7 @@ from kernelprof.errors import InputError
 from kernelprof.model.comparison import Match, TimeOutcome
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.snapshot import Acceptance, KernelSnapshot, Noise, Snapshot
+from kernelprof.resources import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,7 +44,7 @@ def baseline_of(snapshot: Snapshot, now: str) -> Baseline:
     _refuse(snapshot)
     return Baseline(
         created=snapshot.created or now,
-        kernelprof=kernelprof.__version__,
+        kernelprof=VERSION,
         origin=snapshot.origin,
         machine=snapshot.machine,
         kernels=_sorted(snapshot.kernels),

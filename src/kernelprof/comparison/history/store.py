@@ -16,8 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import kernelprof
-from kernelprof.resources import data_folder
+from kernelprof.resources import VERSION, data_folder
 from kernelprof.sources.capture_directory import MANIFEST
 
 if TYPE_CHECKING:
@@ -199,7 +198,7 @@ def maker() -> str:
 
     A new version, or a rule that was changed in a checkout, diagnoses again.
     """
-    package = Path(kernelprof.__file__).parent
+    package = Path(__file__).parents[2]
     found = hashlib.sha256()
     for folder in _JUDGES:
         for file in sorted((package / folder).rglob("*.py")):
@@ -207,7 +206,7 @@ def maker() -> str:
             found.update(file.read_bytes())
     for file in sorted(data_folder("metric_presets").glob("*.toml")):
         found.update(f"{file.name}\0".encode() + file.read_bytes())
-    return f"{kernelprof.__version__} {found.hexdigest()}"
+    return f"{VERSION} {found.hexdigest()}"
 
 
 def state_of(file: Path) -> str:

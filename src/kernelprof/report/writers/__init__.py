@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from kernelprof.report.document import Document
-    from kernelprof.report.writers.terminal import Screen
 
 TEXT: Final = "text"
 _FILES: Final = {TEXT: "terminal"}
@@ -71,7 +70,7 @@ def render(
     name: str,
     result: object,
     documents: Callable[[], Iterable[Document]],
-    screen: Screen | None = None,
+    screen: object = None,
 ) -> str:
     """A result in a format; its documents are asked for only where the format is made of them."""
     writer = find(kind, name)

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import msgspec
 
-import kernelprof
 from kernelprof.model.numbers import relation
 from kernelprof.report import contract
 from kernelprof.report import contract_changes as changes
 from kernelprof.report.writers import Writer
+from kernelprof.resources import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -62,7 +62,7 @@ def _finite(values: object) -> object:
 
 def tool() -> dict[str, str]:
     """Who wrote a document."""
-    return {"name": "kernelprof", "version": kernelprof.__version__}
+    return {"name": "kernelprof", "version": VERSION}
 
 
 def finite(value: float | None) -> float | None:
@@ -71,7 +71,7 @@ def finite(value: float | None) -> float | None:
 
 
 def _tool() -> contract.Tool:
-    return contract.Tool("kernelprof", kernelprof.__version__)
+    return contract.Tool("kernelprof", VERSION)
 
 
 def _as(kind: type[Struct], value: object) -> Struct:

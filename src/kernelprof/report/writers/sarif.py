@@ -14,13 +14,13 @@ from importlib import metadata
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
-import kernelprof
 from kernelprof.comparison.gate.codes import RULES
 from kernelprof.comparison.words import labels
 from kernelprof.model.gate import Outcome
 from kernelprof.model.kernel_name import function_name
 from kernelprof.model.names import printable, short_name
 from kernelprof.report.writers import Writer
+from kernelprof.resources import VERSION
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -84,7 +84,7 @@ def _run(result: GateResult, lines: Mapping[str, int], docs: str | None) -> _Jso
         "tool": {
             "driver": {
                 "name": "kernelprof",
-                "version": kernelprof.__version__,
+                "version": VERSION,
                 **({"informationUri": home} if home else {}),
                 "rules": [_rule(code, home) for code in RULES],
             }

@@ -7,10 +7,10 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import kernelprof
 from kernelprof.report.writers.html.blocks import MOST_OPEN, Blocks, cards
 from kernelprof.report.writers.html.markup import Markup, element, joined, json_for_script, markup
 from kernelprof.report.writers.html.page import Page
+from kernelprof.resources import VERSION
 
 if TYPE_CHECKING:
     from kernelprof.report.document import Document
@@ -41,7 +41,7 @@ def write(document: Document) -> str:
         "origin": origin,
         "download": download,
         "content": content,
-        "made": f"Made by kernelprof {kernelprof.__version__}",
+        "made": f"Made by kernelprof {VERSION}",
         "cards": joined(page.stored),
         "data": json_for_script(document.data or "{}"),
         "views": json_for_script(page.views()),
