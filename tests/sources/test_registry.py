@@ -88,7 +88,7 @@ def test_a_new_source_is_one_file(tmp_path: Path) -> None:
     path.write_text("#times\nscale 3\ncopy 5\n")
     capture = read_capture(path)
     assert isinstance(capture, Capture)
-    assert capture.launch_values("kernel") == ["scale", "copy"]
+    assert [each.kernel for each in capture.launches] == ["scale", "copy"]
     column = capture.columns["gpu__time_duration.sum"]
     assert (column.values.tolist(), column.unit, column.source) == (
         [3000.0, 5000.0],

@@ -74,9 +74,9 @@ class RuleContext:
         from kernelprof.analysis.metrics.waste import Waste
 
         self.facts = facts
-        self.reported = Reported(facts)
-        self.machine = Machine(facts, self.reported)
-        self.waste = Waste(facts, self.reported)
+        reported = Reported(facts)
+        self.machine = Machine(facts, reported)
+        self.waste = Waste(facts, reported)
         self.waiting = Waiting(facts, self.machine, self.waste)
         self.gains = Gains(facts, self.machine)
 
