@@ -180,7 +180,9 @@ def test_a_regression_fails_and_tells(gate_job: Job, changes: Path) -> None:
     assert (found["outcome"], found["exit-code"]) == ("regression", "1")
     assert "html-report" not in found
     markdown = gate_job.summary.read_text(encoding="utf-8")
-    assert markdown.startswith("### kernelprof gate: regression\n\n**`sgemm_naive`: 13.1x slower")
+    assert markdown.startswith(
+        "### kernelprof gate: regression\n\n**Regression: 1 worse.** `sgemm_naive`: 13.1x slower"
+    )
     assert (gate_job.workspace / found["markdown"]).read_text(encoding="utf-8") == markdown
     suite = ET.parse(gate_job.workspace / found["junit"]).getroot()
     assert suite.get("failures") == "1"

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.support.processes import started
 
-from kernelprof.cli import reading
+from kernelprof import interface
+from kernelprof.cli import progress
 from kernelprof.cli.main import main
 
 if TYPE_CHECKING:
@@ -30,7 +31,7 @@ class Terminal(io.StringIO):
 @pytest.fixture
 def long(monkeypatch) -> None:
     """Every capture is a long one."""
-    monkeypatch.setattr(reading, "LONG", 0)
+    monkeypatch.setattr(progress, "LONG", 0)
 
 
 @pytest.mark.usefixtures("long")
@@ -77,7 +78,7 @@ def test_steps_add_up(captures: Path) -> None:
             return steps[unit].append
 
     path = captures / "gemm_series.eight-metrics.raw.csv"
-    reading.diagnosed([str(path)], None, merged=False, whole=False, meter=Meter())
+    interface.diagnose(path, whole=False, meter=Meter())
     assert steps["bytes"][0] == sum(steps["bytes"][1:]) == path.stat().st_size
     assert steps["launches"] == [26, 26]
 

@@ -8,12 +8,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from kernelprof.ladder.drilldown_report import render_drilldown_report
-from kernelprof.ladder.report import render_report
+from tests.support.text import unwrapped
 
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.cli.main import main
 from kernelprof.collect.environment import Machine
+from kernelprof.interface.ladder import report
 from kernelprof.ladder.registry import Rung, ladder
 from kernelprof.ladder.results import from_json
 from kernelprof.launch.read_spec import load_spec
@@ -133,11 +133,10 @@ def test_a_rung_is_diagnosed_from_its_record_where_there_is_no_gpu(
     path = rung.path.relative_to(ROOT)
     assert main(["diagnose", str(path)]) == 0
     out = capsys.readouterr().out
-    first, *rest = out.splitlines()
     manifest = read_manifest(RECORDS / rung.stem)
     made = f"on an NVIDIA H200 on {manifest.created[:10]} with Nsight Compute {manifest.ncu}"
-    assert first.startswith(f"{path} as recorded {made}")
-    (said,) = [line for line in rest if "Confidence: " in line]
+    assert unwrapped(out).startswith(f"{path} as recorded {made}")
+    (said,) = [line for line in out.splitlines() if "Confidence: " in line]
     if rung.expected is not None:
         assert rung.expected in said
 
@@ -158,8 +157,8 @@ def test_a_changed_byte_refuses_the_record(
 
 @each_rung
 def test_a_record_says_what_the_report_says(rung: Rung) -> None:
-    report = json.loads((ROOT / "reports" / "ladder-h200.json").read_text("utf-8"))
-    (row,) = [each for each in report["rungs"] if each["file"] == rung.file]
+    results = json.loads((ROOT / "reports" / "ladder-h200.json").read_text("utf-8"))
+    (row,) = [each for each in results["rungs"] if each["file"] == rung.file]
     manifest = read_manifest(RECORDS / rung.stem)
     assert manifest.timing is not None
     assert row["timing"]["median_ns"] == manifest.timing.median_ns
@@ -172,9 +171,7 @@ def test_the_reports_are_those_of_the_results() -> None:
     text = (ROOT / "reports" / "ladder-h200.json").read_text("utf-8")
     climb = from_json(text, "ladder-h200.json")
     reports = ROOT / "reports"
-    assert (reports / "ladder-h200.md").read_text("utf-8") == render_report(climb)
-    second = (reports / "ladder-drilldown-h200.md").read_text("utf-8")
-    assert second == render_drilldown_report(climb)
+    assert (reports / "ladder-h200.md").read_text("utf-8") == report(climb)
 
 
 def test_there_is_a_record_of_every_rung_and_nothing_else() -> None:
@@ -182,11 +179,14 @@ def test_there_is_a_record_of_every_rung_and_nothing_else() -> None:
 
 
 def test_the_ladder_reaches_what_it_is_to_show() -> None:
-    report = json.loads((ROOT / "reports" / "ladder-h200.json").read_text("utf-8"))
-    assert report["sizes"] == {"M": 4096, "N": 4096, "K": 4096}
-    ceiling = report["ceiling"]["timing"]["median_ns"]
-    times = {each["file"]: each["timing"]["median_ns"] for each in report["rungs"]}
+    results = json.loads((ROOT / "reports" / "ladder-h200.json").read_text("utf-8"))
+    assert results["sizes"] == {"M": 4096, "N": 4096, "K": 4096}
+    ceiling = results["ceiling"]["timing"]["median_ns"]
+    times = {each["file"]: each["timing"]["median_ns"] for each in results["rungs"]}
     assert ceiling / times["12_warp_tile.cu"] >= 0.70
-    for each in report["rungs"]:
-        assert each["drilldown"]["said"]["bottleneck"] == each["full"]["said"]["bottleneck"]
+    measured = json.loads((ROOT / "reports" / "ladder-measured-h200.json").read_text("utf-8"))
+    named = {each["file"]: each["full"]["said"]["bottleneck"] for each in results["rungs"]}
+    assert [each["file"] for each in measured["rungs"]] == list(named)
+    for each in measured["rungs"]:
+        assert each["drilldown"]["said"]["bottleneck"] == named[each["file"]]
         assert each["drilldown"]["passes"] <= each["full_set"]["passes"] / 2

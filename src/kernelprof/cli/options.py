@@ -11,6 +11,7 @@ import typer
 from typer.core import TyperCommand
 
 from kernelprof import interface
+from kernelprof.errors import UsageError
 
 _PROGRAM = "kernelprof.program"
 
@@ -100,9 +101,19 @@ def program(ctx: typer.Context) -> tuple[str, ...] | None:
     return found
 
 
-def format_option(text: str) -> Any:
-    """The option ``--format``; ``text`` lists what it takes."""
-    return typer.Option("--format", metavar="FORMAT", help=text)
+def format_option(kind: str, text: str) -> Any:
+    """The option ``--format`` of results of a kind; ``text`` lists what it takes."""
+
+    def offered(name: str) -> str:
+        from kernelprof.report.writers import find
+
+        try:
+            find(kind, name)
+        except UsageError as error:
+            raise typer.BadParameter(f"{error.what}; {error.hint}") from error
+        return name
+
+    return typer.Option("--format", metavar="FORMAT", help=text, callback=offered)
 
 
 def complete_preset(incomplete: str) -> Iterable[str]:

@@ -126,13 +126,6 @@ def write_file(text: str, path: Path) -> None:
         draft.unlink(missing_ok=True)
 
 
-def check_format(kind: str, name: str) -> None:
-    """Refuse a format that is not offered for a kind of result, before anything is measured."""
-    from kernelprof.report.writers import find
-
-    find(kind, name)
-
-
 def check_places(*files: Path | None, html: Path | None = None) -> None:
     """Refuse files that cannot be written, or are one and the same, before anything is measured."""
     if html is not None and html.suffix.lower() not in {".html", ".htm"}:

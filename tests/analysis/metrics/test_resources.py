@@ -8,6 +8,7 @@ import sys
 import zipfile
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from kernelprof.errors import MissingToolError
@@ -47,7 +48,9 @@ def _editable(into: Path) -> Path:
 
 
 def _ask(site: Path, cwd: Path) -> list[str]:
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    # Of this environment only the dependencies, without what its .pth files add.
+    dependencies = str(Path(msgspec.__file__).parents[1])
+    environment = {**os.environ, "PYTHONPATH": dependencies}
     done = subprocess.run(
         [sys.executable, "-S", "-c", ASK, str(site)],
         cwd=cwd,

@@ -27,7 +27,8 @@ def compare(
     after: Annotated[str, typer.Argument(metavar="AFTER", help="The same, after the change.")],
     *,
     output_format: Annotated[
-        str, options.format_option("text, json or markdown: how to write the comparison.")
+        str,
+        options.format_option("comparison", "text, json or markdown: how to write the comparison."),
     ] = "text",
     file: options.OutputOption = None,
     html: options.HtmlOption = None,
@@ -39,7 +40,6 @@ def compare(
 
     Two .cu files are built and measured in turn, A B A B.
     """
-    output.check_format("comparison", output_format)
     output.check_places(file, html=html)
     found = interface.compare(
         before,

@@ -45,7 +45,8 @@ def diagnose(
         ),
     ] = None,
     output_format: Annotated[
-        str, options.format_option("text, json or markdown: how to write the diagnosis.")
+        str,
+        options.format_option("diagnosis", "text, json or markdown: how to write the diagnosis."),
     ] = "text",
     kernel: options.KernelOption = None,
     top: Annotated[
@@ -85,7 +86,6 @@ def diagnose(
     if there is one of just this kernel. Exit code 3: at least one kernel is inconclusive, and the
     ncu command that settles it is there.
     """
-    output.check_format("diagnosis", output_format)
     program = options.program(ctx)
     source = _check_targets(targets or [], program)
     output.check_places(file, html=html)

@@ -39,7 +39,7 @@ def doctor(
         ),
     ] = None,
     output_format: Annotated[
-        str, options.format_option("text or json: how to write what was found.")
+        str, options.format_option("doctor", "text or json: how to write what was found.")
     ] = "text",
 ) -> None:
     """Check GPU, driver, ncu, permission for counters, nvcc and PyCUDA.
@@ -47,7 +47,6 @@ def doctor(
     No kernel is run and nothing is changed. Exit code 0 if stored captures can be diagnosed, 4 if
     not, or if something that is required is missing or cannot be told.
     """
-    output.check_format("doctor", output_format)
     checks = interface.doctor()
     output.write_text(output.shown("doctor", checks, output_format))
     required = interface.needed_checks(each.value for each in require or ())

@@ -25,14 +25,13 @@ def explain(
         ),
     ] = None,
     output_format: Annotated[
-        str, options.format_option("text or markdown: how to write the page.")
+        str, options.format_option("rule", "text or markdown: how to write the page.")
     ] = "text",
 ) -> None:
     """Explain a bottleneck: what it is, why it matters, what to do, when the verdict is wrong.
 
     Without a name, list all bottlenecks.
     """
-    output.check_format("rule", output_format)
     rules = interface.rules()
     if name is not None and name not in rules:
         raise UsageError(f"no bottleneck is called {name!r}", hint=_suggestion(name, list(rules)))

@@ -43,7 +43,7 @@ def gate(
         ),
     ] = None,
     output_format: Annotated[
-        str, options.format_option("text, json or markdown: how to write the answer.")
+        str, options.format_option("gate", "text, json or markdown: how to write the answer.")
     ] = "text",
     file: options.OutputOption = None,
     junit: Annotated[
@@ -82,7 +82,6 @@ def gate(
             f"{len(candidate)} candidates are given, and one is judged at a time",
             hint="several captures of the same code are for --calibrate",
         )
-    output.check_format("gate", output_format)
     output.check_places(file, *also.values(), html=html)
     result = interface.gate(baseline, candidate[0], policy=policy)
     for name, place in also.items():

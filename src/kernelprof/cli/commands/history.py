@@ -43,7 +43,8 @@ def history(
         ),
     ] = 200,
     output_format: Annotated[
-        str, options.format_option("text, json, csv or markdown: how to write the history.")
+        str,
+        options.format_option("history", "text, json, csv or markdown: how to write the history."),
     ] = "text",
     file: options.OutputOption = None,
     html: options.HtmlOption = None,
@@ -53,7 +54,6 @@ def history(
     no_color: options.NoColorOption = False,
 ) -> None:
     """Show how time and verdict of each kernel changed over captures or commits."""
-    output.check_format("history", output_format)
     output.check_places(file, html=html)
     with progress_line(shown=False if git else None) as progress:
         found = interface.history(
