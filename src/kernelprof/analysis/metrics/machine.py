@@ -328,6 +328,11 @@ class Machine:
         """Whether some unit is near its limit."""
         return self.top >= NEAR_LIMIT
 
+    @staticmethod
+    def busiest(*saturations: Interval) -> Interval:
+        """The largest of several saturations."""
+        return largest(*saturations)
+
     def is_near_limit(self, unit: str) -> Truth:
         return self.saturations[unit] >= NEAR_LIMIT
 
