@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kernelprof.version import __version__
 
 if TYPE_CHECKING:
+    from kernelprof.changes import Comparison, GateResult, History
     from kernelprof.errors import InputError, KernelprofError, MissingToolError, UsageError
     from kernelprof.interface import (
         compare,
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     )
     from kernelprof.model.diagnosis import Confidence, Status
     from kernelprof.model.gate import Outcome
-    from kernelprof.results import Capture, Comparison, Diagnosis, GateResult, History
+    from kernelprof.results import Capture, Diagnosis
 
 __all__ = [
     "Capture",
@@ -60,7 +61,8 @@ __all__ = [
 
 _HOMES: Final = {
     "kernelprof.errors": ("InputError", "KernelprofError", "MissingToolError", "UsageError"),
-    "kernelprof.results": ("Capture", "Comparison", "Diagnosis", "GateResult", "History"),
+    "kernelprof.results": ("Capture", "Diagnosis"),
+    "kernelprof.changes": ("Comparison", "GateResult", "History"),
     "kernelprof.model.diagnosis": ("Confidence", "Status"),
     "kernelprof.model.gate": ("Outcome",),
 }

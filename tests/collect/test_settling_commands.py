@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kernelprof.analysis.verdict.diagnose import diagnose
+from kernelprof.analysis.verdict import diagnose
 from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:

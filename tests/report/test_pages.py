@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kernelprof.analysis.metrics.catalogue import catalogue, presets
-from kernelprof.analysis.metrics.presets import Metric, Preset
+from kernelprof.analysis.metrics.catalogue import Metric, Preset, catalogue, presets
 from kernelprof.analysis.rules import Docs, Headline, Rule, Threshold, registry
 from kernelprof.report.documents import presets as preset_documents
 from kernelprof.report.documents import rule as rules

@@ -12,8 +12,9 @@ import pytest
 from kernelprof.sources import raw_page
 from kernelprof.sources import source as sources
 from kernelprof.sources.ncu.blocks import BlockParser
+from kernelprof.sources.ncu.cells import Header
 from kernelprof.sources.ncu.columns import Selection
-from kernelprof.sources.ncu.tables import Header, Scanner
+from kernelprof.sources.ncu.tables import Scanner
 from kernelprof.sources.raw_page import RawPage
 from kernelprof.sources.source import Input
 

@@ -13,8 +13,9 @@ import pytest
 from kernelprof.model.capture import Capture, Origin
 from kernelprof.sources import read_bytes, read_capture
 from kernelprof.sources.details_page import DetailsPage
+from kernelprof.sources.ncu.cells import Header
 from kernelprof.sources.ncu.labels import BY_UNIT, METRICS, UNMAPPED, raw_name
-from kernelprof.sources.ncu.tables import Header, Scan, Table
+from kernelprof.sources.ncu.tables import Scan, Table
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 VALIDATION = CAPTURES / "validation"

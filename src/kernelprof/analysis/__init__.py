@@ -1,1 +1,0 @@
-"""From metrics to a verdict: pure functions over the launches of a capture."""

@@ -1,18 +1,26 @@
-"""Exact ``ncu`` command lines: just the metrics asked for, of just the kernels asked for."""
+"""Exact ``ncu`` command lines: for what is asked for, and for what a launch lacks."""
 
 from __future__ import annotations
 
+import re
 import shlex
+from functools import cached_property
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
-from kernelprof.analysis.metrics.catalogue import SAMPLES, preset
+from kernelprof.analysis.metrics.catalogue import SAMPLES, catalogue, metrics_for, preset
+from kernelprof.analysis.metrics.groups import FALLBACKS
+from kernelprof.analysis.rules import registry
 from kernelprof.errors import UsageError
-from kernelprof.model.kernel_name import kernel_filter
+from kernelprof.model.diagnosis import MissingMetric
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from kernelprof.analysis.metrics.catalogue import Metric
+    from kernelprof.analysis.metrics.facts import Facts
+    from kernelprof.analysis.verdict.sensitivity import Sensitivity
+    from kernelprof.model.capture import Launches
 
 PLACEHOLDER = ("./app", "args...")
 """Stands for the program where it is not known."""
@@ -39,6 +47,8 @@ def ncu_command(
     """
     command = ["ncu", *collection(metrics, compute_capability)]
     if kernel is not None:
+        from kernelprof.model.kernel_name import kernel_filter
+
         command += kernel_filter(kernel)
     if launch_skip is not None:
         command += ["--launch-skip", str(launch_skip)]
@@ -95,3 +105,103 @@ def collection(
     for section in sections:
         options += ["--section", section]
     return options
+
+
+class NextStep:
+    """Says of the launches that stand for others what to measure next.
+
+    ``facts`` are of those, ``launches`` all of the capture. ``preset_name`` is the metric set that
+    the commands collect; without one they collect just what is missing.
+    """
+
+    def __init__(self, facts: Facts, preset_name: str | None, launches: Launches) -> None:
+        self._facts = facts
+        self._preset = preset_name
+        self._launched = launches.codes_by(lambda each: (each.kernel, each.grid, each.block))
+
+    @cached_property
+    def _sensitivity(self) -> Sensitivity:
+        # Read only for launches that their evidence does not decide.
+        from kernelprof.analysis.verdict.sensitivity import Sensitivity
+
+        return Sensitivity(self._facts)
+
+    def deciding(self, row: int, slugs: Sequence[str]) -> tuple[MissingMetric, ...]:
+        """Missing metrics that would decide between these rules in this launch."""
+        missing = self._missing(row, slugs)
+        return self._described(row, self._sensitivity.deciding(row, slugs, missing))
+
+    def absent(self, row: int, slug: str) -> tuple[MissingMetric, ...]:
+        """Metrics of one rule that the launch lacks: what would raise the confidence in it."""
+        return self._described(row, self._missing(row, [slug]))
+
+    def command(
+        self, row: int, rows: Sequence[int], missing: Sequence[MissingMetric]
+    ) -> str | None:
+        """The ``ncu`` command that collects what is missing; none where nothing is.
+
+        ``row`` is the launch among those that stand for others, ``rows`` are the capture's that it
+        stands for.
+        """
+        if not missing:
+            return None
+        if self._preset is not None:
+            return self._command(row, rows, preset(self._preset).metrics)
+        capability = self._facts.capture.launches[row].compute_capability
+        return self._command(row, rows, metrics_for([m.metric for m in missing], capability))
+
+    def full_command(self, row: int, rows: Sequence[int]) -> str:
+        """The ``ncu`` command that collects all that any rule could want."""
+        return self._command(row, rows, preset("full").metrics)
+
+    def _command(self, row: int, rows: Sequence[int], metrics: Iterable[Metric]) -> str:
+        capture = self._facts.capture
+        launch = capture.launches[row]
+        last = max(rows)
+        like_it = self._launched[: last + 1] == self._launched[last]
+        return quote(
+            ncu_command(
+                metrics,
+                compute_capability=launch.compute_capability,
+                kernel=launch.kernel,
+                launch_count=int(like_it.sum()),
+                clock_control=capture.clock_control,
+                application=_program(capture.application),
+                output="followup.csv",
+            )
+        )
+
+    def _missing(self, row: int, slugs: Iterable[str]) -> list[str]:
+        """Canonical metrics of these rules that the launch lacks and that can be had.
+
+        A metric that only stands in for another, one that the chip does not have, and one that ncu
+        already failed to give are never asked for.
+        """
+        facts, known, rules = self._facts, catalogue(), registry()
+        capability = facts.capture.launches[row].compute_capability
+        wanted = dict.fromkeys(name for slug in slugs for name in rules[slug].metrics)
+        return [
+            name
+            for name in wanted
+            if name not in FALLBACKS
+            and not facts.has(name)[row]
+            and known[name].ncu_names(capability)
+            and not set(known[name].ncu_names(capability)) & facts.capture.unavailable
+        ]
+
+    def _described(self, row: int, names: Iterable[str]) -> tuple[MissingMetric, ...]:
+        capability = self._facts.capture.launches[row].compute_capability
+        known = catalogue()
+        return tuple(
+            MissingMetric(name, known[name].ncu_names(capability)[0], known[name].why)
+            for name in names
+        )
+
+
+def _program(application: str | None) -> list[str] | None:
+    """What to run: the export knows the executable, which for an interpreter is not the program."""
+    if application is None:
+        return None
+    if re.fullmatch(r"python[\d.]*|bash|sh|node|julia|perl|ruby", PurePath(application).name):
+        return [application, "script", "args..."]
+    return [application]

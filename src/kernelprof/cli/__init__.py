@@ -1,1 +1,0 @@
-"""The command line: one thin module a command, assembled in :mod:`kernelprof.cli.main`."""

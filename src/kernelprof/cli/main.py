@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 from typer.core import TyperGroup
 
-import kernelprof
 from kernelprof.cli import commands
 from kernelprof.cli.output import OutputClosed, complain, reopen_standard_streams, write_text
 from kernelprof.errors import KernelprofError, Terminated
+from kernelprof.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +52,7 @@ app = typer.Typer(
 
 def _print_version(wanted: bool) -> None:
     if wanted:
-        write_text(f"kernelprof {kernelprof.__version__}\n")
+        write_text(f"kernelprof {__version__}\n")
         raise typer.Exit
 
 

@@ -212,7 +212,7 @@ class Session:
         """The capture, and the facts that only it knows; metrics without a trace are named."""
         import numpy as np
 
-        from kernelprof.sources.ncu import read_log
+        from kernelprof.sources import read_log
 
         log = read_log(said)
         facts = replace(
@@ -297,7 +297,7 @@ def _first_process(said: Sequence[str]) -> str:
 
 def _warnings(ended: Ended) -> tuple[str, ...]:
     """What somebody who reads the capture has to know."""
-    from kernelprof.sources.ncu import read_log
+    from kernelprof.sources import read_log
 
     found = [
         sentence

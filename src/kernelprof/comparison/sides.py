@@ -12,7 +12,7 @@ from kernelprof.comparison.snapshots import joined, snapshot_of, snapshot_of_jso
 from kernelprof.errors import InputError, UsageError
 from kernelprof.model.records import RecordError, read_object
 from kernelprof.sources import read_capture
-from kernelprof.sources.contents import contents
+from kernelprof.sources.capture_directory import contents
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kernelprof.launch.overrides import LaunchOverrides
     from kernelprof.model.capture import Capture
     from kernelprof.model.snapshot import Snapshot
-    from kernelprof.sources.contents import Contents
+    from kernelprof.sources.source import Contents
 
 ROUNDS: Final = 2
 """How often each of two sources is built, checked, timed and profiled."""
@@ -54,7 +54,7 @@ def load(target: str) -> Snapshot:
 def snapshot(capture: Capture, known: Contents) -> Snapshot:
     """The snapshot of a capture and of what is known beside it."""
     taken = snapshot_of(capture, diagnose(capture), known.manifest)
-    text = known.source_text()
+    text = known.source_text
     if text is None or known.manifest is None or known.manifest.source is None:
         return taken
     return replace(taken, sources={known.manifest.source.sha256: text})

@@ -13,10 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 from kernelprof.errors import UsageError
 from kernelprof.results import (
     Capture,
-    Comparison,
     Diagnosis,
-    GateResult,
-    History,
     Meter,
     PathLike,
     as_result,
@@ -62,6 +59,7 @@ if TYPE_CHECKING:
 
     from kernelprof.analysis.metrics.catalogue import Metric, Preset
     from kernelprof.analysis.rules import Rule
+    from kernelprof.changes import Comparison, GateResult, History
     from kernelprof.collect.doctor import Check
     from kernelprof.collect.progress import Progress
     from kernelprof.collect.request import ProfileRequest
@@ -137,13 +135,18 @@ def read(
 
 def _read(target: str, metrics: Container[str] | None, meter: Meter | None) -> Capture:
     from kernelprof.sources import read_capture
-    from kernelprof.sources.contents import contents
+    from kernelprof.sources.source import Contents
 
     size = size_of(target)
     name = Path(target).name
     progress = None if meter is None else meter.steps(f"reading {name}", size, "bytes")
     capture = read_capture(target, only=metrics, progress=progress)
-    return as_result(Capture, capture, contents=contents(target))
+    known = Contents(Path(target))
+    if known.place.is_dir():
+        from kernelprof.sources.capture_directory import contents
+
+        known = contents(target)
+    return as_result(Capture, capture, contents=known)
 
 
 def size_of(target: str) -> int:
@@ -217,9 +220,10 @@ def check_overrides(
     has_source: bool,
 ) -> None:
     """Refuse changes of a launch that are wrong, or for which there is no source to build."""
-    from kernelprof.launch.overrides import overrides
+    if size or define or sanitize:
+        from kernelprof.launch.overrides import overrides
 
-    overrides(size, define, sanitize, has_source=has_source)
+        overrides(size, define, sanitize, has_source=has_source)
 
 
 def _measured(
@@ -247,12 +251,12 @@ def _measured(
 
 def _capture_of(found: ProfileResult, place: Path) -> Capture:
     from kernelprof.report.measurement import summary
-    from kernelprof.sources.contents import Contents
+    from kernelprof.sources.capture_directory import contents_of
 
     return as_result(
         Capture,
         found.capture,
-        contents=Contents(place, found.manifest, found.lines),
+        contents=contents_of(place, found.manifest, found.lines),
         remarks=tuple(summary(found)),
         recorded=found.recorded,
     )
@@ -341,6 +345,7 @@ def compare(
     Each side is a capture in any form, a baseline, or a diagnosis as JSON. Two ``.cu`` files are
     built and measured in turn, A B A B; ``remark`` gets a line for what was checked and timed.
     """
+    from kernelprof.changes import Comparison
     from kernelprof.comparison import sides
     from kernelprof.comparison.compare import compare as compared
     from kernelprof.launch.overrides import overrides
@@ -381,6 +386,7 @@ def gate(
     ``policy`` is a TOML file or its content; without it the ``pyproject.toml`` here counts, if it
     has one.
     """
+    from kernelprof.changes import GateResult
     from kernelprof.comparison.gate import run
 
     return as_result(GateResult, run.gate(side(baseline), side(candidate), policy))
@@ -403,6 +409,7 @@ def history(
     With ``git`` over the committed versions of a baseline file. ``limit`` is how many rows a kernel
     keeps, the newest, 0 for all. ``warn`` hears of what cannot be read.
     """
+    from kernelprof.changes import History
     from kernelprof.comparison.history import run
 
     found = run.history(
@@ -442,6 +449,7 @@ def update_baseline(
     file: PathLike, candidate: PathLike | Capture, policy: PathLike | None = None
 ) -> tuple[GateResult, Baseline | None]:
     """What the gate says, and the candidate in place of the baseline if it passes."""
+    from kernelprof.changes import GateResult
     from kernelprof.comparison.gate import run
 
     result, made = run.update(Path(file), side(candidate), policy)

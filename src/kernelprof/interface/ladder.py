@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kernelprof.ladder.results import Climb, Climbed
     from kernelprof.report.documents.ladder_parts import Card
     from kernelprof.results import PathLike
-    from kernelprof.sources.contents import Contents
+    from kernelprof.sources.source import Contents
 
 _OTHER_FILE = "The capture of this rung is of another version of its file, so it is not shown."
 _OTHER_SIZE = "The capture of this rung is of another size, so it is not shown."
@@ -142,8 +142,7 @@ def _cards(found: Climb, captures: Path | None) -> dict[str, Card]:
 
 def _known(captures: Path, rung: Climbed) -> Contents | None:
     """The capture directory of a rung, if there is one."""
-    from kernelprof.sources.capture_directory import is_capture
-    from kernelprof.sources.contents import contents
+    from kernelprof.sources.capture_directory import contents, is_capture
 
     folder = captures / rung.file.removesuffix(".cu")
     return contents(str(folder)) if is_capture(folder) else None

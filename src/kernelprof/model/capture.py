@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Final, overload
+from typing import TYPE_CHECKING, Final, overload
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
@@ -125,13 +125,6 @@ class Launches(Sequence[Launch]):
         numbers = [known.setdefault(key(kind), len(known)) for kind in self.kinds]
         return _integers(numbers)[self.codes]
 
-    def values(self, name: str) -> list[Any]:
-        """One field of :class:`Launch` as a column: ``values("kernel")`` has a name a launch."""
-        if name == "id":
-            return list(self.ids)
-        of_kinds = [getattr(kind, name) for kind in self.kinds]
-        return [of_kinds[code] for code in self.codes.tolist()]
-
 
 @dataclass(frozen=True, slots=True)
 class MetricColumn:
@@ -181,10 +174,6 @@ class Capture:
 
     def __len__(self) -> int:
         return len(self.launches)
-
-    def launch_values(self, name: str) -> list[Any]:
-        """One field of every launch, such as ``"id"``, ``"kernel"``, ``"grid"``, ``"stream"``."""
-        return Launches.of(self.launches).values(name)
 
     def part(self, start: int, stop: int) -> Capture:
         """A capture of the launches from ``start`` up to ``stop``; it shares their values."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
     from kernelprof.model.snapshot import KernelSnapshot, Snapshot
@@ -145,6 +145,8 @@ class KernelComparison:
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """Two captures side by side, the kernels that matter most first."""
+
+    kind: ClassVar[str] = "comparison"
 
     before: Snapshot
     after: Snapshot

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import ClassVar, Final
 
 from kernelprof.model.capture import Origin
 
@@ -144,6 +144,8 @@ class KernelDiagnosis:
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
     """All kernels of a capture, the ones that took most time first."""
+
+    kind: ClassVar[str] = "diagnosis"
 
     kernels: tuple[KernelDiagnosis, ...]
     origin: str

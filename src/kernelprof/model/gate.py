@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from kernelprof.errors import ExitCode
 
@@ -75,6 +75,8 @@ class GateResult:
 
     ``inconclusive_passes`` is a policy that lets an inconclusive outcome pass.
     """
+
+    kind: ClassVar[str] = "gate"
 
     comparison: Comparison
     outcome: Outcome

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 from kernelprof.model.snapshot import (  # noqa: TC001 (a record's types are read)
     Acceptance,
@@ -95,6 +95,8 @@ class History:
     ``moments`` is how many captures, baselines and commits were read, ``baselines`` how many of
     them are not captures.
     """
+
+    kind: ClassVar[str] = "history"
 
     origin: str
     source: HistoryOrigin

@@ -5,15 +5,15 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from kernelprof.model.comparison import Comparison
-from kernelprof.model.diagnosis import Diagnosis
-from kernelprof.model.gate import GateResult
-from kernelprof.model.history import History
 from kernelprof.report import writers
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
+    from kernelprof.model.comparison import Comparison
+    from kernelprof.model.diagnosis import Diagnosis
+    from kernelprof.model.gate import GateResult
+    from kernelprof.model.history import History
     from kernelprof.report.document import Document
     from kernelprof.report.writers import Screen
 
@@ -31,49 +31,26 @@ def render(
     ``screen`` is what a text is written for, and ``options`` are those of the kind's document
     (``top`` of a diagnosis). Raises :class:`UsageError` for a format that is not offered.
     """
-    if isinstance(result, Diagnosis):
-        result = [result]
+    several: Any = result if isinstance(result, list | tuple) else [result]
+    kind = several[0].kind if several else "diagnosis"
 
     def documents() -> Iterable[Document]:
-        return [document(each, output_format, **options) for each in _each(result)]
+        return [document(each, output_format, **options) for each in several]
 
-    return writers.render(kind_of(result), output_format, result, documents, screen)
-
-
-def _each(result: Result | Sequence[Diagnosis]) -> Sequence[Result]:
-    single = isinstance(result, Comparison | GateResult | History | Diagnosis)
-    return [result] if single else result  # type: ignore[list-item, return-value]
+    value = several if kind == "diagnosis" else result
+    return writers.render(kind, output_format, value, documents, screen)
 
 
-def kind_of(result: object) -> str:
-    """The kind of a result, as writers and schemas call it."""
-    if isinstance(result, GateResult):
-        return "gate"
-    if isinstance(result, Comparison):
-        return "comparison"
-    return "history" if isinstance(result, History) else "diagnosis"
-
-
-def document(result: Result, output_format: str = writers.TEXT, **options: Any) -> Document:
+def document(result: Any, output_format: str = writers.TEXT, **options: Any) -> Document:
     """What a result says, in the detail that a format has room for."""
-    if isinstance(result, Diagnosis):
-        from kernelprof.report.documents import diagnosis
-
-        return diagnosis.document(result, **options)
+    made: Callable[..., Document]
+    made = import_module(f"kernelprof.report.documents.{result.kind}").document
+    if result.kind == "diagnosis":
+        return made(result, **options)
     from kernelprof.report.documents.comparison import Detail
 
     detail = {"markdown": Detail.COMMENT, "html": Detail.FULL}.get(output_format, Detail.BRIEF)
-    if isinstance(result, History):
-        from kernelprof.report.documents import history
-
-        return history.document(result, detail)
-    if isinstance(result, GateResult):
-        from kernelprof.report.documents import gate
-
-        return gate.document(result, detail, **options)
-    from kernelprof.report.documents import comparison
-
-    return comparison.document(result, detail, **options)
+    return made(result, detail, **options)
 
 
 def render_kind(
@@ -90,11 +67,11 @@ def page(result: Any, **options: Any) -> str:
     """A result as one HTML file; that of a diagnosis shows its ``capture`` as well."""
     from kernelprof.report.writers import html
 
-    if not isinstance(result, Diagnosis):
+    if result.kind != "diagnosis":
         return html.write(document(result, "html", **options))
     from kernelprof.report.documents import capture_page
 
-    capture: Any = result.capture  # type: ignore[attr-defined]
+    capture = result.capture
     return html.write(capture_page.document(capture, result, capture_page.beside(capture.contents)))
 
 

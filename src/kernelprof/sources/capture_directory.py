@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.errors import InputError
 from kernelprof.model.capture import SourceLine, summed
-from kernelprof.sources.source import EvidenceKind, FileSource
+from kernelprof.resources import data_folder
+from kernelprof.sources.source import Contents, NoCaptureError
 
 if TYPE_CHECKING:
     from collections.abc import Container
 
     from kernelprof.model.capture import Capture
-    from kernelprof.model.manifest import Manifest, RunFacts
+    from kernelprof.model.manifest import Manifest, RunFacts, SourceFacts
     from kernelprof.sources.source import Input
 
 MANIFEST: Final = "manifest.json"
@@ -145,20 +146,42 @@ def read_lines(directory: Path, manifest: Manifest) -> tuple[SourceLine, ...] | 
     return summed(found) if parts else None
 
 
-def _read(found: Input, _only: Container[str] | None) -> Capture:
+def contents(target: str) -> Contents:
+    """What a capture directory holds beside the counters; nothing for any other capture."""
+    folder = Path(target)
+    if not is_capture(folder):
+        return Contents(folder)
+    manifest = read_manifest(folder)
+    return contents_of(folder, manifest, read_lines(folder, manifest))
+
+
+def contents_of(
+    place: Path, manifest: Manifest | None, lines: tuple[SourceLine, ...] | None
+) -> Contents:
+    """What is beside the counters of a capture that was kept at, or measured of, a place."""
+    source = None if manifest is None else manifest.source
+    return Contents(place, manifest, lines, None if source is None else _source_text(place, source))
+
+
+def _source_text(place: Path, source: SourceFacts) -> str | None:
+    """The kernel's source as it was measured: kept with the capture, or still where it was."""
+    named = Path(source.path)
+    places = [place / SOURCE_FILE, named]
+    if named.parts[:1] == ("cuda",):
+        places.append(data_folder("cuda").joinpath(*named.parts[1:]))
+    for each in places:
+        try:
+            data = each.read_bytes()
+        except OSError:
+            continue
+        if hashlib.sha256(data).hexdigest() == source.sha256:
+            return data.decode("utf-8", "replace")
+    return None
+
+
+def read(found: Input, _only: Container[str] | None) -> Capture:
+    """The capture in a directory that is a whole input."""
     assert found.path is not None
     if not is_capture(found.path):
-        from kernelprof.sources.ncu.unrecognised import not_a_capture
-
-        raise not_a_capture("this is a directory without a capture in it", found.origin)
+        raise NoCaptureError("this is a directory without a capture in it")
     return read_stored(found.path)
-
-
-SOURCE: Final = FileSource(
-    "directory",
-    "a directory that `kernelprof profile` wrote",
-    4,
-    frozenset({EvidenceKind.COUNTERS, EvidenceKind.LINE_SAMPLES}),
-    recognises=lambda found: found.is_directory,
-    read=_read,
-)

@@ -10,14 +10,17 @@ import numpy as np
 from kernelprof.model.capture import SECTIONS_COLUMN, SPOKEN_COLUMN, Origin
 from kernelprof.sources.ncu.cells import is_identity, scale_of, split_cells
 from kernelprof.sources.ncu.columns import CaptureBuilder, NumberColumn, TextColumn, table_decimal
-from kernelprof.sources.source import EvidenceKind, TableSource
+from kernelprof.sources.ncu.labels import SECTIONS, is_left_out, raw_name
+from kernelprof.sources.ncu.rule_messages import read_message
+from kernelprof.sources.source import NoCaptureError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Container, Iterable
 
     from kernelprof.model.capture import Capture
+    from kernelprof.sources.ncu.cells import Header
     from kernelprof.sources.ncu.rule_messages import Message
-    from kernelprof.sources.ncu.tables import Header, Scan, Table
+    from kernelprof.sources.ncu.tables import Scan, Table
 
     Cells = tuple[str, ...]
 
@@ -35,13 +38,7 @@ _LABELS_NAMED: Final = 8
 class DetailsPage:
     """Reads the rows of details pages; launches are in the order of their first rows."""
 
-    def __init__(self) -> None:
-        # Needed for details pages only: labels and rules are long lists.
-        from kernelprof.sources.ncu.labels import SECTIONS
-        from kernelprof.sources.ncu.rule_messages import read_message
-
-        self._read_message = read_message
-        self._section_ids = SECTIONS
+    def __init__(self, _only: Container[str] | None = None, _size: int = 0) -> None:
         self._metrics: dict[Cells, tuple[list[int], list[str]]] = {}
         """Launches and values by label, unit and decimal mark."""
         self._messages: list[tuple[int, Message]] = []
@@ -101,10 +98,10 @@ class DetailsPage:
             group[0].append(launch)
             group[1].append(value)
         if section:
-            self._sections[launch][self._section_ids.get(section, section)] = None
+            self._sections[launch][SECTIONS.get(section, section)] = None
         if rule:
             self._sections[launch][rule] = None
-            self._messages.append((launch, self._read_message(rule, text)))
+            self._messages.append((launch, read_message(rule, text)))
 
     def _launch(self, identity: Cells, metric: Cells | None) -> int:
         """The launch of a row, numbered by first appearance.
@@ -154,9 +151,7 @@ class DetailsPage:
         _name_busy_by_cycles(builder)
         capture = builder.capture(origin, scan.warnings("; the last launch may lack metrics"))
         if not capture.columns:
-            from kernelprof.sources.ncu.unrecognised import not_a_capture
-
-            raise not_a_capture("the details page has no row with a metric", origin)
+            raise NoCaptureError("the details page has no row with a metric")
         return capture
 
     def _ends_early(self) -> bool:
@@ -167,8 +162,6 @@ class DetailsPage:
 
     def _add_metrics(self, builder: CaptureBuilder) -> None:
         """Add what was measured, under the names of the raw page."""
-        from kernelprof.sources.ncu.labels import is_left_out, raw_name
-
         unknown: dict[str, None] = {}
         for (label, unit, decimal), (launches, cells) in self._metrics.items():
             name = raw_name(label.strip(), scale_of(unit).unit)
@@ -245,13 +238,3 @@ def _name_busy_by_cycles(builder: CaptureBuilder) -> None:
         for name in _BUSY:
             if builder.values(name) is not None:
                 builder.rename(name, name.replace("_elapsed", "_active"))
-
-
-SOURCE: Final = TableSource(
-    "details",
-    "the details page as CSV",
-    2,
-    frozenset({EvidenceKind.COUNTERS, EvidenceKind.RULE_MESSAGES}),
-    takes=lambda header: header.is_details,
-    reader=lambda _only, _size: DetailsPage(),
-)

@@ -18,7 +18,7 @@ from kernelprof.analysis.metrics.catalogue import SAMPLES
 from kernelprof.errors import MissingToolError
 from kernelprof.model.capture import SourceLine, summed
 from kernelprof.sources.ncu.cells import parse_number
-from kernelprof.sources.source import EvidenceKind, FileSource
+from kernelprof.sources.source import CONVERT, NoCaptureError, is_repz
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from kernelprof.model.capture import Capture
     from kernelprof.sources.source import Input
 
-_MAGIC: Final = b"NVR\0"
 _TIMEOUT_S: Final = 600.0
 _NVTX: Final = "thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg"
 _IDENTITY: Final = (
@@ -40,26 +39,16 @@ _COLUMNS: Final = (SAMPLES, "Warp Stall Sampling (All Samples)", "# Samples")
 """Where the samples are: the last two in a report of ``--set full`` or of source counters."""
 
 
-def _is_report(found: Input) -> bool:
-    return found.head.startswith(_MAGIC) or _is_repz(found)
-
-
-def _is_repz(found: Input) -> bool:
-    return found.path is not None and found.path.suffix == ".ncu-repz"
-
-
-def _read(found: Input, _only: Container[str] | None) -> Capture:
+def read(found: Input, _only: Container[str] | None) -> Capture:
     """The capture in a report. Runs ``ncu`` (or what $KERNELPROF_NCU names) if it is there.
 
     Raises InputError if the report cannot be opened or holds no launch, MissingToolError if neither
     ``ncu`` nor the package ncu-report is installed.
     """
-    from kernelprof.sources.ncu.unrecognised import CONVERT, not_a_capture
-
     path = found.path
-    if path is None or (found.packed and not _is_repz(found)):
+    if path is None or (found.packed and not is_repz(found)):
         hint = "Give the .ncu-rep file itself by its name, uncompressed."
-        raise not_a_capture("this is a report of Nsight Compute", found.origin, hint=hint)
+        raise NoCaptureError("this is a report of Nsight Compute", hint)
     tool = _tool()
     if tool is not None:
         return _through_ncu(tool, path)
@@ -93,7 +82,6 @@ def _through_ncu(tool: str, path: Path) -> Capture:
     import subprocess
 
     from kernelprof.sources import read_bytes
-    from kernelprof.sources.ncu.unrecognised import not_a_capture
     from kernelprof.tools import NCU_VARIABLE
 
     command = [tool, "--import", str(path), "--csv", "--page", "raw", "--print-units", "base"]
@@ -108,22 +96,21 @@ def _through_ncu(tool: str, path: Path) -> Capture:
     if done.returncode != 0:
         printed = (done.stdout + done.stderr).decode("utf-8", "replace").strip().splitlines()
         what = f"{tool} could not open the report"
-        raise not_a_capture(f"{what}: {printed[0]}" if printed else what, str(path))
+        raise NoCaptureError(f"{what}: {printed[0]}" if printed else what)
     return read_bytes(done.stdout, str(path))
 
 
 def _through_package(package: Any, path: Path) -> Capture:
     from kernelprof.sources import read_bytes
-    from kernelprof.sources.ncu.unrecognised import not_a_capture
 
     try:
         context = package.load_report(str(path))
     except Exception as error:  # SWIG raises what it likes for a damaged file
         what = f"the report cannot be opened: {error}"
-        raise not_a_capture(what, str(path)) from error
+        raise NoCaptureError(what) from error
     actions = list(_actions(context)) if context is not None else []
     if not actions:
-        raise not_a_capture("the report holds no launch, or is damaged", str(path))
+        raise NoCaptureError("the report holds no launch, or is damaged")
     return read_bytes(_as_csv(package, actions), str(path))
 
 
@@ -246,13 +233,3 @@ def _samples_place(header: list[str]) -> int | None:
 def _whole(cell: str) -> int | None:
     value = parse_number(cell)
     return None if value is None or math.isnan(value) or value < 0 else int(value)
-
-
-SOURCE: Final = FileSource(
-    "report",
-    "a .ncu-rep report",
-    3,
-    frozenset({EvidenceKind.COUNTERS, EvidenceKind.LINE_SAMPLES}),
-    recognises=_is_report,
-    read=_read,
-)

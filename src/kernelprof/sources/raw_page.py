@@ -13,15 +13,16 @@ from kernelprof.sources.ncu.columns import (
     columns_of_rows,
     table_decimal,
 )
-from kernelprof.sources.source import EvidenceKind, TableSource
+from kernelprof.sources.source import NoCaptureError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container
 
     from kernelprof.model.capture import Capture
     from kernelprof.sources.ncu.blocks import BlockParser
+    from kernelprof.sources.ncu.cells import Header
     from kernelprof.sources.ncu.columns import NumberColumn, TableColumns
-    from kernelprof.sources.ncu.tables import Header, Scan, Table
+    from kernelprof.sources.ncu.tables import Scan, Table
 
     Key = tuple[Header, tuple[str, ...] | None]
 
@@ -136,17 +137,5 @@ class RawPage:
             give_back_memory()
         capture = self._builder.capture(origin, scan.warnings())
         if not capture.columns:
-            from kernelprof.sources.ncu.unrecognised import not_a_capture
-
-            raise not_a_capture("no column is a metric", origin)
+            raise NoCaptureError("no column is a metric")
         return capture
-
-
-SOURCE: Final = TableSource(
-    "raw",
-    "the raw page as CSV",
-    1,
-    frozenset({EvidenceKind.COUNTERS}),
-    takes=lambda header: not header.is_details,
-    reader=RawPage,
-)

@@ -1,7 +1,4 @@
-"""What a source of evidence is, and the input that it reads.
-
-A new source is a file in this folder that defines ``SOURCE``; :mod:`kernelprof.sources` finds it.
-"""
+"""What a source of evidence is, and the input that it reads."""
 
 from __future__ import annotations
 
@@ -19,19 +16,35 @@ from typing import IO, TYPE_CHECKING, Final, Protocol
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator
 
-    from kernelprof.errors import InputError
-    from kernelprof.model.capture import Capture
+    from kernelprof.model.capture import Capture, SourceLine
+    from kernelprof.model.manifest import Manifest
+    from kernelprof.sources.ncu.cells import Header
     from kernelprof.sources.ncu.columns import TableColumns
-    from kernelprof.sources.ncu.tables import Header, Scan, Table
+    from kernelprof.sources.ncu.tables import Scan, Table
 
 _GZIP: Final = b"\x1f\x8b"
 _BOM: Final = b"\xef\xbb\xbf"
 _BOMS_16: Final = (b"\xff\xfe", b"\xfe\xff")
 _SAMPLE: Final = 256
 _MOST_BYTES: Final = 16 << 30
+RECORD: Final = "ncu --set full --csv --page raw --print-units base --log-file capture.csv ./app"
+CONVERT: Final = "ncu --import report.ncu-rep --csv --page raw > capture.csv"
+
 FIRST: Final = 1 << 16
 """Bytes of the first piece that is read: enough to see what it is."""
 LARGEST: Final = 1 << 22
+
+
+class NoCaptureError(Exception):
+    """Input that is not a capture: ``what`` it is instead, and perhaps a ``hint``.
+
+    :mod:`kernelprof.sources` makes the message for the user of it.
+    """
+
+    def __init__(self, what: str, hint: str = "") -> None:
+        super().__init__(what)
+        self.what = what
+        self.hint = hint
 
 
 class EvidenceKind(StrEnum):
@@ -79,6 +92,20 @@ class TableSource(EvidenceSource):
 
     takes: Callable[[Header], bool]
     reader: Callable[[Container[str] | None, int], TableReader]
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a capture directory holds beside the counters; nothing for an export.
+
+    ``place`` is where the capture was read from, ``manifest`` how it was made, ``lines`` its
+    samples by source line, and ``source_text`` the kernel's source as it was measured.
+    """
+
+    place: Path
+    manifest: Manifest | None = None
+    lines: tuple[SourceLine, ...] | None = None
+    source_text: str | None = None
 
 
 class TableReader(Protocol):
@@ -202,10 +229,10 @@ class Input:
                 except zlib.error as error:
                     if size:
                         return
-                    raise self._refused(f"the gzip file is damaged ({error})") from error
+                    raise NoCaptureError(f"the gzip file is damaged ({error})") from error
                 size += len(part)
                 if size > _MOST_BYTES:
-                    raise self._refused("the gzip file unpacks to more than 16 GiB")
+                    raise NoCaptureError("the gzip file unpacks to more than 16 GiB")
                 if part:
                     yield part
                 data = unpacker.unconsumed_tail
@@ -218,10 +245,15 @@ class Input:
                 data += self._read(LARGEST)
         self.complete = True
 
-    def _refused(self, what: str) -> InputError:
-        from kernelprof.sources.ncu.unrecognised import not_a_capture
 
-        return not_a_capture(what, self.origin)
+def is_report(found: Input) -> bool:
+    """Whether an input is a report of Nsight Compute."""
+    return found.head.startswith(b"NVR\0") or is_repz(found)
+
+
+def is_repz(found: Input) -> bool:
+    """Whether an input is a report that ``ncu`` compressed itself."""
+    return found.path is not None and found.path.suffix == ".ncu-repz"
 
 
 @contextmanager

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kernelprof.analysis.metrics.presets import load_presets
+from kernelprof.analysis.metrics.catalogue import load_presets
 from kernelprof.errors import InputError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kernelprof.analysis.metrics.presets import Metric
+    from kernelprof.analysis.metrics.catalogue import Metric
 
 HEAD = 'title = "T"\ndescription = "D."\n'
 METRIC = '[[metric]]\nname = "a"\nncu = ["sm__a.sum"]\nunit = "%"\nwhy = "W."\n'

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
+from kernelprof.analysis import verdict
 from kernelprof.analysis.metrics.catalogue import SHOWN_ONLY, names_read
 from kernelprof.analysis.metrics.facts import Facts
-from kernelprof.analysis.verdict import diagnose, grouping
+from kernelprof.analysis.verdict import diagnose
 from kernelprof.analysis.verdict.sensitivity import Sensitivity
 from kernelprof.report.writers.json import write as render_json
 from kernelprof.sources import raw_page, read_capture, source
@@ -51,7 +52,7 @@ def test_the_fast_path_writes_what_the_plain_one_writes(path: Path, monkeypatch)
     monkeypatch.setattr(raw_page, "WORTH_A_BLOCK", 0)
     fast = diagnose(read_capture(path, only=names_read()))
     monkeypatch.setattr(raw_page, "WORTH_A_BLOCK", math.inf)
-    monkeypatch.setattr(grouping, "BLOCK", 1)
+    monkeypatch.setattr(verdict, "BLOCK", 1)
     plain = diagnose(read_capture(path))
     assert render_json([fast]) == render_json([plain])
 

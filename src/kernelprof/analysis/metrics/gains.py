@@ -1,4 +1,4 @@
-"""What removing a bottleneck brings at most, as a factor of run time.
+"""What removing a bottleneck brings at most, as a factor of run time, and what memory waits for.
 
 Three things bound a gain: the work that goes away, the time that warps wait for it, and the unit
 that is the next to be full.
@@ -17,6 +17,7 @@ from kernelprof.analysis.metrics.interval import Interval, Truth
 if TYPE_CHECKING:
     from kernelprof.analysis.metrics.facts import Facts
     from kernelprof.analysis.metrics.machine import Machine
+    from kernelprof.analysis.metrics.waste import Waste
 
 EVENLY_BUSY = 0.9
 """Share of the launch in which the average SM has work, from which the SMs count as evenly busy."""
@@ -33,6 +34,125 @@ more warps did; at 80 % (``heat-rods-barriers-and-film``) more warps still helpe
 
 MANY_WAVES = 8.0
 """Waves from which start and end of the launch do not lower the achieved occupancy notably."""
+
+
+PLAIN_ACCESS_CYCLES = 1_500.0
+"""Longest that a plain access takes, in SM cycles, while no part of the memory system is busy. A
+dependent load that misses every cache and the address translation (``walk-one-warp`` in
+``tests/captures/validation``, H200) takes under 1,000."""
+
+FAST_ACCESS_CYCLES = 200.0
+"""An access that hits in L2 takes longer than this, in SM cycles (H200: about 270)."""
+
+NO_ATOMICS = 0.05
+"""Part of the waiting below which a details page leaves none for atomics."""
+
+IDLE_MEMORY = 0.5
+"""Saturation of the busiest unit up to which plain accesses do not queue for bandwidth."""
+
+SLOWEST_L2_TURN_NS = 1.5
+"""Longest that an atomic on one address takes in its L2 slice, in ns: ``start-codon-each-match`` of
+``cuda/pairs`` does 523,555 in 402 us on an H200 with 76 % of the slice's cycles, 0.58 ns each."""
+
+
+class Waiting:
+    """Time that warps wait for global memory, by cause."""
+
+    def __init__(self, facts: Facts, machine: Machine, waste: Waste) -> None:
+        self.facts = facts
+        self.machine = machine
+        self.waste = waste
+
+    @cached_property
+    def for_memory(self) -> Interval:
+        """Share of a warp's time that it waits for global or local memory or its queue."""
+        return self.machine.warps.stall_share("long_scoreboard", "lg_throttle", "drain")
+
+    @cached_property
+    def atomic_part(self) -> Interval:
+        """Part of the waiting that atomics cause: at least their part of the requests.
+
+        While the memory system is idle a plain access is served within
+        :data:`PLAIN_ACCESS_CYCLES`. Waiting beyond what the plain requests can have taken is the
+        atomics' own.
+        """
+        facts = self.facts
+        by_requests = self.waste.atomic_part
+        plain = facts.metric("global_load_requests") + facts.metric("global_store_requests")
+        waited = (
+            self.for_memory
+            * self.machine.warps.cycles_per_instruction
+            * facts.metric("instructions")
+        )
+        explained = (plain * PLAIN_ACCESS_CYCLES / waited.at_least(1.0)).at_most(1.0)
+        beyond = (1.0 - explained).where(by_requests > 0.0, 0.0)
+        idle = self.machine.top <= IDLE_MEMORY
+        part = by_requests.at_least(beyond.where(idle, 0.0)).at_most(1.0)
+        if not self.machine.reported.speaks:
+            return part
+        return part.or_else(part.within_bounds(self._atomic_part_by_latency(idle)))
+
+    def _atomic_part_by_latency(self, idle: Truth) -> Interval:
+        """For a details page, which has no count of atomics: by how long warps wait.
+
+        Warps that wait longer for an average instruction than a plain access can take, while the
+        memory system is idle, wait for each other at an address. Where they wait less than a fast
+        access takes there is nothing that atomics would have to explain.
+        """
+        waited = self.for_memory * self.machine.warps.cycles_per_instruction
+        details = self.machine.reported.is_details_page
+        other = (self.waste.excess_sectors > 0.25).maybe | (self.waste.local_part > 0.25).maybe
+        contended = details & idle.sure & ~other & (waited > PLAIN_ACCESS_CYCLES).sure
+        plain = details & (waited < FAST_ACCESS_CYCLES).sure
+        busy = details & (self.machine.top > IDLE_MEMORY).sure
+        return Interval(
+            np.where(contended, 0.9, 0.0),
+            np.where(plain | busy | (details & other), NO_ATOMICS, 1.0),
+        )
+
+    @cached_property
+    def that_atomics_can_cause(self) -> Interval:
+        """Share of a warp's time that it waits for memory, none of it where nothing is an atomic.
+
+        A details page has no count of atomics, but what waiting times leave open for them.
+        """
+        some = self.waste.atomic_part > 0.0
+        return self.for_memory.where(some, 0.0) * Interval.exactly(
+            np.where(self.atomic_part.high > NO_ATOMICS, 1.0, 0.0)
+        )
+
+    @cached_property
+    def for_atomics(self) -> Interval:
+        """Share of a warp's time that it waits for atomics."""
+        return self.for_memory * self.atomic_part
+
+    @cached_property
+    def plain_part(self) -> Interval:
+        """Part of the waiting that neither atomics nor needless sectors nor local memory cause."""
+        return (
+            (1.0 - self.atomic_part)
+            * (1.0 - self.waste.excess_sectors)
+            * (1.0 - self.waste.local_part)
+        )
+
+    @cached_property
+    def hottest_atomic_unit(self) -> Interval:
+        """Utilization of the atomic unit of the busiest L2 slice; atomics on one address share it.
+
+        Without the counter of the busiest slice the mean over all slices bounds it, and the turns
+        that the launch has time for: one a sector, or a thread of each request.
+        """
+        facts = self.facts
+        own = facts.fraction("l2_atomic_unit_hottest")
+        requests = facts.metric("global_atomic_requests") + facts.metric(
+            "global_reduction_requests"
+        )
+        sectors = facts.metric("l2_atomic_sectors") + facts.metric("l2_reduction_sectors")
+        mean = facts.fraction("l2_atomic_unit")
+        turns = (requests * EVERY.warp_size).at_most(sectors.high_only()) * SLOWEST_L2_TURN_NS
+        by_turns = turns / facts.metric("duration").at_least(1.0)
+        bounded = own.at_most((mean * EVERY.l2_slices).high_only()).at_most(by_turns.high_only())
+        return own.or_else(bounded.at_most(1.0))
 
 
 class Gains:

@@ -68,16 +68,15 @@ class RuleContext:
 
     def __init__(self, facts: Facts) -> None:
         # These need numpy, which listing and explaining rules do without.
-        from kernelprof.analysis.metrics.gains import Gains
+        from kernelprof.analysis.metrics.gains import Gains, Waiting
         from kernelprof.analysis.metrics.machine import Machine
         from kernelprof.analysis.metrics.reported import Reported
-        from kernelprof.analysis.metrics.waiting import Waiting
         from kernelprof.analysis.metrics.waste import Waste
 
         self.facts = facts
-        self.reported = Reported(facts)
-        self.machine = Machine(facts, self.reported)
-        self.waste = Waste(facts, self.reported)
+        reported = Reported(facts)
+        self.machine = Machine(facts, reported)
+        self.waste = Waste(facts, reported)
         self.waiting = Waiting(facts, self.machine, self.waste)
         self.gains = Gains(facts, self.machine)
 

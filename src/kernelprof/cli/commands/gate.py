@@ -12,7 +12,7 @@ from kernelprof.cli import options, output
 from kernelprof.errors import UsageError
 
 if TYPE_CHECKING:
-    from kernelprof.results import GateResult
+    from kernelprof.changes import GateResult
 
 ORDER = 50
 COMMAND = typer.Typer(add_completion=False)

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from kernelprof.model.diagnosis import Confidence, Diagnosis, KernelDiagnosis
     from kernelprof.model.manifest import Manifest
     from kernelprof.report.document import Block
-    from kernelprof.sources.contents import Contents
+    from kernelprof.sources.source import Contents
 
 _COLUMNS = (
     Column("Kernel"),
@@ -67,7 +67,7 @@ def beside(contents: Contents) -> Beside:
     manifest, hot = contents.manifest, None
     if contents.lines is not None and manifest is not None and manifest.source is not None:
         hot = shares(contents.lines, manifest.source.path)
-    return Beside(manifest, contents.source_text(), hot)
+    return Beside(manifest, contents.source_text, hot)
 
 
 def document(capture: Capture, diagnosis: Diagnosis, beside: Beside | None = None) -> Document:

@@ -85,7 +85,7 @@ def render(
     name: str,
     result: object,
     documents: Callable[[], Iterable[Document]],
-    screen: Screen | None = None,
+    screen: object = None,
 ) -> str:
     """A result in a format; its documents are asked for only where the format is made of them."""
     writer = find(kind, name)

@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 
 import msgspec
 
-from kernelprof.model.comparison import Comparison
-from kernelprof.model.gate import GateResult
-from kernelprof.model.history import History
 from kernelprof.model.numbers import relation
 from kernelprof.report import contract
 from kernelprof.report import contract_changes as changes
@@ -21,10 +18,10 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from kernelprof.collect.doctor import Check
-    from kernelprof.model.comparison import KernelComparison, TimeChange
+    from kernelprof.model.comparison import Comparison, KernelComparison, TimeChange
     from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis, Verdict
-    from kernelprof.model.gate import KernelResult
-    from kernelprof.model.history import HistoryRow, KernelHistory, Moment
+    from kernelprof.model.gate import GateResult, KernelResult
+    from kernelprof.model.history import History, HistoryRow, KernelHistory, Moment
     from kernelprof.model.snapshot import KernelSnapshot
 
 Struct = TypeVar("Struct", bound=msgspec.Struct)
@@ -42,13 +39,9 @@ def write(result: Any, kind: str = "") -> str:
 
 def document(result: Any, kind: str = "") -> dict[str, Any]:
     """The document as plain values."""
-    values: dict[str, Any] = msgspec.to_builtins(_MAKERS[kind or _kind(result)](result))
+    made = _MAKERS[kind or getattr(result, "kind", "diagnosis")](result)
+    values: dict[str, Any] = msgspec.to_builtins(made)
     return values
-
-
-def _kind(result: object) -> str:
-    of_class = {Comparison: "comparison", GateResult: "gate", History: "history"}
-    return next((kind for each, kind in of_class.items() if isinstance(result, each)), "diagnosis")
 
 
 def written(values: object) -> str:

@@ -19,8 +19,8 @@ from kernelprof.sources.ncu.columns import NumberColumn, Selection, TableColumns
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
+    from kernelprof.sources.ncu.cells import Header
     from kernelprof.sources.ncu.columns import FloatArray
-    from kernelprof.sources.ncu.tables import Header
 
 _QUOTE: Final = b'"'[0]
 _NEWLINE: Final = b"\n"[0]

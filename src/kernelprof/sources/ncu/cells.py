@@ -57,6 +57,21 @@ _COMMA_CELL: Final = re.compile(rb"[\";\t]\d{1,12},(?:\d{1,2}|\d{4,})[\";\t\r\n]
 _POINT_CELL: Final = re.compile(rb"[\",;\t]\d{1,12}\.(?:\d{1,2}|\d{4,})[\",;\t\r\n]")
 
 
+@dataclass(frozen=True, slots=True)
+class Header:
+    """The header of one table: its column names and how its cells are separated."""
+
+    names: tuple[str, ...]
+    delimiter: str
+    quoted: bool = True
+    """Whether its own cells are quoted, as ``ncu`` writes them."""
+
+    @property
+    def is_details(self) -> bool:
+        """Whether rows are single metrics (details page) rather than launches (raw page)."""
+        return "Metric Name" in self.names and "Metric Value" in self.names
+
+
 @lru_cache(maxsize=4096)
 def parse_number(text: str, *, decimal: str = ".") -> float | None:
     """The number that a cell leads with; NaN where it says "no value", None where it is text.

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from kernelprof.sources.ncu.tables import Header
+    from kernelprof.sources.ncu.cells import Header
 
     FloatArray = npt.NDArray[np.float64]
     IntArray = npt.NDArray[np.intp]

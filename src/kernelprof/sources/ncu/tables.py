@@ -16,7 +16,7 @@ from collections import deque
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.sources.ncu.cells import split_cells
+from kernelprof.sources.ncu.cells import Header, split_cells
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -36,21 +36,6 @@ _AHEAD: Final = 2
 """Blocks that are begun while one is waited for."""
 _GATHERED: Final = 1 << 23
 """Bytes of single rows that are passed on together."""
-
-
-@dataclass(frozen=True, slots=True)
-class Header:
-    """The header of one table: its column names and how its cells are separated."""
-
-    names: tuple[str, ...]
-    delimiter: str
-    quoted: bool = True
-    """Whether its own cells are quoted, as ``ncu`` writes them."""
-
-    @property
-    def is_details(self) -> bool:
-        """Whether rows are single metrics (details page) rather than launches (raw page)."""
-        return "Metric Name" in self.names and "Metric Value" in self.names
 
 
 @dataclass(slots=True)

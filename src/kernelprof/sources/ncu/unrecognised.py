@@ -1,21 +1,17 @@
-"""Messages about input that is not a capture: what it is instead, and how to export one."""
+"""What input is that is not a capture, and how to export one."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.errors import InputError
 from kernelprof.sources.ncu.cells import split_cells
+from kernelprof.sources.source import NoCaptureError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kernelprof.sources.ncu.tables import Scan
-
-RECORD: Final = "ncu --set full --csv --page raw --print-units base --log-file capture.csv ./app"
-CONVERT: Final = "ncu --import report.ncu-rep --csv --page raw > capture.csv"
-_EXPORT: Final = f"Export with `{RECORD}`, or from a report with `{CONVERT}`."
 
 _MAGIC: Final = (
     (b"SQLite format 3\0", "an SQLite database (an export of Nsight Systems?)"),
@@ -36,43 +32,31 @@ _NO_REASON: Final = ("Note: Running with", "Unable to access", "No kernels were 
 _HEAD: Final = 4096
 
 
-def not_a_capture(what: str, where: str, *, hint: str = "") -> InputError:
-    """The error for input that holds no launch; ``what`` says what it holds instead."""
-    from kernelprof.sources import registry
-
-    *titles, last = (source.title for source in registry())
-    return InputError(
-        f"{what}; expected {', '.join(titles)} or {last}",
-        where=where,
-        hint=f"{hint} {_EXPORT}" if hint else _EXPORT,
-    )
-
-
-def why_no_launch(scan: Scan, data: bytes, where: str) -> InputError:
+def why_no_launch(scan: Scan, data: bytes) -> NoCaptureError:
     """The error for ``data`` without a launch; ``scan`` holds what was found instead."""
     head = data[:_HEAD].lstrip()
     if not data.strip():
-        return not_a_capture("the input is empty", where)
+        return NoCaptureError("the input is empty")
     for magic, name in _MAGIC:
         if head.startswith(magic):
-            return not_a_capture(f"this is {name}", where)
+            return NoCaptureError(f"this is {name}")
     if scan.header_seen:
-        return _header_only(scan, where)
-    said = _no_csv(scan, where)
+        return _header_only(scan)
+    said = _no_csv(scan)
     if said is not None:
         return said
     if b"\0" in data[:_HEAD]:
-        return not_a_capture("this is binary data", where)
+        return NoCaptureError("this is binary data")
     text = head.decode("utf-8", "replace")
-    return not_a_capture(_describe_text(text, scan.other_lines), where)
+    return NoCaptureError(_describe_text(text, scan.other_lines))
 
 
-def _header_only(scan: Scan, where: str) -> InputError:
+def _header_only(scan: Scan) -> NoCaptureError:
     if scan.broken:
         what = "there is a header from Nsight Compute, but no complete row under it"
-        return not_a_capture(what, where, hint="The file seems to be cut off.")
+        return NoCaptureError(what, "The file seems to be cut off.")
     what = "there is a header from Nsight Compute, but no launch under it"
-    return not_a_capture(what, where, hint=_NO_KERNEL)
+    return NoCaptureError(what, _NO_KERNEL)
 
 
 _NO_KERNEL: Final = (
@@ -81,7 +65,7 @@ _NO_KERNEL: Final = (
 )
 
 
-def _no_csv(scan: Scan, where: str) -> InputError | None:
+def _no_csv(scan: Scan) -> NoCaptureError | None:
     """ncu ran, but no CSV came out: it says why in its own lines or in a text page."""
     complaint = _first_complaint(scan.ncu_lines)
     said = f' (Nsight Compute reported: "{complaint}")' if complaint else ""
@@ -90,27 +74,26 @@ def _no_csv(scan: Scan, where: str) -> InputError | None:
             "Counters are restricted to administrators on that machine; "
             "https://developer.nvidia.com/ERR_NVGPUCTRPERM explains how to allow access."
         )
-        return not_a_capture(f"nothing was profiled{said}", where, hint=hint)
+        return NoCaptureError(f"nothing was profiled{said}", hint)
     if any(_TEXT_PAGE.match(line) for line in scan.other_lines):
-        return not_a_capture(
+        return NoCaptureError(
             "this is the text page of Nsight Compute, not its CSV"
             f"{_unavailable(scan.other_lines)}{said}",
-            where,
-            hint="Add --csv.",
+            "Add --csv.",
         )
     if any("No kernels were profiled" in line for line in scan.ncu_lines):
         kernels = _available_kernels(scan.other_lines)
         launched = f"; the program launched {', '.join(kernels)}" if kernels else ""
         what = f"no kernel was profiled{launched}{said}"
-        return not_a_capture(what, where, hint=_NO_KERNEL)
+        return NoCaptureError(what, _NO_KERNEL)
     reports = [line.split("Report: ", 1)[1] for line in scan.ncu_lines if "Report: " in line]
     if reports:
         what = f"Nsight Compute wrote its launches to {reports[0]}, not here{said}"
-        return not_a_capture(what, where, hint="Give that report instead.")
+        return NoCaptureError(what, "Give that report instead.")
     if scan.ncu_lines:
         connected = any("Connected to process" in line for line in scan.ncu_lines)
         what = f"Nsight Compute {'ran but wrote no launch' if connected else 'did not run'}{said}"
-        return not_a_capture(what, where, hint=_NO_KERNEL if connected else "")
+        return NoCaptureError(what, _NO_KERNEL if connected else "")
     return None
 
 
