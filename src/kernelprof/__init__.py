@@ -17,18 +17,8 @@ from kernelprof.version import __version__
 if TYPE_CHECKING:
     from kernelprof.changes import Comparison, GateResult, History
     from kernelprof.errors import InputError, KernelprofError, MissingToolError, UsageError
-    from kernelprof.interface import (
-        compare,
-        diagnose,
-        gate,
-        history,
-        ncu_command,
-        presets,
-        profile,
-        read,
-        rules,
-        schema,
-    )
+    from kernelprof.interface import compare, diagnose, gate, history, profile, read
+    from kernelprof.interface.reference import ncu_command, presets, rules, schema
     from kernelprof.model.diagnosis import Confidence, Status
     from kernelprof.model.gate import Outcome
     from kernelprof.results import Capture, Diagnosis
@@ -65,6 +55,7 @@ _HOMES: Final = {
     "kernelprof.changes": ("Comparison", "GateResult", "History"),
     "kernelprof.model.diagnosis": ("Confidence", "Status"),
     "kernelprof.model.gate": ("Outcome",),
+    "kernelprof.interface.reference": ("ncu_command", "presets", "rules", "schema"),
 }
 
 

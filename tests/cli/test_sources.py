@@ -11,12 +11,11 @@ from typing import TYPE_CHECKING
 
 import jsonschema
 import pytest
-from kernelprof.cli.source_options import overrides
 
 from kernelprof.cli.main import main
 from kernelprof.collect.environment import Gpu, Machine
 from kernelprof.errors import MissingToolError
-from kernelprof.launch.overrides import LaunchOverrides
+from kernelprof.launch.overrides import LaunchOverrides, overrides
 from kernelprof.launch.prepare import PreparedKernel
 from kernelprof.model.manifest import CorrectnessFacts, SourceFacts, TimingFacts, schema
 from kernelprof.report.measurement import facts

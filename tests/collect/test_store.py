@@ -241,7 +241,7 @@ def test_an_empty_folder_is_taken_and_a_foreign_one_is_not(tmp_path: Path, page:
     _write(tmp_path / "empty", page)
     (tmp_path / "other").mkdir()
     (tmp_path / "other" / "thesis.tex").touch()
-    with pytest.raises(UsageError, match="no capture"):
+    with pytest.raises(UsageError, match="is not a capture"):
         _write(tmp_path / "other", page, force=True)
     assert (tmp_path / "other" / "thesis.tex").exists()
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kernelprof import interface
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.cli import report
 from kernelprof.cli.main import main
 from kernelprof.report.documents.metrics import MOST_WITH_ALL
 from kernelprof.sources import read_capture
@@ -30,16 +30,17 @@ def test_the_page_is_the_same(name: str, captures: Path, tmp_path: Path, monkeyp
     path = captures / name
     pages = []
     for least in (0, path.stat().st_size + 1):
-        monkeypatch.setattr(report, "LONG", least)
+        monkeypatch.setattr(interface, "_LONG", least)
         assert main(["report", str(path), "-o", str(tmp_path / "page.html")]) == 0
         pages.append((tmp_path / "page.html").read_bytes())
     assert pages[0] == pages[1]
 
 
 def test_a_page_of_few_kernels_keeps_every_metric(captures: Path, monkeypatch) -> None:
-    monkeypatch.setattr(report, "LONG", 0)
+    monkeypatch.setattr(interface, "_LONG", 0)
     path = captures / "four_gemms.full.raw.csv"
-    found, said = report._read(str(path))
+    said = interface.diagnose_for_page(path)
+    found = said.capture
     assert len(said.kernels) <= MOST_WITH_ALL
     assert found.columns.keys() == read_capture(path).columns.keys()
-    assert said == diagnose(found)
+    assert said.kernels == diagnose(found).kernels

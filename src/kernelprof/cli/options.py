@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from kernelprof import interface
 from kernelprof.errors import UsageError
+from kernelprof.interface import reference
 
 _PROGRAM = "kernelprof.program"
 
@@ -118,9 +118,9 @@ def format_option(kind: str, text: str) -> Any:
 
 def complete_preset(incomplete: str) -> Iterable[str]:
     """The names of presets, for the shell."""
-    return [name for name in interface.presets() if name.startswith(incomplete)]
+    return [name for name in reference.presets() if name.startswith(incomplete)]
 
 
 def complete_bottleneck(incomplete: str) -> Iterable[str]:
     """The names of bottlenecks, for the shell."""
-    return [name for name in interface.rules() if name.startswith(incomplete)]
+    return [name for name in reference.rules() if name.startswith(incomplete)]

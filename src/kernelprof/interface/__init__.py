@@ -24,48 +24,28 @@ from kernelprof.results import (
 __all__ = [
     "STDIN",
     "Profiling",
-    "accept",
-    "baseline_text",
-    "calibrate",
     "check_overrides",
     "compare",
     "diagnose",
     "diagnose_for_page",
-    "doctor",
     "gate",
     "history",
-    "init",
     "is_source",
     "kernel_pattern",
-    "metrics",
-    "ncu_command",
-    "needed_checks",
     "only",
-    "preset",
-    "presets",
     "profile",
     "read",
-    "read_baseline",
-    "rules",
-    "save_baseline",
-    "schema",
     "side",
     "size_of",
-    "update_baseline",
 ]
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
-    from kernelprof.analysis.metrics.catalogue import Metric, Preset
-    from kernelprof.analysis.rules import Rule
     from kernelprof.changes import Comparison, GateResult, History
-    from kernelprof.collect.doctor import Check
     from kernelprof.collect.progress import Progress
     from kernelprof.collect.request import ProfileRequest
     from kernelprof.collect.session import ProfileResult
-    from kernelprof.comparison.gate.baseline import Baseline
-    from kernelprof.launch.initialise import Draft
     from kernelprof.model.capture import Capture as Launched
     from kernelprof.model.snapshot import Snapshot
 
@@ -412,139 +392,6 @@ def history(
     from kernelprof.changes import History
     from kernelprof.comparison.history import run
 
-    found = run.history(
-        Path(place),
-        run.wanted(kernel, since, limit),
-        git=git,
-        cached=cache,
-        progress=progress,
-        warn=warn,
-        note=note,
-    )
-    return as_result(History, found)
-
-
-def read_baseline(file: PathLike, *, migrate: bool = False) -> Baseline:
-    """The baseline in a file; with ``migrate`` one of an older schema as well."""
-    from kernelprof.comparison.gate.baseline import read_baseline as found
-
-    return found(Path(file), migrate=migrate)
-
-
-def baseline_text(baseline: Baseline) -> str:
-    """A baseline as its file holds it."""
-    from kernelprof.comparison.gate.baseline import to_text
-
-    return to_text(baseline)
-
-
-def save_baseline(capture: PathLike | Capture) -> Baseline:
-    """A new baseline of a capture. Refuses an inconclusive or a wrong kernel."""
-    from kernelprof.comparison.gate import run
-
-    return run.save(side(capture))
-
-
-def update_baseline(
-    file: PathLike, candidate: PathLike | Capture, policy: PathLike | None = None
-) -> tuple[GateResult, Baseline | None]:
-    """What the gate says, and the candidate in place of the baseline if it passes."""
-    from kernelprof.changes import GateResult
-    from kernelprof.comparison.gate import run
-
-    result, made = run.update(Path(file), side(candidate), policy)
-    return as_result(GateResult, result), made
-
-
-def accept(
-    file: PathLike,
-    candidate: PathLike | Capture,
-    reason: str,
-    *,
-    kernels: Sequence[str] = (),
-    by: str | None = None,
-) -> Baseline:
-    """The baseline with a candidate that the gate may stop, and who accepted it, when and why.
-
-    ``kernels`` are whole names, none for all of them; ``by`` is whom ``git`` knows otherwise.
-    """
-    from kernelprof.comparison.gate import run
-
-    return run.accept(Path(file), side(candidate), reason, kernels=kernels, by=by)
-
-
-def calibrate(
-    file: PathLike, captures: Sequence[PathLike | Capture]
-) -> tuple[Baseline, tuple[str, ...]]:
-    """The baseline with its noise, by captures of the same code; and kernels in too few of them."""
-    from kernelprof.comparison.gate import run
-
-    return run.calibrate(Path(file), [side(each) for each in captures])
-
-
-def rules() -> Mapping[str, Rule]:
-    """The bottlenecks by name, each with its documentation and thresholds."""
-    from kernelprof.analysis.rules import registry
-
-    return registry()
-
-
-def metrics() -> Mapping[str, Metric]:
-    """All metrics by canonical name, with unit, meaning and names in ``ncu``."""
-    from kernelprof.analysis.metrics.catalogue import catalogue
-
-    return catalogue()
-
-
-def presets() -> Mapping[str, Preset]:
-    """The metric presets by name."""
-    from kernelprof.analysis.metrics.catalogue import presets as known
-
-    return known()
-
-
-def preset(name: str) -> Preset:
-    """One preset; :class:`UsageError` where there is none of that name."""
-    from kernelprof.analysis.metrics.catalogue import preset as known
-
-    return known(name)
-
-
-def ncu_command(preset: str, **options: Any) -> str:
-    """The ``ncu`` command that collects a preset, as a shell takes it.
-
-    ``options`` are ``kernel``, ``launch_skip``, ``launch_count``, ``clock_control`` and the
-    ``application`` with its arguments.
-    """
-    from kernelprof.analysis.ncu_command import ncu_command as words
-    from kernelprof.analysis.ncu_command import quote
-
-    return quote(words(preset, **options))
-
-
-def schema(kind: str = "diagnosis") -> str:
-    """The JSON Schema of a kind of result: diagnosis, comparison, gate or history."""
-    from kernelprof.report.writers.json import schema as published
-
-    return published(kind)
-
-
-def doctor() -> tuple[Check, ...]:
-    """What this machine has for profiling: GPU, driver, ``ncu``, permission, compiler."""
-    from kernelprof.collect.doctor import checkup
-
-    return checkup()
-
-
-def needed_checks(requirements: Iterable[str]) -> set[str]:
-    """The names of the checks that must pass for what is required, besides reading captures."""
-    from kernelprof.collect.doctor import needs
-
-    return {"captures", *(name for each in requirements for name in needs(each))}
-
-
-def init(source: PathLike, *, kernel: str | None = None, force: bool = False) -> Draft:
-    """A launch specification for a kernel, guessed from its source; nothing is written."""
-    from kernelprof.launch.initialise import draft
-
-    return draft(Path(source), kernel=kernel, force=force)
+    rows = run.wanted(kernel, since, limit)
+    callbacks = {"progress": progress, "warn": warn, "note": note}
+    return as_result(History, run.history(Path(place), rows, git=git, cached=cache, **callbacks))

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelprof import interface
 from kernelprof.cli import output
 from kernelprof.errors import UsageError
+from kernelprof.interface import baselines
 
 if TYPE_CHECKING:
     from kernelprof.comparison.gate.baseline import Baseline
@@ -49,13 +49,13 @@ def save(
             hint="'kernelprof baseline update' takes a candidate that passes the gate, "
             "'baseline accept' one that does not; --force replaces the file",
         )
-    _write(interface.save_baseline(capture), file)
+    _write(baselines.save(capture), file)
 
 
 @COMMAND.command("show")
 def show(file: FileArgument) -> None:
     """Print what a baseline holds, and what was accepted in it."""
-    found = interface.read_baseline(file)
+    found = baselines.read(file)
     output.write_text(output.shown("baseline", found, origin=str(file)))
 
 
@@ -70,7 +70,7 @@ def update(
 ) -> None:
     """Put a candidate in place of the baseline, if it passes the gate."""
     output.check_place(file)
-    result, made = interface.update_baseline(file, candidate, policy)
+    result, made = baselines.update(file, candidate, policy)
     if made is None:
         output.write_text(f"{result.line} The baseline stays as it is.\n")
         output.write_text(f"see why: kernelprof gate {file} {candidate}\n")
@@ -97,7 +97,7 @@ def accept(
 ) -> None:
     """Accept a candidate that the gate rejects, and record who, when and why."""
     output.check_place(file)
-    made = interface.accept(file, candidate, reason, kernels=kernel or (), by=by)
+    made = baselines.accept(file, candidate, reason, kernels=kernel or (), by=by)
     _write(made, file)
 
 
@@ -105,11 +105,11 @@ def accept(
 def migrate(file: FileArgument) -> None:
     """Upgrade a baseline of an older schema."""
     output.check_place(file)
-    _write(interface.read_baseline(file, migrate=True), file)
+    _write(baselines.read(file, migrate=True), file)
 
 
 def _write(made: Baseline, file: Path) -> None:
 
-    output.write_file(interface.baseline_text(made), file)
+    output.write_file(baselines.text(made), file)
     kernels = len(made.kernels)
     output.write_text(f"{file}: {kernels} kernel{'s' if kernels != 1 else ''} of {made.origin}\n")

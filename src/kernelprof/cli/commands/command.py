@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from kernelprof import interface
 from kernelprof.cli import options, output
 from kernelprof.cli.options import ClockControl, ProgramCommand
+from kernelprof.interface import reference
 
 ORDER = 90
 COMMAND = typer.Typer(add_completion=False)
@@ -46,7 +46,7 @@ def command(
 
     Without a program after `--` it ends in a placeholder.
     """
-    line = interface.ncu_command(
+    line = reference.ncu_command(
         preset,
         kernel=kernel,
         launch_skip=launch_skip,

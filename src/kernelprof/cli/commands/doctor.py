@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from kernelprof import interface
 from kernelprof.cli import options, output
 from kernelprof.errors import ExitCode
+from kernelprof.interface import reference
 
 ORDER = 140
 COMMAND = typer.Typer(add_completion=False)
@@ -47,8 +47,8 @@ def doctor(
     No kernel is run and nothing is changed. Exit code 0 if stored captures can be diagnosed, 4 if
     not, or if something that is required is missing or unknown.
     """
-    checks = interface.doctor()
+    checks = reference.doctor()
     output.write_text(output.shown("doctor", checks, output_format))
-    required = interface.needed_checks(each.value for each in require or ())
+    required = reference.needed_checks(each.value for each in require or ())
     if any(check.name in required and check.ok is not True for check in checks):
         raise typer.Exit(ExitCode.ENVIRONMENT)

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from kernelprof import interface
 from kernelprof.cli import options, output
 from kernelprof.errors import UsageError
+from kernelprof.interface import reference
 
 ORDER = 100
 COMMAND = typer.Typer(add_completion=False)
@@ -32,7 +32,7 @@ def explain(
 
     Without a name, list all bottlenecks.
     """
-    rules = interface.rules()
+    rules = reference.rules()
     if name is not None and name not in rules:
         raise UsageError(f"no bottleneck is called {name!r}", hint=_suggestion(name, list(rules)))
     shown = rules if name is None else rules[name]

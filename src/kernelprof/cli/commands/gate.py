@@ -10,6 +10,7 @@ import typer
 from kernelprof import interface
 from kernelprof.cli import options, output
 from kernelprof.errors import UsageError
+from kernelprof.interface import baselines
 
 if TYPE_CHECKING:
     from kernelprof.changes import GateResult
@@ -99,8 +100,8 @@ def _write(result: GateResult, name: str, file: Path | None, *, no_color: bool) 
 
 def _calibrate(file: Path, captures: list[str]) -> None:
     output.check_place(file)
-    made, without = interface.calibrate(file, captures)
-    output.write_file(interface.baseline_text(made), file)
+    made, without = baselines.calibrate(file, captures)
+    output.write_file(baselines.text(made), file)
     for kernel in made.kernels:
         if kernel.noise is not None:
             varying = f"; varies: {', '.join(kernel.noise.varying)}" if kernel.noise.varying else ""

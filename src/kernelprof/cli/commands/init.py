@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from kernelprof import interface
 from kernelprof.cli import output
 from kernelprof.errors import InputError, UsageError
+from kernelprof.interface import reference
 
 ORDER = 110
 COMMAND = typer.Typer(add_completion=False)
@@ -34,7 +34,7 @@ def init(
     """
     if source.suffix not in {".cu", ".cuh"}:
         raise UsageError("init takes a CUDA source file", where=str(source), hint="name a .cu file")
-    made = interface.init(source, kernel=kernel, force=force)
+    made = reference.init(source, kernel=kernel, force=force)
     if not source.stat().st_mode & 0o222 or not os.access(source, os.W_OK):
         raise InputError(
             "the file is read-only",

@@ -6,8 +6,8 @@ from typing import Annotated
 
 import typer
 
-from kernelprof import interface
 from kernelprof.cli import options, output
+from kernelprof.interface import reference
 
 ORDER = 80
 COMMAND = typer.Typer(add_completion=False)
@@ -25,5 +25,5 @@ def presets(
     ] = None,
 ) -> None:
     """List the metric presets, or the metrics of one."""
-    shown = interface.presets() if name is None else interface.preset(name)
+    shown = reference.presets() if name is None else reference.preset(name)
     output.write_text(output.shown("presets", shown))

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from kernelprof import interface
 from kernelprof.cli import output
+from kernelprof.interface import reference
 
 ORDER = 130
 COMMAND = typer.Typer(add_completion=False)
@@ -33,4 +33,4 @@ def schema(
     ] = Document.DIAGNOSIS,
 ) -> None:
     """Print the JSON Schema of what a command writes with `--format json`."""
-    output.write_text(interface.schema(document.value))
+    output.write_text(reference.schema(document.value))

@@ -35,11 +35,13 @@ if TYPE_CHECKING:
 COMMAND = "python -m kernelprof.report.documents.rule > reports/rules.md"
 
 
-def document(shown: Rule | Mapping[str, Rule]) -> Document:
-    """One rule's page, or a line for each of several."""
+def document(
+    shown: Rule | Mapping[str, Rule], metrics: Mapping[str, Metric] | None = None
+) -> Document:
+    """One rule's page, or a line for each of several. ``metrics`` is the catalogue."""
     if isinstance(shown, Mapping):
         return index(shown)
-    return Document(f"{shown.slug}: {shown.title}", tuple(_page(shown, catalogue())))
+    return Document(f"{shown.slug}: {shown.title}", tuple(_page(shown, metrics or catalogue())))
 
 
 def index(rules: Mapping[str, Rule]) -> Document:

@@ -1,0 +1,83 @@
+"""What there is to know without a capture: bottlenecks, metrics, presets, schemas, this machine."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from kernelprof.analysis.metrics.catalogue import Metric, Preset
+    from kernelprof.analysis.rules import Rule
+    from kernelprof.collect.doctor import Check
+    from kernelprof.launch.initialise import Draft
+    from kernelprof.results import PathLike
+
+
+def rules() -> Mapping[str, Rule]:
+    """The bottlenecks by name, each with its documentation and thresholds."""
+    from kernelprof.analysis.rules import registry
+
+    return registry()
+
+
+def metrics() -> Mapping[str, Metric]:
+    """All metrics by canonical name, with unit, meaning and names in ``ncu``."""
+    from kernelprof.analysis.metrics.catalogue import catalogue
+
+    return catalogue()
+
+
+def presets() -> Mapping[str, Preset]:
+    """The metric presets by name."""
+    from kernelprof.analysis.metrics.catalogue import presets as known
+
+    return known()
+
+
+def preset(name: str) -> Preset:
+    """One preset; :class:`UsageError` where there is none of that name."""
+    from kernelprof.analysis.metrics.catalogue import preset as known
+
+    return known(name)
+
+
+def ncu_command(preset: str, **options: Any) -> str:
+    """The ``ncu`` command that collects a preset, as a shell takes it.
+
+    ``options`` are ``kernel``, ``launch_skip``, ``launch_count``, ``clock_control`` and the
+    ``application`` with its arguments.
+    """
+    from kernelprof.analysis.ncu_command import ncu_command as words
+    from kernelprof.analysis.ncu_command import quote
+
+    return quote(words(preset, **options))
+
+
+def schema(kind: str = "diagnosis") -> str:
+    """The JSON Schema of a kind of result: diagnosis, comparison, gate or history."""
+    from kernelprof.report.writers.json import schema as published
+
+    return published(kind)
+
+
+def doctor() -> tuple[Check, ...]:
+    """What this machine has for profiling: GPU, driver, ``ncu``, permission, compiler."""
+    from kernelprof.collect.doctor import checkup
+
+    return checkup()
+
+
+def needed_checks(requirements: Iterable[str]) -> set[str]:
+    """The names of the checks that must pass for what is required, besides reading captures."""
+    from kernelprof.collect.doctor import needs
+
+    return {"captures", *(name for each in requirements for name in needs(each))}
+
+
+def init(source: PathLike, *, kernel: str | None = None, force: bool = False) -> Draft:
+    """A launch specification for a kernel, guessed from its source; nothing is written."""
+    from kernelprof.launch.initialise import draft
+
+    return draft(Path(source), kernel=kernel, force=force)
