@@ -9,6 +9,7 @@ that faults or never ends takes its context with it.
 from __future__ import annotations
 
 import argparse
+import ctypes
 import math
 import os
 import sys
@@ -76,6 +77,8 @@ def _end(file: Path | None, trial: Trial, error: KernelprofError, code: int) -> 
         sys.stderr.write(f"kernelprof: {error.what}\n")
     sys.stdout.flush()
     sys.stderr.flush()
+    # What a kernel printed, an assert's message too, may still be in the buffers of C.
+    ctypes.CDLL(None).fflush(None)
     os._exit(code)
 
 
