@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kernelprof.version import __version__
 
 if TYPE_CHECKING:
-    from kernelprof.changes import Comparison, GateResult, History
+    from kernelprof.comparison_results import Comparison, GateResult, History
     from kernelprof.errors import InputError, KernelprofError, MissingToolError, UsageError
     from kernelprof.interface import compare, diagnose, gate, history, profile, read
     from kernelprof.interface.reference import ncu_command, presets, rules, schema
@@ -52,7 +52,7 @@ __all__ = [
 _HOMES: Final = {
     "kernelprof.errors": ("InputError", "KernelprofError", "MissingToolError", "UsageError"),
     "kernelprof.results": ("Capture", "Diagnosis"),
-    "kernelprof.changes": ("Comparison", "GateResult", "History"),
+    "kernelprof.comparison_results": ("Comparison", "GateResult", "History"),
     "kernelprof.model.diagnosis": ("Confidence", "Status"),
     "kernelprof.model.gate": ("Outcome",),
     "kernelprof.interface.reference": ("ncu_command", "presets", "rules", "schema"),

@@ -42,10 +42,10 @@ __all__ = [
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
 
-    from kernelprof.changes import Comparison, GateResult, History
     from kernelprof.collect.progress import Progress
     from kernelprof.collect.request import ProfileRequest
     from kernelprof.collect.session import ProfileResult
+    from kernelprof.comparison_results import Comparison, GateResult, History
     from kernelprof.model.capture import Capture as Launched
     from kernelprof.model.snapshot import Snapshot
 
@@ -325,9 +325,9 @@ def compare(
     Each side is a capture in any form, a baseline, or a diagnosis as JSON. Two ``.cu`` files are
     built and measured in turn, A B A B; ``remark`` gets a line for what was checked and timed.
     """
-    from kernelprof.changes import Comparison
     from kernelprof.comparison import sides
     from kernelprof.comparison.compare import compare as compared
+    from kernelprof.comparison_results import Comparison
     from kernelprof.launch.overrides import overrides
 
     paths = [os.fspath(each) for each in (before, after) if not isinstance(each, Capture)]
@@ -366,8 +366,8 @@ def gate(
     ``policy`` is a TOML file or its content; without it the ``pyproject.toml`` here counts, if it
     has one.
     """
-    from kernelprof.changes import GateResult
     from kernelprof.comparison.gate import run
+    from kernelprof.comparison_results import GateResult
 
     return as_result(GateResult, run.gate(side(baseline), side(candidate), policy))
 
@@ -389,8 +389,8 @@ def history(
     With ``git`` over the committed versions of a baseline file. ``limit`` is how many rows a kernel
     keeps, the newest, 0 for all. ``warn`` hears of what cannot be read.
     """
-    from kernelprof.changes import History
     from kernelprof.comparison.history import run
+    from kernelprof.comparison_results import History
 
     rows = run.wanted(kernel, since, limit)
     callbacks = {"progress": progress, "warn": warn, "note": note}

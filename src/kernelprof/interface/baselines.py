@@ -11,8 +11,8 @@ from kernelprof.results import Capture, as_result
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kernelprof.changes import GateResult
     from kernelprof.comparison.gate.baseline import Baseline
+    from kernelprof.comparison_results import GateResult
     from kernelprof.results import PathLike
 
 
@@ -41,8 +41,8 @@ def update(
     file: PathLike, candidate: PathLike | Capture, policy: PathLike | None = None
 ) -> tuple[GateResult, Baseline | None]:
     """What the gate says, and the candidate in place of the baseline if it passes."""
-    from kernelprof.changes import GateResult
     from kernelprof.comparison.gate import run
+    from kernelprof.comparison_results import GateResult
 
     result, made = run.update(Path(file), side(candidate), policy)
     return as_result(GateResult, result), made

@@ -13,7 +13,7 @@ from kernelprof.errors import UsageError
 from kernelprof.interface import baselines
 
 if TYPE_CHECKING:
-    from kernelprof.changes import GateResult
+    from kernelprof.comparison_results import GateResult
 
 ORDER = 50
 COMMAND = typer.Typer(add_completion=False)

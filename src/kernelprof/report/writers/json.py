@@ -1,4 +1,4 @@
-"""Results as JSON, as :mod:`kernelprof.report.contract` has it, and the schemas of that."""
+"""Results as JSON, as :mod:`kernelprof.report.json_schema` has it, and the schemas of that."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 import msgspec
 
 from kernelprof.model.numbers import relation
-from kernelprof.report import contract
-from kernelprof.report import contract_changes as changes
+from kernelprof.report import json_schema
+from kernelprof.report import json_schema_changes as changes
 from kernelprof.report.writers import Writer
 from kernelprof.version import __version__
 
@@ -81,50 +81,50 @@ def _all(kind: type[Struct], values: Iterable[object]) -> list[Struct]:
 
 def _root(kind: type[Struct], value: object, /, **own: Any) -> Struct:
     """A whole document; one of several kinds names its own."""
-    tool = contract.Tool("kernelprof", __version__)
+    tool = json_schema.Tool("kernelprof", __version__)
     name = kind.__name__.lower()
-    return _as(kind, value, schema_version=contract.VERSION, kind=name, tool=tool, **own)
+    return _as(kind, value, schema_version=json_schema.VERSION, kind=name, tool=tool, **own)
 
 
 def _if_known(make: Callable[[Known], Made], value: Known | None) -> Made | None:
     return None if value is None else make(value)
 
 
-def _diagnosis(diagnoses: Sequence[Diagnosis]) -> contract.Diagnosis:
+def _diagnosis(diagnoses: Sequence[Diagnosis]) -> json_schema.Diagnosis:
     return _root(
-        contract.Diagnosis,
+        json_schema.Diagnosis,
         diagnoses,
-        captures=_all(contract.CaptureRead, diagnoses),
+        captures=_all(json_schema.CaptureRead, diagnoses),
         kernels=[_kernel(kernel, each.origin) for each in diagnoses for kernel in each.kernels],
     )
 
 
-def _kernel(kernel: KernelDiagnosis, origin: str) -> contract.Kernel:
+def _kernel(kernel: KernelDiagnosis, origin: str) -> json_schema.Kernel:
     capability, spread = kernel.compute_capability, kernel.duration_ns
     return _as(
-        contract.Kernel,
+        json_schema.Kernel,
         kernel,
-        duration_ns=spread and contract.Duration(spread.median, spread.low, spread.high),
+        duration_ns=spread and json_schema.Duration(spread.median, spread.low, spread.high),
         compute_capability=capability and f"{capability[0]}.{capability[1]}",
         origin=origin,
         verdict=_verdict(kernel.verdict),
     )
 
 
-def _verdict(verdict: Verdict) -> contract.Verdict:
+def _verdict(verdict: Verdict) -> json_schema.Verdict:
     return _as(
-        contract.Verdict,
+        json_schema.Verdict,
         verdict,
         also=[each.bottleneck for each in verdict.also],
         estimated_gain=verdict.gain,
         evidence=[
-            _as(contract.Evidence, each, op=relation(each))
+            _as(json_schema.Evidence, each, op=relation(each))
             for each in verdict.evidence
             if math.isfinite(each.value)
         ],
         missing=list(dict.fromkeys(each.ncu_name for each in verdict.missing)),
-        candidates=_all(contract.Candidate, verdict.also),
-        missing_metrics=_all(contract.MissingMetric, verdict.missing),
+        candidates=_all(json_schema.Candidate, verdict.also),
+        missing_metrics=_all(json_schema.MissingMetric, verdict.missing),
     )
 
 
@@ -263,12 +263,12 @@ def measured_by(kernel: KernelSnapshot) -> str | None:
     return PROFILER if kernel.profiled_ns else None
 
 
-def _doctor(checks: Sequence[Check]) -> contract.Doctor:
-    return _root(contract.Doctor, checks, checks=_all(contract.Check, checks))
+def _doctor(checks: Sequence[Check]) -> json_schema.Doctor:
+    return _root(json_schema.Doctor, checks, checks=_all(json_schema.Check, checks))
 
 
 ROOTS: Final[dict[str, type[msgspec.Struct]]] = {
-    "diagnosis": contract.Diagnosis,
+    "diagnosis": json_schema.Diagnosis,
     "comparison": changes.Comparison,
     "gate": changes.Gate,
     "history": changes.History,
@@ -282,16 +282,16 @@ def schema(kind: str = "diagnosis") -> str:
     root = ROOTS[kind]
     (body,), definitions = msgspec.json.schema_components([root])
     definitions = cast("dict[str, Any]", _named(definitions))
-    if contract.BOTTLENECK in json.dumps(definitions):
-        definitions[contract.BOTTLENECK] = {
+    if json_schema.BOTTLENECK in json.dumps(definitions):
+        definitions[json_schema.BOTTLENECK] = {
             "description": "A bottleneck's name; `kernelprof explain NAME` prints its page.",
             "enum": list(registry()),
         }
     published = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"urn:kernelprof:{kind}:v{contract.VERSION}",
-        "title": f"kernelprof {kind}, version {contract.VERSION}",
-        "description": f"{root.__doc__} Fields are added within version {contract.VERSION}, "
+        "$id": f"urn:kernelprof:{kind}:v{json_schema.VERSION}",
+        "title": f"kernelprof {kind}, version {json_schema.VERSION}",
+        "description": f"{root.__doc__} Fields are added within version {json_schema.VERSION}, "
         "never removed or given another meaning.",
         **body,
         "$defs": definitions,
@@ -305,8 +305,8 @@ def _named(node: object) -> object:
         return [_named(each) for each in node]
     if not isinstance(node, dict):
         return node
-    if node.get("title") == contract.BOTTLENECK:
-        return {"$ref": f"#/$defs/{contract.BOTTLENECK}"}
+    if node.get("title") == json_schema.BOTTLENECK:
+        return {"$ref": f"#/$defs/{json_schema.BOTTLENECK}"}
     return {key: _named(each) for key, each in node.items()}
 
 

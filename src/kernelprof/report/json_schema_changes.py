@@ -1,4 +1,4 @@
-"""The JSON of comparisons, the gate and the history; see :mod:`kernelprof.report.contract`."""
+"""The JSON of comparisons, the gate and the history; see :mod:`kernelprof.report.json_schema`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from kernelprof.model.comparison import Match, TimeOutcome  # noqa: TC001 (read 
 from kernelprof.model.diagnosis import Confidence, Status  # noqa: TC001
 from kernelprof.model.gate import Code, Outcome  # noqa: TC001
 from kernelprof.model.history import HistoryOrigin, MomentKind  # noqa: TC001 (the types are read)
-from kernelprof.report.contract import (
+from kernelprof.report.json_schema import (
     Amount,
     Canonical,
     Dimensions,
