@@ -97,11 +97,7 @@ def _row(point: Point) -> Row:
 
 def chart() -> Spec:
     """The specification: both axes are logarithmic, so that a factor is a distance."""
-    shared = {
-        "type": "quantitative",
-        "scale": {"type": "log", "nice": False},
-        "axis": log_axis("~r"),
-    }
+    shared = {"type": "quantitative", **log_axis("~r")}
     x: Spec = {"field": "predicted", "title": "Predicted gain, as a factor", **shared}
     y: Spec = {"field": "measured", "title": "What the fix brought", **shared}
     band = "datum.what == 'band'"
