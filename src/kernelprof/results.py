@@ -7,13 +7,13 @@ values, as tables of pandas, as text, and in a notebook.
 from __future__ import annotations
 
 import os
-import re
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
 
 from kernelprof.errors import InputError, UsageError
 from kernelprof.model import capture, diagnosis
+from kernelprof.model.kernel_name import name_pattern
 from kernelprof.sources.source import Contents
 
 if TYPE_CHECKING:
@@ -240,7 +240,7 @@ def only(diagnoses: Sequence[Diagnosis], kernel: str) -> list[Diagnosis]:
 
     One without such a kernel is left out; :class:`InputError` where that are all.
     """
-    pattern = kernel_pattern(kernel)
+    pattern = name_pattern(kernel)
     found = [
         replace(each, kernels=tuple(k for k in each.kernels if pattern.search(k.name)))
         for each in diagnoses
@@ -256,14 +256,3 @@ def only(diagnoses: Sequence[Diagnosis], kernel: str) -> list[Diagnosis]:
             + (f"; and {more} more" if more > 0 else ""),
         )
     return matching
-
-
-def kernel_pattern(kernel: str) -> re.Pattern[str]:
-    """The compiled expression; :class:`UsageError` where it is none."""
-    try:
-        return re.compile(kernel)
-    except re.error as error:
-        raise UsageError(
-            f"--kernel {kernel!r} is not a regular expression: {error}",
-            hint="escape brackets of a kernel's name with a backslash",
-        ) from error

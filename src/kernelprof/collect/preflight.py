@@ -5,13 +5,13 @@ Where something is missing, the error holds the commands for a machine that has 
 
 from __future__ import annotations
 
-import re
 import shlex
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelprof.collect.request import DEFAULT_CLOCKS
 from kernelprof.errors import MissingToolError, UsageError
+from kernelprof.model.kernel_name import name_pattern
 from kernelprof.tools import find_ncu
 
 if TYPE_CHECKING:
@@ -80,13 +80,7 @@ def check_filters(kernel: str | None) -> None:
     """Refuse a filter that is not a regular expression."""
     if kernel is None:
         return
-    try:
-        re.compile(kernel)
-    except re.error as error:
-        raise UsageError(
-            f"--kernel {kernel!r} is not a regular expression: {error}",
-            hint="escape brackets of a kernel's name with a backslash",
-        ) from error
+    name_pattern(kernel)
 
 
 def check_recordable(request: ProfileRequest, tools: LocalTools) -> None:

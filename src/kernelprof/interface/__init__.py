@@ -11,13 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 
 from kernelprof.errors import UsageError
+from kernelprof.model.kernel_name import name_pattern
 from kernelprof.results import (
     Capture,
     Diagnosis,
     Meter,
     PathLike,
     as_result,
-    kernel_pattern,
     only,
 )
 
@@ -31,7 +31,7 @@ __all__ = [
     "gate",
     "history",
     "is_source",
-    "kernel_pattern",
+    "name_pattern",
     "only",
     "profile",
     "read",

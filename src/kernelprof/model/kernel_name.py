@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import re
 
+from kernelprof.errors import UsageError
+
 _CAST = r"(\([^)]*\))?"
 _NAMESPACES = "([^ ,<]*::)?"
 _TOKEN = re.compile(
@@ -94,3 +96,14 @@ def _expression(token: re.Match[str], *, after_namespace: bool) -> str:
     if token[0] == "::":
         return token[0] + _NAMESPACES
     return token[0].replace("*", r"\*")
+
+
+def name_pattern(kernel: str) -> re.Pattern[str]:
+    """The compiled expression of ``--kernel``; :class:`UsageError` where it is none."""
+    try:
+        return re.compile(kernel)
+    except re.error as error:
+        raise UsageError(
+            f"--kernel {kernel!r} is not a regular expression: {error}",
+            hint="escape brackets of a kernel's name with a backslash",
+        ) from error

@@ -133,7 +133,7 @@ def _of_captures(
 ) -> list[Diagnosis]:
     """One diagnosis a capture, or one of all; of several, some may have no such kernel."""
     if kernel is not None:
-        interface.kernel_pattern(kernel)
+        interface.name_pattern(kernel)
     with reading(targets) as meter:
         if merge:
             found = [interface.diagnose(targets, preset=preset, merge=True, meter=meter)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.comparison.history.commits import committed
@@ -11,6 +10,7 @@ from kernelprof.comparison.history.rows import Wanted, build_history
 from kernelprof.comparison.history.store import Store, place_of
 from kernelprof.errors import InputError, UsageError
 from kernelprof.model.history import HistoryOrigin
+from kernelprof.model.kernel_name import name_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -31,13 +31,7 @@ def _silent(_: str) -> None:
 
 def wanted(kernel: str | None = None, since: str | None = None, limit: int = MOST_ROWS) -> Wanted:
     """Which rows are asked for: by an expression for names, a date, and how many (0: all)."""
-    try:
-        pattern = None if kernel is None else re.compile(kernel)
-    except re.error as error:
-        raise UsageError(
-            f"--kernel {kernel!r} is not a regular expression: {error}",
-            hint="escape brackets of a kernel's name with a backslash",
-        ) from error
+    pattern = None if kernel is None else name_pattern(kernel)
     try:
         date = None if since is None else utc(since)
     except InputError as error:
