@@ -1,8 +1,7 @@
-"""Every rule is complete, and looks at nothing that it does not declare."""
+"""Every rule is complete, and what it looks at is known."""
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ import pytest
 from kernelprof.analysis import rules
 from kernelprof.analysis.metrics.catalogue import catalogue, presets
 from kernelprof.analysis.metrics.facts import Facts
-from kernelprof.analysis.metrics.groups import FALLBACKS
 from kernelprof.analysis.rules import Rule, RuleContext, registry
 from kernelprof.sources import read_capture
 
@@ -39,24 +37,6 @@ SLUGS = {
     "instruction-fetch",
 }
 """The names that other people's scripts rely on; a new rule need not be listed."""
-
-NEEDLESS = {
-    "dram-bandwidth": {"l1_hit_rate", "l2_sectors_from_l1"},
-    "local-memory-traffic": {
-        "global_atomic_requests",
-        "global_load_requests",
-        "global_load_sectors",
-        "global_reduction_requests",
-        "global_store_requests",
-        "global_store_sectors",
-        "sm_cycles_active",
-    },
-    "low-occupancy": {"grid_size", "sm_count"},
-    "shared-bank-conflicts": {"sm_cycles_active"},
-    "uncoalesced-global-access": {"sm_cycles_active"},
-    "warp-divergence": {"sm_cycles_active", "sm_cycles_elapsed"},
-}
-"""Metrics that rules ask for and do not read; nothing may be added here."""
 
 
 def test_no_published_name_is_gone() -> None:
@@ -97,18 +77,12 @@ class TestEachRule:
             assert name in catalogue()
             assert name in full
 
-    def test_it_reads_only_what_it_declares(self, rule: Rule, captures: Path) -> None:
+    def test_what_it_reads_is_found_out(self, rule: Rule, captures: Path) -> None:
+        """On a launch without metrics it looks at all that it looks at on a complete one."""
         facts = Facts(read_capture(captures / "gemm_series.full.raw.csv"))
         rule.evaluate(RuleContext(facts))
         assert set(facts.read) <= set(rule.metrics)
 
-    def test_it_asks_for_what_it_reads(self, rule: Rule) -> None:
-        """Both are the same but for what 0.1.0 asked for needlessly, which its answers show."""
-        read = set(rule.reads())
-        assert read <= set(rule.metrics)
-        assert set(rule.metrics) - read - FALLBACKS == NEEDLESS.get(rule.slug, set())
-
-    def test_what_it_uses_need_not_be_declared(self, rule: Rule) -> None:
-        found = replace(rule, uses=())
-        assert found.metrics[: len(rule.requires)] == rule.requires
-        assert set(found.metrics) == set(rule.reads())
+    def test_what_it_requires_comes_first_and_is_read(self, rule: Rule) -> None:
+        assert rule.metrics[: len(rule.requires)] == rule.requires
+        assert set(rule.metrics) == set(rule.reads())

@@ -49,90 +49,6 @@ UTILIZATIONS = (
 )
 """Utilization of every unit."""
 
-SPEED_OF_LIGHT = (
-    *UTILIZATIONS,
-    "warp_cycles_per_instruction",
-    "stall_math_pipe_throttle",
-    "stall_barrier",
-)
-"""Utilizations, and the queues that show a unit to be full: each rule compares its unit with the
-others."""
-
-WARP_STATES = (
-    "warp_cycles_per_instruction",
-    "active_warps",
-    "issue_slots_active",
-    "sm_cycles_active",
-    "sm_cycles_elapsed",
-    "duration",
-    *(f"stall_{name}" for name in STALLS),
-)
-"""Where a warp's time goes, and how much of the duration is the launch itself."""
-
-COALESCING = (
-    "global_sectors",
-    "global_sectors_ideal",
-    "global_load_sectors",
-    "global_load_requests",
-    "global_store_sectors",
-    "global_store_requests",
-    "global_load_bytes_per_sector",
-    "global_store_bytes_per_sector",
-    "global_atomic_requests",
-    "global_reduction_requests",
-)
-
-TRAFFIC = (
-    "l2_sectors_from_l1",
-    "l1_hit_rate",
-    "dram_bytes_read",
-    "dram_bytes_written",
-    "dram_bandwidth",
-    "duration",
-)
-"""Bytes that reach device memory, and what L1 keeps from it."""
-
-CONFLICTS = (
-    "shared_wavefronts",
-    "shared_wavefronts_ideal",
-    "shared_bank_conflicts",
-    "shared_wavefronts_measured",
-    "shared_memory_static",
-    "shared_memory_dynamic",
-)
-
-SHARED_ATOMICS = (
-    "shared_atomic_wavefronts_share",
-    "shared_wavefronts_share",
-    "shared_load_wavefronts",
-    "shared_store_wavefronts",
-    "shared_wavefronts",
-    "shared_memory_static",
-    "shared_memory_dynamic",
-)
-
-L1_SHARES = (
-    "shared_wavefronts_share",
-    "l1_wavefronts",
-    "l1_throughput",
-    "l1_hit_rate",
-    "l1_throughput_active",
-    "sm_count",
-    "sm_cycles_elapsed",
-    "shared_wavefronts",
-    "shared_memory_static",
-    "shared_memory_dynamic",
-)
-"""Whether shared or global memory fills the L1 data stage."""
-
-LOCAL = ("local_sectors", "global_sectors", "local_load_sectors", "local_store_sectors")
-
-ATOMIC_UNITS = (
-    "l2_atomic_unit_hottest",
-    "l2_atomic_unit",
-    "l2_atomic_sectors",
-    "l2_reduction_sectors",
-)
 
 ATOMICS = (
     "global_atomic_requests",
@@ -153,29 +69,6 @@ FLOATING_POINT_RATES = (
     "hmul_rate",
 )
 
-INSTRUCTION_MIX = (*FLOATING_POINT_RATES, "sm_count", "issue_slots", "threads_per_instruction")
-
-PARALLELISM = (
-    "waves_per_sm",
-    "grid_size",
-    "sm_count",
-    "sm_cycles_active",
-    "sm_cycles_active_max",
-    "sm_cycles_elapsed",
-    "duration",
-)
-"""Whether the launch fills the GPU, and evenly."""
-
-OCCUPANCY = (
-    "theoretical_occupancy",
-    "achieved_occupancy",
-    "waves_per_sm",
-    "grid_size",
-    "sm_count",
-    "sm_cycles_active",
-    "sm_cycles_elapsed",
-)
-"""How many of the warp slots a kernel can use, and does."""
 
 FALLBACKS = frozenset(
     {

@@ -14,7 +14,7 @@ from pkgutil import iter_modules
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from kernelprof.analysis.metrics import groups
+from kernelprof.analysis.metrics.catalogue import preset
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -113,7 +113,7 @@ class Rule:
     """One bottleneck. ``order`` settles exact ties: the lower one is named first.
 
     A capture without one of the metrics that a rule ``requires`` lowers the confidence in it. What
-    else it looks at is found out by running it; ``uses`` only says in which order to ask for that.
+    else it looks at is found out by running it.
     ``detail`` adds a sentence about one launch.
     """
 
@@ -124,14 +124,15 @@ class Rule:
     docs: Docs
     requires: tuple[str, ...]
     evaluate: Callable[[RuleContext], Finding]
-    uses: tuple[str, ...] = ()
     thresholds: tuple[Threshold, ...] = ()
     detail: Callable[[RuleContext, int], str | None] | None = None
 
     @cached_property
     def metrics(self) -> tuple[str, ...]:
-        """Every canonical metric that the rule may look at, the required ones first."""
-        return tuple(dict.fromkeys((*self.requires, *(self.uses or self.reads()))))
+        """Every canonical metric that the rule may look at, those it requires first."""
+        order = {metric.name: at for at, metric in enumerate(preset("triage").metrics)}
+        others = sorted(self.reads(), key=lambda name: order.get(name, len(order)))
+        return tuple(dict.fromkeys((*self.requires, *others)))
 
     def reads(self) -> tuple[str, ...]:
         """What the rule looks at, found out by running it on a launch without any metric."""
@@ -231,7 +232,6 @@ def pipe_rule(
         headline=headline,
         docs=docs,
         requires=(pipe,),
-        uses=("threads_per_instruction", *groups.SPEED_OF_LIGHT),
         thresholds=(limit,),
         evaluate=evaluate,
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import Docs, Finding, Headline, Rule, RuleContext, Threshold, percent
 
 NOTABLE_ATOMICS = Threshold(
@@ -110,16 +109,6 @@ RULE = Rule(
         ),
     ),
     requires=("global_atomic_requests", "global_reduction_requests"),
-    uses=(
-        "instructions",
-        *groups.SHARED_ATOMICS,
-        *groups.ATOMICS,
-        *groups.ATOMIC_UNITS,
-        *groups.CONFLICTS,
-        *groups.L1_SHARES,
-        *groups.SPEED_OF_LIGHT,
-        *groups.WARP_STATES,
-    ),
     thresholds=(NOTABLE_ATOMICS, HOT_SLICE, FULL_SLICE),
     evaluate=evaluate,
 )

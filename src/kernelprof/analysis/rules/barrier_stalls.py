@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import Docs, Finding, Headline, Rule, RuleContext, Threshold, percent
 
 NOTABLE = Threshold(
@@ -64,7 +63,6 @@ RULE = Rule(
         ),
     ),
     requires=("stall_barrier",),
-    uses=(*groups.SPEED_OF_LIGHT, *groups.WARP_STATES),
     thresholds=(NOTABLE,),
     evaluate=evaluate,
 )

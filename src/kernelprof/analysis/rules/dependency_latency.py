@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import Docs, Finding, Headline, Rule, RuleContext, Threshold, percent
 
 NOTABLE = Threshold(
@@ -58,7 +57,6 @@ RULE = Rule(
         references=("Nsight Compute, Warp State Statistics: Stall Wait, Stall Short Scoreboard",),
     ),
     requires=("stall_wait", "stall_short_scoreboard"),
-    uses=(*groups.OCCUPANCY, *groups.SPEED_OF_LIGHT, *groups.WARP_STATES, *groups.CONFLICTS),
     thresholds=(NOTABLE,),
     evaluate=evaluate,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
@@ -65,7 +64,6 @@ RULE = Rule(
         ),
     ),
     requires=("dram_throughput", "global_sectors", "global_sectors_ideal"),
-    uses=(*groups.SPEED_OF_LIGHT, *groups.COALESCING, *groups.LOCAL, *groups.TRAFFIC),
     thresholds=(NEAR_LIMIT,),
     evaluate=evaluate,
 )

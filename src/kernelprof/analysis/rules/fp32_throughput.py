@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import (
     Docs,
     Finding,
@@ -65,7 +64,6 @@ RULE = Rule(
         references=("Nsight Compute, Compute Workload Analysis: FMA pipe",),
     ),
     requires=("fma_pipe",),
-    uses=("threads_per_instruction", *groups.SPEED_OF_LIGHT, *groups.INSTRUCTION_MIX),
     thresholds=(NEAR_LIMIT,),
     evaluate=evaluate,
 )

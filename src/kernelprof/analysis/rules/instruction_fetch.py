@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import Docs, Finding, Headline, Rule, RuleContext, Threshold, percent
 
 NOTABLE = Threshold(
@@ -60,7 +59,6 @@ RULE = Rule(
         references=("Nsight Compute, Warp State Statistics: Stall No Instruction",),
     ),
     requires=("stall_no_instruction",),
-    uses=(*groups.SPEED_OF_LIGHT, *groups.WARP_STATES),
     thresholds=(NOTABLE,),
     evaluate=evaluate,
 )

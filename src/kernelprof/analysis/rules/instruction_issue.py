@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import (
     Docs,
     Finding,
@@ -72,7 +71,6 @@ RULE = Rule(
         ),
     ),
     requires=("issue_slots", "ffma_rate"),
-    uses=(*groups.SPEED_OF_LIGHT, *groups.INSTRUCTION_MIX),
     thresholds=(NEAR_LIMIT,),
     evaluate=evaluate,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import (
     Docs,
     Finding,
@@ -63,7 +62,6 @@ RULE = Rule(
         references=("Nsight Compute, Compute Workload Analysis: ALU pipe",),
     ),
     requires=("alu_pipe",),
-    uses=("threads_per_instruction", *groups.SPEED_OF_LIGHT),
     thresholds=(NEAR_LIMIT,),
     evaluate=evaluate,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
@@ -77,16 +76,6 @@ RULE = Rule(
         ),
     ),
     requires=("l1_throughput", "shared_wavefronts_share", "global_sectors", "global_sectors_ideal"),
-    uses=(
-        "instructions",
-        *groups.SPEED_OF_LIGHT,
-        *groups.WARP_STATES,
-        *groups.L1_SHARES,
-        *groups.COALESCING,
-        *groups.CONFLICTS,
-        *groups.LOCAL,
-        *groups.ATOMICS,
-    ),
     thresholds=(NEAR_LIMIT,),
     evaluate=evaluate,
 )

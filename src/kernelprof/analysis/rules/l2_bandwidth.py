@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
@@ -65,13 +64,6 @@ RULE = Rule(
         references=("Nsight Compute, Memory Workload Analysis: L2 Cache",),
     ),
     requires=("l2_tag_requests", "l2_sectors", "l2_data", "l2_to_sm", "sm_to_l2"),
-    uses=(
-        "l2_hit_rate",
-        *groups.SPEED_OF_LIGHT,
-        *groups.COALESCING,
-        *groups.LOCAL,
-        *groups.TRAFFIC,
-    ),
     thresholds=(NEAR_LIMIT,),
     evaluate=evaluate,
 )

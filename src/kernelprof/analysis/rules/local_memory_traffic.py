@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import Docs, Finding, Headline, Rule, RuleContext, Threshold, percent
 
 NOTABLE_LOCAL = Threshold(
@@ -74,14 +73,6 @@ RULE = Rule(
         ),
     ),
     requires=("local_sectors", "global_sectors"),
-    uses=(
-        *groups.LOCAL,
-        *groups.COALESCING,
-        *groups.TRAFFIC,
-        *groups.L1_SHARES,
-        *groups.SPEED_OF_LIGHT,
-        *groups.WARP_STATES,
-    ),
     thresholds=(NOTABLE_LOCAL,),
     evaluate=evaluate,
 )

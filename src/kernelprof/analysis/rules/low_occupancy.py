@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
@@ -104,13 +103,6 @@ RULE = Rule(
         ),
     ),
     requires=("theoretical_occupancy",),
-    uses=(
-        "eligible_warps",
-        *groups.OCCUPANCY,
-        *LIMITS,
-        *groups.SPEED_OF_LIGHT,
-        *groups.WARP_STATES,
-    ),
     thresholds=(LOW_OCCUPANCY,),
     evaluate=evaluate,
     detail=limiter,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import Docs, Finding, Headline, Rule, RuleContext, Threshold, percent
 
 NOTABLE = Threshold(
@@ -68,15 +67,6 @@ RULE = Rule(
         ),
     ),
     requires=("stall_long_scoreboard",),
-    uses=(
-        "instructions",
-        *groups.OCCUPANCY,
-        *groups.SPEED_OF_LIGHT,
-        *groups.WARP_STATES,
-        *groups.COALESCING,
-        *groups.LOCAL,
-        *groups.ATOMICS,
-    ),
     thresholds=(NOTABLE,),
     evaluate=evaluate,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
@@ -86,13 +85,6 @@ RULE = Rule(
         ),
     ),
     requires=("shared_wavefronts", "shared_wavefronts_ideal"),
-    uses=(
-        *groups.SHARED_ATOMICS,
-        *groups.CONFLICTS,
-        *groups.L1_SHARES,
-        *groups.SPEED_OF_LIGHT,
-        *groups.WARP_STATES,
-    ),
     thresholds=(NOTABLE_CONFLICTS,),
     evaluate=evaluate,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import (
     Docs,
     Finding,
@@ -83,7 +82,6 @@ RULE = Rule(
         "shared_wavefronts",
         "shared_wavefronts_ideal",
     ),
-    uses=(*groups.SPEED_OF_LIGHT, *groups.WARP_STATES, *groups.L1_SHARES, *groups.CONFLICTS),
     thresholds=(NEAR_LIMIT,),
     evaluate=evaluate,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
@@ -89,7 +88,6 @@ RULE = Rule(
         ),
     ),
     requires=("waves_per_sm", "grid_size", "sm_count", "duration"),
-    uses=(*groups.PARALLELISM, *groups.SPEED_OF_LIGHT, *groups.WARP_STATES),
     thresholds=(ONE_WAVE, SHORT_LAUNCH),
     evaluate=evaluate,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
@@ -98,15 +97,6 @@ RULE = Rule(
         ),
     ),
     requires=("global_sectors", "global_sectors_ideal"),
-    uses=(
-        *groups.COALESCING,
-        *groups.SPEED_OF_LIGHT,
-        *groups.L1_SHARES,
-        *groups.LOCAL,
-        *groups.ATOMICS,
-        *groups.TRAFFIC,
-        *groups.WARP_STATES,
-    ),
     thresholds=(NOTABLE_EXCESS,),
     evaluate=evaluate,
 )

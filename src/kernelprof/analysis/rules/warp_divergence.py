@@ -84,7 +84,6 @@ RULE = Rule(
         ),
     ),
     requires=("threads_per_instruction",),
-    uses=(*groups.SPEED_OF_LIGHT, *groups.WARP_STATES),
     thresholds=(FULL_WARPS,),
     evaluate=evaluate,
 )

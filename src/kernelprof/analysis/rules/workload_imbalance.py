@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
@@ -69,7 +68,6 @@ RULE = Rule(
         references=("Nsight Compute 2025.3, rule WorkloadImbalance",),
     ),
     requires=("sm_cycles_active", "sm_cycles_elapsed", "waves_per_sm"),
-    uses=(*groups.PARALLELISM, *groups.SPEED_OF_LIGHT),
     thresholds=(EVEN_SHARE,),
     evaluate=evaluate,
 )
