@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.analysis.rules import registry
 from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import Status, Verdict
 from kernelprof.model.names import labels, middle, printable
@@ -25,6 +26,7 @@ from kernelprof.report.document import (
     Tone,
 )
 from kernelprof.report.documents import TONES
+from kernelprof.report.private import without_homes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -140,14 +142,26 @@ def _card(kernel: KernelDiagnosis, origin: str) -> Iterable[Block]:
         label="Evidence",
         headings=False,
     )
-    yield Facts(tuple(Fact(title, tuple(lines)) for title, lines in parts(verdict)))
+    yield from guidance(verdict, origin)
+
+
+def guidance(verdict: Verdict, origin: str, *, on_page: bool = False) -> Iterable[Block]:
+    """What to do about a verdict, and the command that collects what it lacks.
+
+    On a page nothing is left out but the folders of users.
+    """
+    hidden = without_homes if on_page else str
+    told = parts(verdict, everything=on_page)
+    yield Facts(tuple(Fact(title, tuple(map(hidden, lines))) for title, lines in told))
     if verdict.command is None:
         return
-    yield Paragraph(invitation(verdict))
-    yield Code(verdict.command, language="sh", copy=True)
+    undecided = verdict.status is Status.INCONCLUSIVE
+    what = "decide" if undecided else "raise the confidence"
+    yield Paragraph(f"This command collects what would {what}:")
+    yield Code(hidden(verdict.command), language="sh", copy=True)
     if following := next_step(verdict.command, origin):
         yield Paragraph("Then diagnose both captures as one:")
-        yield Code(following, language="sh", copy=True)
+        yield Code(hidden(following), language="sh", copy=True)
 
 
 def _evidence(each: Evidence) -> tuple[Cell, ...]:
@@ -190,14 +204,18 @@ def summary(kernel: KernelDiagnosis) -> str:
     parts = launch_parts(kernel)
     if kernel.duration_ns is not None:
         spread = kernel.duration_ns
-        text = quantity(spread.median, "ns")
-        if kernel.launches > 1:
-            low, high = quantity(spread.low, "ns"), quantity(spread.high, "ns")
-            text = f"median {text} ({low} to {high})"
-        parts.append(text)
+        parts.append(time_text(spread.median, spread.low, spread.high, kernel.launches))
     if kernel.share is not None:
         parts.append(f"{share(kernel.share)} of the time")
     return ", ".join(parts)
+
+
+def time_text(median: float, low: float, high: float, launches: int) -> str:
+    """A median, with the shortest and the longest launch where there are several."""
+    text = quantity(median, "ns")
+    if launches == 1:
+        return text
+    return f"median {text} ({quantity(low, 'ns')} to {quantity(high, 'ns')})"
 
 
 def identifiers(ids: tuple[str, ...]) -> str:
@@ -210,25 +228,17 @@ def gain(verdict: Verdict) -> str:
     """What removing the bottleneck can bring, and how that was worked out; empty where unknown."""
     reason = verdict.gain_reason
     if verdict.status is Status.AT_LIMIT:
-        text = less_work(verdict, "half of it would bring up to {}", ", and no cut more than {}")
-        return f"{text}: {reason}" if text and reason else text
-    if verdict.gain is None or verdict.gain < NO_GAIN_BELOW:
+        half, most = verdict.gain_if_halved, verdict.next_limit
+        if half is None or most is None or half < NO_GAIN_BELOW:
+            return ""
+        text = f"half of it would bring up to {factor(half)}"
+        if factor(most) != factor(half) and most < NO_BOUND_FROM:
+            text += f", and no cut more than {factor(most)}"
+    elif verdict.gain is None or verdict.gain < NO_GAIN_BELOW:
         return reason
-    return f"up to {factor(verdict.gain)}" + (f": {reason}" if reason else "")
-
-
-def less_work(verdict: Verdict, halved: str, no_more: str) -> str:
-    """What a unit at its limit would gain from less work; empty where the next is as busy.
-
-    ``halved`` and ``no_more`` are templates: what half of the work would bring, and what follows
-    where the next limit is further away.
-    """
-    half, most = verdict.gain_if_halved, verdict.next_limit
-    if half is None or most is None or half < NO_GAIN_BELOW:
-        return ""
-    text = halved.format(factor(half))
-    further = factor(most) != factor(half) and most < NO_BOUND_FROM
-    return text + no_more.format(factor(most)) if further else text
+    else:
+        text = f"up to {factor(verdict.gain)}"
+    return f"{text}: {reason}" if reason else text
 
 
 def gain_cell(verdict: Verdict, at_limit: str = "at limit") -> str:
@@ -243,19 +253,14 @@ def verdict_cell(verdict: Verdict) -> str:
     return verdict.bottleneck or verdict.status.value
 
 
-def runner_up(candidate: Candidate) -> str:
-    """A bottleneck that the evidence does not tell apart from the first."""
-    brings = gain_range(candidate)
-    return f"{candidate.bottleneck} ({brings})" if brings else candidate.bottleneck
-
-
-def gain_range(candidate: Candidate) -> str:
-    """What removing a runner-up would bring; empty where nothing is known."""
+def _candidate(candidate: Candidate) -> str:
+    """A bottleneck that the evidence does not tell apart from the first, and what it would gain."""
     low, high = candidate.gain_at_least, candidate.gain_at_most
     if not NO_GAIN_BELOW <= high < NO_BOUND_FROM:
-        return ""
+        return candidate.bottleneck
     close = factor(low) == factor(high) or low < NO_GAIN_BELOW
-    return f"up to {factor(high)}" if close else f"{factor(low)} to {factor(high)}"
+    brings = f"up to {factor(high)}" if close else f"{factor(low)} to {factor(high)}"
+    return f"{candidate.bottleneck} ({brings})"
 
 
 def is_counter(evidence: Evidence) -> bool:
@@ -263,30 +268,32 @@ def is_counter(evidence: Evidence) -> bool:
     return evidence.source is Origin.MEASURED
 
 
-def parts(verdict: Verdict) -> list[tuple[str, list[str]]]:
+def parts(verdict: Verdict, *, everything: bool = False) -> list[tuple[str, list[str]]]:
     """What a card says below the evidence: titles with their lines."""
     undecided = verdict.status is Status.INCONCLUSIVE
     at_limit = verdict.status is Status.AT_LIMIT
-    named = [runner_up(candidate) for candidate in verdict.also]
+    named = [_candidate(candidate) for candidate in verdict.also]
     # The headline of an open verdict already names the candidates, and that something is missing.
     listed = undecided and bool(verdict.missing)
-    not_yet = named and not (undecided and named == [each.bottleneck for each in verdict.also])
+    if everything:
+        rules = [registry().get(each.bottleneck) for each in verdict.also]
+        named = [
+            f"{name}: {rule.docs.detects}" if rule else name
+            for name, rule in zip(named, rules, strict=True)
+        ]
+    elif undecided and named == [each.bottleneck for each in verdict.also]:
+        named = []
+    else:
+        named = [", ".join(named)] if named else []
     found = [
         ("Why", [verdict.why] if verdict.why and not listed else []),
         ("What to do", list(verdict.advice)),
-        ("Less work" if at_limit else "Gain", [gain(verdict)] if gain(verdict) else []),
-        ("Candidates" if undecided else "Runner-up", [", ".join(named)] if not_yet else []),
+        ("Less work" if at_limit else "Gain", [gain(verdict)]),
+        ("Candidates" if undecided else "Runner-up", named),
         ("Note", list(verdict.notes)),
-        ("Missing" if undecided else "Would help", _missing(verdict)),
+        ("Missing" if undecided else "Would help", _missing(verdict, everything=everything)),
     ]
-    return [(title, lines) for title, lines in found if lines]
-
-
-def invitation(verdict: Verdict) -> str:
-    """The line above a verdict's command."""
-    if verdict.status is Status.INCONCLUSIVE:
-        return "This command collects what would decide:"
-    return "This command collects what would raise the confidence:"
+    return [(title, lines) for title, lines in found if any(lines)]
 
 
 def next_step(command: str, capture: str) -> str:
@@ -344,8 +351,9 @@ def rest(kernels: tuple[KernelDiagnosis, ...], shown: int) -> str:
     return text
 
 
-def _missing(verdict: Verdict) -> list[str]:
+def _missing(verdict: Verdict, *, everything: bool) -> list[str]:
     most = MOST_MISSING if verdict.status is Status.INCONCLUSIVE else MOST_HELPFUL
+    most = len(verdict.missing) if everything else most
     lines = [f"{each.ncu_name}: {each.why}" for each in verdict.missing[:most]]
     if len(verdict.missing) > most:
         lines.append(f"and {len(verdict.missing) - most} more, in the command below")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.comparison.history import words
@@ -9,7 +10,8 @@ from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.history import HistoryOrigin
 from kernelprof.model.names import middle, printable
-from kernelprof.report.charts import history as chart
+from kernelprof.report.charts.parts import tidy
+from kernelprof.report.charts.times import verdict_looks
 from kernelprof.report.document import (
     Bullets,
     Cell,
@@ -35,13 +37,16 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from kernelprof.model.history import History, HistoryRow, KernelHistory
-    from kernelprof.report.charts.parts import Key
+    from kernelprof.report.charts.parts import Key, Row
     from kernelprof.report.document import Block
 
 MOST_ROWS: Final = 5_000
 """Rows in all tables of a page together: more make it slow to open."""
 
 LEAST_ROWS: Final = 10
+LOG_FROM: Final = 8.0
+"""How many times the shortest time the longest has to be for a logarithmic scale."""
+
 _ORIGIN_WIDTH: Final = 64
 _LEGEND: Final = (
     "Times are medians of the launches of a capture. Only a change that is larger than the noise "
@@ -71,7 +76,7 @@ def document(history: History, detail: Detail = Detail.BRIEF) -> Document:
     if full and len(history.kernels) > 1:
         blocks.append(_overview(history))
     verdicts = (words.verdict_cell(row.kernel.verdict) for row in _rows(history))
-    looks = chart.looks(verdicts, Status.INCONCLUSIVE.value) if full else {}
+    looks = verdict_looks(verdicts, Status.INCONCLUSIVE.value) if full else {}
     for number, kernel in enumerate(history.kernels, start=1):
         blocks.append(_kernel(history, kernel, f"kernel-{number}", detail, looks))
     if legend := _legend(history):
@@ -135,13 +140,16 @@ def _kernel(
 
 
 def _chart(kernel: KernelHistory, title: str, looks: Mapping[str, Key]) -> list[Block]:
-    measured = [
-        _measurement(row, when, first=at == 0)
-        for at, (row, when) in enumerate(zip(kernel.rows, words.dates(kernel.rows), strict=True))
+    dates = words.dates(kernel.rows)
+    rows = [
+        row
+        for at, each in enumerate(kernel.rows)
+        if (row := _point(each, dates[at], looks, first=at == 0)) is not None
     ]
-    kind = chart.kind(measured)
-    if not kind:
+    if not rows:
         return []
+    times = [float(str(row[key])) for row in rows for key in ("low", "time", "high")]
+    is_log = min(times) > 0 and max(times) / min(times) > LOG_FROM
     label = f"Time of {title} over dates, with its verdicts; the same is in the table below"
     text = (
         "Each point is the median of a measurement; the bar through it holds 90 % of its launches. "
@@ -149,27 +157,33 @@ def _chart(kernel: KernelHistory, title: str, looks: Mapping[str, Key]) -> list[
     )
     if len(words.machines(kernel)) > 1:
         text += " Lines join measurements on the same GPU."
-    return [Chart(kind, chart.rows(measured, looks), label), Note(text)]
+    return [Chart("history:log" if is_log else "history", tuple(rows), label), Note(text)]
 
 
-def _measurement(row: HistoryRow, when: str, *, first: bool) -> chart.Measurement:
-    return chart.Measurement(
-        date=row.moment.date,
-        verdict=words.verdict_cell(row.kernel.verdict),
-        time_ns=finite(row.kernel.median_ns),
-        low_ns=finite(row.low_ns),
-        high_ns=finite(row.high_ns),
-        changed=row.verdict_changed,
-        gpu=shown(words.gpu(row)),
-        when=when,
-        origin=" ".join(_origin(row)),
-        time=words.time_cell(row),
-        interval=words.launch_text(row),
-        change=words.change_cell(row, first=first),
-        confidence=row.kernel.verdict.confidence.value,
-        counters=words.counters_cell(row),
-        remarks=shown("; ".join(words.notes(row))),
-    )
+def _point(row: HistoryRow, when: str, looks: Mapping[str, Key], *, first: bool) -> Row | None:
+    time = finite(row.kernel.median_ns)
+    if time is None:
+        return None
+    look = looks[words.verdict_cell(row.kernel.verdict)]
+    return {
+        "date": 1000 * datetime.fromisoformat(row.moment.date).timestamp(),
+        "time": tidy(time * 1e-9),
+        "low": tidy((finite(row.low_ns) or time) * 1e-9),
+        "high": tidy((finite(row.high_ns) or time) * 1e-9),
+        "gpu": shown(words.gpu(row)),
+        "colour": look.colour,
+        "shape": look.shape,
+        "changed": row.verdict_changed,
+        "when": when,
+        "from": " ".join(_origin(row)),
+        "text": words.time_cell(row),
+        "interval": words.launch_text(row) or "-",
+        "change": words.change_cell(row, first=first) or "-",
+        "verdict": look.words,
+        "confidence": row.kernel.verdict.confidence.value,
+        "counters": words.counters_cell(row) or "0",
+        "remarks": shown("; ".join(words.notes(row))) or "-",
+    }
 
 
 def _table(history: History, kernel: KernelHistory, most: int, *, brief: bool) -> Table:

@@ -34,6 +34,7 @@ from kernelprof.report.documents.ladder_parts import (
     fastest_rung,
     gain_cell,
     method_section,
+    named,
     rate_cell,
     roofline_section,
     sizes,
@@ -96,7 +97,7 @@ def listing(rungs: Sequence[Rung], *, changes: bool) -> Document:
         after = "" if rung.after is None else f"After {numbers[rung.after]}. "
         file = Paragraph(Span(str(rung.shown), code=True))
         text = Paragraph(Span(after + rung.changes))
-        sections.append(Section(Span(f"{rung.number} {rung.title}"), (file, text)))
+        sections.append(Section(Span(named(rung)), (file, text)))
     return Document("The GEMM ladder", tuple(sections))
 
 
@@ -155,7 +156,7 @@ def _facts(climb: Climb) -> Iterator[Fact]:
     yield Fact("Problem", (f"FP32, {sizes(climb)}",))
     fastest = fastest_rung(climb)
     if fastest is not None:
-        yield Fact("Fastest rung", (Span(f"{fastest.number} {fastest.title}"),))
+        yield Fact("Fastest rung", (Span(named(fastest)),))
         rate = gflops(fastest.timing)
         if rate is not None:
             of_peak = ratio(rate, peak_gflops(climb.surroundings))
@@ -204,7 +205,7 @@ def _row(
     gains = next_gains(climb, rung)
     known = about.get(rung.file)
     yield Cell(
-        Span(f"{rung.number} {rung.title}", target=anchor(rung)),
+        Span(named(rung), target=anchor(rung)),
         sort=rung.number,
         tip="" if known is None else _SENTENCE.split(known.changes)[0].rstrip(".") + ".",
     )
@@ -276,7 +277,7 @@ def _bytes_row(rung: Climbed) -> Iterator[Cell]:
     flops = None if timing is None else timing.flops
     names = ("asked", "l1", "l2", "dram")
     levels = [None if traffic is None else getattr(traffic, name) for name in names]
-    yield Cell(Span(f"{rung.number} {rung.title}"))
+    yield Cell(Span(named(rung)))
     for level in levels:
         text = DASH if level is None else quantity(level, "byte")
         yield Cell(f"{text} ({factor(level / least)})" if level and least else text, sort=level)
@@ -322,7 +323,7 @@ def _rung(climbed: Climbed, climb: Climb, about: Rung | None, card: Card | None)
         *([f"{share(of_ceiling)} of cuBLAS"] if of_ceiling is not None else []),
     ]
     return Section(
-        Span(f"{climbed.number} {climbed.title}"),
+        Span(named(climbed)),
         tuple(blocks),
         anchor=anchor(climbed),
         tone=Tone.BAD if said is None else TONES.get(said.status, Tone.PLAIN),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.metrics.catalogue import names_known, names_read
+from kernelprof.analysis.metrics.catalogue import catalogue, names_known, names_read
 from kernelprof.model.names import printable
 from kernelprof.model.numbers import number
 from kernelprof.report.document import Cell, Column, Section, Table
@@ -48,7 +48,7 @@ class MetricTables:
     """The columns that a page shows, looked up once for all its kernels."""
 
     def __init__(self, measured: Measured, *, everything: bool) -> None:
-        known = measured.by_ncu_name
+        known = {name: each for each in catalogue().values() for name in each.all_ncu_names()}
         capture = measured.capture
         self._numbers = [
             (

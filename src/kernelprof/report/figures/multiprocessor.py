@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.groups import STALLS
 from kernelprof.model.numbers import count, share
-from kernelprof.report.charts.shares import Share
+from kernelprof.report.charts.bars import Share
 from kernelprof.report.figures.flops import thread_shares
 from kernelprof.report.figures.measured import clip
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kernelprof.report.figures.measured import Measured, Numbers
+    from kernelprof.report.figures.measured import Numbers
 
 LEAST: Final = 0.0005
 """Shares that are shown as nothing are left out."""
@@ -69,16 +69,16 @@ class WarpStates:
     explained: str = ""
 
 
-def warp_states(measured: Numbers, row: int) -> WarpStates | None:
+def warp_states(launch: Numbers) -> WarpStates | None:
     """The states of one launch, the largest first; ``None`` where the capture has none."""
     cycles = {
         name: value
         for name in STALLS
-        if (value := measured.value(f"stall_{name}", row)) is not None and value >= 0
+        if (value := launch.value(f"stall_{name}")) is not None and value >= 0
     }
-    total = measured.value("warp_cycles_per_instruction", row)
+    total = launch.value("warp_cycles_per_instruction")
     if total is None or total <= 0:
-        every = all(_given(measured, name, row) for name in STALLS)
+        every = all(_given(launch, name) for name in STALLS)
         total = sum(cycles.values()) if every else 0.0
     if not cycles or total <= 0:
         return None
@@ -102,12 +102,11 @@ def display(name: str) -> str:
     return name.replace("_", " ")
 
 
-def _given(measured: Numbers, name: str, row: int) -> bool:
+def _given(launch: Numbers, name: str) -> bool:
     """Whether a state has a value, or is one that the chip does not have."""
-    if measured.value(f"stall_{name}", row) is not None:
+    if launch.value(f"stall_{name}") is not None:
         return True
-    capability = measured.compute_capability(row)
-    return catalogue()[f"stall_{name}"].is_zero_on(capability)
+    return catalogue()[f"stall_{name}"].is_zero_on(launch.compute_capability)
 
 
 PIPES: Final = (
@@ -157,23 +156,23 @@ _FP16_MOVES: Final = f"{_OF_THREADS} Compilers use these to move constants as we
 _OF_WARPS: Final = "Share of the instructions that warps execute."
 
 
-def pipes(measured: Measured, row: int) -> tuple[Share, ...]:
+def pipes(launch: Numbers) -> tuple[Share, ...]:
     """Utilization of every pipe that the capture shows, the busiest first."""
     found = [
         Share(name, value, catalogue()[metric].why)
         for metric, name in PIPES
-        if (value := measured.share(metric, row)) is not None
+        if (value := launch.share(metric)) is not None
     ]
     return tuple(sorted(found, key=lambda each: -each.share))
 
 
-def instructions(measured: Measured, row: int) -> tuple[Share, ...]:
+def instructions(launch: Numbers) -> tuple[Share, ...]:
     """Kinds of instructions, the most frequent first, with everything else at the end.
 
     Arithmetic is counted by thread and the rest by warp, so the kinds add up only nearly where
     threads of a warp are switched off.
     """
-    found = [*_by_thread(measured, row), *_by_warp(measured, row)]
+    found = [*_by_thread(launch), *_by_warp(launch)]
     if not found:
         return ()
     shown = sorted((each for each in found if each.share >= LEAST), key=lambda each: -each.share)
@@ -185,8 +184,8 @@ def instructions(measured: Measured, row: int) -> tuple[Share, ...]:
     return tuple(shown)
 
 
-def _by_thread(measured: Measured, row: int) -> list[Share]:
-    parts = thread_shares(measured, row, (metric for _, metric in ARITHMETIC))
+def _by_thread(launch: Numbers) -> list[Share]:
+    parts = thread_shares(launch, (metric for _, metric in ARITHMETIC))
     return [
         _share(name, parts[metric], _FP16_MOVES if metric == "hfma_rate" else _OF_THREADS)
         for name, metric in ARITHMETIC
@@ -194,12 +193,12 @@ def _by_thread(measured: Measured, row: int) -> list[Share]:
     ]
 
 
-def _by_warp(measured: Measured, row: int) -> list[Share]:
-    executed = measured.value("instructions", row)
+def _by_warp(launch: Numbers) -> list[Share]:
+    executed = launch.value("instructions")
     if executed is None or executed <= 0:
         return []
-    known = [(name, measured.value(metric, row)) for name, metric in REQUESTS]
-    known += [(name, measured.raw(column, row)) for name, column in COLUMNS]
+    known = [(name, launch.value(metric)) for name, metric in REQUESTS]
+    known += [(name, launch.raw(column)) for name, column in COLUMNS]
     return [
         _share(name, value / executed, _OF_WARPS)
         for name, value in known
@@ -237,14 +236,14 @@ class Occupancy:
     note: str = ""
 
 
-def occupancy(measured: Measured, row: int) -> Occupancy | None:
+def occupancy(launch: Numbers) -> Occupancy | None:
     """The occupancy of one launch; ``None`` where nothing of it is known."""
-    theoretical = measured.share("theoretical_occupancy", row)
-    achieved = measured.share("achieved_occupancy", row)
+    theoretical = launch.share("theoretical_occupancy")
+    achieved = launch.share("achieved_occupancy")
     limits = tuple(
         (resource, int(value))
         for resource, name in RESOURCES
-        if (value := measured.value(name, row)) is not None and value >= 0
+        if (value := launch.value(name)) is not None and value >= 0
     )
     if theoretical is None and achieved is None and not limits:
         return None
@@ -253,18 +252,18 @@ def occupancy(measured: Measured, row: int) -> Occupancy | None:
     fewest = min((blocks for _, blocks in limits), default=0)
     limiters = tuple(name for name, blocks in limits if blocks == fewest) if complete else ()
     notes = [
-        _limit(measured, row, fewest, limiters) if limiters else "",
+        _limit(launch, fewest, limiters) if limiters else "",
         _lag(theoretical, achieved),
     ]
     return Occupancy(theoretical, achieved, limits, limiters, " ".join(filter(None, notes)))
 
 
-def _limit(measured: Measured, row: int, blocks: int, limiters: tuple[str, ...]) -> str:
+def _limit(launch: Numbers, blocks: int, limiters: tuple[str, ...]) -> str:
     names = " and ".join(filter(None, (", ".join(limiters[:-1]), limiters[-1])))
     text = f"{names.capitalize()} limit an SM to {count(blocks, 'block')}"
     if limiters == ("shared memory",):
         text = text.replace("limit an", "limits an")
-    threads = measured.value("block_size", row)
+    threads = launch.value("block_size")
     if threads is None or threads <= 0:
         return f"{text}."
     return f"{text} of {count(math.ceil(threads / _WARP), 'warp')}."
