@@ -16,7 +16,6 @@ from kernelprof.ladder.registry import ladder
 from kernelprof.ladder.results import Climb, Trouble, from_json
 from kernelprof.model.numbers import share
 from kernelprof.report.document import (
-    Bullets,
     Cell,
     Chart,
     Document,
@@ -135,15 +134,9 @@ def test_the_way_leads_from_the_first_rung_to_the_fastest(page: Document) -> Non
 
 
 def test_what_a_rung_changes_comes_from_the_registry(page: Document) -> None:
-    for row, rung in zip(table_of(page), ladder(), strict=True):
+    for rung in ladder():
         first = rung_of(page, rung.number).blocks[0]
         assert plain(first.text) == rung.changes
-        assert rung.changes.startswith(row["rung"].tip.rstrip("."))
-        assert row["rung"].tip.endswith(".")
-    assert table_of(page)[3]["rung"].tip == (
-        "The inner loop is not unrolled: #pragma unroll 1, since the compiler unrolls it by itself "
-        "otherwise."
-    )
 
 
 def points(page: Document) -> dict[str, dict[str, object]]:
@@ -208,9 +201,11 @@ def test_a_rung_that_failed() -> None:
     rung = rung_of(page, 3)
     warning, _, note = rung.blocks
     assert isinstance(warning, Note)
-    assert plain(warning.text) == "failed: the result is wrong (see the index)"
+    assert plain(warning.text) == (
+        "failed: the result is wrong (03_shared_tile.cu: C, see the index)"
+    )
     assert plain(note.text) == "no capture"
-    assert plain(rung.summary) == "failed"
+    assert plain(rung.summary) == "failed: the result is wrong"
     last = table_of(page)[2]
     assert [plain(last[name].text) for name in ("verdict", "time", "GFLOP/s")] == [
         "failed",
@@ -221,9 +216,6 @@ def test_a_rung_that_failed() -> None:
     assert plain(page.blocks[0].blocks[0].text) == "That is 4.0x as fast. 1 rung failed."
     assert bars(page)[2]["gflops"] is None
     assert bars(page)[2]["text"] == "failed: the result is wrong"
-    (failed,) = sections(page)["Failed"].blocks
-    assert isinstance(failed, Bullets)
-    assert plain(failed.items[0]).startswith("03_shared_tile.cu: the result is wrong")
 
 
 @pytest.mark.parametrize(

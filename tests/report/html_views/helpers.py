@@ -123,7 +123,7 @@ class Page:
         last = self.document.blocks[-1]
         assert isinstance(last, Section)
         hashes = facts_of(each for part in sections(last.blocks) for each in part.blocks)
-        return facts_of(last.blocks) | {f"{name}, SHA-256": each for name, each in hashes.items()}
+        return facts_of(last.blocks) | hashes
 
     @property
     def commands(self) -> list[str]:

@@ -195,7 +195,10 @@ def test_the_source_has_its_specification_and_hot_lines(
     assert "differs" in plain(notes(source)[0].text)
     facts = facts_of(source.blocks)
     assert facts["sizes"] == "M = 4,096, N = 4,096, K = 4,096"
-    assert facts["argument A"] == "float32 (M, K), random"
+    assert facts["arguments"].startswith(
+        "name = A, type = float32, shape = (M, K), output = False, fill = random name = B, "
+    )
+    assert facts["fewest bytes"] == "4 * (M * K + K * N + M * N)"
 
 
 def test_a_manifest_is_of_the_kernel_that_it_names(

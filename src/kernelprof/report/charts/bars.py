@@ -202,7 +202,17 @@ KINDS: Final = {
     "occupancy": Kind(
         _occupancy, table=(("Resource", "name", "text"), ("Blocks per SM", "blocks", "number"))
     ),
-    "states": Kind(_states, wide=True, legend=lambda _: _SIDES),
+    "states": Kind(
+        _states,
+        table=(
+            ("Reason", "name", "text"),
+            ("Side", "side", "text"),
+            ("Share", "share", "share"),
+            ("Meaning", "tip", "tip"),
+        ),
+        wide=True,
+        legend=lambda _: _SIDES,
+    ),
     "overview": Kind(_overview, wide=True, legend=_overview_legend),
     "memory": Kind(
         _memory,

@@ -49,7 +49,6 @@ SHAPES: Final = {
 
 SCHEMA: Final = "https://vega.github.io/schema/vega-lite/v6.json"
 ROW_HEIGHT: Final = 22
-FONT_SIZE: Final = 12
 
 # Names of the page's CSS variables: theme and printer change a colour without a new drawing.
 INK: Final = "var(--fg)"
@@ -64,15 +63,15 @@ CONFIG: Final[Spec] = {
     "background": None,
     "font": "system-ui, sans-serif",
     "view": {"stroke": None},
-    "text": {"color": INK, "fontSize": FONT_SIZE},
+    "text": {"color": INK, "fontSize": 12},
     "axis": {
         "labelColor": INK,
         "titleColor": MUTED,
         "gridColor": "var(--grid)",
         "domainColor": "var(--line)",
         "tickColor": "var(--line)",
-        "labelFontSize": FONT_SIZE,
-        "titleFontSize": FONT_SIZE,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
         "titleFontWeight": "normal",
     },
 }

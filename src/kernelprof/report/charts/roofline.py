@@ -29,6 +29,9 @@ from kernelprof.report.charts.parts import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+MEASURED: Final = "measured"
+COMPUTED: Final = "computed"
+DATASHEET: Final = "datasheet"
 LEVELS: Final = {
     "DRAM": ("var(--point-dram)", "circle"),
     "L2": ("var(--point-l2)", "square"),
@@ -129,7 +132,7 @@ def _limits(
             "shown": shown,
             "kind": each.kind,
             "below": each.kind == "compute" and each.value < roof,
-            "assumed": each.origin == "datasheet",
+            "assumed": each.origin == DATASHEET,
             "text": f"{each.label} {shown}",
             **dict(zip(("x", "y", "x2", "y2"), map(tidy, ends), strict=True)),
         }

@@ -9,12 +9,10 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.model.capture import shares
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.names import labels, printable
-from kernelprof.model.numbers import count, factor, quantity, share
+from kernelprof.model.numbers import count, factor, share
 from kernelprof.report.charts import bars, roofline
 from kernelprof.report.document import (
-    Cell,
     Chart,
-    Column,
     Document,
     Fact,
     Facts,
@@ -23,15 +21,15 @@ from kernelprof.report.document import (
     Paragraph,
     Section,
     Span,
-    Table,
     Tone,
 )
 from kernelprof.report.documents import TONES, evidence, provenance, source
 from kernelprof.report.documents.diagnosis import (
     device,
-    gain_cell,
     guidance,
+    label_text,
     launch_parts,
+    table,
     time_text,
     verdict_cell,
 )
@@ -56,16 +54,6 @@ if TYPE_CHECKING:
 
 MOST_BARS: Final = 20
 NOTABLE_EXCESS: Final = 0.01
-_COLUMNS: Final = (
-    Column("Kernel"),
-    Column("Verdict"),
-    Column("Share", number=True),
-    Column("Time", number=True),
-    Column("Launches", number=True),
-    Column("Confidence"),
-    Column("Gain", number=True),
-)
-_CONFIDENCE: Final = ("low", "medium", "high")
 _TIMED: Final = "CUDA events; the median, and the shortest and longest launch."
 _BUSIEST: Final = "The part of the GPU that is nearest to the most that its counter can show."
 _SHOWN: Final = "All numbers below are of this launch, the one with the median time."
@@ -168,11 +156,16 @@ def _names(kernels: Sequence[KernelDiagnosis]) -> list[str]:
 def _overview(kernels: Sequence[KernelDiagnosis], names: Sequence[str]) -> Section:
     """The kernels by their share of time, with their verdicts."""
     label = "Share of time of the kernels, coloured by verdict; the same is in the table below"
-    rows = (_row(at, *each) for at, each in enumerate(zip(kernels, names, strict=True), 1))
-    table = Table(_COLUMNS, tuple(rows), label="kernels", long=True)
+    spans = [
+        label_text((shown(name), shown(detail)), f"kernel-{at}")
+        for at, (name, detail) in enumerate(labels(kernels), 1)
+    ]
     return Section(
         f"{len(kernels):,} kernels by share of time",
-        (Chart("overview", tuple(_bars(kernels, names)), label), table),
+        (
+            Chart("overview", tuple(_bars(kernels, names)), label),
+            table(kernels, spans, on_page=True),
+        ),
         anchor="kernels",
         summary=summary(kernels),
     )
@@ -192,23 +185,6 @@ def _bars(kernels: Sequence[KernelDiagnosis], names: Sequence[str]) -> Iterable[
     if rest > 0:
         name = f"{len(known) - MOST_BARS} others"
         yield {**bars.share_row(name, rest), "verdict": "", "status": "others"}
-
-
-def _row(position: int, kernel: KernelDiagnosis, name: str) -> tuple[Cell, ...]:
-    verdict, part, spread = kernel.verdict, _share(kernel), kernel.duration_ns
-    time = None if spread is None else finite(spread.median)
-    return (
-        Cell(Span(name, target=f"kernel-{position}"), tip=shown(kernel.name)),
-        Cell(Span(verdict_cell(verdict), TONES[verdict.status])),
-        Cell(share(part), sort=-1.0 if part is None else part),
-        Cell(
-            "" if spread is None else quantity(spread.median, "ns"),
-            sort=-1.0 if time is None else time,
-        ),
-        Cell(f"{kernel.launches:,}", sort=kernel.launches),
-        Cell(verdict.confidence.value, sort=_CONFIDENCE.index(verdict.confidence.value)),
-        Cell(gain_cell(verdict), sort=finite(verdict.gain) or 0.0),
-    )
 
 
 def _share(kernel: KernelDiagnosis) -> float | None:

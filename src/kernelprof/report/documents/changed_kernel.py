@@ -6,9 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.comparison import words
 from kernelprof.launch.trial import timing_facts
-from kernelprof.model.gate import Code as GateCode
 from kernelprof.model.names import middle, printable, short_name
-from kernelprof.model.numbers import count, factor, number, quantity, share
+from kernelprof.model.numbers import count, factor, number, quantity
 from kernelprof.report.charts import bars, roofline
 from kernelprof.report.charts.parts import tidy, time_unit
 from kernelprof.report.document import (
@@ -42,7 +41,7 @@ from kernelprof.report.figures.multiprocessor import warp_states
 from kernelprof.report.figures.roofline import both_sides
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from kernelprof.model.comparison import Comparison, KernelComparison
     from kernelprof.model.snapshot import KernelSnapshot
@@ -64,15 +63,6 @@ LEAST_STATE: Final = 0.005
 
 _DIFF_WIDTH: Final = 200
 _NAME_WIDTH: Final = 400
-_TIME_CODES: Final = frozenset(
-    {
-        GateCode.SLOWER,
-        GateCode.FASTER,
-        GateCode.TIME_UNDECIDED,
-        GateCode.TIME_UNKNOWN,
-        GateCode.OTHER_WORK,
-    }
-)
 _NO_CHANGE: Final = (
     "Nothing differs in what is known of the source, its options, its sizes and its launch."
 )
@@ -90,12 +80,6 @@ _DOTS: Final = (
     "with its 95 % interval as a band"
 )
 _SIDES: Final = (Column(""), Column("Before"), Column("After"))
-_STATES: Final = (
-    Column("Reason"),
-    Column("Before", number=True),
-    Column("After", number=True),
-    Column("Meaning"),
-)
 
 
 # With little room
@@ -111,8 +95,7 @@ def brief(each: Judged, *, comment: bool) -> Section:
     ]
     if result is not None:
         blocks.append(findings(result, MOST_ENTRIES))
-    timed = any(finding.code in _TIME_CODES for finding in found)
-    blocks += [Facts(tuple(_facts(kernel, MOST_ENTRIES, timed=timed)))]
+    blocks.append(Facts(tuple(_facts(kernel, MOST_ENTRIES))))
     blocks.append(inputs_table(kernel.inputs[:MOST_ENTRIES]))
     if result is None or comment:
         # Where there is little room, what the gate found says it all.
@@ -125,9 +108,8 @@ def brief(each: Judged, *, comment: bool) -> Section:
     return Section(each.code, tuple(blocks), folded=True, summary=Span(clip(each.gist), each.tone))
 
 
-def _facts(kernel: KernelComparison, most: int | None, *, timed: bool = False) -> Iterable[Fact]:
-    if not timed:
-        yield Fact("Time", (Span(clip(words.time_text(kernel.time))),))
+def _facts(kernel: KernelComparison, most: int | None) -> Iterable[Fact]:
+    yield Fact("Time", (Span(clip(words.time_text(kernel.time))),))
     if notes := words.notes(kernel)[:most]:
         yield Fact("Note", tuple(Span(clip(note)) for note in notes))
     if kernel.lacking:
@@ -327,19 +309,15 @@ def _states(before: Medians, after: Medians) -> Iterable[Section]:
         return
     old, new = ({each.name: each for each in side.states} for side in found if side is not None)
     rows: list[Row] = []
-    cells: list[tuple[Cell, ...]] = []
-    for name, sides in _paired(old, new):
-        figures = {"before": tidy(sides[0]), "after": tidy(sides[1])}
-        for side, part in zip(("Before", "After"), sides, strict=True):
-            rows.append({**bars.share_row(name, part), "side": side, **figures})
-        meaning = (new.get(name) or old[name]).tip
-        cells.append((Cell(name), *(Cell(share(each)) for each in sides), Cell(meaning)))
-    label = "Share of a warp's time by reason, before and after"
-    table = Table(_STATES, tuple(cells), label="warp states")
-    blocks: list[Block] = [
-        Chart("states", tuple(rows), label),
-        Section("As a table", (table,), folded=True),
-    ]
+    for name in sorted({*old, *new}, key=lambda each: -_most(each, old, new)):
+        if _most(name, old, new) < LEAST_STATE:
+            break
+        tip = (new.get(name) or old[name]).tip
+        for side, known in (("Before", old), ("After", new)):
+            part = known[name].share if name in known else 0.0
+            rows.append({**bars.share_row(name, part), "side": side, "tip": tip})
+    chart = Chart("states", tuple(rows), "Share of a warp's time by reason, before and after")
+    blocks: list[Block] = [chart]
     cycles = [each.value("warp_cycles_per_instruction") for each in (before, after)]
     if cycles[0] and cycles[1]:
         blocks.append(
@@ -351,15 +329,8 @@ def _states(before: Medians, after: Medians) -> Iterable[Section]:
     yield Section("Where a warp's time goes", tuple(blocks))
 
 
-def _paired(
-    old: dict[str, bars.Share], new: dict[str, bars.Share]
-) -> Sequence[tuple[str, tuple[float, float]]]:
-    pairs = [
-        (name, (old[name].share if name in old else 0.0, new[name].share if name in new else 0.0))
-        for name in dict.fromkeys((*old, *new))
-    ]
-    notable = [each for each in pairs if max(each[1]) >= LEAST_STATE]
-    return sorted(notable, key=lambda each: -max(each[1]))
+def _most(name: str, *sides: dict[str, bars.Share]) -> float:
+    return max(side[name].share for side in sides if name in side)
 
 
 def _inputs(kernel: KernelComparison, before: KernelSnapshot, after: KernelSnapshot) -> Section:

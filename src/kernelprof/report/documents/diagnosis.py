@@ -26,7 +26,8 @@ from kernelprof.report.document import (
     Tone,
 )
 from kernelprof.report.documents import TONES
-from kernelprof.report.private import without_homes
+from kernelprof.report.figures.measured import finite
+from kernelprof.report.private import shown, without_homes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -56,24 +57,24 @@ _COLUMNS: Final = (
     Column("confidence", brief="conf", optional=True),
     Column("gain", number=True),
 )
+_CONFIDENCE: Final = ("low", "medium", "high")
 _EVIDENCE: Final = (Column("evidence"), Column("what"), Column("metric"))
 
 
 def document(diagnosis: Diagnosis, top: int | None = None) -> Document:
     """All that a diagnosis says; ``top`` is the number of cards instead of :func:`cards`."""
     kernels = diagnosis.kernels
-    shown = cards(kernels, top)
-    rows = kernels[: max(MOST_ROWS, shown)]
+    most = cards(kernels, top)
+    rows = kernels[: max(MOST_ROWS, most)]
     names = [label_text(label) for label in labels(rows)]
     blocks: list[Block] = []
-    if len(kernels) > 1 and shown:
+    if len(kernels) > 1 and most:
         blocks.append(_answer(kernels[0], names[0]))
     blocks += [Paragraph(Span(f"{overview(diagnosis)}.")), *_warnings(diagnosis.warnings)]
-    table_rows = [_row(at, *each) for at, each in enumerate(zip(rows, names, strict=True), 1)]
-    blocks.append(Table(_COLUMNS, tuple(table_rows), label="Kernels, costliest first"))
+    blocks.append(table(rows, names))
     if left := rest(kernels, len(rows)):
         blocks.append(Paragraph(left, Tone.MUTED))
-    for number, (kernel, name) in enumerate(zip(kernels[:shown], names, strict=False), 1):
+    for number, (kernel, name) in enumerate(zip(kernels[:most], names, strict=False), 1):
         blocks.append(
             Section(
                 (f"{number} ", *name),
@@ -83,16 +84,17 @@ def document(diagnosis: Diagnosis, top: int | None = None) -> Document:
                 summary=_conclusion(kernel.verdict),
             )
         )
-    left = rest(kernels, shown)
-    if left and shown:
+    left = rest(kernels, most)
+    if left and most:
         blocks.append(Paragraph(f"{left}: `--top {len(kernels)}` shows them", Tone.MUTED))
     return Document("kernelprof", tuple(blocks), origin=diagnosis.origin)
 
 
-def label_text(label: tuple[str, str]) -> tuple[Span, ...]:
+def label_text(label: tuple[str, str], target: str = "") -> tuple[Span, ...]:
     """A kernel's short name and what tells it from others of that name."""
     name, detail = label
-    return (Span(name, code=True), *([Span(f" {detail}", code=True)] if detail else []))
+    last = (Span(f" {detail}", code=True, target=target),) if detail else ()
+    return (Span(name, code=True, target=target), *last)
 
 
 def _answer(kernel: KernelDiagnosis, name: tuple[Span, ...]) -> Section:
@@ -118,18 +120,26 @@ def _warnings(warnings: Sequence[str]) -> list[Note]:
     return notes
 
 
-def _row(number: int, kernel: KernelDiagnosis, name: tuple[Span, ...]) -> tuple[Cell, ...]:
-    verdict, duration = kernel.verdict, kernel.duration_ns
-    return (
-        Cell(str(number)),
-        Cell(name),
-        Cell(f"{kernel.launches:,}"),
-        Cell("-" if duration is None else quantity(duration.median, "ns")),
-        Cell(share(kernel.share)),
-        Cell(Span(verdict_cell(verdict), TONES[verdict.status], code=True)),
-        Cell(verdict.confidence.value),
-        Cell(gain_cell(verdict, "limit")),
-    )
+def table(
+    kernels: Sequence[KernelDiagnosis], names: Sequence[tuple[Span, ...]], *, on_page: bool = False
+) -> Table:
+    """The kernels, costliest first; on a page with links to their cards in place of numbers."""
+    rows = []
+    for number, (kernel, name) in enumerate(zip(kernels, names, strict=True), 1):
+        verdict, duration = kernel.verdict, kernel.duration_ns
+        time = None if duration is None else finite(duration.median)
+        row = (
+            Cell(str(number)),
+            Cell(name, tip=shown(kernel.name) if on_page else ""),
+            Cell(f"{kernel.launches:,}", sort=kernel.launches),
+            Cell("-" if duration is None else quantity(duration.median, "ns"), sort=time or -1.0),
+            Cell(share(kernel.share), sort=finite(kernel.share) or 0.0),
+            Cell(Span(verdict_cell(verdict), TONES[verdict.status], code=True)),
+            Cell(verdict.confidence.value, sort=_CONFIDENCE.index(verdict.confidence.value)),
+            Cell(gain_cell(verdict), sort=finite(verdict.gain) or 0.0),
+        )
+        rows.append(row[on_page:])
+    return Table(_COLUMNS[on_page:], tuple(rows), label="Kernels, costliest first", long=on_page)
 
 
 def _card(kernel: KernelDiagnosis, origin: str) -> Iterable[Block]:
@@ -165,7 +175,7 @@ def guidance(verdict: Verdict, origin: str, *, on_page: bool = False) -> Iterabl
 
 
 def _evidence(each: Evidence) -> tuple[Cell, ...]:
-    origin = "" if is_counter(each) else f", {each.source.value}"
+    origin = "" if each.source is Origin.MEASURED else f", {each.source.value}"
     metric = (Span(each.metric, Tone.MUTED, code=True), Span(origin, Tone.MUTED))
     return Cell(Span(comparison(each), Tone.STRONG, code=True)), Cell(each.label), Cell(metric)
 
@@ -196,7 +206,8 @@ def launch_parts(kernel: KernelDiagnosis) -> list[str]:
         parts.append(f"grid {dimensions(kernel.grid)}")
     if kernel.block is not None:
         parts.append(f"block {dimensions(kernel.block)}")
-    return [*parts, f"{count(kernel.launches, 'launch')} ({identifiers(kernel.ids)})"]
+    ids = ", ".join((*map(printable, kernel.ids[:4]), *(["..."] if kernel.ids[4:] else [])))
+    return [*parts, f"{count(kernel.launches, 'launch')} (ID {ids})"]
 
 
 def summary(kernel: KernelDiagnosis) -> str:
@@ -218,12 +229,6 @@ def time_text(median: float, low: float, high: float, launches: int) -> str:
     return f"median {text} ({quantity(low, 'ns')} to {quantity(high, 'ns')})"
 
 
-def identifiers(ids: tuple[str, ...]) -> str:
-    """The first of a kernel's launches by the capture's own IDs."""
-    shown = ", ".join(printable(each) for each in ids[:4])
-    return f"ID {shown}" + (", ..." if len(ids) > 4 else "")
-
-
 def gain(verdict: Verdict) -> str:
     """What removing the bottleneck can bring, and how that was worked out; empty where unknown."""
     reason = verdict.gain_reason
@@ -241,11 +246,11 @@ def gain(verdict: Verdict) -> str:
     return f"{text}: {reason}" if reason else text
 
 
-def gain_cell(verdict: Verdict, at_limit: str = "at limit") -> str:
+def gain_cell(verdict: Verdict) -> str:
     """The gain in a table."""
     if verdict.gain is not None and verdict.gain >= NO_GAIN_BELOW:
         return factor(verdict.gain)
-    return at_limit if verdict.status is Status.AT_LIMIT else "-"
+    return "limit" if verdict.status is Status.AT_LIMIT else "-"
 
 
 def verdict_cell(verdict: Verdict) -> str:
@@ -261,11 +266,6 @@ def _candidate(candidate: Candidate) -> str:
     close = factor(low) == factor(high) or low < NO_GAIN_BELOW
     brings = f"up to {factor(high)}" if close else f"{factor(low)} to {factor(high)}"
     return f"{candidate.bottleneck} ({brings})"
-
-
-def is_counter(evidence: Evidence) -> bool:
-    """Whether a value is that of a counter, and not worked out or reported."""
-    return evidence.source is Origin.MEASURED
 
 
 def parts(verdict: Verdict, *, everything: bool = False) -> list[tuple[str, list[str]]]:
@@ -334,9 +334,9 @@ def cards(kernels: tuple[KernelDiagnosis, ...], top: int | None) -> int:
     return min(MOST_CARDS, len(kernels))
 
 
-def rest(kernels: tuple[KernelDiagnosis, ...], shown: int) -> str:
+def rest(kernels: tuple[KernelDiagnosis, ...], told: int) -> str:
     """The kernels that are not shown and how to see them; empty where there are none."""
-    left = kernels[shown:]
+    left = kernels[told:]
     if not left:
         return ""
     text = f"and {count(len(left), 'more kernel')}"

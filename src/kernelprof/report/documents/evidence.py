@@ -151,17 +151,12 @@ def _open(verdict: Verdict) -> str:
     names = [_title(each.bottleneck) for each in verdict.also[:MOST_NAMED]]
     if len(verdict.also) > MOST_NAMED:
         names.append("something else")
-    if len(names) > 1:
-        names = [", ".join(names[:-1]), names[-1]]
     if names:
-        return f"This capture does not show what limits the kernel: {_could(names)}."
+        could = " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+        return f"This capture does not show what limits the kernel: it could be {could}."
     if verdict.missing:
         return "This capture lacks the counters that would show what limits the kernel."
     return "The counters show nothing that costs this kernel notable time."
-
-
-def _could(names: list[str]) -> str:
-    return f"it could be {' or '.join(names)}"
 
 
 def _title(slug: str) -> str:

@@ -34,7 +34,7 @@ from kernelprof.report.figures.measured import finite
 from kernelprof.report.private import shown, shown_origin, without_homes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from kernelprof.model.history import History, HistoryRow, KernelHistory
     from kernelprof.report.charts.parts import Key, Row
@@ -57,6 +57,13 @@ _MARKS: Final = (
     ("▼", "faster than the row before"),
     (words.SAME, "within the noise"),
     (words.UNDECIDED, "too few launches or too scattered to tell"),
+)
+_MACHINE: Final = (
+    ("GPU", "gpu"),
+    ("driver", "driver"),
+    ("CUDA", "cuda"),
+    ("Nsight Compute", "ncu"),
+    ("clock control", "clock_control"),
 )
 _OVERVIEW: Final = (
     Column("Kernel"),
@@ -203,29 +210,22 @@ def _table(history: History, kernel: KernelHistory, most: int, *, brief: bool) -
     dates = words.dates(kernel.rows)
     rows = []
     for at, row in enumerate(kernel.rows):
-        cells = _cells(row, dates[at], first=at == 0)
+        verdict, interval = row.kernel.verdict, words.launch_text(row)
+        outcome = TimeOutcome.NOT_MEASURED if row.time is None else row.time.outcome
+        tone = TIME_TONES.get(outcome, Tone.PLAIN)
+        cells = [
+            Cell(dates[at]),
+            Cell(Span(middle(_origin(row)[0], _ORIGIN_WIDTH), code=True)),
+            Cell(words.time_cell(row), tip=f"90 % of the launches: {interval}" if interval else ""),
+            Cell(Span(words.change_cell(row, first=at == 0), tone)),
+            Cell(Span(words.verdict_cell(verdict), TONES[verdict.status], code=True)),
+            Cell(verdict.confidence.value),
+            Cell(words.counters_cell(row), tip=", ".join(each.label for each in row.counters)),
+        ]
         cells += [Cell(Span(shown(words.gpu(row))))] if several else []
         cells += [Cell(Span(" ".join(_origin(row)[1:])))] if is_git else []
         rows.append(tuple(cells))
     return Table(tuple(columns), tuple(rows[-most:]), label=f"rows of {shown(words.title(kernel))}")
-
-
-def _cells(row: HistoryRow, date: str, *, first: bool) -> list[Cell]:
-    verdict = row.kernel.verdict
-    outcome = TimeOutcome.NOT_MEASURED if row.time is None else row.time.outcome
-    interval = words.launch_text(row)
-    names = ", ".join(each.label for each in row.counters)
-    tone = TONES[verdict.status]
-    change = Span(words.change_cell(row, first=first), TIME_TONES.get(outcome, Tone.PLAIN))
-    return [
-        Cell(date),
-        Cell(Span(middle(_origin(row)[0], _ORIGIN_WIDTH), code=True)),
-        Cell(words.time_cell(row), tip=f"90 % of the launches: {interval}" if interval else ""),
-        Cell(change),
-        Cell(Span(words.verdict_cell(verdict), tone, code=True)),
-        Cell(verdict.confidence.value),
-        Cell(words.counters_cell(row), tip=names),
-    ]
 
 
 def _origin(row: HistoryRow) -> list[str]:
@@ -257,14 +257,7 @@ def _provenance(history: History) -> Iterable[Fact]:
     machines = [row.moment.machine for row in _rows(history)]
     yield Fact("read from", (Span(shown_origin(history.origin)),))
     yield Fact("rows from", (words.period(history),), "UTC")
-    known: Sequence[tuple[str, list[str | None]]] = (
-        ("GPU", [each.gpu for each in machines]),
-        ("driver", [each.driver for each in machines]),
-        ("CUDA", [each.cuda for each in machines]),
-        ("Nsight Compute", [each.ncu for each in machines]),
-        ("clock control", [each.clock_control for each in machines]),
-    )
-    for label, values in known:
-        found = list(dict.fromkeys(value for value in values if value))
-        if found:
-            yield Fact(label, (Span(shown(", ".join(found))),))
+    for label, name in _MACHINE:
+        found = dict.fromkeys(getattr(each, name) for each in machines)
+        if text := ", ".join(filter(None, found)):
+            yield Fact(label, (Span(shown(text)),))

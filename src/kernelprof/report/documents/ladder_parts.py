@@ -10,11 +10,9 @@ from kernelprof.ladder.results import gflops, peak_gflops, ratio
 from kernelprof.model.numbers import count, factor, number, quantity, share
 from kernelprof.report.charts import roofline
 from kernelprof.report.charts.parts import tidy, time_unit
+from kernelprof.report.charts.roofline import DATASHEET, MEASURED
 from kernelprof.report.document import Bullets, Chart, Code, Paragraph, Section, Span, Tone
 from kernelprof.report.documents import TONES
-from kernelprof.report.documents.capture_page import cards
-from kernelprof.report.figures.ceilings import DATASHEET, MEASURED, bandwidths
-from kernelprof.report.figures.measured import Launch, Measured
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -43,6 +41,10 @@ class Card:
 
 def card(capture: Capture, diagnosis: Diagnosis, beside: Beside, rung: Climbed) -> Card:
     """What the capture of a rung shows of the kernel that takes the time; there is just one."""
+    from kernelprof.report.documents.capture_page import cards
+    from kernelprof.report.figures.ceilings import bandwidths
+    from kernelprof.report.figures.measured import Launch, Measured
+
     kernel = diagnosis.kernels[0]
     section = next(iter(cards(capture, diagnosis, beside, anchor=f"{anchor(rung)}-kernel")))
     limits = bandwidths(Launch(Measured(capture), kernel.rows[0]))
@@ -157,12 +159,7 @@ def bar_section(climb: Climb, way: frozenset[str]) -> Section | None:
 
 
 def _bar(rung: Climbed, way: frozenset[str]) -> Row:
-    said = "not profiled" if rung.full is None else verdict_name(rung.full.said)
-    if rung.full is not None and rung.full.said.status == "at-limit":
-        said += ", at its limit"
-    if rung.error is not None:
-        said = f"failed: {rung.error.what}"
-    rate = gflops(rung.timing)
+    rate, said = gflops(rung.timing), said_text(rung)
     return {
         "what": "rung",
         "name": named(rung),
@@ -171,6 +168,16 @@ def _bar(rung: Climbed, way: frozenset[str]) -> Row:
         "text": said if rate is None else f"{rate:,.0f}: {said}",
         "time": time_cell(rung.timing),
     }
+
+
+def said_text(rung: Climbed) -> str:
+    """What a rung got: its verdict, or why there is none."""
+    if rung.error is not None:
+        return f"failed: {rung.error.what}"
+    if rung.full is None:
+        return "not profiled"
+    limit = ", at its limit" if rung.full.said.status == "at-limit" else ""
+    return verdict_name(rung.full.said) + limit
 
 
 def roofline_section(

@@ -10,16 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.architectures import FLOPS_OF_FMA, architecture, fp32_lanes
-from kernelprof.report.charts.roofline import Ceiling
+from kernelprof.report.charts.roofline import COMPUTED, DATASHEET, MEASURED, Ceiling
 from kernelprof.report.figures.measured import positive, product
 
 if TYPE_CHECKING:
     from kernelprof.model.manifest import Manifest
     from kernelprof.report.figures.measured import Numbers
-
-MEASURED: Final = "measured"
-COMPUTED: Final = "computed"
-DATASHEET: Final = "datasheet"
 
 TRANSFERS_A_CLOCK: Final = 2
 """Device memory moves data on both edges of the clock that the attributes give (DDR)."""

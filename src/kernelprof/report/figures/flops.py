@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.architectures import EVERY
 from kernelprof.model.numbers import share
-from kernelprof.report.charts.roofline import Ceiling
-from kernelprof.report.figures.ceilings import MEASURED, compute, flops_a_cycle
+from kernelprof.report.charts.roofline import MEASURED, Ceiling
+from kernelprof.report.figures.ceilings import compute, flops_a_cycle
 from kernelprof.report.figures.measured import positive
 
 if TYPE_CHECKING:

@@ -71,20 +71,18 @@ class WarpStates:
 
 def warp_states(launch: Numbers) -> WarpStates | None:
     """The states of one launch, the largest first; ``None`` where the capture has none."""
-    cycles = {
-        name: value
-        for name in STALLS
-        if (value := launch.value(f"stall_{name}")) is not None and value >= 0
-    }
-    total = launch.value("warp_cycles_per_instruction")
-    if total is None or total <= 0:
-        every = all(_given(launch, name) for name in STALLS)
-        total = sum(cycles.values()) if every else 0.0
-    if not cycles or total <= 0:
+    metrics = {name: catalogue()[f"stall_{name}"] for name in STALLS}
+    values = {name: launch.value(metric.name) for name, metric in metrics.items()}
+    cycles = {name: each for name, each in values.items() if each is not None and each >= 0}
+    total = launch.positive("warp_cycles_per_instruction")
+    lacking = [metric for name, metric in metrics.items() if values[name] is None]
+    if total is None and all(each.is_zero_on(launch.compute_capability) for each in lacking):
+        total = sum(cycles.values())
+    if not cycles or not total:
         return None
     ordered = sorted(cycles.items(), key=lambda each: -each[1])
     states = [
-        Share(display(name), clip(value / total), catalogue()[f"stall_{name}"].why)
+        Share(name.replace("_", " "), clip(value / total), metrics[name].why)
         for name, value in ordered
         if value / total >= LEAST
     ]
@@ -95,18 +93,6 @@ def warp_states(launch: Numbers) -> WarpStates | None:
     # Where more than the largest part is not known, something else may be the largest.
     explained = "" if rest > most / total else EXPLAINED[largest]
     return WarpStates(tuple(states), explained)
-
-
-def display(name: str) -> str:
-    """A state as Nsight Compute's texts call it: ``long scoreboard``."""
-    return name.replace("_", " ")
-
-
-def _given(launch: Numbers, name: str) -> bool:
-    """Whether a state has a value, or is one that the chip does not have."""
-    if launch.value(f"stall_{name}") is not None:
-        return True
-    return catalogue()[f"stall_{name}"].is_zero_on(launch.compute_capability)
 
 
 PIPES: Final = (
@@ -172,7 +158,20 @@ def instructions(launch: Numbers) -> tuple[Share, ...]:
     Arithmetic is counted by thread and the rest by warp, so the kinds add up only nearly where
     threads of a warp are switched off.
     """
-    found = [*_by_thread(launch), *_by_warp(launch)]
+    parts = thread_shares(launch, (metric for _, metric in ARITHMETIC))
+    found = [
+        Share(name, clip(parts[metric]), _FP16_MOVES if metric == "hfma_rate" else _OF_THREADS)
+        for name, metric in ARITHMETIC
+        if metric in parts
+    ]
+    executed = launch.positive("instructions")
+    known = [(name, launch.value(metric)) for name, metric in REQUESTS]
+    known += [(name, launch.raw(column)) for name, column in COLUMNS]
+    found += [
+        Share(name, clip(value / executed), _OF_WARPS)
+        for name, value in known
+        if executed is not None and value is not None and value >= 0
+    ]
     if not found:
         return ()
     shown = sorted((each for each in found if each.share >= LEAST), key=lambda each: -each.share)
@@ -182,32 +181,6 @@ def instructions(launch: Numbers) -> tuple[Share, ...]:
         tip = f"Addresses, moves, integer arithmetic and the like: what is not counted as {names}."
         shown.append(Share("everything else", rest, tip))
     return tuple(shown)
-
-
-def _by_thread(launch: Numbers) -> list[Share]:
-    parts = thread_shares(launch, (metric for _, metric in ARITHMETIC))
-    return [
-        _share(name, parts[metric], _FP16_MOVES if metric == "hfma_rate" else _OF_THREADS)
-        for name, metric in ARITHMETIC
-        if metric in parts
-    ]
-
-
-def _by_warp(launch: Numbers) -> list[Share]:
-    executed = launch.value("instructions")
-    if executed is None or executed <= 0:
-        return []
-    known = [(name, launch.value(metric)) for name, metric in REQUESTS]
-    known += [(name, launch.raw(column)) for name, column in COLUMNS]
-    return [
-        _share(name, value / executed, _OF_WARPS)
-        for name, value in known
-        if value is not None and value >= 0
-    ]
-
-
-def _share(name: str, value: float, tip: str) -> Share:
-    return Share(name, clip(value), tip)
 
 
 RESOURCES: Final = (
