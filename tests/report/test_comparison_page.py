@@ -329,20 +329,6 @@ def test_the_gate_s_page_has_its_findings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("low", "high", "text"),
-    [
-        (0.0828, 0.0829, "12.06x to 12.08x faster"),
-        (1.02, 1.04, "2 % to 4 % slower"),
-        (0.99, 1.02, "1 % faster to 2 % slower"),
-        (0.5, 2.0, "2x faster to 2x slower"),
-    ],
-)
-def test_intervals_in_words(low: float, high: float, text: str) -> None:
-    time = TimeChange(TimeOutcome.SLOWER, low=low, high=high)
-    assert words.interval_text(time) == text
-
-
-@pytest.mark.parametrize(
     ("nanoseconds", "text"),
     [
         (2_046_123.0, "2.046 ms"),

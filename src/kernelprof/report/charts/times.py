@@ -48,7 +48,7 @@ _FACTORS: Final = (
 def _changes() -> Spec:
     """A mark a kernel at its change, with its interval as a line; the middle is as before."""
     ticks = {"labelExpr": _FACTORS, "labelOverlap": "greedy", "tickCount": 5}
-    x = axis("ratio", None, scale={"type": "log", "padding": 12}, axis=ticks)
+    x = axis("ratio", None, scale={"type": "log", "nice": False, "padding": 12}, axis=ticks)
     middle = {"datum": 1, **{key: part for key, part in x.items() if key != "field"}}
     look = looks("outcome", OUTCOMES)
     tips = tooltip(("name", "Kernel"), ("text", "Change"), ("ratio", "After over before"))

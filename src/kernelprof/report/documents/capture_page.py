@@ -329,8 +329,8 @@ def _memory(launch: Launch, timing: TimingFacts | None, own: Manifest | None) ->
         blocks.append(Paragraph(needless))
     label = "Bytes on the way from the threads to device memory"
     blocks.append(Chart("memory", bars.memory_rows(found.levels), label))
-    if note := f"{found.minimum} {found.note}".strip():
-        blocks.append(Note(note))
+    if found.note:
+        blocks.append(Note(found.note))
     yield Section("Memory", tuple(blocks))
 
 

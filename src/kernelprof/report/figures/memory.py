@@ -35,13 +35,9 @@ _DRAM: Final = "Bytes read from and written to device memory."
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The way from threads to device memory; ``excess`` is the needless share of the sectors.
-
-    ``minimum`` is the sentence about the fewest bytes, empty where they are not known.
-    """
+    """The way from threads to device memory; ``excess`` is the needless share of the sectors."""
 
     levels: tuple[Level, ...]
-    minimum: str = ""
     excess: float | None = None
     note: str = ""
 
@@ -75,11 +71,8 @@ def memory(launch: Launch, timing: TimingFacts | None, manifest: Manifest | None
     )
     if not levels:
         return None
-    minimum = ""
-    if fewest is not None:
-        minimum = f"The fewest bytes are {quantity(fewest, 'byte')}, by the launch specification."
     excess = launch.known(launch.waste.excess_sectors)
-    return Memory(levels, minimum, excess, " ".join(_notes(launch)))
+    return Memory(levels, excess, " ".join(_notes(launch, fewest)))
 
 
 def _only_floats(manifest: Manifest | None) -> bool:
@@ -97,8 +90,10 @@ def _only_floats(manifest: Manifest | None) -> bool:
     return kinds == {"float32"}
 
 
-def _notes(launch: Launch) -> Iterable[str]:
+def _notes(launch: Launch, fewest: float | None) -> Iterable[str]:
     """What the levels do not show: local memory, and shared memory, which is beside L1."""
+    if fewest is not None:
+        yield f"The fewest bytes are {quantity(fewest, 'byte')}, by the launch specification."
     local = launch.known(launch.waste.local_part)
     if local is not None and local >= NOTABLE:
         yield f"{share(local)} of the sectors are local memory: spilled registers or local arrays."
