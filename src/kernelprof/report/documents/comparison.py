@@ -108,10 +108,11 @@ def document(
     kernels = judged(comparison.kernels)
     if detail is Detail.FULL:
         return page("Comparison", comparison, kernels, command)
+    tones = [each.tone for each in kernels]
     answer = Section(
         kernels[0].code if len(kernels) == 1 else "",
         (),
-        tone=_whole_tone(comparison),
+        tone=next((each for each in (Tone.BAD, Tone.GOOD) if each in tones), Tone.STRONG),
         layout=Layout.HERO,
         summary=Span(clip(words.summary(comparison))),
     )
@@ -140,13 +141,6 @@ def brief(comparison: Comparison, kernels: Sequence[Judged], detail: Detail) -> 
     if len(telling) > MOST_CARDS:
         more = count(len(telling) - MOST_CARDS, "more kernel")
         yield Paragraph(f"The details of {more} are left out: `--format json` has all.", Tone.MUTED)
-
-
-def _whole_tone(comparison: Comparison) -> Tone:
-    outcomes = {each.time.outcome for each in comparison.kernels}
-    if TimeOutcome.SLOWER in outcomes:
-        return Tone.BAD
-    return Tone.GOOD if TimeOutcome.FASTER in outcomes else Tone.STRONG
 
 
 def _change_text(change: InputChange) -> Text:

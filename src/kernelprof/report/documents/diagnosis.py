@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from kernelprof.model.diagnosis import Candidate, Diagnosis, Evidence, KernelDiagnosis
-    from kernelprof.report.document import Block, Text
+    from kernelprof.report.document import Block
 
 SHARE_OF_CARDS: Final = 0.9
 MOST_CARDS: Final = 5
@@ -75,13 +75,15 @@ def document(diagnosis: Diagnosis, top: int | None = None) -> Document:
     if left := rest(kernels, len(rows)):
         blocks.append(Paragraph(left, Tone.MUTED))
     for number, (kernel, name) in enumerate(zip(kernels[:most], names, strict=False), 1):
+        tone = TONES[kernel.verdict.status]
+        confidence = f" Confidence: {kernel.verdict.confidence.value}."
         blocks.append(
             Section(
                 (f"{number} ", *name),
                 tuple(_card(kernel, diagnosis.origin)),
-                tone=TONES[kernel.verdict.status],
+                tone=tone,
                 folded=len(kernels) > 1,
-                summary=_conclusion(kernel.verdict),
+                summary=(Span(headline(kernel.verdict), tone), confidence),
             )
         )
     left = rest(kernels, most)
@@ -178,13 +180,6 @@ def _evidence(each: Evidence) -> tuple[Cell, ...]:
     origin = "" if each.source is Origin.MEASURED else f", {each.source.value}"
     metric = (Span(each.metric, Tone.MUTED, code=True), Span(origin, Tone.MUTED))
     return Cell(Span(comparison(each), Tone.STRONG, code=True)), Cell(each.label), Cell(metric)
-
-
-def _conclusion(verdict: Verdict) -> Text:
-    return (
-        Span(headline(verdict), TONES[verdict.status]),
-        f" Confidence: {verdict.confidence.value}.",
-    )
 
 
 def headline(verdict: Verdict) -> str:

@@ -82,7 +82,8 @@ def document(history: History, detail: Detail = Detail.BRIEF) -> Document:
         blocks.append(Note(_LEGEND))
     if full and len(history.kernels) > 1:
         blocks.append(_overview(history))
-    verdicts = (words.verdict_cell(row.kernel.verdict) for row in _rows(history))
+    rows = [row for kernel in history.kernels for row in kernel.rows]
+    verdicts = (words.verdict_cell(row.kernel.verdict) for row in rows)
     looks = verdict_looks(verdicts, Status.INCONCLUSIVE.value) if full else {}
     for number, kernel in enumerate(history.kernels, start=1):
         blocks.append(_kernel(history, kernel, f"kernel-{number}", detail, looks))
@@ -92,17 +93,13 @@ def document(history: History, detail: Detail = Detail.BRIEF) -> Document:
         return Document(f"History of {history.origin}", tuple(blocks))
     from kernelprof.report.writers import json
 
-    blocks.append(Section("Where this comes from", (Facts(tuple(_provenance(history))),)))
+    blocks.append(Section("Where this comes from", (Facts(tuple(_provenance(history, rows))),)))
     return Document(
         f"History of {shown_origin(history.origin)}",
         tuple(blocks),
         data=without_homes(json.write(history)),
         file="history.json",
     )
-
-
-def _rows(history: History) -> Iterable[HistoryRow]:
-    return (row for kernel in history.kernels for row in kernel.rows)
 
 
 def _overview(history: History) -> Section:
@@ -252,9 +249,9 @@ def _legend(history: History) -> str:
     return ", ".join(f"{mark} {meaning}" for mark, meaning in _MARKS if mark in used)
 
 
-def _provenance(history: History) -> Iterable[Fact]:
+def _provenance(history: History, rows: Iterable[HistoryRow]) -> Iterable[Fact]:
     """What was read, and on what it was measured."""
-    machines = [row.moment.machine for row in _rows(history)]
+    machines = [row.moment.machine for row in rows]
     yield Fact("read from", (Span(shown_origin(history.origin)),))
     yield Fact("rows from", (words.period(history),), "UTC")
     for label, name in _MACHINE:
