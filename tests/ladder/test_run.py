@@ -164,7 +164,9 @@ def test_a_rung_that_fails_is_listed_and_the_others_are_climbed(
     assert "1 of 2: 01_naive.cu: failed: the result is wrong" in err
     assert "2 of 2: 02_coalesced.cu: 2.78 ms" in err
     assert "warning: 01_naive.cu: C: the result is wrong" in err
-    assert "- `01_naive.cu`: the result is wrong" in (machine / "ladder.md").read_text("utf-8")
+    assert "Warning: failed: the result is wrong (01_naive.cu: C" in (
+        machine / "ladder.md"
+    ).read_text("utf-8")
     naive, coalesced = results(machine / "ladder.json")["rungs"]
     assert naive["error"]["what"] == "the result is wrong"
     assert coalesced["error"] is None

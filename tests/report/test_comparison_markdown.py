@@ -35,7 +35,8 @@ from kernelprof.model.diagnosis import Confidence, Status, Verdict
 from kernelprof.model.gate import Code, Finding, KernelResult, Outcome
 from kernelprof.report.documents import comparison as documents
 from kernelprof.report.documents import gate as gate_documents
-from kernelprof.report.documents.comparison import DIFF_LINES, Detail
+from kernelprof.report.documents.changed_kernel import DIFF_LINES
+from kernelprof.report.documents.comparison import Detail
 from kernelprof.report.writers import markdown
 from kernelprof.report.writers.markdown import COMMENT
 
@@ -103,7 +104,7 @@ def test_a_comparison_has_the_times_and_what_changed_with_them() -> None:
         "| global load sectors | 2.5 sector/request | 16.5 sector/request | 6.6x as much | "
         "worse |\n"
     ) in text
-    assert "| `l1_throughput` | 76.36 % | 96.04 % | 98 % |\n" in text
+    assert "| `l1_throughput` | 76.36 % | 96.04 % | +19.68 points | 98 % |\n" in text
     assert "| source | `cuda/ladder/02_coalesced.cu` | `cuda/ladder/01_naive.cu` |\n" in text
     assert "```diff\n--- before\n+++ after\n" in text
     assert '+extern "C" __global__ void sgemm_naive(' in text

@@ -179,48 +179,6 @@ _OUTCOME: Final = {
 }
 
 
-def interval_text(time: TimeChange) -> str:
-    """The 95 % interval of the change in the words of its ends; empty where it is not known."""
-    low, high = _usable(time.low), _usable(time.high)
-    if low is None or high is None:
-        return ""
-    if low > 1:
-        return f"{_by(low)} to {_by(high)} slower"
-    if high < 1:
-        return f"{_by(1 / high)} to {_by(1 / low)} faster"
-    return f"{_by(1 / low)} faster to {_by(high)} slower"
-
-
-def verdict_on_time(time: TimeChange) -> str:
-    """Why the times are called what they are called; empty where they were not compared."""
-    floor, p = time.floor, time.p
-    if floor is None or p is None or not (math.isfinite(floor) and math.isfinite(p)):
-        return ""
-    noise = f"{percent(floor)}, below which a difference counts as noise ({time.floor_from})"
-    odds = f"p = {p:.1g}, Mann-Whitney"
-    if time.outcome is TimeOutcome.SAME:
-        return f"The medians are nearer to each other than {noise}."
-    if time.outcome is TimeOutcome.UNDECIDED:
-        return (
-            f"The medians are further apart than {noise}, but the launches could still be those of "
-            f"one kernel ({odds}): more launches or quieter ones would decide."
-        )
-    return (
-        f"The medians are further apart than {noise}, and launches of one kernel would hardly ever "
-        f"fall so far apart ({odds})."
-    )
-
-
-def not_timed(time: TimeChange) -> str:
-    """Why no times are compared; empty where they are."""
-    if time.outcome in _COUNTED:
-        return ""
-    why_not = time.reason or "no reason is given"
-    if time.outcome is TimeOutcome.NOT_ENOUGH_SAMPLES:
-        return f"There are too few launches to compare times: {why_not}."
-    return f"Times are not compared: {why_not}."
-
-
 def change_text(old: float, new: float) -> str:
     """By how much a value changed, as a factor where that is large: ``6.6x less``, ``+12 %``."""
     if not (math.isfinite(old) and math.isfinite(new)) or old < 0 or new < 0 or old == new:
@@ -239,11 +197,6 @@ def change_text(old: float, new: float) -> str:
 def signed(value: float) -> str:
     """A difference with its sign."""
     return f"{'+' if value > 0 else '−'}{number(abs(value))}"
-
-
-def percent(part: float) -> str:
-    """A part as a percentage with as many digits as it needs."""
-    return f"{number(100 * part)} %"
 
 
 def sentence(text: str) -> str:
@@ -277,10 +230,6 @@ def _usable(ratio: float | None) -> float | None:
     if ratio is None or not 0 < ratio < math.inf or not math.isfinite(1 / ratio):
         return None
     return ratio
-
-
-def _by(ratio: float) -> str:
-    return f"{ratio:.4g}x" if ratio >= _CLEAR else f"{100 * (ratio - 1):.2g} %"
 
 
 def amount(by: float) -> str:

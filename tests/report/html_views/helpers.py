@@ -22,7 +22,7 @@ from kernelprof.report.document import (
 from kernelprof.report.documents import capture_page
 from kernelprof.report.documents.capture_page import Beside
 from kernelprof.report.figures import flops, multiprocessor
-from kernelprof.report.figures.measured import Measured
+from kernelprof.report.figures.measured import Launch, Measured
 from kernelprof.report.figures.memory import Memory, memory
 from kernelprof.report.figures.roofline import Roofline, roofline
 
@@ -60,6 +60,12 @@ class Card:
     def facts(self) -> dict[str, str]:
         """The facts of the answer."""
         return facts_of(self.section.blocks)
+
+    @property
+    def advice(self) -> dict[str, str]:
+        """What to do about the verdict."""
+        undecided = "What would settle it" in self.titles
+        return facts_of(self.part("What would settle it" if undecided else "What to do").blocks)
 
     @property
     def texts(self) -> list[str]:
@@ -117,7 +123,7 @@ class Page:
         last = self.document.blocks[-1]
         assert isinstance(last, Section)
         hashes = facts_of(each for part in sections(last.blocks) for each in part.blocks)
-        return facts_of(last.blocks) | {f"{name}, SHA-256": each for name, each in hashes.items()}
+        return facts_of(last.blocks) | hashes
 
     @property
     def commands(self) -> list[str]:
@@ -154,19 +160,20 @@ def page_of(capture: Capture, diagnosis: Diagnosis | None = None, **known: Any) 
 def _card(
     kernel: KernelDiagnosis, section: Section, measured: Measured, beside: Beside, kernels: int
 ) -> Card:
-    row, manifest = measured.representative(kernel), beside.manifest
+    launch = Launch(measured, measured.representative(kernel))
+    manifest = beside.manifest
     own = manifest if manifest is not None and manifest.is_of(kernel.name, kernels) else None
     timing = None if own is None else own.timing
-    counted = flops.count(measured, row, manifest)
+    counted = flops.count(launch, manifest)
     return Card(
         kernel,
         section,
-        roofline(measured, row, counted, timing, manifest),
-        memory(measured, row, timing, own),
-        multiprocessor.warp_states(measured, row),
-        multiprocessor.occupancy(measured, row),
-        multiprocessor.pipes(measured, row),
-        multiprocessor.instructions(measured, row),
+        roofline(launch, counted, timing, manifest),
+        memory(launch, timing, own),
+        multiprocessor.warp_states(launch),
+        multiprocessor.occupancy(launch),
+        multiprocessor.pipes(launch),
+        multiprocessor.instructions(launch),
     )
 
 

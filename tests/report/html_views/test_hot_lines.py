@@ -14,7 +14,7 @@ from tests.report.html_views.helpers import blocks, notes, page_of
 from kernelprof.collect.recorded import FOLDER
 from kernelprof.model.capture import shares
 from kernelprof.report.document import Code, Paragraph, plain
-from kernelprof.report.documents.source import HotLine, hot_of, hottest, marked
+from kernelprof.report.documents.source import hot_of, hottest, marked
 from kernelprof.report.writers import html as writer
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import read_manifest
@@ -100,9 +100,7 @@ def test_lines_with_a_percent_of_the_samples_are_marked(
     shares = _shares(source)
     assert [line for line, _ in shares] == [81, 82, 83, 88]
     assert dict(shares)[88] == pytest.approx(1_386_212 / 1_961_978)
-    assert hottest(shares, tile_text.split("\n")) == (
-        HotLine(88, pytest.approx(0.7065, abs=1e-4), "sum += As[ty][k] * Bs[k][tx];"),
-    )
+    assert hottest(shares) == [(88, pytest.approx(0.7065, abs=1e-4))]
     assert _hottest(source) == ["71 % of the samples are at line 88: sum += As[ty][k] * Bs[k][tx];"]
     assert _note(source).startswith("Warps were sampled while the kernel ran; lines with at least")
 
@@ -216,14 +214,10 @@ def test_a_kernel_is_found_under_other_forms_of_its_name() -> None:
 
 
 def test_the_lines_with_half_of_the_samples_are_told() -> None:
-    text = [f"  line {number};" for number in range(1, 9)]
     many = dict.fromkeys(range(1, 9), 0.125)
-    assert [each.line for each in hottest(marked(many, 8), text)] == [1, 2, 3]
+    assert [line for line, _ in hottest(marked(many, 8))] == [1, 2, 3]
     two = {2: 0.2, 5: 0.35, 7: 0.34}
-    assert [(each.line, each.text) for each in hottest(marked(two, 8), text)] == [
-        (5, "line 5;"),
-        (7, "line 7;"),
-    ]
-    assert hottest((), text) == ()
-    (long,) = hottest(((1, 0.9),), ["x" * 500])
-    assert len(long.text) == 80
+    assert [line for line, _ in hottest(marked(two, 8))] == [5, 7]
+    assert hottest(()) == []
+    (long,) = _hottest(_source(_page("x" * 500, {"sgemm_shared_tile": {1: 0.9}})))
+    assert long.endswith(" line 1: " + "x" * 39 + "…" + "x" * 40) or len(long) < 130

@@ -18,7 +18,7 @@ from kernelprof.analysis.metrics.groups import STALLS
 from kernelprof.analysis.rules import registry
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.model.diagnosis import Candidate, Confidence, MissingMetric, Status, Verdict
-from kernelprof.report.document import Chart, Code, Table, plain
+from kernelprof.report.document import Chart, Code, plain
 from kernelprof.report.documents import capture_page
 from kernelprof.report.documents.evidence import headline
 from kernelprof.report.figures.multiprocessor import EXPLAINED
@@ -103,19 +103,15 @@ def test_an_inconclusive_kernel_tells_what_is_missing_and_how_to_get_it(eight: P
     ]
     assert open_
     for card in open_:
-        (command,) = (
+        command, _ = (
             each
             for each in blocks(card.part("What would settle it").blocks)
             if isinstance(each, Code)
         )
-        (missing,) = (
-            each
-            for each in blocks(card.part("What would settle it").blocks)
-            if isinstance(each, Table)
-        )
         assert command.copy
-        assert len(missing.rows) == len(card.kernel.verdict.missing)
-        assert all(plain(name.text) in command.text and why.text for name, why in missing.rows)
+        for each in card.kernel.verdict.missing:
+            assert each.ncu_name in command.text
+            assert f"{each.ncu_name}: {each.why}" in card.advice["Missing"]
         assert card.headline.startswith("This capture")
 
 
@@ -199,7 +195,10 @@ def test_the_source_has_its_specification_and_hot_lines(
     assert "differs" in plain(notes(source)[0].text)
     facts = facts_of(source.blocks)
     assert facts["sizes"] == "M = 4,096, N = 4,096, K = 4,096"
-    assert facts["argument A"] == "float32 (M, K), random"
+    assert facts["arguments"].startswith(
+        "name = A, type = float32, shape = (M, K), output = False, fill = random name = B, "
+    )
+    assert facts["fewest bytes"] == "4 * (M * K + K * N + M * N)"
 
 
 def test_a_manifest_is_of_the_kernel_that_it_names(

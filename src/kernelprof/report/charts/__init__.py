@@ -1,32 +1,26 @@
-"""Charts as Vega-Lite specifications without data, a file a kind, found by its name.
+"""Charts as Vega-Lite specifications without data, found by their names.
 
-A chart's ``kind`` is the name of its module here, with options of the specification behind colons:
+A chart's ``kind`` is a name of :data:`KINDS`, with options of the specification behind colons:
 ``launches:near``. A specification stands in a page once; each chart brings its rows. Nothing is
 shown by colour alone: points have shapes and names, bars have their names.
 """
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.report.charts import bars, roofline, times
 
 if TYPE_CHECKING:
     from kernelprof.report.charts.parts import Kind, Spec
 
-_OWN: Final[dict[str, Kind]] = {}
-
-
-def register(name: str, kind: Kind) -> None:
-    """Add a chart that is no part of this package."""
-    _OWN[name] = kind
+KINDS: Final[dict[str, Kind]] = {**bars.KINDS, **times.KINDS, "roofline": roofline.KIND}
+"""Every chart by its name; what is no part of this package adds its own."""
 
 
 def kind_of(name: str) -> Kind:
-    """What a module says of its chart, whatever the options."""
-    module, _, _ = name.partition(":")
-    if module in _OWN:
-        return _OWN[module]
-    return cast("Kind", import_module(f"{__name__}.{module}").KIND)
+    """What there is to know of a chart, whatever its options."""
+    return KINDS[name.partition(":")[0]]
 
 
 def spec_of(name: str) -> Spec:

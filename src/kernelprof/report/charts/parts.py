@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -23,9 +22,9 @@ class Key:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What a module says of its chart.
+    """A kind of chart.
 
-    ``spec`` takes the options of the chart's kind. ``table`` has the columns of the same content as
+    ``spec`` takes the options of the chart's name. ``table`` has the columns of the same content as
     a table: heading, field and form (``text``, ``number``, ``share``, ``times`` or ``tip``); a row
     that lacks the first field is no content. A ``wide`` chart takes the whole width of a page.
     ``legend`` gives what the rows' colours and shapes mean.
@@ -50,11 +49,6 @@ SHAPES: Final = {
 
 SCHEMA: Final = "https://vega.github.io/schema/vega-lite/v6.json"
 ROW_HEIGHT: Final = 22
-FONT_SIZE: Final = 12
-CHARACTER: Final = 7.2
-"""Pixels that a character of such text takes in a wide font."""
-
-WIDEST_LABEL: Final = 200
 
 # Names of the page's CSS variables: theme and printer change a colour without a new drawing.
 INK: Final = "var(--fg)"
@@ -63,52 +57,39 @@ PANEL: Final = "var(--panel)"
 ACCENT: Final = "var(--accent)"
 CALM: Final = "var(--calm)"
 ROOF: Final = "var(--roof)"
-INSIDE: Final = "var(--inside)"
+BEFORE: Final = "var(--before)"
 
 CONFIG: Final[Spec] = {
     "background": None,
     "font": "system-ui, sans-serif",
     "view": {"stroke": None},
-    "text": {"color": INK, "fontSize": FONT_SIZE},
+    "text": {"color": INK, "fontSize": 12},
     "axis": {
         "labelColor": INK,
         "titleColor": MUTED,
         "gridColor": "var(--grid)",
         "domainColor": "var(--line)",
         "tickColor": "var(--line)",
-        "labelFontSize": FONT_SIZE,
-        "titleFontSize": FONT_SIZE,
+        "labelFontSize": 12,
+        "titleFontSize": 12,
         "titleFontWeight": "normal",
     },
 }
 """What Vega-Lite is told about looks, for every chart."""
-
-PERCENT: Final = "format(100 * datum.value, 'd') + ' %'"
-SHARES: Final[Spec] = {
-    "axis": {"labelExpr": PERCENT, "values": [0, 0.25, 0.5, 0.75, 1]},
-    "scale": {"domain": [0, 1.15]},
-}
-"""The axis of shares: all of the whole, and room for the number at the end of a full bar."""
 
 NAMES: Final[Spec] = {
     "field": "name",
     "type": "nominal",
     "title": None,
     "sort": None,
-    "axis": {"labelLimit": WIDEST_LABEL, "domain": False, "ticks": False},
+    "axis": {"labelLimit": 200, "domain": False, "ticks": False},
 }
-"""The axis of a chart whose bars have names."""
+"""The axis of a chart whose marks have names."""
 
-FIRST: Final[Spec] = {
-    "condition": {"test": "datum.first", "value": ACCENT},
-    "value": CALM,
-}
-"""The bars that matter stand out."""
-
-BAR: Final[Spec] = {"type": "bar", "cornerRadiusEnd": 3}
 POINT: Final[Spec] = {"type": "point", "filled": True, "size": 110, "opacity": 1}
-
-_DIGITS: Final = 6
+DASHED: Final[Spec] = {"type": "rule", "strokeDash": [4, 3], "color": MUTED}
+TOP: Final[Spec] = {"value": 0}
+BOTTOM: Final[Spec] = {"value": {"expr": "height"}}
 _TIME_UNITS: Final = ((1e9, "s"), (1e6, "ms"), (1e3, "µs"), (1.0, "ns"))
 
 
@@ -129,28 +110,31 @@ def look(field: str, looks: Mapping[str, str]) -> Spec:
     return {"field": field, "type": "nominal", "legend": None, "scale": scale}
 
 
+def looks(field: str, known: Mapping[str, tuple[str, str]]) -> dict[str, Spec]:
+    """Colour and shape of each value of a field."""
+    parts = zip(("color", "shape"), zip(*known.values(), strict=True), strict=True)
+    return {name: look(field, dict(zip(known, each, strict=True))) for name, each in parts}
+
+
 def tooltip(*fields: tuple[str, ...]) -> list[Spec]:
     """What is shown for a mark: fields with their titles, and the format of a number."""
     return [dict(zip(("field", "title", "format"), each, strict=False)) for each in fields]
 
 
-def layer(test: str | Sequence[Spec], mark: Spec, **encoding: Any) -> Spec:
-    """A layer of the rows that pass a test (all, where it is empty), or that are transformed."""
-    transform = [{"filter": test}] if test and isinstance(test, str) else list(test)
-    rows = {"transform": transform} if transform else {}
+def layer(test: str, mark: Spec, **encoding: Any) -> Spec:
+    """A layer of the rows that pass a test; of all, where it is empty."""
+    rows = {"transform": [{"filter": test}]} if test else {}
     return {**rows, "mark": mark, "encoding": encoding}
 
 
-def over(test: str | Sequence[Spec], mark: Spec, **encoding: Any) -> list[Spec]:
-    """A text that can be read on lines: first its outline in the paper's colour, then itself."""
-    outline = {**mark, "stroke": PANEL, "strokeWidth": 6, "strokeJoin": "round", "fill": PANEL}
-    return [layer(test, each, **encoding) for each in (outline, mark)]
+def written(test: str, mark: Spec, field: str = "text", **encoding: Any) -> Spec:
+    """A field of the rows that pass a test, as text."""
+    return layer(test, {"type": "text", **mark}, text={"field": field}, **encoding)
 
 
-def behind(text: str | Spec = "text", test: str = "", *, mark: Spec | None = None) -> Spec:
-    """A field as text behind the end of its bar."""
-    content = {"field": text} if isinstance(text, str) else text
-    return layer(test, {"type": "text", "align": "left", "dx": 4, **(mark or {})}, text=content)
+def with_unit(form: str, unit: str) -> str:
+    """The expression of a number with its unit behind the prefix: ``200 MB``."""
+    return f"replace(format(datum.value, '{form}'), regexp('([a-zA-Zµ]?)$'), ' $1') + '{unit}'"
 
 
 _POWER: Final = "pow(10, floor(log(datum.value) / LN10 + 1e-9))"
@@ -158,14 +142,9 @@ _ROUND: Final = f"indexof([1, 2, 5], round(datum.value / {_POWER})) >= 0"
 
 
 def log_axis(form: str, unit: str = "") -> dict[str, Spec]:
-    """Scale and axis with lines and numbers at 1, 2 and 5 of each power of ten, and no others.
-
-    A ``unit`` goes behind the number's prefix: ``200 MB``.
-    """
+    """Scale and axis with lines and numbers at 1, 2 and 5 of each power of ten, and no others."""
     at_round = {"condition": {"test": _ROUND, "value": 1}, "value": 0}
-    number = f"format(datum.value, '{form}')"
-    if unit:
-        number = f"replace({number}, regexp('([a-zA-Z]?)$'), ' $1') + '{unit}'"
+    number = with_unit(form, unit) if unit else f"format(datum.value, '{form}')"
     ticks = {
         "labelExpr": f"{_ROUND} ? {number} : ''",
         "labelOverlap": "greedy",
@@ -176,18 +155,12 @@ def log_axis(form: str, unit: str = "") -> dict[str, Spec]:
     return {"scale": {"type": "log", "nice": False}, "axis": ticks}
 
 
-def tidy(value: float) -> float:
+def tidy(value: float, digits: int = 6) -> float:
     """Six digits: more cannot be seen, and the last ones differ between processors."""
-    return float(f"{value:.{_DIGITS}g}")
+    return float(f"{value:.{digits}g}")
 
 
 def time_unit(nanoseconds: float) -> tuple[float, str]:
     """The unit for a time, with its nanoseconds."""
     found = (each for each in _TIME_UNITS if abs(nanoseconds) >= each[0])
     return next(found, _TIME_UNITS[-1])
-
-
-def decade(value: float, *, up: bool) -> float:
-    """The power of ten below or above."""
-    exponent = math.log10(value)
-    return float(10.0 ** (math.ceil(exponent) if up else math.floor(exponent)))

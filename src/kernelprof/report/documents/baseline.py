@@ -54,7 +54,7 @@ def _kernel(kernel: KernelSnapshot) -> tuple[Cell, ...]:
         noise = f"{100 * kernel.noise.floor:.3g} % over {kernel.noise.captures} captures"
     return (
         Cell(Span(short_name(kernel.name), code=True)),
-        Cell(time_cell(None, kernel)),
+        time_cell(None, kernel),
         Cell(verdict_span(kernel.verdict)),
         Cell(kernel.verdict.confidence.value),
         Cell(noise),

@@ -4,27 +4,40 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.capture import shares
 from kernelprof.model.diagnosis import Status
-from kernelprof.model.names import labels
-from kernelprof.model.numbers import count, quantity, share
-from kernelprof.report.charts import overview
+from kernelprof.model.names import labels, printable
+from kernelprof.model.numbers import count, factor, share
+from kernelprof.report.charts import bars, roofline
 from kernelprof.report.document import (
-    Cell,
     Chart,
-    Column,
     Document,
+    Fact,
+    Facts,
+    Layout,
     Note,
+    Paragraph,
     Section,
     Span,
-    Table,
+    Tone,
 )
-from kernelprof.report.documents import TONES, kernel_card, provenance
-from kernelprof.report.documents.diagnosis import device, gain_cell, verdict_cell
+from kernelprof.report.documents import TONES, evidence, provenance, source
+from kernelprof.report.documents.diagnosis import (
+    device,
+    guidance,
+    label_text,
+    launch_parts,
+    table,
+    time_text,
+    verdict_cell,
+)
 from kernelprof.report.documents.metrics import MOST_WITH_ALL, MetricTables
-from kernelprof.report.figures.measured import Measured, clip, finite
+from kernelprof.report.figures import flops, multiprocessor
+from kernelprof.report.figures.measured import UNITS, Launch, Measured, clip, finite
+from kernelprof.report.figures.memory import memory
+from kernelprof.report.figures.roofline import roofline as roofline_of
 from kernelprof.report.private import shown, shown_origin, without_homes
 from kernelprof.report.writers import json
 
@@ -32,21 +45,23 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from kernelprof.model.capture import Capture
-    from kernelprof.model.diagnosis import Confidence, Diagnosis, KernelDiagnosis
-    from kernelprof.model.manifest import Manifest
+    from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis
+    from kernelprof.model.manifest import Manifest, TimingFacts
+    from kernelprof.report.charts.parts import Row
     from kernelprof.report.document import Block
+    from kernelprof.report.figures.flops import Counted
     from kernelprof.sources.source import Contents
 
-_COLUMNS = (
-    Column("Kernel"),
-    Column("Verdict"),
-    Column("Share", number=True),
-    Column("Time", number=True),
-    Column("Launches", number=True),
-    Column("Confidence"),
-    Column("Gain", number=True),
-)
-_CONFIDENCE = ("low", "medium", "high")
+MOST_BARS: Final = 20
+NOTABLE_EXCESS: Final = 0.01
+_TIMED: Final = "CUDA events; the median, and the shortest and longest launch."
+_BUSIEST: Final = "The part of the GPU that is nearest to the most that its counter can show."
+_SHOWN: Final = "All numbers below are of this launch, the one with the median time."
+_PILLS: Final = {
+    Status.BOTTLENECK: "Limited by ",
+    Status.AT_LIMIT: "At its limit: ",
+    Status.INCONCLUSIVE: "Inconclusive",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,67 +112,79 @@ def cards(
     capture: Capture, diagnosis: Diagnosis, beside: Beside, anchor: str = "kernel"
 ) -> Iterable[Section]:
     """A section for each kernel, with anchors ``kernel-1`` and so on."""
-    measured = Measured(capture)
-    kernels = diagnosis.kernels
+    measured, kernels = Measured(capture), diagnosis.kernels
     tables = MetricTables(measured, everything=len(kernels) <= MOST_WITH_ALL)
     for position, (kernel, name) in enumerate(zip(kernels, _names(kernels), strict=True), 1):
-        manifest = beside.manifest
-        own = manifest is not None and manifest.is_of(kernel.name, len(kernels))
-        known = kernel_card.Known(
-            measured=measured,
-            row=measured.representative(kernel),
-            manifest=manifest,
-            own=manifest if own else None,
-            # A text without a manifest is of a lone kernel.
-            has_source=own or (manifest is None and len(kernels) == 1),
-            source_text=beside.source_text,
-            hot_lines=beside.hot_lines,
+        manifest, place = beside.manifest, f"{anchor}-{position}"
+        own = manifest if manifest and manifest.is_of(kernel.name, len(kernels)) else None
+        row = measured.representative(kernel)
+        launch = Launch(measured, row)
+        counted = flops.count(launch, manifest)
+        blocks: list[Block] = [*_answer(kernel, name, launch, own, counted)]
+        undecided = kernel.verdict.status is Status.INCONCLUSIVE
+        advice = tuple(guidance(kernel.verdict, diagnosis.origin, on_page=True))
+        blocks.append(Section("What would settle it" if undecided else "What to do", advice))
+        if found := evidence.table(kernel.verdict):
+            blocks.append(Section("What is known" if undecided else "Evidence", (found,)))
+        if panels := tuple(_panels(name, launch, own, manifest, counted)):
+            blocks.append(Section("", panels, layout=Layout.GRID))
+        # A text without a manifest is of a lone kernel.
+        if own or (manifest is None and len(kernels) == 1):
+            hot = source.hot_of(kernel.name, beside.hot_lines)
+            listing = source.section(own, beside.source_text, hot, place)
+            blocks += [listing] if listing is not None else []
+        blocks.append(tables.section(row, name))
+        tone = TONES[kernel.verdict.status]
+        pill = Span(_PILLS[kernel.verdict.status] + (kernel.verdict.bottleneck or ""), tone)
+        yield Section(
+            (Span(name), " ", pill),
+            tuple(blocks),
+            anchor=place,
+            tone=tone,
+            layout=Layout.HERO,
+            summary=evidence.headline(kernel.verdict),
         )
-        yield kernel_card.section(kernel, name, f"{anchor}-{position}", known, tables)
 
 
 def _names(kernels: Sequence[KernelDiagnosis]) -> list[str]:
     return [shown(" ".join(filter(None, label))) for label in labels(kernels)]
 
 
+# All kernels
+
+
 def _overview(kernels: Sequence[KernelDiagnosis], names: Sequence[str]) -> Section:
     """The kernels by their share of time, with their verdicts."""
-    bars = [
-        overview.Bar(name, part, kernel.verdict.status.value, verdict_cell(kernel.verdict))
-        for kernel, name in zip(kernels, names, strict=True)
-        if (part := _share(kernel)) is not None
-    ]
     label = "Share of time of the kernels, coloured by verdict; the same is in the table below"
-    rows = (_row(at, *each) for at, each in enumerate(zip(kernels, names, strict=True), 1))
-    table = Table(_COLUMNS, tuple(rows), label="kernels", long=True)
+    spans = [
+        label_text((shown(name), shown(detail)), f"kernel-{at}")
+        for at, (name, detail) in enumerate(labels(kernels), 1)
+    ]
     return Section(
         f"{len(kernels):,} kernels by share of time",
-        (Chart("overview", overview.rows(bars), label), table),
+        (
+            Chart("overview", tuple(_bars(kernels, names)), label),
+            table(kernels, spans, on_page=True),
+        ),
         anchor="kernels",
         summary=summary(kernels),
     )
 
 
-def _row(position: int, kernel: KernelDiagnosis, name: str) -> tuple[Cell, ...]:
-    verdict, part, spread = kernel.verdict, _share(kernel), kernel.duration_ns
-    time = None if spread is None else finite(spread.median)
-    gain = finite(verdict.gain)
-    return (
-        Cell(Span(name, target=f"kernel-{position}"), tip=shown(kernel.name)),
-        Cell(Span(verdict_cell(verdict), TONES[verdict.status])),
-        Cell(share(part), sort=-1.0 if part is None else part),
-        Cell(
-            "" if spread is None else quantity(spread.median, "ns"),
-            sort=-1.0 if time is None else time,
-        ),
-        Cell(f"{kernel.launches:,}", sort=kernel.launches),
-        _confidence(verdict.confidence),
-        Cell(gain_cell(verdict), sort=gain or 0.0),
-    )
-
-
-def _confidence(confidence: Confidence) -> Cell:
-    return Cell(confidence.value, sort=_CONFIDENCE.index(confidence.value))
+def _bars(kernels: Sequence[KernelDiagnosis], names: Sequence[str]) -> Iterable[Row]:
+    """The kernels with the largest shares of time, and all others as one."""
+    known = [
+        (kernel.verdict, name, part)
+        for kernel, name in zip(kernels, names, strict=True)
+        if (part := _share(kernel)) is not None
+    ]
+    for position, (verdict, name, part) in enumerate(known[:MOST_BARS], 1):
+        said = {"verdict": verdict_cell(verdict), "status": verdict.status.value}
+        yield {**bars.share_row(f"{position} {name}", part), **said}
+    rest = sum(part for *_, part in known[MOST_BARS:])
+    if rest > 0:
+        name = f"{len(known) - MOST_BARS} others"
+        yield {**bars.share_row(name, rest), "verdict": "", "status": "others"}
 
 
 def _share(kernel: KernelDiagnosis) -> float | None:
@@ -167,10 +194,10 @@ def _share(kernel: KernelDiagnosis) -> float | None:
 
 def summary(kernels: Sequence[KernelDiagnosis]) -> str:
     """What limits most of the time, in a sentence or two."""
-    limited = defaultdict[str, list["KernelDiagnosis"]](list)
+    limited = defaultdict[str, list[float]](list)
     for kernel in kernels:
         if kernel.verdict.status is Status.BOTTLENECK and kernel.verdict.bottleneck is not None:
-            limited[kernel.verdict.bottleneck].append(kernel)
+            limited[kernel.verdict.bottleneck].append(_share(kernel) or 0.0)
     at_limit = sum(kernel.verdict.status is Status.AT_LIMIT for kernel in kernels)
     undecided = sum(kernel.verdict.status is Status.INCONCLUSIVE for kernel in kernels)
     if undecided == len(kernels):
@@ -180,8 +207,8 @@ def summary(kernels: Sequence[KernelDiagnosis]) -> str:
         )
     sentences = []
     if limited:
-        slug = max(limited, key=lambda each: (_time(limited[each]), len(limited[each])))
-        time = _time(limited[slug])
+        slug = max(limited, key=lambda each: (sum(limited[each]), len(limited[each])))
+        time = sum(limited[slug])
         sentences.append(
             f"{slug} limits {len(limited[slug]):,} of {count(len(kernels), 'kernel')}"
             + (f", which take {share(time)} of the time." if time > 0 else ".")
@@ -193,11 +220,131 @@ def summary(kernels: Sequence[KernelDiagnosis]) -> str:
     return " ".join(sentences)
 
 
-def _time(kernels: Iterable[KernelDiagnosis]) -> float:
-    return sum(_share(kernel) or 0.0 for kernel in kernels)
-
-
 def _are(some: int, whole: int) -> str:
     if some == whole:
         return "All of them are"
     return f"{count(some, 'kernel')} {'is' if some == 1 else 'are'}"
+
+
+# One kernel
+
+
+def _answer(
+    kernel: KernelDiagnosis,
+    name: str,
+    launch: Launch,
+    own: Manifest | None,
+    counted: Counted | None,
+) -> Iterable[Block]:
+    timing = None if own is None else own.timing
+    yield Facts(tuple(_facts(kernel, launch, timing, counted)))
+    full = shown(kernel.name)
+    if full != name:
+        yield Paragraph(Span(full, code=True), Tone.MUTED)
+    yield Paragraph(Span(", ".join(launch_parts(kernel))), Tone.MUTED)
+
+
+def _facts(
+    kernel: KernelDiagnosis, launch: Launch, timing: TimingFacts | None, counted: Counted | None
+) -> Iterable[Fact]:
+    yield Fact("confidence", (kernel.verdict.confidence.value,))
+    if gpu := device(kernel):
+        yield Fact("GPU", (Span(gpu),))
+    if kernel.duration_ns is not None:
+        spread = kernel.duration_ns
+        text = time_text(spread.median, spread.low, spread.high, kernel.launches)
+        yield Fact("time", (text,), "Under the profiler.")
+    if timing is not None:
+        text = time_text(timing.median_ns, timing.low_ns, timing.high_ns, timing.launches)
+        launches = count(timing.launches, "launch")
+        yield Fact("time outside the profiler", (f"{text}, {launches}",), _TIMED)
+    if kernel.launches > 1:
+        yield Fact("shown launch", (Span(f"ID {printable(launch.id)}"),), _SHOWN)
+    if counted is not None and counted.rate > 0:
+        yield _speed(counted)
+    if busiest := launch.busiest():
+        unit, part = busiest
+        yield Fact("busiest unit", (f"{UNITS[unit]}, {share(part)} of peak",), _BUSIEST)
+
+
+def _speed(counted: Counted) -> Fact:
+    """Operations a second against the peak of their precision."""
+    rate = f"{roofline.rate(counted.rate)}FLOP/s"
+    peak = counted.ceiling
+    if peak is None:
+        return Fact("arithmetic", (f"{rate} {counted.precision}",))
+    most = f"{roofline.rate(peak.value)}FLOP/s {counted.precision}"
+    return Fact(
+        "share of peak",
+        (f"{share(counted.rate / peak.value)}: {rate} of {most}",),
+        f"Floating-point operations a second, by the counters. {peak.label}: {peak.origin}.",
+    )
+
+
+def _panels(
+    name: str,
+    launch: Launch,
+    own: Manifest | None,
+    manifest: Manifest | None,
+    counted: Counted | None,
+) -> Iterable[Section]:
+    """What each part of the GPU did; ``own`` is the manifest where it describes this kernel."""
+    timing = None if own is None else own.timing
+    if found := roofline_of(launch, counted, timing, manifest):
+        rows = roofline.rows(found.points, found.ceilings)
+        chart = Chart("roofline", rows, f"Roofline: {name} at each level of the memory")
+        yield Section("Roofline", (*([chart] if rows else ()), Note(found.note)))
+    yield from _memory(launch, timing, own)
+    if states := multiprocessor.warp_states(launch):
+        title = "Where a warp's time goes"
+        yield from _shares(title, "warps", states.states, states.explained)
+    yield from _shares("Pipes", "pipes", multiprocessor.pipes(launch))
+    yield from _occupancy(launch)
+    yield from _shares("Instruction mix", "instructions", multiprocessor.instructions(launch))
+
+
+def _shares(
+    title: str, what: str, parts: Iterable[bars.Share], explained: str = ""
+) -> Iterable[Section]:
+    if rows := bars.share_rows(parts):
+        chart = Chart(f"shares:{what}", rows, f"{bars.TITLES[what]}, each part by its name")
+        yield Section(title, (chart, *([Paragraph(explained)] if explained else ())))
+
+
+def _memory(launch: Launch, timing: TimingFacts | None, own: Manifest | None) -> Iterable[Section]:
+    found = memory(launch, timing, own)
+    if found is None:
+        return
+    levels = []
+    for level in found.levels:
+        lines = [level.text]
+        if level.multiple is not None:
+            lines.append(f"{factor(level.multiple)} the minimum")
+        if level.hit_rate is not None:
+            lines.append(f"hit rate {share(level.hit_rate)}")
+        levels.append(Fact(level.name, tuple(lines), level.tip))
+    blocks: list[Block] = [Facts(tuple(levels))]
+    if found.excess is not None and found.excess >= NOTABLE_EXCESS:
+        needless = f"{share(found.excess)} of the sectors of global accesses are not needed."
+        blocks.append(Paragraph(needless))
+    label = "Bytes on the way from the threads to device memory"
+    blocks.append(Chart("memory", bars.memory_rows(found.levels), label))
+    if found.note:
+        blocks.append(Note(found.note))
+    yield Section("Memory", tuple(blocks))
+
+
+def _occupancy(launch: Launch) -> Iterable[Section]:
+    found = multiprocessor.occupancy(launch)
+    if found is None:
+        return
+    text = f"Theoretical {share(found.theoretical)}, achieved {share(found.achieved)}."
+    if found.limiters:
+        text += f" Limited by {', '.join(found.limiters)}."
+    rows = tuple(
+        {"name": name, "blocks": blocks, "text": f"{blocks}", "first": name in found.limiters}
+        for name, blocks in found.limits
+    )
+    chart = Chart("occupancy", rows, "Blocks per SM that each resource allows")
+    note = (Note(found.note),) if found.note else ()
+    yield Section("Occupancy", (Paragraph(text), chart, *note))

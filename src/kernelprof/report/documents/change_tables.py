@@ -12,8 +12,10 @@ from kernelprof.model.diagnosis import Status
 from kernelprof.model.gate import Outcome
 from kernelprof.model.names import fit, printable
 from kernelprof.model.numbers import dimensions, number, quantity, share
-from kernelprof.report.document import Bullets, Cell, Column, Span, Table, Tone
+from kernelprof.report.document import Bar, Bullets, Cell, Column, Span, Table, Tone
 from kernelprof.report.documents import TONES
+from kernelprof.report.figures.measured import clip as share_of
+from kernelprof.report.figures.measured import finite
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -56,6 +58,7 @@ _METRICS: Final = (
     Column("metric"),
     Column("before", number=True),
     Column("after", number=True),
+    Column("change", number=True, optional=True),
     Column("of the time's change", brief="explains", number=True, optional=True),
 )
 _INPUTS: Final = (Column("changed"), Column("before"), Column("after"))
@@ -70,9 +73,14 @@ class Judged:
     result: KernelResult | None = None
 
     @property
-    def name(self) -> tuple[Span, ...]:
-        """The short name with what tells it from others, as code."""
-        return (Span(fit(self.label, _LABEL_WIDTH), code=True),)
+    def name(self) -> str:
+        """The short name with what tells it from others."""
+        return fit(self.label, _LABEL_WIDTH)
+
+    @property
+    def code(self) -> Span:
+        """The name as code."""
+        return Span(self.name, code=True)
 
     @property
     def gist(self) -> str:
@@ -102,10 +110,10 @@ def clip(text: str, width: int = _TEXT_WIDTH) -> str:
     return line if len(line) <= width else line[: width - 1] + "…"
 
 
-def time_cell(compared: float | None, side: KernelSnapshot | None) -> str:
+def time_cell(compared: float | None, side: KernelSnapshot | None) -> Cell:
     """The time that was compared; where none was, the one that the side has."""
     known = compared if compared is not None or side is None else side.median_ns
-    return "-" if known is None else quantity(known, "ns")
+    return Cell("-" if known is None else quantity(known, "ns"), sort=finite(known) or -1.0)
 
 
 def time_span(kernel: KernelComparison) -> Span:
@@ -151,24 +159,14 @@ def launch_text(kernel: KernelComparison) -> str:
     return ", ".join([*parts, f"{' → '.join(launches)} {noun}"])
 
 
-def findings(result: KernelResult, most: int = MOST_ENTRIES) -> Bullets:
+def findings(result: KernelResult, most: int | None) -> Bullets:
     """What the gate found, what decides first."""
-    return Bullets(
-        tuple(
-            (
-                Span(each.outcome.value, _finding_tone(each.outcome)),
-                " ",
-                Span(each.code.value, code=True),
-                ": ",
-                Span(clip(each.text)),
-            )
-            for each in result.findings[:most]
-        )
-    )
-
-
-def _finding_tone(outcome: Outcome) -> Tone:
-    return Tone.PLAIN if outcome is Outcome.PASS else OUTCOME_TONES[outcome]
+    found = []
+    for each in result.findings[:most]:
+        tone = Tone.PLAIN if each.outcome is Outcome.PASS else OUTCOME_TONES[each.outcome]
+        code = Span(each.code.value, code=True)
+        found.append((Span(each.outcome.value, tone), " ", code, ": ", Span(clip(each.text))))
+    return Bullets(tuple(found))
 
 
 def counters_table(changes: Sequence[CounterChange], label: str = "Exact counters") -> Table:
@@ -193,11 +191,6 @@ def _counter(change: CounterChange) -> tuple[Cell, ...]:
     )
 
 
-def metrics_table(changes: Sequence[MetricChange]) -> Table:
-    """Other metrics that changed, those that explain most of the time's change first."""
-    return Table(_METRICS, tuple(map(_metric_row, changes)), label="Metrics")
-
-
 def inputs_table(changes: Sequence[InputChange], label: str = "Changed inputs") -> Table:
     """What differs in what the kernels were built, launched and measured with."""
     rows = []
@@ -207,17 +200,24 @@ def inputs_table(changes: Sequence[InputChange], label: str = "Changed inputs") 
     return Table(_INPUTS, tuple(rows), label=label)
 
 
-def _metric_row(change: MetricChange) -> tuple[Cell, ...]:
+def metrics_table(
+    changes: Sequence[MetricChange], label: str = "Metrics", *, long: bool = False
+) -> Table:
+    """Other metrics that changed, those that explain most of the time's change first."""
+    return Table(_METRICS, tuple(map(_metric, changes)), label=label, long=long)
+
+
+def _metric(change: MetricChange) -> tuple[Cell, ...]:
+    """The bars of percentages are of the whole, others of the larger side."""
     known = catalogue().get(change.metric)
     unit = change.unit if known is None else known.unit
-    return (
-        Cell(Span(clip(change.metric), code=True)),
-        Cell(Span(clip(quantity(change.before, unit)))),
-        Cell(Span(clip(quantity(change.after, unit)))),
-        Cell(explains_text(change)),
+    old, new = finite(change.before) or 0.0, finite(change.after) or 0.0
+    whole = (100.0 if unit == "%" else max(abs(old), abs(new))) or 1.0
+    sides = (
+        Cell(Span(clip(quantity(value, unit))), bar=Bar(share_of(abs(size) / whole)))
+        for value, size in ((change.before, old), (change.after, new))
     )
-
-
-def explains_text(change: MetricChange) -> str:
-    """The part of the time's change that a unit explains; empty where that is next to nothing."""
-    return share(change.explains) if (change.explains or 0.0) >= LEAST_EXPLAINED else ""
+    by = f"{words.signed(new - old)} points" if unit == "%" else words.change_text(old, new)
+    explains = share(change.explains) if (change.explains or 0.0) >= LEAST_EXPLAINED else ""
+    why = "" if known is None else known.why
+    return (Cell(Span(clip(change.metric), code=True), tip=why), *sides, Cell(by), Cell(explains))

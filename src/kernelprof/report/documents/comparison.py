@@ -5,22 +5,22 @@ The gate's document (:mod:`kernelprof.report.documents.gate`) is made of the sam
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import TYPE_CHECKING, Final
+from dataclasses import fields, is_dataclass, replace
+from enum import Enum, StrEnum
+from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.comparison import words
-from kernelprof.model.comparison import TimeOutcome
-from kernelprof.model.gate import Code as GateCode
+from kernelprof.model.comparison import Comparison, TimeOutcome
 from kernelprof.model.gate import Outcome
 from kernelprof.model.names import middle, printable
-from kernelprof.model.numbers import count
+from kernelprof.model.numbers import count, quantity
+from kernelprof.report.charts.parts import tidy
 from kernelprof.report.document import (
     Cell,
+    Chart,
     Code,
     Column,
     Document,
-    Fact,
-    Facts,
     Layout,
     Note,
     Paragraph,
@@ -29,42 +29,38 @@ from kernelprof.report.document import (
     Table,
     Tone,
 )
+from kernelprof.report.documents import changed_kernel
 from kernelprof.report.documents.change_tables import (
-    MOST_ENTRIES,
     Judged,
     clip,
-    counters_table,
-    findings,
-    inputs_table,
     judged,
     launch_text,
-    metrics_table,
     outcome_span,
     time_cell,
     time_span,
     verdict_change,
 )
+from kernelprof.report.figures.measured import finite
+from kernelprof.report.private import file_name, shown_origin, without_homes
+from kernelprof.report.writers import json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kernelprof.model.comparison import (
-        Comparison,
-        InputChange,
-        KernelComparison,
-    )
+    from kernelprof.model.comparison import InputChange
+    from kernelprof.model.gate import GateResult
+    from kernelprof.model.snapshot import Snapshot
+    from kernelprof.report.charts.parts import Row
     from kernelprof.report.document import Block, Text
 
 MOST_ROWS: Final = 30
 MOST_CARDS: Final = 20
-MOST_METRICS: Final = 10
 MOST_REMARKS: Final = 8
-DIFF_LINES: Final = 200
+MOST_MARKS: Final = 20
+"""Kernels in the chart of a page."""
 
-_DIFF_WIDTH: Final = 200
 _NAME_WIDTH: Final = 400
 _REMARK_WIDTH: Final = 100
-
 _COLUMNS: Final = (
     Column("kernel", yielding=True),
     Column("before", number=True, optional=True),
@@ -72,16 +68,24 @@ _COLUMNS: Final = (
     Column("time"),
     Column("verdict"),
 )
+_COUNTERS: Final = Column("counters", number=True)
 _OUTCOME: Final = Column("outcome")
-_TIME_CODES: Final = frozenset(
-    {
-        GateCode.SLOWER,
-        GateCode.FASTER,
-        GateCode.TIME_UNDECIDED,
-        GateCode.TIME_UNKNOWN,
-        GateCode.OTHER_WORK,
-    }
+_MARKS: Final = (
+    "Each mark is the median time after over that before, with its 95 % interval. Left of the "
+    "dashed line is faster."
 )
+_CHARTED: Final = {
+    TimeOutcome.SLOWER: "slower",
+    TimeOutcome.FASTER: "faster",
+    TimeOutcome.SAME: "same",
+    TimeOutcome.UNDECIDED: "undecided",
+}
+_SIDES: Final = (Column("What"), Column("Before"), Column("After"), Column(""))
+_CLOCK: Final = "SM clock of the launches"
+_MEANT: Final = frozenset(
+    {"capture", "measured at (UTC)", "kernels", _CLOCK, "source", "source, SHA-256"}
+)
+"""What is another thing on each side anyway, or was meant to be, or is marked where it counts."""
 
 
 class Detail(StrEnum):
@@ -100,14 +104,15 @@ def document(
 ) -> Document:
     """What happened between two captures; ``command`` is what was typed, for a page."""
     if detail is Detail.FULL:
-        from kernelprof.report.documents import comparison_page
-
-        return comparison_page.of_comparison(comparison, command)
+        comparison = without_folders(comparison)
     kernels = judged(comparison.kernels)
+    if detail is Detail.FULL:
+        return page("Comparison", comparison, kernels, command)
+    tones = [each.tone for each in kernels]
     answer = Section(
-        kernels[0].name if len(kernels) == 1 else "",
+        kernels[0].code if len(kernels) == 1 else "",
         (),
-        tone=_whole_tone(comparison),
+        tone=next((each for each in (Tone.BAD, Tone.GOOD) if each in tones), Tone.STRONG),
         layout=Layout.HERO,
         summary=Span(clip(words.summary(comparison))),
     )
@@ -126,27 +131,16 @@ def brief(comparison: Comparison, kernels: Sequence[Judged], detail: Detail) -> 
         yield Note(Span(clip(note)), warning=True)
     for change in comparison.machine[:MOST_REMARKS]:
         yield Note(_change_text(change), warning=True)
-    gated = any(each.result is not None for each in kernels)
-    shown = kernels[:MOST_ROWS]
-    columns = (*_COLUMNS, _OUTCOME) if gated else _COLUMNS
     if detail is not Detail.BRIEF or len(kernels) > 1:
-        yield Table(columns, tuple(_row(each) for each in shown), label="Kernels")
-    if more := _more(kernels[len(shown) :]):
-        yield Paragraph(more, Tone.MUTED)
+        yield _table(kernels[:MOST_ROWS])
+    if left := kernels[MOST_ROWS:]:
+        yield Paragraph(_more(left), Tone.MUTED)
     telling = [each for each in kernels if _has_more(each)]
     for each in telling[:MOST_CARDS]:
-        summary = Span(clip(each.gist), each.tone)
-        yield Section(each.name, tuple(_card(each, detail)), folded=True, summary=summary)
+        yield changed_kernel.brief(each, comment=detail is not Detail.BRIEF)
     if len(telling) > MOST_CARDS:
-        left = count(len(telling) - MOST_CARDS, "more kernel")
-        yield Paragraph(f"The details of {left} are left out: `--format json` has all.", Tone.MUTED)
-
-
-def _whole_tone(comparison: Comparison) -> Tone:
-    outcomes = {each.time.outcome for each in comparison.kernels}
-    if TimeOutcome.SLOWER in outcomes:
-        return Tone.BAD
-    return Tone.GOOD if TimeOutcome.FASTER in outcomes else Tone.STRONG
+        more = count(len(telling) - MOST_CARDS, "more kernel")
+        yield Paragraph(f"The details of {more} are left out: `--format json` has all.", Tone.MUTED)
 
 
 def _change_text(change: InputChange) -> Text:
@@ -157,22 +151,38 @@ def _change_text(change: InputChange) -> Text:
     return (Span(clip(change.what, _REMARK_WIDTH)), ": ", before, " before, ", after, " after")
 
 
-def _row(each: Judged) -> tuple[Cell, ...]:
-    kernel, time = each.kernel, each.kernel.time
-    cells = [
-        Cell(each.name),
-        Cell(time_cell(time.before_ns, kernel.before)),
-        Cell(time_cell(time.after_ns, kernel.after)),
-        Cell(time_span(kernel)),
-        Cell(verdict_change(kernel)),
-    ]
-    return tuple(cells if each.result is None else [*cells, Cell(outcome_span(each.result))])
+def _table(kernels: Sequence[Judged], *, on_page: bool = False) -> Table:
+    """The kernels; on a page with links to their cards, and what their counters did."""
+    gated = any(each.result is not None for each in kernels)
+    columns = (*_COLUMNS, *([_COUNTERS] if on_page else []), *([_OUTCOME] if gated else []))
+    rows = []
+    cards = 0
+    for each in kernels:
+        kernel, time = each.kernel, each.kernel.time
+        has_card = on_page and kernel.before is not None and kernel.after is not None
+        cards += has_card
+        name = replace(each.code, target=f"kernel-{cards}" if has_card else "")
+        tip = clip(f"{kernel.name}, {launch_text(kernel)}") if on_page else ""
+        cells = [
+            Cell(name, tip=tip),
+            time_cell(time.before_ns, kernel.before),
+            time_cell(time.after_ns, kernel.after),
+            Cell(time_span(kernel), sort=finite(time.ratio) or -1.0),
+            Cell(verdict_change(kernel)),
+        ]
+        if on_page:
+            marks = [one.worse for one in kernel.counters]
+            sides = ((marks.count(True), "worse"), (marks.count(False), "better"))
+            text = ", ".join(f"{amount} {side}" for amount, side in sides if amount)
+            cells.append(Cell(text or "-", sort=sides[0][0] - sides[1][0]))
+        if each.result is not None:
+            cells.append(Cell(outcome_span(each.result)))
+        rows.append(tuple(cells))
+    return Table(columns, tuple(rows), label="Kernels", long=on_page)
 
 
 def _more(kernels: Sequence[Judged]) -> str:
     """The line under a table that does not show all kernels."""
-    if not kernels:
-        return ""
     text = f"and {count(len(kernels), 'more kernel')}"
     outcomes = [each.result.outcome for each in kernels if each.result is not None]
     found = [
@@ -199,49 +209,131 @@ def _has_more(each: Judged) -> bool:
     )
 
 
-def _card(each: Judged, detail: Detail) -> Iterable[Block]:
-    kernel = each.kernel
-    found = () if each.result is None else each.result.findings
-    name = middle(printable(kernel.name), _NAME_WIDTH)
-    yield Paragraph((Span(name, code=True), f", {launch_text(kernel)}"), Tone.MUTED)
-    if each.result is not None:
-        yield findings(each.result)
-    facts = []
-    if not any(finding.code in _TIME_CODES for finding in found):
-        facts.append(Fact("Time", (Span(clip(words.time_text(kernel.time))),)))
-    notes = words.notes(kernel)
-    if notes:
-        facts.append(Fact("Note", tuple(Span(clip(note)) for note in notes[:MOST_ENTRIES])))
-    if kernel.lacking:
-        facts.append(Fact("One side only", (Span(clip(", ".join(kernel.lacking))),)))
-    yield Facts(tuple(facts))
-    yield inputs_table(kernel.inputs[:MOST_ENTRIES])
-    if each.result is None or detail is not Detail.BRIEF:
-        # Where there is little room, what the gate found says it all.
-        yield counters_table(kernel.counters[:MOST_ENTRIES])
-    yield metrics_table(kernel.metrics[:MOST_METRICS])
-    left_out = _left_out(kernel, len(found), len(notes))
-    if left_out:
-        yield Paragraph(f"Left out: {left_out}.", Tone.MUTED)
-    if kernel.diff and detail is not Detail.BRIEF:
-        yield Code(_diff(kernel.diff), language="diff")
+# The page
 
 
-def _left_out(kernel: KernelComparison, found: int, notes: int) -> str:
-    """How many entries of a card are not in it."""
-    beyond = {
-        "finding": found - MOST_ENTRIES,
-        "counter": len(kernel.counters) - MOST_ENTRIES,
-        "metric": len(kernel.metrics) - MOST_METRICS,
-        "changed input": len(kernel.inputs) - MOST_ENTRIES,
-        "note": notes - MOST_ENTRIES,
+def page(
+    title: str,
+    result: Comparison | GateResult,
+    kernels: Sequence[Judged],
+    command: str,
+    top: Sequence[Block] = (),
+) -> Document:
+    """Everything that is known of two captures side by side; ``top`` is what stands first."""
+    comparison = result if isinstance(result, Comparison) else result.comparison
+    both = [each for each in kernels if each.kernel.before and each.kernel.after]
+    alone = len(kernels) == len(both) == 1
+    blocks: list[Block] = [*top]
+    blocks += [Note(Span(clip(words.sentence(each))), warning=True) for each in comparison.notes]
+    if not alone:
+        blocks.append(_overview(comparison, kernels))
+    for position, each in enumerate(both, 1):
+        card = changed_kernel.section(each, comparison, f"kernel-{position}", alone=alone)
+        blocks.append(card)
+    blocks.append(_provenance(comparison, command))
+    name = both[0].name if alone else count(len(kernels), "kernel")
+    return Document(
+        f"{title}: {name}",
+        tuple(blocks),
+        origin=f"{comparison.before.origin} → {comparison.after.origin}",
+        data=without_homes(json.write(result)),
+        file=f"{title.lower()}.json",
+    )
+
+
+def _overview(comparison: Comparison, kernels: Sequence[Judged]) -> Section:
+    """Kernels by the change of their time."""
+    rows = tuple(_marks(kernels[:MOST_MARKS]))
+    label = "Change of the time of the kernels; the same is in the table below"
+    blocks: list[Block] = [Chart("changes", rows, label), Note(_MARKS)] if rows else []
+    blocks.append(_table(kernels, on_page=True))
+    summary = Span(words.sentence(clip(words.summary(comparison))))
+    return Section("What changed", tuple(blocks), anchor="kernels", summary=summary)
+
+
+def _marks(kernels: Sequence[Judged]) -> Iterable[Row]:
+    """The kernels of which a change is known, each with its interval."""
+    for position, each in enumerate(kernels, 1):
+        time = each.kernel.time
+        if each.kernel.before is None or each.kernel.after is None:
+            continue
+        found = [finite(value) or 0.0 for value in (time.low, time.ratio, time.high)]
+        ends = [value for value in found if value > 0]
+        if found[1] > 0:
+            yield {
+                "name": f"{position} {each.name}",
+                "ratio": tidy(found[1]),
+                "low": tidy(min(ends)),
+                "high": tidy(max(ends)),
+                "outcome": _CHARTED.get(time.outcome, "unknown"),
+                "text": words.outcome_text(time),
+            }
+
+
+def _provenance(comparison: Comparison, command: str) -> Section:
+    """What each side was measured on and with; rows that neither side knows are left out."""
+    kinds = {"clocks": _CLOCK}
+    different = {kinds.get(each.kind, each.kind) for each in comparison.machine}
+    before, after = (_side_facts(side) for side in (comparison.before, comparison.after))
+    rows = []
+    for label, old in before.items():
+        new = after[label]
+        if not (old or new):
+            continue
+        differs = label in different or (label not in _MEANT and old and new and old != new)
+        sides = (Cell(Span(printable(each or "not known"))) for each in (old, new))
+        rows.append((Cell(label), *sides, Cell(Span("≠ differs", Tone.BAD) if differs else "")))
+    blocks: list[Block] = [Table(_SIDES, tuple(rows), label="where both sides come from")]
+    if command:
+        code = Code(without_homes(printable(command)), language="sh", copy=True)
+        blocks.append(Section("The command that made it", (code,), folded=True))
+    return Section("Where this comes from", tuple(blocks))
+
+
+def _side_facts(side: Snapshot) -> dict[str, str | None]:
+    machine = side.machine
+    # Some exports have no more of the GPU than the device's number.
+    gpu = None if machine.gpu is None or machine.gpu.isdigit() else machine.gpu
+    built = {
+        (each.inputs.compiler, each.inputs.path, each.inputs.source_sha256)
+        for each in side.kernels
+        if each.inputs is not None
     }
-    return ", ".join(count(more, f"more {noun}") for noun, more in beyond.items() if more > 0)
+    # Where all kernels have the same.
+    compiler, source, digest = built.pop() if len(built) == 1 else (None, None, None)
+    return {
+        "capture": side.origin,
+        "kernels": count(len(side.kernels), "kernel") if side.kernels else None,
+        "measured at (UTC)": side.created,
+        "GPU": gpu,
+        "compute capability": machine.compute_capability,
+        _CLOCK: quantity(machine.sm_hz, "hz") if machine.sm_hz else None,
+        "clock control": machine.clock_control,
+        "driver": machine.driver,
+        "CUDA": machine.cuda,
+        "Nsight Compute": machine.ncu,
+        "compiler": compiler,
+        "source": source,
+        "source, SHA-256": digest,
+    }
 
 
-def _diff(diff: str) -> str:
-    lines = diff.split("\n")
-    shown = [clip(line.expandtabs(4), _DIFF_WIDTH) for line in lines[:DIFF_LINES]]
-    if len(lines) > DIFF_LINES:
-        shown.append(f"... {count(len(lines) - DIFF_LINES, 'more line')}")
-    return "\n".join(shown)
+def without_folders(value: Any, name: str = "", kind: str = "") -> Any:
+    """A result with the names of files in place of whole paths, and no folders of users."""
+    if isinstance(value, str) and not isinstance(value, Enum):
+        if name == "origin":
+            return shown_origin(value)
+        if name == "path" or (kind == "source" and name in {"before", "after"}):
+            return file_name(value)
+        return without_homes(value)
+    if isinstance(value, tuple):
+        return tuple(without_folders(each) for each in value)
+    if is_dataclass(value) and not isinstance(value, type):
+        kind = getattr(value, "kind", "")
+        changed = {
+            each.name: without_folders(getattr(value, each.name), each.name, kind)
+            for each in fields(value)
+            if each.init
+        }
+        return replace(value, **changed)
+    return value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.analysis.rules import registry
 from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import Status, Verdict
 from kernelprof.model.names import labels, middle, printable
@@ -25,12 +26,14 @@ from kernelprof.report.document import (
     Tone,
 )
 from kernelprof.report.documents import TONES
+from kernelprof.report.figures.measured import finite
+from kernelprof.report.private import shown, without_homes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from kernelprof.model.diagnosis import Candidate, Diagnosis, Evidence, KernelDiagnosis
-    from kernelprof.report.document import Block, Text
+    from kernelprof.report.document import Block
 
 SHARE_OF_CARDS: Final = 0.9
 MOST_CARDS: Final = 5
@@ -54,43 +57,46 @@ _COLUMNS: Final = (
     Column("confidence", brief="conf", optional=True),
     Column("gain", number=True),
 )
+_CONFIDENCE: Final = ("low", "medium", "high")
 _EVIDENCE: Final = (Column("evidence"), Column("what"), Column("metric"))
 
 
 def document(diagnosis: Diagnosis, top: int | None = None) -> Document:
     """All that a diagnosis says; ``top`` is the number of cards instead of :func:`cards`."""
     kernels = diagnosis.kernels
-    shown = cards(kernels, top)
-    rows = kernels[: max(MOST_ROWS, shown)]
+    most = cards(kernels, top)
+    rows = kernels[: max(MOST_ROWS, most)]
     names = [label_text(label) for label in labels(rows)]
     blocks: list[Block] = []
-    if len(kernels) > 1 and shown:
+    if len(kernels) > 1 and most:
         blocks.append(_answer(kernels[0], names[0]))
     blocks += [Paragraph(Span(f"{overview(diagnosis)}.")), *_warnings(diagnosis.warnings)]
-    table_rows = [_row(at, *each) for at, each in enumerate(zip(rows, names, strict=True), 1)]
-    blocks.append(Table(_COLUMNS, tuple(table_rows), label="Kernels, costliest first"))
+    blocks.append(table(rows, names))
     if left := rest(kernels, len(rows)):
         blocks.append(Paragraph(left, Tone.MUTED))
-    for number, (kernel, name) in enumerate(zip(kernels[:shown], names, strict=False), 1):
+    for number, (kernel, name) in enumerate(zip(kernels[:most], names, strict=False), 1):
+        tone = TONES[kernel.verdict.status]
+        confidence = f" Confidence: {kernel.verdict.confidence.value}."
         blocks.append(
             Section(
                 (f"{number} ", *name),
                 tuple(_card(kernel, diagnosis.origin)),
-                tone=TONES[kernel.verdict.status],
+                tone=tone,
                 folded=len(kernels) > 1,
-                summary=_conclusion(kernel.verdict),
+                summary=(Span(headline(kernel.verdict), tone), confidence),
             )
         )
-    left = rest(kernels, shown)
-    if left and shown:
+    left = rest(kernels, most)
+    if left and most:
         blocks.append(Paragraph(f"{left}: `--top {len(kernels)}` shows them", Tone.MUTED))
     return Document("kernelprof", tuple(blocks), origin=diagnosis.origin)
 
 
-def label_text(label: tuple[str, str]) -> tuple[Span, ...]:
+def label_text(label: tuple[str, str], target: str = "") -> tuple[Span, ...]:
     """A kernel's short name and what tells it from others of that name."""
     name, detail = label
-    return (Span(name, code=True), *([Span(f" {detail}", code=True)] if detail else []))
+    last = (Span(f" {detail}", code=True, target=target),) if detail else ()
+    return (Span(name, code=True, target=target), *last)
 
 
 def _answer(kernel: KernelDiagnosis, name: tuple[Span, ...]) -> Section:
@@ -116,18 +122,26 @@ def _warnings(warnings: Sequence[str]) -> list[Note]:
     return notes
 
 
-def _row(number: int, kernel: KernelDiagnosis, name: tuple[Span, ...]) -> tuple[Cell, ...]:
-    verdict, duration = kernel.verdict, kernel.duration_ns
-    return (
-        Cell(str(number)),
-        Cell(name),
-        Cell(f"{kernel.launches:,}"),
-        Cell("-" if duration is None else quantity(duration.median, "ns")),
-        Cell(share(kernel.share)),
-        Cell(Span(verdict_cell(verdict), TONES[verdict.status], code=True)),
-        Cell(verdict.confidence.value),
-        Cell(gain_cell(verdict, "limit")),
-    )
+def table(
+    kernels: Sequence[KernelDiagnosis], names: Sequence[tuple[Span, ...]], *, on_page: bool = False
+) -> Table:
+    """The kernels, costliest first; on a page with links to their cards in place of numbers."""
+    rows = []
+    for number, (kernel, name) in enumerate(zip(kernels, names, strict=True), 1):
+        verdict, duration = kernel.verdict, kernel.duration_ns
+        time = None if duration is None else finite(duration.median)
+        row = (
+            Cell(str(number)),
+            Cell(name, tip=shown(kernel.name) if on_page else ""),
+            Cell(f"{kernel.launches:,}", sort=kernel.launches),
+            Cell("-" if duration is None else quantity(duration.median, "ns"), sort=time or -1.0),
+            Cell(share(kernel.share), sort=finite(kernel.share) or 0.0),
+            Cell(Span(verdict_cell(verdict), TONES[verdict.status], code=True)),
+            Cell(verdict.confidence.value, sort=_CONFIDENCE.index(verdict.confidence.value)),
+            Cell(gain_cell(verdict), sort=finite(verdict.gain) or 0.0),
+        )
+        rows.append(row[on_page:])
+    return Table(_COLUMNS[on_page:], tuple(rows), label="Kernels, costliest first", long=on_page)
 
 
 def _card(kernel: KernelDiagnosis, origin: str) -> Iterable[Block]:
@@ -140,27 +154,32 @@ def _card(kernel: KernelDiagnosis, origin: str) -> Iterable[Block]:
         label="Evidence",
         headings=False,
     )
-    yield Facts(tuple(Fact(title, tuple(lines)) for title, lines in parts(verdict)))
+    yield from guidance(verdict, origin)
+
+
+def guidance(verdict: Verdict, origin: str, *, on_page: bool = False) -> Iterable[Block]:
+    """What to do about a verdict, and the command that collects what it lacks.
+
+    On a page nothing is left out but the folders of users.
+    """
+    hidden = without_homes if on_page else str
+    told = parts(verdict, everything=on_page)
+    yield Facts(tuple(Fact(title, tuple(map(hidden, lines))) for title, lines in told))
     if verdict.command is None:
         return
-    yield Paragraph(invitation(verdict))
-    yield Code(verdict.command, language="sh", copy=True)
+    undecided = verdict.status is Status.INCONCLUSIVE
+    what = "decide" if undecided else "raise the confidence"
+    yield Paragraph(f"This command collects what would {what}:")
+    yield Code(hidden(verdict.command), language="sh", copy=True)
     if following := next_step(verdict.command, origin):
         yield Paragraph("Then diagnose both captures as one:")
-        yield Code(following, language="sh", copy=True)
+        yield Code(hidden(following), language="sh", copy=True)
 
 
 def _evidence(each: Evidence) -> tuple[Cell, ...]:
-    origin = "" if is_counter(each) else f", {each.source.value}"
+    origin = "" if each.source is Origin.MEASURED else f", {each.source.value}"
     metric = (Span(each.metric, Tone.MUTED, code=True), Span(origin, Tone.MUTED))
     return Cell(Span(comparison(each), Tone.STRONG, code=True)), Cell(each.label), Cell(metric)
-
-
-def _conclusion(verdict: Verdict) -> Text:
-    return (
-        Span(headline(verdict), TONES[verdict.status]),
-        f" Confidence: {verdict.confidence.value}.",
-    )
 
 
 def headline(verdict: Verdict) -> str:
@@ -182,7 +201,8 @@ def launch_parts(kernel: KernelDiagnosis) -> list[str]:
         parts.append(f"grid {dimensions(kernel.grid)}")
     if kernel.block is not None:
         parts.append(f"block {dimensions(kernel.block)}")
-    return [*parts, f"{count(kernel.launches, 'launch')} ({identifiers(kernel.ids)})"]
+    ids = ", ".join((*map(printable, kernel.ids[:4]), *(["..."] if kernel.ids[4:] else [])))
+    return [*parts, f"{count(kernel.launches, 'launch')} (ID {ids})"]
 
 
 def summary(kernel: KernelDiagnosis) -> str:
@@ -190,52 +210,42 @@ def summary(kernel: KernelDiagnosis) -> str:
     parts = launch_parts(kernel)
     if kernel.duration_ns is not None:
         spread = kernel.duration_ns
-        text = quantity(spread.median, "ns")
-        if kernel.launches > 1:
-            low, high = quantity(spread.low, "ns"), quantity(spread.high, "ns")
-            text = f"median {text} ({low} to {high})"
-        parts.append(text)
+        parts.append(time_text(spread.median, spread.low, spread.high, kernel.launches))
     if kernel.share is not None:
         parts.append(f"{share(kernel.share)} of the time")
     return ", ".join(parts)
 
 
-def identifiers(ids: tuple[str, ...]) -> str:
-    """The first of a kernel's launches by the capture's own IDs."""
-    shown = ", ".join(printable(each) for each in ids[:4])
-    return f"ID {shown}" + (", ..." if len(ids) > 4 else "")
+def time_text(median: float, low: float, high: float, launches: int) -> str:
+    """A median, with the shortest and the longest launch where there are several."""
+    text = quantity(median, "ns")
+    if launches == 1:
+        return text
+    return f"median {text} ({quantity(low, 'ns')} to {quantity(high, 'ns')})"
 
 
 def gain(verdict: Verdict) -> str:
     """What removing the bottleneck can bring, and how that was worked out; empty where unknown."""
     reason = verdict.gain_reason
     if verdict.status is Status.AT_LIMIT:
-        text = less_work(verdict, "half of it would bring up to {}", ", and no cut more than {}")
-        return f"{text}: {reason}" if text and reason else text
-    if verdict.gain is None or verdict.gain < NO_GAIN_BELOW:
+        half, most = verdict.gain_if_halved, verdict.next_limit
+        if half is None or most is None or half < NO_GAIN_BELOW:
+            return ""
+        text = f"half of it would bring up to {factor(half)}"
+        if factor(most) != factor(half) and most < NO_BOUND_FROM:
+            text += f", and no cut more than {factor(most)}"
+    elif verdict.gain is None or verdict.gain < NO_GAIN_BELOW:
         return reason
-    return f"up to {factor(verdict.gain)}" + (f": {reason}" if reason else "")
+    else:
+        text = f"up to {factor(verdict.gain)}"
+    return f"{text}: {reason}" if reason else text
 
 
-def less_work(verdict: Verdict, halved: str, no_more: str) -> str:
-    """What a unit at its limit would gain from less work; empty where the next is as busy.
-
-    ``halved`` and ``no_more`` are templates: what half of the work would bring, and what follows
-    where the next limit is further away.
-    """
-    half, most = verdict.gain_if_halved, verdict.next_limit
-    if half is None or most is None or half < NO_GAIN_BELOW:
-        return ""
-    text = halved.format(factor(half))
-    further = factor(most) != factor(half) and most < NO_BOUND_FROM
-    return text + no_more.format(factor(most)) if further else text
-
-
-def gain_cell(verdict: Verdict, at_limit: str = "at limit") -> str:
+def gain_cell(verdict: Verdict) -> str:
     """The gain in a table."""
     if verdict.gain is not None and verdict.gain >= NO_GAIN_BELOW:
         return factor(verdict.gain)
-    return at_limit if verdict.status is Status.AT_LIMIT else "-"
+    return "limit" if verdict.status is Status.AT_LIMIT else "-"
 
 
 def verdict_cell(verdict: Verdict) -> str:
@@ -243,50 +253,42 @@ def verdict_cell(verdict: Verdict) -> str:
     return verdict.bottleneck or verdict.status.value
 
 
-def runner_up(candidate: Candidate) -> str:
-    """A bottleneck that the evidence does not tell apart from the first."""
-    brings = gain_range(candidate)
-    return f"{candidate.bottleneck} ({brings})" if brings else candidate.bottleneck
-
-
-def gain_range(candidate: Candidate) -> str:
-    """What removing a runner-up would bring; empty where nothing is known."""
+def _candidate(candidate: Candidate) -> str:
+    """A bottleneck that the evidence does not tell apart from the first, and what it would gain."""
     low, high = candidate.gain_at_least, candidate.gain_at_most
     if not NO_GAIN_BELOW <= high < NO_BOUND_FROM:
-        return ""
+        return candidate.bottleneck
     close = factor(low) == factor(high) or low < NO_GAIN_BELOW
-    return f"up to {factor(high)}" if close else f"{factor(low)} to {factor(high)}"
+    brings = f"up to {factor(high)}" if close else f"{factor(low)} to {factor(high)}"
+    return f"{candidate.bottleneck} ({brings})"
 
 
-def is_counter(evidence: Evidence) -> bool:
-    """Whether a value is that of a counter, and not worked out or reported."""
-    return evidence.source is Origin.MEASURED
-
-
-def parts(verdict: Verdict) -> list[tuple[str, list[str]]]:
+def parts(verdict: Verdict, *, everything: bool = False) -> list[tuple[str, list[str]]]:
     """What a card says below the evidence: titles with their lines."""
     undecided = verdict.status is Status.INCONCLUSIVE
     at_limit = verdict.status is Status.AT_LIMIT
-    named = [runner_up(candidate) for candidate in verdict.also]
+    named = [_candidate(candidate) for candidate in verdict.also]
     # The headline of an open verdict already names the candidates, and that something is missing.
     listed = undecided and bool(verdict.missing)
-    not_yet = named and not (undecided and named == [each.bottleneck for each in verdict.also])
+    if everything:
+        rules = [registry().get(each.bottleneck) for each in verdict.also]
+        named = [
+            f"{name}: {rule.docs.detects}" if rule else name
+            for name, rule in zip(named, rules, strict=True)
+        ]
+    elif undecided and named == [each.bottleneck for each in verdict.also]:
+        named = []
+    else:
+        named = [", ".join(named)] if named else []
     found = [
         ("Why", [verdict.why] if verdict.why and not listed else []),
         ("What to do", list(verdict.advice)),
-        ("Less work" if at_limit else "Gain", [gain(verdict)] if gain(verdict) else []),
-        ("Candidates" if undecided else "Runner-up", [", ".join(named)] if not_yet else []),
+        ("Less work" if at_limit else "Gain", [gain(verdict)]),
+        ("Candidates" if undecided else "Runner-up", named),
         ("Note", list(verdict.notes)),
-        ("Missing" if undecided else "Would help", _missing(verdict)),
+        ("Missing" if undecided else "Would help", _missing(verdict, everything=everything)),
     ]
-    return [(title, lines) for title, lines in found if lines]
-
-
-def invitation(verdict: Verdict) -> str:
-    """The line above a verdict's command."""
-    if verdict.status is Status.INCONCLUSIVE:
-        return "This command collects what would decide:"
-    return "This command collects what would raise the confidence:"
+    return [(title, lines) for title, lines in found if any(lines)]
 
 
 def next_step(command: str, capture: str) -> str:
@@ -327,9 +329,9 @@ def cards(kernels: tuple[KernelDiagnosis, ...], top: int | None) -> int:
     return min(MOST_CARDS, len(kernels))
 
 
-def rest(kernels: tuple[KernelDiagnosis, ...], shown: int) -> str:
+def rest(kernels: tuple[KernelDiagnosis, ...], told: int) -> str:
     """The kernels that are not shown and how to see them; empty where there are none."""
-    left = kernels[shown:]
+    left = kernels[told:]
     if not left:
         return ""
     text = f"and {count(len(left), 'more kernel')}"
@@ -344,8 +346,9 @@ def rest(kernels: tuple[KernelDiagnosis, ...], shown: int) -> str:
     return text
 
 
-def _missing(verdict: Verdict) -> list[str]:
+def _missing(verdict: Verdict, *, everything: bool) -> list[str]:
     most = MOST_MISSING if verdict.status is Status.INCONCLUSIVE else MOST_HELPFUL
+    most = len(verdict.missing) if everything else most
     lines = [f"{each.ncu_name}: {each.why}" for each in verdict.missing[:most]]
     if len(verdict.missing) > most:
         lines.append(f"and {len(verdict.missing) - most} more, in the command below")

@@ -14,9 +14,9 @@ from kernelprof.report.document import Bar, Cell, Column, Span, Table, Tone
 from kernelprof.report.figures.measured import clip
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from kernelprof.analysis.rules import Headline, Rule, Threshold
+    from kernelprof.analysis.rules import Headline, Threshold
     from kernelprof.model.diagnosis import Evidence, Verdict
 
 WHOLES: Final[Mapping[str, float]] = {
@@ -37,22 +37,19 @@ _ORIGINS: Final = {
 
 def table(verdict: Verdict) -> Table | None:
     """A row for each fact that is a number; its bar shows the value and the threshold."""
-    rules = _rules(verdict)
     facts = [each for each in verdict.evidence if math.isfinite(each.value)]
     if not facts:
         return None
-    return Table(_COLUMNS, tuple(_row(each, rules) for each in facts), label="Evidence")
-
-
-def _rules(verdict: Verdict) -> list[Rule]:
-    """The rules whose facts these can be: the one that won, or the candidates."""
+    # They can be facts of the rule that won, or of the candidates.
     slugs = [verdict.bottleneck, *(candidate.bottleneck for candidate in verdict.also)]
-    return [registry()[slug] for slug in slugs if slug is not None and slug in registry()]
+    rules = [registry().get(slug or "") for slug in slugs]
+    documented = [each for rule in rules if rule is not None for each in rule.thresholds]
+    return Table(_COLUMNS, tuple(_row(each, documented) for each in facts), label="Evidence")
 
 
-def _row(fact: Evidence, rules: list[Rule]) -> tuple[Cell, ...]:
+def _row(fact: Evidence, documented: Sequence[Threshold]) -> tuple[Cell, ...]:
     value, compared = quantity(fact.value, fact.unit), comparison(fact)
-    tip = (*_tip(fact, rules), *([f"`{fact.metric}`"] if fact.metric else []))
+    tip = (*_tip(fact, documented), *([f"`{fact.metric}`"] if fact.metric else []))
     return (
         Cell(Span(fact.label), tip=" ".join(tip), bar=_bar(fact)),
         Cell(Span(value, Tone.STRONG)),
@@ -68,7 +65,7 @@ def _bar(fact: Evidence) -> Bar | None:
     return Bar(clip(fact.value / whole), clip(fact.threshold / whole) if fact.threshold else None)
 
 
-def _tip(fact: Evidence, rules: list[Rule]) -> Iterable[str]:
+def _tip(fact: Evidence, documented: Sequence[Threshold]) -> Iterable[str]:
     metric = catalogue().get(fact.metric)
     if metric is not None and _same(metric.unit, fact.unit):
         yield metric.why
@@ -80,8 +77,9 @@ def _tip(fact: Evidence, rules: list[Rule]) -> Iterable[str]:
             yield origin
     if fact.threshold is None:
         return
-    found = _threshold(fact, rules)
-    text = quantity(fact.threshold, fact.unit)
+    scale = 100.0 if fact.unit == "%" else 1.0
+    alike = (each for each in documented if math.isclose(each.value * scale, fact.threshold))
+    found, text = next(alike, None), quantity(fact.threshold, fact.unit)
     if found is None:
         yield f"Threshold {text}."
     else:
@@ -90,18 +88,6 @@ def _tip(fact: Evidence, rules: list[Rule]) -> Iterable[str]:
 
 def _same(unit: str, shown: str) -> bool:
     return unit == shown or {unit, shown} == {"1", "wave"}
-
-
-def _threshold(fact: Evidence, rules: list[Rule]) -> Threshold | None:
-    """The documented number that a fact is compared with."""
-    if fact.threshold is None:
-        return None
-    scale = 100.0 if fact.unit == "%" else 1.0
-    for rule in rules:
-        for each in rule.thresholds:
-            if math.isclose(each.value * scale, fact.threshold):
-                return each
-    return None
 
 
 # In a sentence
@@ -151,17 +137,12 @@ def _open(verdict: Verdict) -> str:
     names = [_title(each.bottleneck) for each in verdict.also[:MOST_NAMED]]
     if len(verdict.also) > MOST_NAMED:
         names.append("something else")
-    if len(names) > 1:
-        names = [", ".join(names[:-1]), names[-1]]
     if names:
-        return f"This capture does not show what limits the kernel: {_could(names)}."
+        could = " or ".join(filter(None, (", ".join(names[:-1]), names[-1])))
+        return f"This capture does not show what limits the kernel: it could be {could}."
     if verdict.missing:
         return "This capture lacks the counters that would show what limits the kernel."
     return "The counters show nothing that costs this kernel notable time."
-
-
-def _could(names: list[str]) -> str:
-    return f"it could be {' or '.join(names)}"
 
 
 def _title(slug: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.comparison.history import words
@@ -9,7 +10,8 @@ from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.history import HistoryOrigin
 from kernelprof.model.names import middle, printable
-from kernelprof.report.charts import history as chart
+from kernelprof.report.charts.parts import tidy
+from kernelprof.report.charts.times import verdict_looks
 from kernelprof.report.document import (
     Bullets,
     Cell,
@@ -32,16 +34,19 @@ from kernelprof.report.figures.measured import finite
 from kernelprof.report.private import shown, shown_origin, without_homes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from kernelprof.model.history import History, HistoryRow, KernelHistory
-    from kernelprof.report.charts.parts import Key
+    from kernelprof.report.charts.parts import Key, Row
     from kernelprof.report.document import Block
 
 MOST_ROWS: Final = 5_000
 """Rows in all tables of a page together: more make it slow to open."""
 
 LEAST_ROWS: Final = 10
+LOG_FROM: Final = 8.0
+"""How many times the shortest time the longest has to be for a logarithmic scale."""
+
 _ORIGIN_WIDTH: Final = 64
 _LEGEND: Final = (
     "Times are medians of the launches of a capture. Only a change that is larger than the noise "
@@ -52,6 +57,13 @@ _MARKS: Final = (
     ("▼", "faster than the row before"),
     (words.SAME, "within the noise"),
     (words.UNDECIDED, "too few launches or too scattered to tell"),
+)
+_MACHINE: Final = (
+    ("GPU", "gpu"),
+    ("driver", "driver"),
+    ("CUDA", "cuda"),
+    ("Nsight Compute", "ncu"),
+    ("clock control", "clock_control"),
 )
 _OVERVIEW: Final = (
     Column("Kernel"),
@@ -70,8 +82,9 @@ def document(history: History, detail: Detail = Detail.BRIEF) -> Document:
         blocks.append(Note(_LEGEND))
     if full and len(history.kernels) > 1:
         blocks.append(_overview(history))
-    verdicts = (words.verdict_cell(row.kernel.verdict) for row in _rows(history))
-    looks = chart.looks(verdicts, Status.INCONCLUSIVE.value) if full else {}
+    rows = [row for kernel in history.kernels for row in kernel.rows]
+    verdicts = (words.verdict_cell(row.kernel.verdict) for row in rows)
+    looks = verdict_looks(verdicts, Status.INCONCLUSIVE.value) if full else {}
     for number, kernel in enumerate(history.kernels, start=1):
         blocks.append(_kernel(history, kernel, f"kernel-{number}", detail, looks))
     if legend := _legend(history):
@@ -80,17 +93,13 @@ def document(history: History, detail: Detail = Detail.BRIEF) -> Document:
         return Document(f"History of {history.origin}", tuple(blocks))
     from kernelprof.report.writers import json
 
-    blocks.append(Section("Where this comes from", (Facts(tuple(_provenance(history))),)))
+    blocks.append(Section("Where this comes from", (Facts(tuple(_provenance(history, rows))),)))
     return Document(
         f"History of {shown_origin(history.origin)}",
         tuple(blocks),
         data=without_homes(json.write(history)),
         file="history.json",
     )
-
-
-def _rows(history: History) -> Iterable[HistoryRow]:
-    return (row for kernel in history.kernels for row in kernel.rows)
 
 
 def _overview(history: History) -> Section:
@@ -135,13 +144,16 @@ def _kernel(
 
 
 def _chart(kernel: KernelHistory, title: str, looks: Mapping[str, Key]) -> list[Block]:
-    measured = [
-        _measurement(row, when, first=at == 0)
-        for at, (row, when) in enumerate(zip(kernel.rows, words.dates(kernel.rows), strict=True))
+    dates = words.dates(kernel.rows)
+    rows = [
+        row
+        for at, each in enumerate(kernel.rows)
+        if (row := _point(each, dates[at], looks, first=at == 0)) is not None
     ]
-    kind = chart.kind(measured)
-    if not kind:
+    if not rows:
         return []
+    times = [float(str(row[key])) for row in rows for key in ("low", "time", "high")]
+    is_log = min(times) > 0 and max(times) / min(times) > LOG_FROM
     label = f"Time of {title} over dates, with its verdicts; the same is in the table below"
     text = (
         "Each point is the median of a measurement; the bar through it holds 90 % of its launches. "
@@ -149,27 +161,33 @@ def _chart(kernel: KernelHistory, title: str, looks: Mapping[str, Key]) -> list[
     )
     if len(words.machines(kernel)) > 1:
         text += " Lines join measurements on the same GPU."
-    return [Chart(kind, chart.rows(measured, looks), label), Note(text)]
+    return [Chart("history:log" if is_log else "history", tuple(rows), label), Note(text)]
 
 
-def _measurement(row: HistoryRow, when: str, *, first: bool) -> chart.Measurement:
-    return chart.Measurement(
-        date=row.moment.date,
-        verdict=words.verdict_cell(row.kernel.verdict),
-        time_ns=finite(row.kernel.median_ns),
-        low_ns=finite(row.low_ns),
-        high_ns=finite(row.high_ns),
-        changed=row.verdict_changed,
-        gpu=shown(words.gpu(row)),
-        when=when,
-        origin=" ".join(_origin(row)),
-        time=words.time_cell(row),
-        interval=words.launch_text(row),
-        change=words.change_cell(row, first=first),
-        confidence=row.kernel.verdict.confidence.value,
-        counters=words.counters_cell(row),
-        remarks=shown("; ".join(words.notes(row))),
-    )
+def _point(row: HistoryRow, when: str, looks: Mapping[str, Key], *, first: bool) -> Row | None:
+    time = finite(row.kernel.median_ns)
+    if time is None:
+        return None
+    look = looks[words.verdict_cell(row.kernel.verdict)]
+    return {
+        "date": 1000 * datetime.fromisoformat(row.moment.date).timestamp(),
+        "time": tidy(time * 1e-9),
+        "low": tidy((finite(row.low_ns) or time) * 1e-9),
+        "high": tidy((finite(row.high_ns) or time) * 1e-9),
+        "gpu": shown(words.gpu(row)),
+        "colour": look.colour,
+        "shape": look.shape,
+        "changed": row.verdict_changed,
+        "when": when,
+        "from": " ".join(_origin(row)),
+        "text": words.time_cell(row),
+        "interval": words.launch_text(row) or "-",
+        "change": words.change_cell(row, first=first) or "-",
+        "verdict": look.words,
+        "confidence": row.kernel.verdict.confidence.value,
+        "counters": words.counters_cell(row) or "0",
+        "remarks": shown("; ".join(words.notes(row))) or "-",
+    }
 
 
 def _table(history: History, kernel: KernelHistory, most: int, *, brief: bool) -> Table:
@@ -189,29 +207,22 @@ def _table(history: History, kernel: KernelHistory, most: int, *, brief: bool) -
     dates = words.dates(kernel.rows)
     rows = []
     for at, row in enumerate(kernel.rows):
-        cells = _cells(row, dates[at], first=at == 0)
+        verdict, interval = row.kernel.verdict, words.launch_text(row)
+        outcome = TimeOutcome.NOT_MEASURED if row.time is None else row.time.outcome
+        tone = TIME_TONES.get(outcome, Tone.PLAIN)
+        cells = [
+            Cell(dates[at]),
+            Cell(Span(middle(_origin(row)[0], _ORIGIN_WIDTH), code=True)),
+            Cell(words.time_cell(row), tip=f"90 % of the launches: {interval}" if interval else ""),
+            Cell(Span(words.change_cell(row, first=at == 0), tone)),
+            Cell(Span(words.verdict_cell(verdict), TONES[verdict.status], code=True)),
+            Cell(verdict.confidence.value),
+            Cell(words.counters_cell(row), tip=", ".join(each.label for each in row.counters)),
+        ]
         cells += [Cell(Span(shown(words.gpu(row))))] if several else []
         cells += [Cell(Span(" ".join(_origin(row)[1:])))] if is_git else []
         rows.append(tuple(cells))
     return Table(tuple(columns), tuple(rows[-most:]), label=f"rows of {shown(words.title(kernel))}")
-
-
-def _cells(row: HistoryRow, date: str, *, first: bool) -> list[Cell]:
-    verdict = row.kernel.verdict
-    outcome = TimeOutcome.NOT_MEASURED if row.time is None else row.time.outcome
-    interval = words.launch_text(row)
-    names = ", ".join(each.label for each in row.counters)
-    tone = TONES[verdict.status]
-    change = Span(words.change_cell(row, first=first), TIME_TONES.get(outcome, Tone.PLAIN))
-    return [
-        Cell(date),
-        Cell(Span(middle(_origin(row)[0], _ORIGIN_WIDTH), code=True)),
-        Cell(words.time_cell(row), tip=f"90 % of the launches: {interval}" if interval else ""),
-        Cell(change),
-        Cell(Span(words.verdict_cell(verdict), tone, code=True)),
-        Cell(verdict.confidence.value),
-        Cell(words.counters_cell(row), tip=names),
-    ]
 
 
 def _origin(row: HistoryRow) -> list[str]:
@@ -238,19 +249,12 @@ def _legend(history: History) -> str:
     return ", ".join(f"{mark} {meaning}" for mark, meaning in _MARKS if mark in used)
 
 
-def _provenance(history: History) -> Iterable[Fact]:
+def _provenance(history: History, rows: Iterable[HistoryRow]) -> Iterable[Fact]:
     """What was read, and on what it was measured."""
-    machines = [row.moment.machine for row in _rows(history)]
+    machines = [row.moment.machine for row in rows]
     yield Fact("read from", (Span(shown_origin(history.origin)),))
     yield Fact("rows from", (words.period(history),), "UTC")
-    known: Sequence[tuple[str, list[str | None]]] = (
-        ("GPU", [each.gpu for each in machines]),
-        ("driver", [each.driver for each in machines]),
-        ("CUDA", [each.cuda for each in machines]),
-        ("Nsight Compute", [each.ncu for each in machines]),
-        ("clock control", [each.clock_control for each in machines]),
-    )
-    for label, values in known:
-        found = list(dict.fromkeys(value for value in values if value))
-        if found:
-            yield Fact(label, (Span(shown(", ".join(found))),))
+    for label, name in _MACHINE:
+        found = dict.fromkeys(getattr(each, name) for each in machines)
+        if text := ", ".join(filter(None, found)):
+            yield Fact(label, (Span(shown(text)),))

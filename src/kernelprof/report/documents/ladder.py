@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.ladder.results import Climb, gflops, next_gains, peak_gflops, ratio
 from kernelprof.model.numbers import count, factor, number, quantity, share
 from kernelprof.model.records import build, read_object, to_json
 from kernelprof.report.document import (
-    Bullets,
     Cell,
     Column,
     Document,
@@ -34,13 +32,14 @@ from kernelprof.report.documents.ladder_parts import (
     fastest_rung,
     gain_cell,
     method_section,
+    named,
     rate_cell,
     roofline_section,
+    said_text,
     sizes,
     spread_cell,
     time_cell,
     timed_rungs,
-    verdict_name,
     verdict_text,
     way_up,
 )
@@ -51,10 +50,9 @@ if TYPE_CHECKING:
 
     from kernelprof.ladder.registry import Rung
     from kernelprof.ladder.results import Climbed
-    from kernelprof.report.document import Block, Text
+    from kernelprof.report.document import Block
 
 SAVED: Final = "results.json"
-_SENTENCE: Final = re.compile(r"(?<=[a-z0-9)])\. (?=[A-Z])")
 
 
 def document(
@@ -68,10 +66,9 @@ def document(
     sections = (
         _headline(climb, way),
         bar_section(climb, way),
-        _rungs(climb, about, way),
+        _rungs(climb),
         roofline_section(climb, known, way),
         _bytes(climb),
-        _failed(climb),
         *(_rung(each, climb, about.get(each.file), known.get(each.file)) for each in climb.rungs),
         method_section(climb),
     )
@@ -96,7 +93,7 @@ def listing(rungs: Sequence[Rung], *, changes: bool) -> Document:
         after = "" if rung.after is None else f"After {numbers[rung.after]}. "
         file = Paragraph(Span(str(rung.shown), code=True))
         text = Paragraph(Span(after + rung.changes))
-        sections.append(Section(Span(f"{rung.number} {rung.title}"), (file, text)))
+        sections.append(Section(Span(named(rung)), (file, text)))
     return Document("The GEMM ladder", tuple(sections))
 
 
@@ -155,15 +152,14 @@ def _facts(climb: Climb) -> Iterator[Fact]:
     yield Fact("Problem", (f"FP32, {sizes(climb)}",))
     fastest = fastest_rung(climb)
     if fastest is not None:
-        yield Fact("Fastest rung", (Span(f"{fastest.number} {fastest.title}"),))
+        yield Fact("Fastest rung", (Span(named(fastest)),))
         rate = gflops(fastest.timing)
         if rate is not None:
             of_peak = ratio(rate, peak_gflops(climb.surroundings))
             suffix = "" if of_peak is None else f", {share(of_peak)} of the FP32 peak"
             yield Fact("Its rate", (f"{rate_cell(fastest.timing)} GFLOP/s{suffix}",))
         if fastest.full is not None:
-            limit = ", at its limit" if fastest.full.said.status == "at-limit" else ""
-            yield Fact("Its verdict", ((verdict_name(fastest.full.said) + limit),))
+            yield Fact("Its verdict", (said_text(fastest),))
     if climb.ceiling is not None:
         timing = climb.ceiling.timing
         text = f"{time_cell(timing)}, {rate_cell(timing)} GFLOP/s"
@@ -173,7 +169,7 @@ def _facts(climb: Climb) -> Iterator[Fact]:
 # The tables
 
 
-def _rungs(climb: Climb, about: Mapping[str, Rung], way: frozenset[str]) -> Section:
+def _rungs(climb: Climb) -> Section:
     columns = (
         Column("rung", yielding=True),
         Column("verdict"),
@@ -184,7 +180,7 @@ def _rungs(climb: Climb, about: Mapping[str, Rung], way: frozenset[str]) -> Sect
         Column("gain at most", brief="gain", number=True),
         Column("next rung gained", optional=True),
     )
-    rows = tuple(tuple(_row(climb, rung, about, way)) for rung in climb.rungs)
+    rows = tuple(tuple(_row(climb, rung)) for rung in climb.rungs)
     text = (
         "The verdict is that on the preset `full`. Gain at most is what kernelprof works out from "
         "the counters, before there is another rung; next rung gained is what each rung that "
@@ -195,19 +191,12 @@ def _rungs(climb: Climb, about: Mapping[str, Rung], way: frozenset[str]) -> Sect
     return Section("Time and verdict", (table, Paragraph(text, Tone.MUTED)))
 
 
-def _row(
-    climb: Climb, rung: Climbed, about: Mapping[str, Rung], way: frozenset[str]
-) -> Iterator[Cell]:
+def _row(climb: Climb, rung: Climbed) -> Iterator[Cell]:
     said = None if rung.full is None else rung.full.said
     rate, timing = gflops(rung.timing), rung.timing
     of_ceiling = ratio(rate, ceiling_rate(climb))
     gains = next_gains(climb, rung)
-    known = about.get(rung.file)
-    yield Cell(
-        Span(f"{rung.number} {rung.title}", target=anchor(rung)),
-        sort=rung.number,
-        tip="" if known is None else _SENTENCE.split(known.changes)[0].rstrip(".") + ".",
-    )
+    yield Cell(Span(named(rung), target=anchor(rung)), sort=rung.number)
     yield Cell(verdict_text(said) if rung.error is None else Span("failed", Tone.BAD))
     yield Cell(DASH if said is None else said.confidence)
     yield Cell(
@@ -218,16 +207,8 @@ def _row(
     yield Cell(rate_cell(timing), sort=rate)
     yield Cell(share(of_ceiling), sort=of_ceiling)
     yield Cell(gain_cell(said), sort=None if said is None else said.gain)
-    yield Cell(_gained(gains, way), sort=max((gain for _, gain in gains), default=None))
-
-
-def _gained(gains: Sequence[tuple[Climbed, float]], way: frozenset[str]) -> Text:
-    """``4: 0.74x, 8: 2.00x``; what leads up stands out."""
-    found: list[str | Span] = []
-    for each, gain in gains:
-        tone = Tone.STRONG if each.file in way and len(gains) > 1 else Tone.PLAIN
-        found += [", "] * bool(found) + [Span(f"{each.number}: {factor(gain)}", tone)]
-    return tuple(found) or DASH
+    gained = ", ".join(f"{each.number}: {factor(gain)}" for each, gain in gains)
+    yield Cell(gained or DASH, sort=max((gain for _, gain in gains), default=None))
 
 
 def _bytes(climb: Climb) -> Section | None:
@@ -276,22 +257,13 @@ def _bytes_row(rung: Climbed) -> Iterator[Cell]:
     flops = None if timing is None else timing.flops
     names = ("asked", "l1", "l2", "dram")
     levels = [None if traffic is None else getattr(traffic, name) for name in names]
-    yield Cell(Span(f"{rung.number} {rung.title}"))
+    yield Cell(Span(named(rung)))
     for level in levels:
         text = DASH if level is None else quantity(level, "byte")
         yield Cell(f"{text} ({factor(level / least)})" if level and least else text, sort=level)
     for level in (levels[-1], levels[0]):
         intensity = ratio(flops, level)
         yield Cell(DASH if intensity is None else number(intensity), sort=intensity)
-
-
-def _failed(climb: Climb) -> Section | None:
-    items: list[Text] = []
-    for rung in climb.rungs:
-        if rung.error is not None:
-            where = f" ({rung.error.where})" if rung.error.where else ""
-            items.append((Span(rung.file, code=True), Span(f": {rung.error.what}{where}")))
-    return Section("Failed", (Bullets(tuple(items)),), tone=Tone.BAD) if items else None
 
 
 # Each rung, and how it was measured
@@ -301,8 +273,9 @@ def _rung(climbed: Climbed, climb: Climb, about: Rung | None, card: Card | None)
     blocks: list[Block] = []
     error = climbed.error
     if error is not None:
-        hint = f" ({error.hint})" if error.hint else ""
-        blocks.append(Note(Span(f"failed: {error.what}{hint}"), warning=True))
+        more = ", ".join(filter(None, (error.where, error.hint)))
+        text = f"failed: {error.what}" + (f" ({more})" if more else "")
+        blocks.append(Note(Span(text), warning=True))
     if about is not None:
         blocks.append(Paragraph(Span(about.changes)))
         if about.before is not None and about.after is not None:
@@ -314,15 +287,14 @@ def _rung(climbed: Climbed, climb: Climb, about: Rung | None, card: Card | None)
     if card is not None:
         blocks += [*([Paragraph(card.note, Tone.MUTED)] if card.note else []), *card.blocks]
     said = None if climbed.full is None else climbed.full.said
-    status = "not profiled" if said is None else verdict_name(said)
     of_ceiling = ratio(gflops(climbed.timing), ceiling_rate(climb))
-    parts = [
-        "failed" if error is not None else status,
-        *([time_cell(climbed.timing)] if climbed.timing is not None else []),
-        *([f"{share(of_ceiling)} of cuBLAS"] if of_ceiling is not None else []),
-    ]
+    parts = [said_text(climbed)]
+    if climbed.timing is not None:
+        parts.append(time_cell(climbed.timing))
+    if of_ceiling is not None:
+        parts.append(f"{share(of_ceiling)} of cuBLAS")
     return Section(
-        Span(f"{climbed.number} {climbed.title}"),
+        Span(named(climbed)),
         tuple(blocks),
         anchor=anchor(climbed),
         tone=Tone.BAD if said is None else TONES.get(said.status, Tone.PLAIN),

@@ -6,21 +6,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.architectures import FLOPS_OF_FMA, fp32_lanes
-from kernelprof.ladder.results import gflops, peak_gflops, ratio, speedup
+from kernelprof.ladder.results import gflops, peak_gflops, ratio
 from kernelprof.model.numbers import count, factor, number, quantity, share
-from kernelprof.report.charts import climb as bars
 from kernelprof.report.charts import roofline
-from kernelprof.report.charts.parts import time_unit
+from kernelprof.report.charts.parts import tidy, time_unit
+from kernelprof.report.charts.roofline import DATASHEET, MEASURED
 from kernelprof.report.document import Bullets, Chart, Code, Paragraph, Section, Span, Tone
 from kernelprof.report.documents import TONES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from kernelprof.ladder.registry import Rung
     from kernelprof.ladder.results import Climb, Climbed, ShortVerdict, Surroundings
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Diagnosis
     from kernelprof.model.manifest import TimingFacts
+    from kernelprof.report.charts.parts import Row
     from kernelprof.report.document import Block, Text
     from kernelprof.report.documents.capture_page import Beside
 
@@ -41,17 +43,22 @@ def card(capture: Capture, diagnosis: Diagnosis, beside: Beside, rung: Climbed) 
     """What the capture of a rung shows of the kernel that takes the time; there is just one."""
     from kernelprof.report.documents.capture_page import cards
     from kernelprof.report.figures.ceilings import bandwidths
-    from kernelprof.report.figures.measured import Measured
+    from kernelprof.report.figures.measured import Launch, Measured
 
     kernel = diagnosis.kernels[0]
     section = next(iter(cards(capture, diagnosis, beside, anchor=f"{anchor(rung)}-kernel")))
-    limits = bandwidths(Measured(capture), kernel.rows[0])
+    limits = bandwidths(Launch(Measured(capture), kernel.rows[0]))
     return Card((section,), next((each for each in limits if each.label == "DRAM"), None))
 
 
 def anchor(rung: Climbed) -> str:
     """What the section of a rung is called in links."""
     return f"rung-{rung.number}"
+
+
+def named(rung: Climbed | Rung) -> str:
+    """``1 Naive``."""
+    return f"{rung.number} {rung.title}"
 
 
 def time_cell(timing: TimingFacts | None) -> str:
@@ -63,10 +70,12 @@ def spread_cell(timing: TimingFacts | None) -> str:
     """The 95 % confidence interval of the median; shortest and longest where there is none."""
     if timing is None:
         return DASH
-    low, high = timing.confidence_low_ns, timing.confidence_high_ns
+    low, high, note = timing.confidence_low_ns, timing.confidence_high_ns, ""
     if low is None or high is None:
-        return f"{_span(timing.low_ns, timing.high_ns)} (all)"
-    return _span(low, high)
+        low, high, note = timing.low_ns, timing.high_ns, " (all)"
+    # Five digits, as launches of the same code differ in the fourth.
+    size, unit = time_unit(high)
+    return f"{low / size:.5g} to {high / size:.5g} {unit}{note}"
 
 
 def rate_cell(timing: TimingFacts | None) -> str:
@@ -97,12 +106,6 @@ def gain_cell(said: ShortVerdict | None) -> str:
 def verdict_name(said: ShortVerdict) -> str:
     """The bottleneck, or the status where none is named."""
     return said.bottleneck or said.status
-
-
-def _span(low: float, high: float) -> str:
-    """``2.7786 to 2.7814 ms``: five digits, as launches of the same code differ in the fourth."""
-    size, unit = time_unit(high)
-    return f"{low / size:.5g} to {high / size:.5g} {unit}"
 
 
 def ceiling_rate(climb: Climb) -> float | None:
@@ -138,17 +141,15 @@ def any_timing(climb: Climb) -> TimingFacts | None:
 
 def bar_section(climb: Climb, way: frozenset[str]) -> Section | None:
     """A bar a rung, below cuBLAS and the peak."""
-    limits = [
-        bars.Limit(label, rate)
-        for label, rate in (
-            ("cuBLAS", ceiling_rate(climb)),
-            ("FP32 peak", peak_gflops(climb.surroundings)),
-        )
-        if rate is not None
-    ]
-    rows = bars.rows([_bar(climb, rung, way) for rung in climb.rungs], limits)
     if not climb.rungs:
         return None
+    rates = (("cuBLAS", ceiling_rate(climb)), ("FP32 peak", peak_gflops(climb.surroundings)))
+    limits = [(label, rate) for label, rate in rates if rate is not None]
+    rows: list[Row] = [_bar(rung, way) for rung in climb.rungs]
+    rows += [
+        {"what": "limit", "gflops": tidy(rate), "text": f"{label} {rate:,.0f}", "lift": position}
+        for position, (label, rate) in enumerate(limits)
+    ]
     label = "GFLOP/s of each rung in order, with its verdict; the table below has the same"
     text = (
         "Each bar is a rung with what limits it. Dark bars lead up to the fastest one; light ones "
@@ -157,25 +158,26 @@ def bar_section(climb: Climb, way: frozenset[str]) -> Section | None:
     return Section("The climb", (Chart("climb", tuple(rows), label, text),))
 
 
-def _bar(climb: Climb, rung: Climbed, way: frozenset[str]) -> bars.Rung:
-    said = None if rung.full is None else rung.full.said
-    verdict = "not profiled" if said is None else verdict_name(said)
-    limit = ", at its limit" if said is not None and said.status == "at-limit" else ""
-    before = None if rung.after is None else climb.rung(rung.after)
-    step = None if before is None else speedup(before.timing, rung.timing)
-    return bars.Rung(
-        name=f"{rung.number} {rung.title}",
-        verdict=verdict,
-        said=f"{verdict}{limit}" if rung.error is None else f"failed: {rung.error.what}",
-        gflops=gflops(rung.timing),
-        of_ceiling=ratio(gflops(rung.timing), ceiling_rate(climb)),
-        time=time_cell(rung.timing),
-        interval=spread_cell(rung.timing),
-        gain=gain_cell(said),
-        way=rung.file in way,
-        after=None if before is None else before.number,
-        step=None if step is None else factor(step),
-    )
+def _bar(rung: Climbed, way: frozenset[str]) -> Row:
+    rate, said = gflops(rung.timing), said_text(rung)
+    return {
+        "what": "rung",
+        "name": named(rung),
+        "gflops": None if rate is None else tidy(rate),
+        "first": rung.file in way,
+        "text": said if rate is None else f"{rate:,.0f}: {said}",
+        "time": time_cell(rung.timing),
+    }
+
+
+def said_text(rung: Climbed) -> str:
+    """What a rung got: its verdict, or why there is none."""
+    if rung.error is not None:
+        return f"failed: {rung.error.what}"
+    if rung.full is None:
+        return "not profiled"
+    limit = ", at its limit" if rung.full.said.status == "at-limit" else ""
+    return verdict_name(rung.full.said) + limit
 
 
 def roofline_section(
@@ -188,43 +190,33 @@ def roofline_section(
         moved = None if rung.traffic is None else rung.traffic.dram
         if rate is None or not moved or timing is None or not timing.flops:
             continue
-        name, leads = f"{rung.number} {rung.title}", rung.file in way
-        points.append(
-            roofline.Point(
-                label=name,
-                level="DRAM" if leads else "branch",
-                flop_per_byte=timing.flops / moved,
-                flop_per_second=rate * 1e9,
-                name=name,
-                short=str(rung.number),
-                path="way" if leads else "",
-            )
-        )
+        level, path = ("DRAM", "way") if rung.file in way else ("branch", "")
+        intensity, short = timing.flops / moved, str(rung.number)
+        points.append(roofline.Point(named(rung), level, intensity, rate * 1e9, short, path))
     if not points:
         return None
     ceilings = tuple(_ceilings(climb, cards))
     rows = roofline.rows((*points, *_ideal(climb, ceilings)), ceilings)
     label = "Operations a second of each rung over its operations for each byte of device memory"
     text = (
-        "Each rung stands at its useful operations a second, by times outside the profiler, and at "
-        "its operations for each byte of device memory. The line joins the rungs that lead up; a "
-        "cross is a variant beside them."
+        "Each rung stands, by its number, at its useful operations a second, by times outside the "
+        "profiler, and at its operations for each byte of device memory. The line joins the rungs "
+        "that lead up."
     )
-    limits = ", ".join(f"{each.label} ({each.origin})" for each in ceilings)
-    caption = f"{text} Limits: {limits}." if limits else text
-    return Section("The way on the roofline", (Chart("roofline", tuple(rows), label, caption),))
+    if ceilings:
+        text += f" Limits: {', '.join(each.shown for each in ceilings)}."
+    return Section("The way on the roofline", (Chart("roofline", rows, label, text),))
 
 
 def _ceilings(climb: Climb, cards: Mapping[str, Card]) -> Iterator[roofline.Ceiling]:
-    from kernelprof.report.figures.ceilings import DATASHEET, MEASURED
-
-    peak, ceiling = peak_gflops(climb.surroundings), ceiling_rate(climb)
-    if peak is not None:
-        yield roofline.Ceiling("FP32 peak", "compute", peak * 1e9, DATASHEET)
-    if ceiling is not None:
-        yield roofline.Ceiling("cuBLAS", "compute", ceiling * 1e9, MEASURED)
+    for label, rate, origin in (
+        ("FP32 peak", peak_gflops(climb.surroundings), DATASHEET),
+        ("cuBLAS", ceiling_rate(climb), MEASURED),
+    ):
+        if rate is not None:
+            yield roofline.Ceiling(label, "compute", rate * 1e9, origin)
     found = [card.bandwidth for card in cards.values() if card.bandwidth is not None]
-    yield from ([each for each in found if each.origin == MEASURED] or found)[:1]
+    yield from sorted(found, key=lambda each: each.origin != MEASURED)[:1]
 
 
 def _ideal(climb: Climb, ceilings: Sequence[roofline.Ceiling]) -> Iterator[roofline.Point]:
@@ -238,14 +230,8 @@ def _ideal(climb: Climb, ceilings: Sequence[roofline.Ceiling]) -> Iterator[roofl
         if each.label != "cuBLAS"
     ]
     if heights:
-        yield roofline.Point(
-            "fewest operations and bytes",
-            "ideal",
-            intensity,
-            min(heights),
-            name=f"ideal: {number(intensity)} FLOP per byte",
-            short="ideal",
-        )
+        label = "fewest operations and bytes"
+        yield roofline.Point(label, "ideal", intensity, min(heights))
 
 
 def measured_on(climb: Climb) -> str:

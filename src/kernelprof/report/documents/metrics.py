@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.metrics.catalogue import names_known, names_read
+from kernelprof.analysis.metrics.catalogue import catalogue, names_known, names_read
 from kernelprof.model.names import printable
 from kernelprof.model.numbers import number
 from kernelprof.report.document import Cell, Column, Section, Table
@@ -15,8 +15,6 @@ from kernelprof.report.private import shown
 
 if TYPE_CHECKING:
     from kernelprof.report.figures.measured import Measured
-
-    Row = tuple[Cell, ...]
 
 MOST_WITH_ALL: Final = 20
 """Kernels of a page up to which the tables hold every column: 2,200 columns of ``--set full`` are
@@ -48,7 +46,7 @@ class MetricTables:
     """The columns that a page shows, looked up once for all its kernels."""
 
     def __init__(self, measured: Measured, *, everything: bool) -> None:
-        known = measured.by_ncu_name
+        known = {name: each for each in catalogue().values() for name in each.all_ncu_names()}
         capture = measured.capture
         self._numbers = [
             (
@@ -65,23 +63,16 @@ class MetricTables:
 
     def section(self, row: int, kernel: str) -> Section:
         """The metrics that one launch has, by name."""
-        rows = [*self._rows(row)]
-        table = Table(_COLUMNS, tuple(rows), label=f"All metrics of {kernel}", long=True)
-        return Section(f"All metrics ({len(rows):,})", (table,), folded=True)
-
-    def _rows(self, row: int) -> list[Row]:
-        found: list[Row] = [
+        rows: list[tuple[Cell, ...]] = [
             (name, Cell(_text(value)), unit, meaning)
             for name, unit, meaning, values in self._numbers
             if math.isfinite(value := values.item(row))
         ]
         nothing = Cell("")
-        found += [
-            (name, Cell(shown(cell)), nothing, nothing)
-            for name, cells in self._texts
-            if (cell := cells[row])
-        ]
-        return found
+        texts = ((name, cells[row]) for name, cells in self._texts)
+        rows += [(name, Cell(shown(cell)), nothing, nothing) for name, cell in texts if cell]
+        table = Table(_COLUMNS, tuple(rows), label=f"All metrics of {kernel}", long=True)
+        return Section(f"All metrics ({len(rows):,})", (table,), folded=True)
 
 
 def _text(value: float) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.numbers import count, number
@@ -35,41 +34,24 @@ def section(
 
     ``all_metrics`` is whether the page's tables hold every column.
     """
-    known = facts(capture, diagnosis, manifest)
-    hashes = tuple(each for each in known if _HASH in each.label)
-    blocks: list[Block] = [Facts(tuple(each for each in known if each not in hashes))]
-    if not all_metrics:
-        blocks.append(Note(_FEWER))
-    made = commands(manifest)
-    if made:
-        title = "The command that made it" if len(made) == 1 else "The commands that made it"
-        code = tuple(Code(each, language="sh", copy=True) for each in made)
-        blocks.append(Section(title, code, folded=True))
-    if hashes:
-        blocks.append(
-            Section(f"Checksums, {_HASH}", (Facts(tuple(map(_sum, hashes))),), folded=True)
-        )
-    return Section("Where this comes from", tuple(blocks), layout=Layout.GRID)
-
-
-def _sum(fact: Fact) -> Fact:
-    return replace(fact, label=fact.label.replace(f", {_HASH}", "").replace(f"{_HASH} of ", ""))
-
-
-def facts(capture: Capture, diagnosis: Diagnosis, manifest: Manifest | None) -> tuple[Fact, ...]:
-    """What is known about the capture, the machine and the tools, the checksums among it."""
     found = [*_capture(capture, diagnosis)]
     if manifest is not None:
         found += _manifest(manifest)
     elif capture.clock_control:
         found.append(("clock control", capture.clock_control))
-    return tuple(Fact(label, (Span(shown(text)),), *tip) for label, text, *tip in found if text)
-
-
-def commands(manifest: Manifest | None) -> tuple[str, ...]:
-    """The commands that made a capture, in their order."""
+    known = [Fact(label, (Span(shown(text)),), *tip) for label, text, *tip in found if text]
+    hashes = tuple(each for each in known if _HASH in each.label)
+    blocks: list[Block] = [Facts(tuple(each for each in known if each not in hashes))]
+    if not all_metrics:
+        blocks.append(Note(_FEWER))
     runs = () if manifest is None else manifest.runs
-    return tuple(shown(shlex.join(run.command)) for run in runs if run.command)
+    if made := [shown(shlex.join(run.command)) for run in runs if run.command]:
+        title = "The command that made it" if len(made) == 1 else "The commands that made it"
+        code = tuple(Code(each, language="sh", copy=True) for each in made)
+        blocks.append(Section(title, code, folded=True))
+    if hashes:
+        blocks.append(Section("Checksums", (Facts(hashes),), folded=True))
+    return Section("Where this comes from", tuple(blocks), layout=Layout.GRID)
 
 
 def _capture(capture: Capture, diagnosis: Diagnosis) -> Iterable[Known]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import re
 import shlex
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.model.kernel_name import function_name
@@ -15,7 +14,7 @@ from kernelprof.report.document import Code, Fact, Facts, Note, Paragraph, Secti
 from kernelprof.report.private import file_name, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping
 
     from kernelprof.model.manifest import Manifest, SourceFacts
     from kernelprof.report.document import Block
@@ -36,16 +35,8 @@ MARKED_FROM: Final = 0.01
 _TOLD_UP_TO: Final = 0.5
 _MOST_TOLD: Final = 3
 _WIDEST: Final = 80
+_WORDS: Final = {"flops": "operations", "min_bytes": "fewest bytes"}
 _CAST: Final = re.compile(r"\([A-Za-z_][A-Za-z0-9_: ]*\)(?=-?[0-9])")
-
-
-@dataclass(frozen=True, slots=True)
-class HotLine:
-    """A line of the source with its share of the samples, and what stands there."""
-
-    line: int
-    share: float
-    text: str
 
 
 def section(
@@ -67,10 +58,11 @@ def section(
     blocks: list[Block] = []
     if found is not None and (facts := tuple(_facts(found))):
         blocks.append(Facts(facts))
-    for each in hottest(shares, lines):
-        line = Span(f"line {each.line}", target=f"{anchor}-line-{each.line}")
-        start = f"{percent(each.share)} of the samples are at "
-        blocks.append(Paragraph((start, line, ": ", Span(each.text, code=True)), Tone.STRONG))
+    for number, share in hottest(shares):
+        line = Span(f"line {number}", target=f"{anchor}-line-{number}")
+        code = Span(middle(printable(lines[number - 1].strip()), _WIDEST), code=True)
+        start = f"{percent(share)} of the samples are at "
+        blocks.append(Paragraph((start, line, ": ", code), Tone.STRONG))
     if text is None:
         return Section("Source", tuple(blocks))
     path = shown(file_name(found.path)) if found is not None else "source"
@@ -109,14 +101,14 @@ def marked(hot: Mapping[int, float], lines: int) -> tuple[tuple[int, float], ...
     )
 
 
-def hottest(hot: Iterable[tuple[int, float]], text: Sequence[str]) -> tuple[HotLine, ...]:
+def hottest(hot: Iterable[tuple[int, float]]) -> list[tuple[int, float]]:
     """The lines with half of the samples, at most three, the hottest first."""
-    found: list[HotLine] = []
+    found: list[tuple[int, float]] = []
     for line, share in sorted(hot, key=lambda each: (-each[1], each[0])):
-        if len(found) == _MOST_TOLD or sum(each.share for each in found) >= _TOLD_UP_TO:
+        if len(found) == _MOST_TOLD or sum(each for _, each in found) >= _TOLD_UP_TO:
             break
-        found.append(HotLine(line, share, middle(printable(text[line - 1].strip()), _WIDEST)))
-    return tuple(found)
+        found.append((line, share))
+    return found
 
 
 def _differs(text: str, digest: str) -> bool:
@@ -146,58 +138,21 @@ def _fact(label: str, text: str, tip: str = "") -> Fact:
 
 
 def _specification(document: Mapping[str, Any]) -> Iterable[Fact]:
-    """The launch specification in the order in which people think of a launch."""
-    for key in ("kernel", "grid", "block"):
-        if document.get(key):
-            yield _fact(key, _value(document[key]))
-    launch = document.get("launch")
-    if isinstance(launch, dict) and launch.get("shared_bytes") not in {None, "0", 0}:
-        yield _fact("dynamic shared memory", _value(launch["shared_bytes"]), "in bytes")
-    for label, names in (
-        ("sizes", document.get("sizes")),
-        ("defines", _nested(document, "compile", "defines")),
-    ):
-        if isinstance(names, dict) and names:
-            yield _fact(label, ", ".join(f"{key} = {_value(each)}" for key, each in names.items()))
-    arguments = document.get("arguments")
-    if isinstance(arguments, list):
-        for argument in arguments:
-            if isinstance(argument, dict) and argument.get("name"):
-                yield _fact(f"argument {argument['name']}", _argument(argument))
-    for key, label in (("flops", "operations"), ("min_bytes", "fewest bytes")):
-        if document.get(key):
-            yield _fact(label, _value(document[key]))
-    if document.get("reference"):
-        yield _fact("reference", _value(document["reference"]), "What the result is checked with.")
-
-
-def _argument(argument: Mapping[str, Any]) -> str:
-    """``float32 (M, K), random`` or ``int32 = M``."""
-    text = str(argument.get("type", ""))
-    if "shape" in argument:
-        text += f" ({_value(argument['shape'])})"
-    if "value" in argument:
-        text += f" = {_value(argument['value'])}"
-    extra = [str(argument["fill"])] if argument.get("fill") else []
-    extra += ["output"] if argument.get("output") is True else []
-    return ", ".join([text.strip(), *extra])
-
-
-def _nested(document: Mapping[str, Any], *keys: str) -> Any:
-    found: Any = document
-    for key in keys:
-        found = found.get(key) if isinstance(found, dict) else None
-    return found
+    """What the launch specification says, whatever is in it; what is empty says nothing."""
+    for key, value in document.items():
+        if key == "arguments" and isinstance(value, list):
+            yield Fact(key, tuple(Span(shown(_value(each))) for each in value))
+        elif value:
+            yield _fact(_WORDS.get(key, key.replace("_", " ")), _value(value))
 
 
 def _value(value: object) -> str:
+    """A value in a line: ``M = 4,096, N = 4,096``."""
     if isinstance(value, list | tuple):
-        return _list(value)
+        return f"({', '.join(map(_value, value))})"
+    if isinstance(value, dict):
+        return ", ".join(f"{key} = {_value(each)}" for key, each in value.items())
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
-
-
-def _list(values: Sequence[object]) -> str:
-    return ", ".join(_value(each) for each in values)
 
 
 def _plain(name: str) -> str:

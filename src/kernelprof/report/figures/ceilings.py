@@ -10,16 +10,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.architectures import FLOPS_OF_FMA, architecture, fp32_lanes
-from kernelprof.report.charts.roofline import Ceiling
-from kernelprof.report.figures.measured import capability
+from kernelprof.report.charts.roofline import COMPUTED, DATASHEET, MEASURED, Ceiling
+from kernelprof.report.figures.measured import positive, product
 
 if TYPE_CHECKING:
     from kernelprof.model.manifest import Manifest
     from kernelprof.report.figures.measured import Numbers
-
-MEASURED: Final = "measured"
-COMPUTED: Final = "computed"
-DATASHEET: Final = "datasheet"
 
 TRANSFERS_A_CLOCK: Final = 2
 """Device memory moves data on both edges of the clock that the attributes give (DDR)."""
@@ -53,102 +49,69 @@ COLUMNS: Final = frozenset(
 """Columns of no preset that ceilings are worked out from."""
 
 
-def flops_a_cycle(measured: Numbers, row: int, precision: str) -> tuple[float, str] | None:
+def flops_a_cycle(launch: Numbers, precision: str) -> tuple[float, str] | None:
     """Operations of all SMs in a cycle, and where that comes from."""
-    read = _positive(measured.raw(_PEAK_COLUMNS[precision], row))
+    read = positive(launch.raw(_PEAK_COLUMNS[precision]))
     if read is not None:
         return read, MEASURED
-    lanes = fp32_lanes(capability(measured, row))
-    sms = _positive(measured.value("sm_count", row))
-    if lanes is None or sms is None or precision == "FP16":
+    ratio = 1.0 if precision == "FP32" else positive(launch.raw(_FP64_RATIO))
+    lanes = product(launch.value("sm_count"), fp32_lanes(launch.capability))
+    if lanes is None or ratio is None or precision == "FP16":
         return None
-    fp32 = sms * lanes * FLOPS_OF_FMA
-    if precision == "FP32":
-        return fp32, COMPUTED
-    ratio = _positive(measured.raw(_FP64_RATIO, row))
-    return None if ratio is None else (fp32 / ratio, COMPUTED)
+    return lanes * FLOPS_OF_FMA / ratio, COMPUTED
 
 
-def compute(
-    measured: Numbers, row: int, precision: str, manifest: Manifest | None
-) -> Ceiling | None:
+def compute(launch: Numbers, precision: str, manifest: Manifest | None) -> Ceiling | None:
     """The most operations a second that the SMs do in one precision."""
-    peak = flops_a_cycle(measured, row, precision)
-    clock = _sm_clock(measured, row, manifest)
-    if peak is None or clock is None:
+    peak = flops_a_cycle(launch, precision)
+    if peak is None:
         return None
-    hertz, in_launch = clock
     label = f"{precision} peak"
-    if not in_launch:
-        label += " at the highest clock"
-    origin = peak[1] if in_launch else DATASHEET
-    return Ceiling(label, "compute", peak[0] * hertz, origin)
+    if launch.hertz is not None:
+        return Ceiling(label, "compute", peak[0] * launch.hertz, peak[1])
+    highest = product(None if manifest is None else manifest.gpu.max_sm_mhz, 1e6)
+    highest = highest or product(launch.raw(_SM_CLOCK), 1e3)
+    if highest is None:
+        return None
+    return Ceiling(f"{label} at the highest clock", "compute", peak[0] * highest, DATASHEET)
 
 
-def bandwidths(measured: Numbers, row: int) -> tuple[Ceiling, ...]:
+def bandwidths(launch: Numbers) -> tuple[Ceiling, ...]:
     """The most bytes a second of L1, L2 and device memory, where they can be worked out."""
-    found = (_dram(measured, row), _l2(measured, row), _l1(measured, row))
-    return tuple(each for each in found if each is not None)
+    found: tuple[tuple[str, str, float | None], ...] = (
+        ("DRAM", MEASURED, _peak(launch, _DRAM)),
+        ("DRAM", MEASURED, _busy_dram(launch)),
+        ("DRAM", DATASHEET, _wired_dram(launch)),
+        ("L2", MEASURED, _peak(launch, _L2)),
+        ("L1", MEASURED, _peak(launch, _L1)),
+        ("L1", COMPUTED, _l1(launch)),
+    )
+    best: dict[str, Ceiling] = {}
+    for label, origin, value in found:
+        if value is not None:
+            best.setdefault(label, Ceiling(label, "bandwidth", value, origin))
+    return tuple(best.values())
 
 
-def _dram(measured: Numbers, row: int) -> Ceiling | None:
-    value, origin = _peak(measured, row, _DRAM), MEASURED
-    if value is None:
-        rate = _positive(measured.value("dram_bandwidth", row))
-        busy = measured.share("dram_throughput", row)
-        if rate is not None and busy is not None and busy >= measured.least_utilization:
-            value = rate / busy
-    if value is None:
-        kilohertz = _positive(measured.raw(_MEMORY_CLOCK, row))
-        bits = _positive(measured.raw(_BUS_WIDTH, row))
-        if kilohertz is not None and bits is not None:
-            value, origin = kilohertz * 1e3 * TRANSFERS_A_CLOCK * bits / 8, DATASHEET
-    return None if value is None else Ceiling("DRAM", "bandwidth", value, origin)
-
-
-def _l2(measured: Numbers, row: int) -> Ceiling | None:
-    value = _peak(measured, row, _L2)
-    return None if value is None else Ceiling("L2", "bandwidth", value, MEASURED)
-
-
-def _l1(measured: Numbers, row: int) -> Ceiling | None:
-    value, origin = _peak(measured, row, _L1), MEASURED
-    if value is None:
-        known = architecture(capability(measured, row))
-        everywhere = _product(
-            None if known is None else known.l1_bytes, measured.value("sm_count", row)
-        )
-        value, origin = _product(everywhere, measured.value("sm_clock", row)), COMPUTED
-    return None if value is None else Ceiling("L1", "bandwidth", value, origin)
-
-
-def _sm_clock(measured: Numbers, row: int, manifest: Manifest | None) -> tuple[float, bool] | None:
-    """The SM clock in hertz, and whether it is that of the launch."""
-    own = _positive(measured.value("sm_clock", row))
-    if own is None:
-        cycles = _positive(measured.value("sm_cycles_elapsed", row))
-        nanoseconds = _positive(measured.value("duration", row))
-        own = cycles / nanoseconds * 1e9 if cycles is not None and nanoseconds is not None else None
-    if own is not None:
-        return own, True
-    highest = None if manifest is None else _positive(manifest.gpu.max_sm_mhz)
-    if highest is not None:
-        return highest * 1e6, False
-    kilohertz = _positive(measured.raw(_SM_CLOCK, row))
-    return None if kilohertz is None else (kilohertz * 1e3, False)
-
-
-def _peak(measured: Numbers, row: int, columns: tuple[str, str]) -> float | None:
+def _peak(launch: Numbers, columns: tuple[str, str]) -> float | None:
     """Bytes a second, from the most in a cycle and the clock."""
     a_cycle, clock = columns
-    return _product(measured.raw(a_cycle, row), measured.raw(clock, row))
+    return product(launch.raw(a_cycle), launch.raw(clock))
 
 
-def _product(first: float | None, second: float | None) -> float | None:
-    first, second = _positive(first), _positive(second)
-    return None if first is None or second is None else first * second
+def _busy_dram(launch: Numbers) -> float | None:
+    busy = launch.share("dram_throughput")
+    if busy is None or busy < launch.least_utilization:
+        return None
+    return product(launch.value("dram_bandwidth"), 1 / busy)
 
 
-def _positive(value: float | None) -> float | None:
-    """A rate of zero limits nothing: it was not measured."""
-    return value if value is not None and value > 0 else None
+def _wired_dram(launch: Numbers) -> float | None:
+    transfers = product(launch.raw(_MEMORY_CLOCK), 1e3 * TRANSFERS_A_CLOCK)
+    return product(transfers, product(launch.raw(_BUS_WIDTH), 1 / 8))
+
+
+def _l1(launch: Numbers) -> float | None:
+    known = architecture(launch.capability)
+    everywhere = product(None if known is None else known.l1_bytes, launch.value("sm_count"))
+    return product(everywhere, launch.value("sm_clock"))

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.architectures import EVERY
 from kernelprof.model.numbers import share
-from kernelprof.report.charts.roofline import Ceiling
-from kernelprof.report.figures.ceilings import MEASURED, compute, flops_a_cycle
+from kernelprof.report.charts.roofline import MEASURED, Ceiling
+from kernelprof.report.figures.ceilings import compute, flops_a_cycle
+from kernelprof.report.figures.measured import positive
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -58,27 +59,25 @@ class Counted:
     """What was counted besides, in a sentence; empty where it is little."""
 
 
-def count(measured: Numbers, row: int, manifest: Manifest | None) -> Counted | None:
+def count(launch: Numbers, manifest: Manifest | None) -> Counted | None:
     """What a launch computes; ``None`` where the counters do not say.
 
     A rate of zero is an answer: the launch has no floating-point arithmetic.
     """
-    tensor = _tensor(measured, row)
-    rates = {name: _rate(measured, row, name) for name in OPERATIONS}
+    tensor = _tensor(launch)
+    rates = {name: _rate(launch, name) for name in OPERATIONS}
     known = {name: rate for name, rate in rates.items() if rate is not None}
     if tensor is not None and tensor.rate >= max(known.values(), default=0.0):
         return tensor
-    if tensor is None and uses_tensor_cores(measured, row):
+    if tensor is None and uses_tensor_cores(launch):
         return None
     working = {name: rate for name, rate in known.items() if rate > 0}
-    moved = working.pop("FP16", 0.0) if _only_moves(measured, row) else 0.0
+    moved = working.pop("FP16", 0.0) if _only_moves(launch) else 0.0
     if not working:
         if len(known) < len(OPERATIONS):
             return None
-        return Counted(
-            "FP32", 0.0, compute(measured, row, "FP32", manifest), _MOVED if moved else ""
-        )
-    precision = _largest(measured, row, working)
+        return Counted("FP32", 0.0, compute(launch, "FP32", manifest), _MOVED if moved else "")
+    precision = _largest(launch, working)
     total = sum(working.values())
     others = [
         f"{name} ({share(rate / total)})"
@@ -88,96 +87,73 @@ def count(measured: Numbers, row: int, manifest: Manifest | None) -> Counted | N
     return Counted(
         precision,
         working[precision],
-        compute(measured, row, precision, manifest),
+        compute(launch, precision, manifest),
         f"Operations in {' and '.join(others)} are left out." if others else "",
     )
 
 
-def uses_tensor_cores(measured: Numbers, row: int) -> bool:
+def uses_tensor_cores(launch: Numbers) -> bool:
     """Whether matrix instructions do notable work, which the counters of threads do not see."""
-    busy = measured.share("tensor_pipe", row) or 0.0
-    fp16 = measured.value("hfma_rate", row)
-    sms = measured.value("sm_count", row)
-    if fp16 is not None and sms is not None and sms > 0:
+    busy = launch.share("tensor_pipe") or 0.0
+    fp16, sms = launch.value("hfma_rate"), launch.positive("sm_count")
+    if fp16 is not None and sms is not None:
         busy -= fp16 / (sms * EVERY.fp16_lanes_of_tensor_pipe)
-    return max(busy, measured.share("tcgen05_pipe", row) or 0.0) >= TENSOR_NOTABLE
+    return max(busy, launch.share("tcgen05_pipe") or 0.0) >= TENSOR_NOTABLE
 
 
-def _rate(measured: Numbers, row: int, precision: str) -> float | None:
+def _rate(launch: Numbers, precision: str) -> float | None:
     """Operations a second of one precision outside the tensor cores."""
     total = 0.0
     for name, weight in OPERATIONS[precision]:
-        value = measured.value(name, row)
+        value = launch.value(name)
         if value is None or value < 0:
             return None
         total += weight * value
-    clock = measured.value("sm_clock", row)
-    if clock is not None and clock > 0:
-        return total * clock
-    cycles = measured.value("sm_cycles_elapsed", row)
-    duration = measured.value("duration", row)
-    if cycles is None or duration is None or duration <= 0:
-        return None
-    return total * cycles / (duration * 1e-9)
+    return None if launch.hertz is None else total * launch.hertz
 
 
-def _only_moves(measured: Numbers, row: int) -> bool:
+def _only_moves(launch: Numbers) -> bool:
     """Whether the FP16 instructions of a launch are so few and uniform that they move constants."""
-    if any(measured.value(name, row) != 0 for name in ("hadd_rate", "hmul_rate")):
+    if any(launch.value(name) != 0 for name in ("hadd_rate", "hmul_rate")):
         return False
-    return thread_shares(measured, row, ("hfma_rate",)).get("hfma_rate", MOVES) < MOVES
+    return thread_shares(launch, ("hfma_rate",)).get("hfma_rate", MOVES) < MOVES
 
 
-def thread_shares(measured: Numbers, row: int, rates: Iterable[str]) -> Mapping[str, float]:
+def thread_shares(launch: Numbers, rates: Iterable[str]) -> Mapping[str, float]:
     """Parts of the instructions that threads execute, for those rates whose counts are known."""
-    executed = measured.value("instructions", row)
-    threads = measured.value("threads_per_instruction_predicated", row)
-    cycles = _cycles(measured, row)
-    if executed is None or threads is None or cycles is None:
-        return {}
-    whole = executed * threads
-    if whole <= 0 or cycles < 0:
+    executed = launch.positive("instructions")
+    threads = launch.positive("threads_per_instruction_predicated")
+    # The rates are per mean cycle of the launch over all SMs.
+    cycles = launch.value("sm_cycles_elapsed")
+    if launch.hertz is not None and launch.seconds is not None:
+        cycles = launch.hertz * launch.seconds
+    if executed is None or threads is None or cycles is None or cycles < 0:
         return {}
     return {
-        rate: value * cycles / whole
+        rate: value * cycles / (executed * threads)
         for rate in rates
-        if (value := measured.value(rate, row)) is not None and value >= 0
+        if (value := launch.value(rate)) is not None and value >= 0
     }
 
 
-def _cycles(measured: Numbers, row: int) -> float | None:
-    """Mean cycles of the launch over all SMs: the rates are per such a cycle."""
-    clock = measured.value("sm_clock", row)
-    duration = measured.value("duration", row)
-    if clock is None or duration is None:
-        return measured.value("sm_cycles_elapsed", row)
-    return clock * duration * 1e-9
-
-
-def _largest(measured: Numbers, row: int, rates: Mapping[str, float]) -> str:
+def _largest(launch: Numbers, rates: Mapping[str, float]) -> str:
     """The precision that takes most of the arithmetic time; by operations where a peak lacks."""
-    peaks = {name: flops_a_cycle(measured, row, name) for name in rates}
+    peaks = {name: flops_a_cycle(launch, name) for name in rates}
     times = {name: rates[name] / peak[0] for name, peak in peaks.items() if peak is not None}
     compared = times if len(times) == len(rates) else dict(rates)
     return max(compared, key=compared.__getitem__)
 
 
-def _tensor(measured: Numbers, row: int) -> Counted | None:
+def _tensor(launch: Numbers) -> Counted | None:
     """Operations of the tensor cores on the path that does most; only the full set counts them."""
-    best: tuple[float, str] | None = None
-    for column in measured.tensor_columns:
-        rate = measured.raw(f"{column}.per_second", row)
-        if rate is not None and rate > 0 and (best is None or rate > best[0]):
-            best = rate, column
-    if best is None:
+    rates = {name: launch.raw(f"{name}.per_second") or 0.0 for name in launch.tensor_columns}
+    column = max(rates, key=rates.__getitem__, default="")
+    if not column or rates[column] <= 0:
         return None
-    rate, column = best
     found = _TENSOR_PATH.search(column)
     kinds = [found["src"], found["dst"]] if found else []
     kind = " to ".join(each.upper() for each in kinds if each)
     label = f"tensor cores ({kind})" if kind else "tensor cores"
-    peak = measured.raw(f"{column}.peak_sustained_elapsed.per_second", row)
-    ceiling = None
-    if peak is not None and peak > 0:
-        ceiling = Ceiling(f"{label} peak", "compute", peak, MEASURED)
-    return Counted(label, rate, ceiling)
+    peak = positive(launch.raw(f"{column}.peak_sustained_elapsed.per_second"))
+    ceiling = None if peak is None else Ceiling(f"{label} peak", "compute", peak, MEASURED)
+    return Counted(label, rates[column], ceiling)

@@ -9,25 +9,24 @@ from __future__ import annotations
 import math
 import re
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.facts import Facts
-from kernelprof.analysis.metrics.traffic import traffic_at
+from kernelprof.analysis.metrics.traffic import traffic_at, traffic_of
 from kernelprof.analysis.rules import RuleContext
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     import numpy.typing as npt
 
-    from kernelprof.analysis.metrics.catalogue import Metric
     from kernelprof.analysis.metrics.interval import Interval
     from kernelprof.analysis.metrics.traffic import Traffic
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import KernelDiagnosis
+    from kernelprof.model.snapshot import KernelSnapshot, Machine
 
     FloatArray = npt.NDArray[np.float64]
 
@@ -56,81 +55,131 @@ TENSOR_COLUMN: Final = re.compile(r"sm__ops_path_tensor_op_")
 _TENSOR_RATE: Final = re.compile(r"(sm__ops_path_tensor_op_[a-z0-9_]+\.sum)\.per_second")
 
 
-class Numbers(Protocol):
-    """What sections ask of a launch: :class:`Measured` has those of a capture.
+class Numbers:
+    """What sections ask of a launch; of the medians of a kernel there is less."""
 
-    Medians of a kernel, of which no launch is known any more, are a single row.
-    """
-
-    least_utilization: float
+    least_utilization = LEAST_UTILIZATION
     """The least use of a unit from which its limit is worked out, 0 to 1."""
 
-    def value(self, name: str, row: int) -> float | None:
+    tensor_columns: Sequence[str] = ()
+    """Columns that count floating-point operations of the tensor cores, without their end."""
+
+    compute_capability: tuple[int, int] | None = None
+
+    def value(self, name: str) -> float | None:
         """A metric by its canonical name."""
+        raise NotImplementedError
 
-    def raw(self, ncu_name: str, row: int) -> float | None:
+    def raw(self, ncu_name: str) -> float | None:  # noqa: ARG002
         """A column by its ``ncu`` name."""
+        return None
 
-    def share(self, name: str, row: int) -> float | None:
-        """A percentage as a share, 0 to 1."""
-
-    def compute_capability(self, row: int) -> tuple[int, int] | None:
-        """The architecture that it ran on."""
-
-    def traffic(self, row: int) -> Traffic:
+    def traffic(self) -> Traffic:
         """Bytes at every level of the memory."""
+        return traffic_of(self.value)
+
+    def positive(self, name: str) -> float | None:
+        """A metric that is above zero."""
+        return positive(self.value(name))
+
+    def share(self, name: str) -> float | None:
+        """A percentage as a share; counters of several passes can be slightly above the whole."""
+        value = self.value(name)
+        return None if value is None else clip(value / 100.0)
 
     @property
-    def tensor_columns(self) -> tuple[str, ...]:
-        """Columns that count floating-point operations of the tensor cores, without their end."""
+    def seconds(self) -> float | None:
+        """The time that it took."""
+        return product(self.value("duration"), 1e-9)
+
+    @property
+    def hertz(self) -> float | None:
+        """The SM clock while it ran."""
+        known, seconds = self.positive("sm_clock"), self.seconds
+        if known is not None or seconds is None:
+            return known
+        return product(self.value("sm_cycles_elapsed"), 1 / seconds)
+
+    @property
+    def capability(self) -> str | None:
+        """``9.0``."""
+        found = self.compute_capability
+        return None if found is None else f"{found[0]}.{found[1]}"
+
+
+class Medians(Numbers):
+    """The medians of a kernel's launches; a snapshot keeps no columns of ``ncu``."""
+
+    least_utilization = 0.005
+    """Two decimals of a percentage are off by 1 % here, which cannot be seen on an axis of powers
+    of ten, and there is nothing else that tells the limit: attributes of the chip are columns."""
+
+    def __init__(self, kernel: KernelSnapshot, machine: Machine) -> None:
+        self._metrics = kernel.metrics
+        major, _, minor = (machine.compute_capability or "").partition(".")
+        if major.isdecimal() and minor.isdecimal():
+            self.compute_capability = (int(major), int(minor))
+
+    def value(self, name: str) -> float | None:
+        return finite(self._metrics.get(name))
+
+
+class Launch(Numbers):
+    """The numbers of one launch."""
+
+    def __init__(self, measured: Measured, row: int) -> None:
+        self._measured, self._row = measured, row
+        self.waste = measured.context.waste
+        self.tensor_columns = measured.tensor_columns
+        self.id = measured.capture.launches[row].id
+        self.compute_capability = measured.capture.launches[row].compute_capability
+
+    def value(self, name: str) -> float | None:
+        number = self._measured.values(name).item(self._row)
+        return None if math.isnan(number) else number
+
+    def raw(self, ncu_name: str) -> float | None:
+        column = self._measured.capture.columns.get(ncu_name)
+        return None if column is None else finite(column.values.item(self._row))
+
+    def traffic(self) -> Traffic:
+        return traffic_at(self._measured.facts, self._row)
+
+    def known(self, interval: Interval) -> float | None:
+        """A quantity that several metrics give, where they give one number."""
+        low, high = interval.low.item(self._row), interval.high.item(self._row)
+        return finite(low) if low == high else None
+
+    def busiest(self) -> tuple[str, float] | None:
+        """The unit with the highest utilization; ``None`` where one that is not known could be."""
+        units = self._measured.units
+        known = {
+            name: clip(share)
+            for name, interval in units.items()
+            if (share := self.known(interval)) is not None
+        }
+        if not known:
+            return None
+        name = max(known, key=known.__getitem__)
+        others = (each.high.item(self._row) for unit, each in units.items() if unit not in known)
+        return None if any(high > known[name] for high in others) else (name, known[name])
 
 
 class Measured:
-    """The numbers of a capture, by launch."""
-
-    least_utilization = LEAST_UTILIZATION
+    """The numbers of a capture."""
 
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
         self.facts = Facts(capture)
         self.context = RuleContext(self.facts)
         self._values: dict[str, FloatArray] = {}
-        self._traffic: dict[int, Traffic] = {}
 
-    def value(self, name: str, row: int) -> float | None:
-        """A metric by its canonical name, as the capture has it."""
-        values = self._values.get(name)
-        if values is None:
+    def values(self, name: str) -> FloatArray:
+        """A metric by its canonical name, for every launch."""
+        if name not in self._values:
             given = self.facts.values(name)
-            values = self._values[name] = np.where(np.abs(given) < ABSURD, given, np.nan)
-        number = values.item(row)
-        return None if math.isnan(number) else number
-
-    def raw(self, ncu_name: str, row: int) -> float | None:
-        """A column by its ``ncu`` name."""
-        column = self.capture.columns.get(ncu_name)
-        return None if column is None else finite(column.values.item(row))
-
-    def share(self, name: str, row: int) -> float | None:
-        """A percentage as a share; counters of several passes can be slightly above the whole."""
-        value = self.value(name, row)
-        return None if value is None else clip(value / 100.0)
-
-    def known(self, interval: Interval, row: int) -> float | None:
-        """A quantity that several metrics give, where they give one number."""
-        low, high = interval.low.item(row), interval.high.item(row)
-        return finite(low) if low == high else None
-
-    def compute_capability(self, row: int) -> tuple[int, int] | None:
-        """The architecture that a launch ran on."""
-        return self.capture.launches[row].compute_capability
-
-    def traffic(self, row: int) -> Traffic:
-        """Bytes at every level of the memory."""
-        found = self._traffic.get(row)
-        if found is None:
-            found = self._traffic[row] = traffic_at(self.facts, row)
-        return found
+            self._values[name] = np.where(np.abs(given) < ABSURD, given, np.nan)
+        return self._values[name]
 
     @cached_property
     def units(self) -> Mapping[str, Interval]:
@@ -138,24 +187,6 @@ class Measured:
         machine = self.context.machine
         found = {"issue": machine.issue, "l1": machine.l1, "l2": machine.l2, "dram": machine.dram}
         return {name: found[name] if name in found else machine.pipe(name) for name in UNITS}
-
-    def busiest(self, row: int) -> tuple[str, float] | None:
-        """The unit with the highest utilization; ``None`` where one that is not known could be."""
-        known = {
-            name: clip(share)
-            for name, interval in self.units.items()
-            if (share := self.known(interval, row)) is not None
-        }
-        if not known:
-            return None
-        name = max(known, key=known.__getitem__)
-        others = (each.high.item(row) for unit, each in self.units.items() if unit not in known)
-        return None if any(high > known[name] for high in others) else (name, known[name])
-
-    @cached_property
-    def by_ncu_name(self) -> Mapping[str, Metric]:
-        """The catalogue's metrics by each of their ``ncu`` names."""
-        return {name: each for each in catalogue().values() for name in each.all_ncu_names()}
 
     @cached_property
     def tensor_columns(self) -> tuple[str, ...]:
@@ -177,12 +208,6 @@ class Measured:
         return rows[int(np.argsort(times, kind="stable")[(len(rows) - 1) // 2])]
 
 
-def capability(numbers: Numbers, row: int) -> str | None:
-    """``9.0``."""
-    found = numbers.compute_capability(row)
-    return None if found is None else f"{found[0]}.{found[1]}"
-
-
 def clip(share: float) -> float:
     """A share between 0 and 1."""
     return min(max(share, 0.0), 1.0)
@@ -194,3 +219,14 @@ def finite(value: float | np.float64 | None) -> float | None:
         return None
     number = float(value)
     return number if abs(number) < ABSURD else None
+
+
+def positive(value: float | None) -> float | None:
+    """A rate of zero limits nothing: it was not measured."""
+    return value if value is not None and value > 0 else None
+
+
+def product(first: float | None, second: float | None) -> float | None:
+    """The product of two positive numbers."""
+    first, second = positive(first), positive(second)
+    return None if first is None or second is None else first * second

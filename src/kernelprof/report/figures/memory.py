@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.numbers import quantity, share
-from kernelprof.report.charts.memory import Level
+from kernelprof.report.charts.bars import Level
 from kernelprof.report.figures.measured import finite
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kernelprof.model.manifest import Manifest, TimingFacts
-    from kernelprof.report.figures.measured import Measured
+    from kernelprof.report.figures.measured import Launch
 
 NOTABLE: Final = 0.01
 
@@ -35,35 +35,26 @@ _DRAM: Final = "Bytes read from and written to device memory."
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The way from threads to device memory; ``excess`` is the needless share of the sectors.
-
-    ``minimum`` is the sentence about the fewest bytes, empty where they are not known.
-    """
+    """The way from threads to device memory; ``excess`` is the needless share of the sectors."""
 
     levels: tuple[Level, ...]
-    minimum: str = ""
     excess: float | None = None
     note: str = ""
 
 
-def memory(
-    measured: Measured,
-    row: int,
-    timing: TimingFacts | None,
-    manifest: Manifest | None,
-) -> Memory | None:
+def memory(launch: Launch, timing: TimingFacts | None, manifest: Manifest | None) -> Memory | None:
     """The picture of one launch; ``None`` where no level is known.
 
     ``timing`` and ``manifest`` are given where the launch is of the kernel that they describe.
     """
-    traffic = measured.traffic(row)
+    traffic = launch.traffic()
     fewest = timing.min_bytes if timing is not None and timing.min_bytes else None
     of_floats = traffic.asked is not None and _only_floats(manifest)
     asked = traffic.asked if of_floats else traffic.distinct
     found = (
         ("threads", asked, None, _ASKED if of_floats else _DISTINCT),
-        ("L1", traffic.l1, measured.share("l1_hit_rate", row), _L1),
-        ("L2", traffic.l2, measured.share("l2_hit_rate", row), _L2),
+        ("L1", traffic.l1, launch.share("l1_hit_rate"), _L1),
+        ("L2", traffic.l2, launch.share("l2_hit_rate"), _L2),
         ("device memory", traffic.dram, None, _DRAM),
     )
     levels = tuple(
@@ -80,11 +71,8 @@ def memory(
     )
     if not levels:
         return None
-    minimum = ""
-    if fewest is not None:
-        minimum = f"The fewest bytes are {quantity(fewest, 'byte')}, by the launch specification."
-    excess = measured.known(measured.context.waste.excess_sectors, row)
-    return Memory(levels, minimum, excess, " ".join(_notes(measured, row)))
+    excess = launch.known(launch.waste.excess_sectors)
+    return Memory(levels, excess, " ".join(_notes(launch, fewest)))
 
 
 def _only_floats(manifest: Manifest | None) -> bool:
@@ -102,12 +90,14 @@ def _only_floats(manifest: Manifest | None) -> bool:
     return kinds == {"float32"}
 
 
-def _notes(measured: Measured, row: int) -> Iterable[str]:
+def _notes(launch: Launch, fewest: float | None) -> Iterable[str]:
     """What the levels do not show: local memory, and shared memory, which is beside L1."""
-    local = measured.known(measured.context.waste.local_part, row)
+    if fewest is not None:
+        yield f"The fewest bytes are {quantity(fewest, 'byte')}, by the launch specification."
+    local = launch.known(launch.waste.local_part)
     if local is not None and local >= NOTABLE:
         yield f"{share(local)} of the sectors are local memory: spilled registers or local arrays."
-    conflicts = measured.known(measured.context.waste.bank_conflicts, row)
+    conflicts = launch.known(launch.waste.bank_conflicts)
     if conflicts is not None and conflicts >= NOTABLE:
         yield (
             f"Shared memory is not in the picture; {share(conflicts)} of its wavefronts come from "

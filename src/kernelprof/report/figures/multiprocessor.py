@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.groups import STALLS
 from kernelprof.model.numbers import count, share
-from kernelprof.report.charts.shares import Share
+from kernelprof.report.charts.bars import Share
 from kernelprof.report.figures.flops import thread_shares
 from kernelprof.report.figures.measured import clip
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kernelprof.report.figures.measured import Measured, Numbers
+    from kernelprof.report.figures.measured import Numbers
 
 LEAST: Final = 0.0005
 """Shares that are shown as nothing are left out."""
@@ -69,22 +69,20 @@ class WarpStates:
     explained: str = ""
 
 
-def warp_states(measured: Numbers, row: int) -> WarpStates | None:
+def warp_states(launch: Numbers) -> WarpStates | None:
     """The states of one launch, the largest first; ``None`` where the capture has none."""
-    cycles = {
-        name: value
-        for name in STALLS
-        if (value := measured.value(f"stall_{name}", row)) is not None and value >= 0
-    }
-    total = measured.value("warp_cycles_per_instruction", row)
-    if total is None or total <= 0:
-        every = all(_given(measured, name, row) for name in STALLS)
-        total = sum(cycles.values()) if every else 0.0
-    if not cycles or total <= 0:
+    metrics = {name: catalogue()[f"stall_{name}"] for name in STALLS}
+    values = {name: launch.value(metric.name) for name, metric in metrics.items()}
+    cycles = {name: each for name, each in values.items() if each is not None and each >= 0}
+    total = launch.positive("warp_cycles_per_instruction")
+    lacking = [metric for name, metric in metrics.items() if values[name] is None]
+    if total is None and all(each.is_zero_on(launch.compute_capability) for each in lacking):
+        total = sum(cycles.values())
+    if not cycles or not total:
         return None
     ordered = sorted(cycles.items(), key=lambda each: -each[1])
     states = [
-        Share(display(name), clip(value / total), catalogue()[f"stall_{name}"].why)
+        Share(name.replace("_", " "), clip(value / total), metrics[name].why)
         for name, value in ordered
         if value / total >= LEAST
     ]
@@ -95,19 +93,6 @@ def warp_states(measured: Numbers, row: int) -> WarpStates | None:
     # Where more than the largest part is not known, something else may be the largest.
     explained = "" if rest > most / total else EXPLAINED[largest]
     return WarpStates(tuple(states), explained)
-
-
-def display(name: str) -> str:
-    """A state as Nsight Compute's texts call it: ``long scoreboard``."""
-    return name.replace("_", " ")
-
-
-def _given(measured: Numbers, name: str, row: int) -> bool:
-    """Whether a state has a value, or is one that the chip does not have."""
-    if measured.value(f"stall_{name}", row) is not None:
-        return True
-    capability = measured.compute_capability(row)
-    return catalogue()[f"stall_{name}"].is_zero_on(capability)
 
 
 PIPES: Final = (
@@ -157,23 +142,36 @@ _FP16_MOVES: Final = f"{_OF_THREADS} Compilers use these to move constants as we
 _OF_WARPS: Final = "Share of the instructions that warps execute."
 
 
-def pipes(measured: Measured, row: int) -> tuple[Share, ...]:
+def pipes(launch: Numbers) -> tuple[Share, ...]:
     """Utilization of every pipe that the capture shows, the busiest first."""
     found = [
         Share(name, value, catalogue()[metric].why)
         for metric, name in PIPES
-        if (value := measured.share(metric, row)) is not None
+        if (value := launch.share(metric)) is not None
     ]
     return tuple(sorted(found, key=lambda each: -each.share))
 
 
-def instructions(measured: Measured, row: int) -> tuple[Share, ...]:
+def instructions(launch: Numbers) -> tuple[Share, ...]:
     """Kinds of instructions, the most frequent first, with everything else at the end.
 
     Arithmetic is counted by thread and the rest by warp, so the kinds add up only nearly where
     threads of a warp are switched off.
     """
-    found = [*_by_thread(measured, row), *_by_warp(measured, row)]
+    parts = thread_shares(launch, (metric for _, metric in ARITHMETIC))
+    found = [
+        Share(name, clip(parts[metric]), _FP16_MOVES if metric == "hfma_rate" else _OF_THREADS)
+        for name, metric in ARITHMETIC
+        if metric in parts
+    ]
+    executed = launch.positive("instructions")
+    known = [(name, launch.value(metric)) for name, metric in REQUESTS]
+    known += [(name, launch.raw(column)) for name, column in COLUMNS]
+    found += [
+        Share(name, clip(value / executed), _OF_WARPS)
+        for name, value in known
+        if executed is not None and value is not None and value >= 0
+    ]
     if not found:
         return ()
     shown = sorted((each for each in found if each.share >= LEAST), key=lambda each: -each.share)
@@ -183,32 +181,6 @@ def instructions(measured: Measured, row: int) -> tuple[Share, ...]:
         tip = f"Addresses, moves, integer arithmetic and the like: what is not counted as {names}."
         shown.append(Share("everything else", rest, tip))
     return tuple(shown)
-
-
-def _by_thread(measured: Measured, row: int) -> list[Share]:
-    parts = thread_shares(measured, row, (metric for _, metric in ARITHMETIC))
-    return [
-        _share(name, parts[metric], _FP16_MOVES if metric == "hfma_rate" else _OF_THREADS)
-        for name, metric in ARITHMETIC
-        if metric in parts
-    ]
-
-
-def _by_warp(measured: Measured, row: int) -> list[Share]:
-    executed = measured.value("instructions", row)
-    if executed is None or executed <= 0:
-        return []
-    known = [(name, measured.value(metric, row)) for name, metric in REQUESTS]
-    known += [(name, measured.raw(column, row)) for name, column in COLUMNS]
-    return [
-        _share(name, value / executed, _OF_WARPS)
-        for name, value in known
-        if value is not None and value >= 0
-    ]
-
-
-def _share(name: str, value: float, tip: str) -> Share:
-    return Share(name, clip(value), tip)
 
 
 RESOURCES: Final = (
@@ -237,14 +209,14 @@ class Occupancy:
     note: str = ""
 
 
-def occupancy(measured: Measured, row: int) -> Occupancy | None:
+def occupancy(launch: Numbers) -> Occupancy | None:
     """The occupancy of one launch; ``None`` where nothing of it is known."""
-    theoretical = measured.share("theoretical_occupancy", row)
-    achieved = measured.share("achieved_occupancy", row)
+    theoretical = launch.share("theoretical_occupancy")
+    achieved = launch.share("achieved_occupancy")
     limits = tuple(
         (resource, int(value))
         for resource, name in RESOURCES
-        if (value := measured.value(name, row)) is not None and value >= 0
+        if (value := launch.value(name)) is not None and value >= 0
     )
     if theoretical is None and achieved is None and not limits:
         return None
@@ -253,18 +225,18 @@ def occupancy(measured: Measured, row: int) -> Occupancy | None:
     fewest = min((blocks for _, blocks in limits), default=0)
     limiters = tuple(name for name, blocks in limits if blocks == fewest) if complete else ()
     notes = [
-        _limit(measured, row, fewest, limiters) if limiters else "",
+        _limit(launch, fewest, limiters) if limiters else "",
         _lag(theoretical, achieved),
     ]
     return Occupancy(theoretical, achieved, limits, limiters, " ".join(filter(None, notes)))
 
 
-def _limit(measured: Measured, row: int, blocks: int, limiters: tuple[str, ...]) -> str:
+def _limit(launch: Numbers, blocks: int, limiters: tuple[str, ...]) -> str:
     names = " and ".join(filter(None, (", ".join(limiters[:-1]), limiters[-1])))
     text = f"{names.capitalize()} limit an SM to {count(blocks, 'block')}"
     if limiters == ("shared memory",):
         text = text.replace("limit an", "limits an")
-    threads = measured.value("block_size", row)
+    threads = launch.value("block_size")
     if threads is None or threads <= 0:
         return f"{text}."
     return f"{text} of {count(math.ceil(threads / _WARP), 'warp')}."

@@ -1,22 +1,25 @@
-"""The roofline of a launch: its operations a byte at every level, and what limits them."""
+"""The roofline of a launch, or of a kernel before and after: operations a byte, and the limits."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.launch.trial import timing_facts
 from kernelprof.model.numbers import number
 from kernelprof.report.charts.roofline import Ceiling, Point
 from kernelprof.report.figures.ceilings import bandwidths, compute
-from kernelprof.report.figures.flops import Counted, uses_tensor_cores
-from kernelprof.report.figures.measured import finite
+from kernelprof.report.figures.flops import Counted, count, uses_tensor_cores
+from kernelprof.report.figures.measured import finite, product
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from kernelprof.model.comparison import InputChange
     from kernelprof.model.manifest import Manifest, TimingFacts
-    from kernelprof.report.figures.measured import Numbers
+    from kernelprof.model.snapshot import KernelSnapshot
+    from kernelprof.report.figures.measured import Medians, Numbers
 
 IDEAL: Final = "ideal"
 SPECIFIED: Final = "useful"
@@ -27,20 +30,27 @@ _WHAT: Final = {
     "L2": "sectors that L1 asks L2 for or sends to it",
     "L1": "sectors of global loads and stores",
 }
+_OTHER_CHIP: Final = frozenset({"GPU", "compute capability"})
+_LEGEND: Final = "Hollow: before. Filled: after. Lines join the two at each level of memory."
 
 
 @dataclass(frozen=True, slots=True)
 class Roofline:
-    """A launch among its limits, and the sentences below the chart."""
+    """A launch among its limits; ``about`` are sentences on its operations, bytes and ideal."""
 
     points: tuple[Point, ...]
     ceilings: tuple[Ceiling, ...]
-    note: str = ""
+    about: tuple[str, ...] = ()
+
+    @property
+    def note(self) -> str:
+        """The sentences below the chart."""
+        limits = ", ".join(each.shown for each in self.ceilings)
+        return " ".join((*self.about, *([f"Limits: {limits}."] if limits else ())))
 
 
 def roofline(
-    measured: Numbers,
-    row: int,
+    launch: Numbers,
     counted: Counted | None,
     timing: TimingFacts | None,
     manifest: Manifest | None,
@@ -49,117 +59,129 @@ def roofline(
 
     ``timing`` is given where the launch is of the kernel that it was measured for.
     """
-    duration = measured.value("duration", row)
-    if counted is None:
-        counted = _specified(measured, row, timing, manifest)
+    counted = counted or _specified(launch, timing, manifest)
     arithmetic = None if counted is None else counted.ceiling
-    ceilings = (*(() if arithmetic is None else (arithmetic,)), *bandwidths(measured, row))
-    points = _points(measured, row, counted, duration)
-    ideal = _ideal(points, ceilings, counted, timing)
+    ceilings = (*(() if arithmetic is None else (arithmetic,)), *bandwidths(launch))
+    points = _points(launch, counted)
+    ideal = _ideal(points, ceilings, timing)
     if not points and not ideal:
-        return _without_points(counted, ceilings)
-    shown = (*points, *ideal)
-    return Roofline(shown, ceilings, " ".join(_sentences(counted, shown, ceilings, timing)))
+        if counted is None or counted.rate != 0:
+            return None
+        none = "The kernel executes no floating-point arithmetic, so it has no place in the chart."
+        return Roofline((), (), tuple(filter(None, (none, counted.others))))
+    about = [] if counted is None or not points else [*_about(counted, points)]
+    if ideal:
+        about.append("The ideal point is the fewest operations and bytes that the problem needs.")
+    return Roofline((*points, *ideal), ceilings, tuple(about))
 
 
 def _specified(
-    measured: Numbers, row: int, timing: TimingFacts | None, manifest: Manifest | None
+    launch: Numbers, timing: TimingFacts | None, manifest: Manifest | None
 ) -> Counted | None:
     """The operations that the specification names, over the time of this launch."""
-    duration = measured.value("duration", row)
-    if timing is None or not timing.flops or duration is None or duration <= 0:
+    if timing is None or not timing.flops or launch.seconds is None:
         return None
-    tensor = uses_tensor_cores(measured, row)
-    ceiling = None if tensor else compute(measured, row, "FP32", manifest)
-    return Counted(SPECIFIED, timing.flops / (duration * 1e-9), ceiling)
+    ceiling = None if uses_tensor_cores(launch) else compute(launch, "FP32", manifest)
+    return Counted(SPECIFIED, timing.flops / launch.seconds, ceiling)
 
 
-def _points(
-    measured: Numbers, row: int, counted: Counted | None, duration: float | None
-) -> tuple[Point, ...]:
+def _points(launch: Numbers, counted: Counted | None) -> tuple[Point, ...]:
     """The launch at every level whose bytes are known; a logarithmic axis has no zero."""
-    if counted is None or counted.rate <= 0 or duration is None or duration <= 0:
+    operations = product(None if counted is None else counted.rate, launch.seconds)
+    if counted is None or operations is None:
         return ()
-    operations = counted.rate * duration * 1e-9
-    traffic = measured.traffic(row)
+    traffic = launch.traffic()
     levels = (("DRAM", traffic.dram), ("L2", traffic.l2), ("L1", traffic.l1))
     return tuple(
-        Point(
-            f"this kernel at {level}",
-            level,
-            operations / size,
-            counted.rate,
-            name=f"{level}: {number(operations / size)} FLOP per byte",
-            short=level,
-        )
+        Point(f"this kernel at {level}", level, operations / size, counted.rate)
         for level, value in levels
         if (size := finite(value)) is not None and size > 0
     )
 
 
 def _ideal(
-    points: tuple[Point, ...],
-    ceilings: tuple[Ceiling, ...],
-    counted: Counted | None,
-    timing: TimingFacts | None,
+    points: tuple[Point, ...], ceilings: Iterable[Ceiling], timing: TimingFacts | None
 ) -> tuple[Point, ...]:
-    """What the problem itself needs, at the height of the roof there or of the measured time."""
+    """What the problem itself needs, at the roof there or else at the measured time."""
     if timing is None or not timing.flops or not timing.min_bytes:
         return ()
     intensity = timing.flops / timing.min_bytes
-    roof = _roof(ceilings, intensity)
-    if roof is None and timing.median_ns > 0:
-        roof = timing.flops / (timing.median_ns * 1e-9)
-    if roof is None and points and counted is not None:
-        roof = counted.rate
-    if roof is None or not (0 < intensity < math.inf):
-        return ()
-    name = f"ideal: {number(intensity)} FLOP per byte"
-    label = "fewest operations and bytes"
-    return (Point(label, IDEAL, intensity, roof, name=name, short=IDEAL),)
-
-
-def _roof(ceilings: Iterable[Ceiling], intensity: float) -> float | None:
-    """The height of the roof of device memory at an intensity, where both its parts are known."""
     heights = {
         each.kind: each.value * (1.0 if each.kind == "compute" else intensity)
         for each in ceilings
         if each.kind == "compute" or each.label == "DRAM"
     }
-    return min(heights.values()) if len(heights) == 2 else None
+    height = points[0].flop_per_second if points else 0.0
+    if len(heights) == 2:
+        height = min(heights.values())
+    elif timing.median_ns > 0:
+        height = timing.flops / (timing.median_ns * 1e-9)
+    if not (0 < intensity < math.inf) or not height:
+        return ()
+    label = f"fewest operations and bytes: {number(intensity)} FLOP per byte"
+    return (Point(label, IDEAL, intensity, height),)
 
 
-def _without_points(counted: Counted | None, ceilings: tuple[Ceiling, ...]) -> Roofline | None:
-    if counted is not None and counted.rate == 0:
-        note = "The kernel executes no floating-point arithmetic, so it has no place in the chart."
-        return Roofline((), ceilings, f"{note} {counted.others}".strip())
-    return None
+def _about(counted: Counted, points: Iterable[Point]) -> Iterable[str]:
+    if counted.precision == SPECIFIED:
+        yield "Operations are those of the launch specification: the counters do not give them."
+    elif counted.precision.startswith("tensor"):
+        yield f"Counted are operations of the {counted.precision}."
+    else:
+        yield (
+            f"Counted are {counted.precision} operations, a fused multiply-add as two, from the "
+            "hardware counters."
+        )
+    if counted.others:
+        yield counted.others
+    yield "Bytes: " + "; ".join(f"{each.level}, {_WHAT[each.level]}" for each in points) + "."
 
 
-def _sentences(
-    counted: Counted | None,
-    points: tuple[Point, ...],
-    ceilings: tuple[Ceiling, ...],
-    timing: TimingFacts | None,
-) -> Iterable[str]:
-    levels = [each.level for each in points if each.level in _WHAT]
-    if counted is not None and levels:
-        if counted.precision == SPECIFIED:
-            yield "Operations are those of the launch specification: the counters do not give them."
-        elif counted.precision.startswith("tensor"):
-            yield f"Counted are operations of the {counted.precision}."
-        else:
-            yield (
-                f"Counted are {counted.precision} operations, a fused multiply-add as two, from "
-                "the hardware counters."
-            )
-        if counted.others:
-            yield counted.others
-        yield "Bytes: " + "; ".join(f"{level}, {_WHAT[level]}" for level in levels) + "."
-    origins = [f"{each.label} ({each.origin})" for each in ceilings]
-    if origins:
-        yield f"Limits: {', '.join(origins)}."
-    if timing is not None and any(each.level == IDEAL for each in points):
-        kinds = {each.kind for each in ceilings if each.kind == "compute" or each.label == "DRAM"}
-        where = "at the roof there" if len(kinds) == 2 else "at the measured time"
-        yield f"The ideal point is the fewest operations and bytes that the problem needs, {where}."
+def both_sides(
+    kernels: tuple[KernelSnapshot, KernelSnapshot],
+    numbers: tuple[Medians, Medians],
+    machine: Iterable[InputChange],
+) -> Roofline:
+    """Both sides of a kernel with the way from one to the other; without points, why not."""
+    if any(each.kind in _OTHER_CHIP for each in machine):
+        why = "The two GPUs have different limits, so there is no roofline of both."
+        return Roofline((), (), (why,))
+    before, after = map(_side, kernels, numbers)
+    if before is None or after is None:
+        sides = (("before", before), ("after", after))
+        lacking = " and ".join(name for name, side in sides if side is None)
+        why = (
+            "There is no roofline: it takes the counters of floating-point instructions and of "
+            f"bytes, which are not known {lacking}."
+        )
+        return Roofline((), (), (why,))
+    points = tuple(_joined(before.points, after.points))
+    if not points:
+        why = "There is no roofline: no level of memory is known on both sides."
+        return Roofline((), (), next((e.about for e in (before, after) if not e.points), (why,)))
+    ideal = [each for side in (before, after) for each in side.points if each.level == IDEAL]
+    if len({each.flop_per_byte for each in ideal}) == 1:
+        points += (max(ideal, key=lambda each: each.flop_per_second),)
+    # Each limit once, as it was after the change.
+    limits = {each.label: each for each in (*before.ceilings, *after.ceilings)}
+    other = (f"Before: {each}" for each in before.about if each not in after.about)
+    return Roofline(points, tuple(limits.values()), (_LEGEND, *after.about, *other))
+
+
+def _side(kernel: KernelSnapshot, numbers: Medians) -> Roofline | None:
+    """With the operations and bytes that the launch specification names."""
+    times = [each for each in kernel.events_ns or kernel.profiled_ns if (finite(each) or 0) > 0]
+    timing = None
+    if times:
+        timing = timing_facts(times, warm_up=0, flops=kernel.flops, min_bytes=kernel.min_bytes)
+    return roofline(numbers, count(numbers, None), timing, None)
+
+
+def _joined(before: Iterable[Point], after: Iterable[Point]) -> Iterable[Point]:
+    """Points at levels that both sides have, in pairs."""
+    arrived = {each.level: each for each in after if each.level != IDEAL}
+    for start in before:
+        if start.level in arrived:
+            level, end = start.level, arrived[start.level]
+            yield replace(start, label=f"before, at {level}", path=level, hollow=True)
+            yield replace(end, label=f"after, at {level}", path=level)
