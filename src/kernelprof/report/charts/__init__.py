@@ -8,25 +8,25 @@ shown by colour alone: points have shapes and names, bars have their names.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from kernelprof.report.charts.parts import Kind, Spec
 
-_OWN: Final[dict[str, Kind]] = {}
+_KINDS: Final[dict[str, Kind]] = {}
 
 
 def register(name: str, kind: Kind) -> None:
     """Add a chart that is no part of this package."""
-    _OWN[name] = kind
+    _KINDS[name] = kind
 
 
 def kind_of(name: str) -> Kind:
     """What a module says of its chart, whatever the options."""
     module, _, _ = name.partition(":")
-    if module in _OWN:
-        return _OWN[module]
-    return cast("Kind", import_module(f"{__name__}.{module}").KIND)
+    if module not in _KINDS:
+        _KINDS[module] = import_module(f"{__name__}.{module}").KIND
+    return _KINDS[module]
 
 
 def spec_of(name: str) -> Spec:

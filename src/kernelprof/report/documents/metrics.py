@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.catalogue import names_known, names_read
@@ -71,7 +72,7 @@ class MetricTables:
 
     def _rows(self, row: int) -> list[Row]:
         found: list[Row] = [
-            (name, Cell(_text(value)), unit, meaning)
+            (name, _cell(value), unit, meaning)
             for name, unit, meaning, values in self._numbers
             if math.isfinite(value := values.item(row))
         ]
@@ -84,6 +85,7 @@ class MetricTables:
         return found
 
 
-def _text(value: float) -> str:
+@lru_cache(maxsize=1 << 14)
+def _cell(value: float) -> Cell:
     """A number in full where it is whole; small ones keep the digits that the capture has."""
-    return number(value) if value == 0 or abs(value) >= 1 else f"{value:.6g}"
+    return Cell(number(value) if value == 0 or abs(value) >= 1 else f"{value:.6g}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -48,7 +49,10 @@ def write(document: Document) -> str:
         "vendor": _library() if page.kinds else Markup(""),
         "script": _asset("page.js"),
     }
-    return _asset("page.html").format_map({name: markup(part) for name, part in parts.items()})
+    # Not with str.format, which copies all that is there as often as it takes to hold more.
+    pieces = re.split(r"\{(\w+)\}", _asset("page.html"))
+    pieces[1::2] = [markup(parts[name]) for name in pieces[1::2]]
+    return "".join(pieces)
 
 
 def fragment(document: Document) -> str:

@@ -42,6 +42,7 @@ MOST_OPEN: Final = 12
 LONGEST_BESIDE: Final = 60
 """Characters of a fact up to which facts stand beside one another."""
 
+_AS_TABLE: Final = element("summary", "As a table")
 _HIGHEST: Final = 2
 _DEEPEST: Final = 6
 """Levels of headings; the first is the title of the page."""
@@ -229,11 +230,8 @@ class Blocks:
         )
         parts = [_legend(kind.legend(chart.rows)), place]
         if kind.table:
-            title = element("summary", "As a table")
-            look = "as-table"
-            parts.append(
-                element("details", title, class_=look, data_table=chart.kind, data_rows=rows)
-            )
+            given = {"class_": "as-table", "data_table": chart.kind, "data_rows": rows}
+            parts.append(element("details", _AS_TABLE, **given))
         if chart.caption:
             parts.append(element("p", self._text(chart.caption), class_="muted"))
         return joined(parts)

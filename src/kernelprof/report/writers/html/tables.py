@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.numbers import share
@@ -26,7 +27,7 @@ def table(found: Table, page: Page) -> Markup:
     later = live and page.folds > 0
     number = page.store_table(found) if later else None
     rows = [] if later else [_row(found, row, page) for row in found.rows]
-    parts = [_head(found, sortable=live)] if found.headings else []
+    parts = [_head(found.columns, sortable=live)] if found.headings else []
     parts.append(element("tbody", joined(rows)))
     look = classes("sortable" if live else "", "long" if found.long else "")
     whole = element("table", joined(parts), class_=look, data_rows=number)
@@ -82,9 +83,10 @@ def _scrolling(content: Markup, look: str, label: str, show: str | None = None) 
     )
 
 
-def _head(found: Table, *, sortable: bool) -> Markup:
+@lru_cache
+def _head(columns: tuple[Column, ...], *, sortable: bool) -> Markup:
     cells = []
-    for column in found.columns:
+    for column in columns:
         title, look = column.title, "number" if column.number else ""
         if not title:
             cells.append(element("td", class_=look))
