@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kernelprof.model.capture import Capture
     from kernelprof.sources.ncu.blocks import BlockParser
     from kernelprof.sources.ncu.cells import Header
-    from kernelprof.sources.ncu.columns import NumberColumn, TableColumns
+    from kernelprof.sources.ncu.columns import TableColumns
     from kernelprof.sources.ncu.tables import Scan, Table
 
     Key = tuple[Header, tuple[str, ...] | None]
@@ -97,16 +97,13 @@ class RawPage:
         for name in texts.keys() - identity.keys():
             self._builder.add_texts(name, at, texts[name])
         for position, numbers in columns.numbers.items():
-            unit = units[position] if units else ""
-            self._add_numbers(header.names[position], at, unit, numbers)
-
-    def _add_numbers(self, name: str, at: slice, unit: str, numbers: NumberColumn) -> None:
-        other = self._builder.add_numbers(name, at, unit, numbers)
-        if other is not None:
-            self._builder.warn(
-                f"{name} is in {other} in one table and in {scale_of(unit).unit} in another: "
-                "the second was left out."
-            )
+            name, unit = header.names[position], units[position] if units else ""
+            other = self._builder.add_numbers(name, at, unit, numbers)
+            if other is not None:
+                self._builder.warn(
+                    f"{name} is in {other} in one table and in {scale_of(unit).unit} in another: "
+                    "the second was left out."
+                )
 
     def _selection(self, key: Key) -> Selection:
         """The columns to read: the first of each name that says who, and the metrics."""

@@ -140,35 +140,32 @@ class _Page:
     def _section(self, section: Section, level: int) -> None:
         from rich.rule import Rule
 
-        tone = Tone.STRONG if section.tone is Tone.PLAIN or section.summary else section.tone
         above = Paragraph("", Tone.MUTED)
+        blocks = section.blocks
         if section.layout is Layout.HERO:
-            self._answer(section)
-        elif level == 1 and section.title:
+            # The title, the gist and the first sentence in one paragraph.
+            both = map(spans, (section.title, section.summary))
+            gist = ["".join(each.text for each in pieces) for pieces in both]
+            said = ": ".join(filter(None, gist))
+            first = blocks[0] if blocks else None
+            more: tuple[str | Span, ...] = ()
+            if isinstance(first, Paragraph):
+                more, blocks = (" ", *_pieces(first.text)), blocks[1:]
+            self.print(_rich((Span(said, section.tone), *more)))
+            self.blocks(blocks, above, level + 1)
+            return
+        tone = Tone.STRONG if section.tone is Tone.PLAIN or section.summary else section.tone
+        if level == 1 and section.title:
             title = _rich(cut(section.title, self.width - 8, self.ellipsis), tone)
             line = encodable("─", self.encoding)
             self.print(Rule(title, align="left", style="dim", characters=line))
         elif section.title:
             self.print(_rich(section.title, tone))
-        if section.summary and section.layout is not Layout.HERO:
+        if section.summary:
             self.print(_rich(section.summary, _tone(section.summary, section.tone)))
-        elif level == 1 and section.layout is not Layout.HERO:
+        elif level == 1:
             above = _TITLE
-        hero = section.layout is Layout.HERO and section.blocks[:1]
-        rest = section.blocks[1:] if hero and isinstance(hero[0], Paragraph) else section.blocks
-        self.blocks(rest, above, level + 1)
-
-    def _answer(self, section: Section) -> None:
-        """The title, the gist and the first sentence in one paragraph."""
-        line: list[str | Span] = []
-        for text in (section.title, section.summary):
-            if plain(text):
-                line += [Span(": ")] * bool(line)
-                line += [Span(each.text, section.tone) for each in spans(text)]
-        first = section.blocks[0] if section.blocks else None
-        if isinstance(first, Paragraph):
-            line += [Span(" "), *_pieces(first.text)]
-        self.print(_rich(tuple(line)))
+        self.blocks(blocks, above, level + 1)
 
     def _facts(self, items: Sequence[Fact]) -> None:
         longest = max(len(each.label) for each in items)
@@ -208,15 +205,19 @@ class _Page:
         gap = 2 if width >= _SPACIOUS_FROM else 1
         if gap == 1 or _total(_rooms(table, width, gap), gap) > width:
             gap = 1
-            table = replace(
-                table, columns=tuple(replace(c, title=c.brief or c.title) for c in table.columns)
-            )
+            brief = tuple(replace(each, title=each.brief or each.title) for each in table.columns)
+            table = replace(table, columns=brief)
         while _total(rooms := _rooms(table, width, gap), gap) > width:
             optional = [at for at, column in enumerate(table.columns) if column.optional]
             if not optional:
                 rooms = _rooms(table, width, gap, least=_LEAST_CUT)
                 break
-            table = _without(table, optional[0])
+            first = optional[0]
+            table = replace(
+                table,
+                columns=table.columns[:first] + table.columns[first + 1 :],
+                rows=tuple(row[:first] + row[first + 1 :] for row in table.rows),
+            )
         self._rows(table, rooms, gap)
 
     def _rows(self, table: Table, rooms: Sequence[int], gap: int, indent: int = 0) -> None:
@@ -329,16 +330,6 @@ def _grid(gap: int) -> RichTable:
 
     return RichTable(
         box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="bold", show_header=False
-    )
-
-
-def _without(table: Table, left_out: int) -> Table:
-    """The table without one of its columns."""
-    kept = [at for at in range(len(table.columns)) if at != left_out]
-    return replace(
-        table,
-        columns=tuple(table.columns[at] for at in kept),
-        rows=tuple(tuple(row[at] for at in kept) for row in table.rows),
     )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -142,13 +143,8 @@ def table_decimal(header: Header, rows: Sequence[bytes]) -> str:
     """The decimal mark of a table, judged by its first rows."""
     if header.delimiter == "," and not rows[0].startswith(b'"'):
         return "."
-    taken: list[bytes] = []
-    size = 0
-    for row in rows:
-        taken.append(row)
-        size += len(row)
-        if size > _SAMPLE_BYTES:
-            break
+    sizes = accumulate(map(len, rows), initial=0)
+    taken = [row for row, size in zip(rows, sizes, strict=False) if size <= _SAMPLE_BYTES]
     return decimal_mark(b"\n".join([*taken, b""]))
 
 
@@ -195,17 +191,13 @@ class _MetricBuilder:
         if end > len(self._values):
             # In place: a copy of all columns of a long export would not fit beside it.
             self._values.resize(end + end // 8, refcheck=False)
-        if isinstance(at, slice) and at.start >= self._length:
-            self._values[self._length : at.start] = np.nan
-            self._values[at] = values
-            self._length = end
-            return
         if end > self._length:
             self._values[self._length : end] = np.nan
-            self._length = end
-        rows = np.arange(at.start, at.stop) if isinstance(at, slice) else at
-        gaps = np.isnan(self._values[rows])
-        self._values[rows[gaps]] = values[gaps]
+        if not isinstance(at, slice) or at.start < self._length:
+            known = self._values[at]
+            values = np.where(np.isnan(known), values, known)
+        self._values[at] = values
+        self._length = max(end, self._length)
 
     def values(self, count: int) -> FloatArray:
         """All values so far, NaN for launches without one."""
@@ -320,13 +312,11 @@ class CaptureBuilder:
         )
 
     def _text(self, name: str) -> tuple[str | None, ...]:
-        nothing = np.array(None)
-        column = np.full(len(self), None, dtype=object)
+        column: list[str | None] = [None] * len(self)
         for at, texts in self._texts[name]:
-            rows = np.arange(len(self))[at]
+            rows = range(len(self))[at] if isinstance(at, slice) else at.tolist()
             distinct = [None if text in NO_TEXT else text for text in texts.distinct]
-            cells = np.array(distinct, dtype=object)[texts.codes]
-            gaps = (column[rows] == nothing) & (cells != nothing)
-            # From the last to the first, which stays where a launch comes twice.
-            column[rows[gaps][::-1]] = cells[gaps][::-1]
-        return tuple(column.tolist())
+            for row, code in zip(rows, texts.codes.tolist(), strict=True):
+                if column[row] is None:
+                    column[row] = distinct[code]
+        return tuple(column)
