@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -39,7 +40,7 @@ class DetailsPage:
     """Reads the rows of details pages; launches are in the order of their first rows."""
 
     def __init__(self, _only: Container[str] | None = None, _size: int = 0) -> None:
-        self._metrics: dict[Cells, tuple[list[int], list[str]]] = {}
+        self._metrics: dict[Cells, tuple[list[int], list[str]]] = defaultdict(lambda: ([], []))
         """Launches and values by label, unit and decimal mark."""
         self._messages: list[tuple[int, Message]] = []
         self._sections: list[dict[str, None]] = []
@@ -92,11 +93,9 @@ class DetailsPage:
         self._last = launch
         if label:
             self._metric_rows[launch] += 1
-            group = self._metrics.get((label, unit, self._decimal))
-            if group is None:
-                group = self._metrics[label, unit, self._decimal] = ([], [])
-            group[0].append(launch)
-            group[1].append(value)
+            launches, values = self._metrics[label, unit, self._decimal]
+            launches.append(launch)
+            values.append(value)
         if section:
             self._sections[launch][SECTIONS.get(section, section)] = None
         if rule:

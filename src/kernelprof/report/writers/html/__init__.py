@@ -29,18 +29,13 @@ def write(document: Document) -> str:
     found = frozenset(cards(document.blocks))
     page = Page(cards=found if len(found) > MOST_OPEN else frozenset())
     content = Blocks(page).write(document.blocks)
-    origin = element("p", document.origin, class_="muted break") if document.origin else Markup("")
-    download = Markup("")
-    if document.data:
-        download = element(
-            "a", "JSON", class_="button", id="download-json", href="#data", download=document.file
-        )
+    link = {"id": "download-json", "href": "#data", "download": document.file}
     parts = {
         "policy": Markup(POLICY),
         "title": document.title,
         "css": _asset("page.css"),
-        "origin": origin,
-        "download": download,
+        "origin": element("p", document.origin, class_="muted break") if document.origin else "",
+        "download": element("a", "JSON", class_="button", **link) if document.data else "",
         "content": content,
         "made": f"Made by kernelprof {__version__}",
         "cards": joined(page.stored),

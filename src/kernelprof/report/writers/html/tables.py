@@ -152,25 +152,23 @@ def _row(found: Table, row: Cells, page: Page) -> Markup:
     """A row. The tip of a short table's first cell unfolds, others are hovered for."""
     parts = []
     for position, (cell, column) in enumerate(zip(row, found.columns, strict=True)):
+        content = inline(cell.text, links=not page.static)
         unfolds = position == 0 and not found.long and bool(cell.tip) and not page.static
-        parts.append(_cell(cell, column, page, unfolds=unfolds))
+        if unfolds:
+            tip = element("p", inline(cell.tip), class_="muted")
+            content = element("details", element("summary", content), tip, class_="tip")
+        if cell.bar is not None:
+            content = joined([content, _bar(cell.bar)], "")
+        parts.append(
+            element(
+                "td",
+                content,
+                class_=classes("number" if column.number else "", "bars" if cell.bar else ""),
+                title=None if unfolds else cell.tip,
+                data_value=None if cell.sort is None else f"{cell.sort:.9g}",
+            )
+        )
     return element("tr", *parts)
-
-
-def _cell(cell: Cell, column: Column, page: Page, *, unfolds: bool) -> Markup:
-    content = inline(cell.text, links=not page.static)
-    if unfolds:
-        tip = element("p", inline(cell.tip), class_="muted")
-        content = element("details", element("summary", content), tip, class_="tip")
-    if cell.bar is not None:
-        content = joined([content, _bar(cell.bar)], "")
-    return element(
-        "td",
-        content,
-        class_=classes("number" if column.number else "", "bars" if cell.bar else ""),
-        title=None if unfolds else cell.tip,
-        data_value=None if cell.sort is None else f"{cell.sort:.9g}",
-    )
 
 
 def _bar(bar: Bar) -> Markup:
