@@ -195,11 +195,7 @@ class _Page:
     def _table(self, table: Table) -> None:
         """A table in the columns that there are: brief headings, fewer columns, then cut texts."""
         if not table.headings:
-            rooms = _rooms(table, self.width - 2, 2)
-            if _total(rooms, 2) > self.width - 2:
-                self._stacked(table)
-            else:
-                self._rows(table, rooms, 2, indent=2)
+            self._rows(table, _rooms(table, self.width - 2, 2), 2, indent=2)
             return
         width = self.console.width
         gap = 2 if width >= _SPACIOUS_FROM else 1
@@ -241,21 +237,6 @@ class _Page:
             ]
             grid.add_row(*map(_rich, texts))
         self.console.print(Padding(grid, (0, 0, 0, indent)), width=self.console.width)
-
-    def _stacked(self, table: Table) -> None:
-        """Rows without room for their columns: the third and the following stand in brackets."""
-        from rich.padding import Padding
-
-        grid = _grid(2)
-        grid.add_column(no_wrap=True)
-        grid.add_column(overflow="fold")
-        for first, *more in table.rows:
-            second, *beyond = [cell.text for cell in more] or [""]
-            text = _rich(second)
-            for each in beyond:
-                text.append_text(_rich((" (", *_pieces(each), ")"), Tone.MUTED))
-            grid.add_row(_rich(first.text), text)
-        self.print(Padding(grid, (0, 0, 0, 2)))
 
 
 def _is_empty(block: Block) -> bool:

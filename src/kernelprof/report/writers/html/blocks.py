@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from kernelprof.report.charts.parts import Key
-    from kernelprof.report.document import Block, Fact, Text
+    from kernelprof.report.document import Block, Text
     from kernelprof.report.writers.html.page import Page
 
 MOST_OPEN: Final = 12
