@@ -147,7 +147,7 @@ def _read_tables(found: Input, only: Container[str] | None) -> Capture:
         name = "details" if table.header.is_details else "raw"
         if name not in readers:
             file, kind, _ = _PAGES[name]
-            readers[name] = _of(file, kind)(only, found.size)
+            readers[name] = _of(file, kind)(only)
         return readers[name]
 
     def parse(table: Table, block: bytes) -> Callable[[], TableColumns | None] | None:

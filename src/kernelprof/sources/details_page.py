@@ -39,7 +39,7 @@ _LABELS_NAMED: Final = 8
 class DetailsPage:
     """Reads the rows of details pages; launches are in the order of their first rows."""
 
-    def __init__(self, _only: Container[str] | None = None, _size: int = 0) -> None:
+    def __init__(self, _only: Container[str] | None = None) -> None:
         self._metrics: dict[Cells, tuple[list[int], list[str]]] = defaultdict(lambda: ([], []))
         """Launches and values by label, unit and decimal mark."""
         self._messages: list[tuple[int, Message]] = []
@@ -127,7 +127,6 @@ class DetailsPage:
         the last launch, and all of them where other rows were lost.
         """
         builder = CaptureBuilder()
-        builder.room = len(self)
         names = dict.fromkeys(name for each in self._identities for name in each)
         identity = {name: [each.get(name, "") for each in self._identities] for name in names}
         ids = identity.pop("ID")

@@ -75,22 +75,13 @@ class Contents:
 class Input:
     """What is to be read: a file, a directory or a stream of bytes, under its name for messages.
 
-    ``path`` is ``None`` for what is not a file, and ``size`` 0 where nobody knows it. ``packed`` is
-    whether it is compressed, ``complete`` whether the compressed stream came to its end: both hold
-    once it was read.
+    ``path`` is ``None`` for what is not a file. ``packed`` is whether it is compressed,
+    ``complete`` whether the compressed stream came to its end: both hold once it was read.
     """
 
-    def __init__(
-        self,
-        read: Callable[[int], bytes],
-        origin: str,
-        *,
-        path: Path | None = None,
-        size: int = 0,
-    ) -> None:
+    def __init__(self, read: Callable[[int], bytes], origin: str, path: Path | None = None) -> None:
         self.origin = origin
         self.path = path
-        self.size = size
         self.packed = False
         self.complete = True
         self._read = read
@@ -199,7 +190,7 @@ def opened(
         return
     path = Path(name)
     if path.is_dir():
-        yield Input(lambda _: b"", name, path=path)
+        yield Input(lambda _: b"", name, path)
         return
     with path.open("rb") as file:
 
@@ -209,7 +200,7 @@ def opened(
                 progress(len(piece))
             return piece
 
-        yield Input(read, name, path=path, size=path.stat().st_size)
+        yield Input(read, name, path)
 
 
 def to_utf8(data: bytes) -> bytes:

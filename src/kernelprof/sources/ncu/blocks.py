@@ -69,7 +69,7 @@ class BlockParser:
         digits = "".join(ids)
         if not (digits.isascii() and digits.isdecimal() and all(ids)):
             return None
-        columns = TableColumns(rows, ids, size=len(block))
+        columns = TableColumns(ids)
         for at in self._selection.texts:
             columns.texts[at] = _text_column(table.column(str(at)))
         numbers = self._plain_numbers(table)

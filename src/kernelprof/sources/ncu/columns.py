@@ -66,13 +66,13 @@ class TextColumn:
 class NumberColumn:
     """A column of numbers, NaN where a cell has none.
 
-    ``texts`` counts the cells that say something else than a number or that there is none.
-    ``cells`` are the cells as they were, where that matters: nothing in the column is a number, or
-    something is a text.
+    ``texts`` is whether a cell says something else than a number or that there is none. ``cells``
+    are the cells as they were, where that matters: nothing in the column is a number, or something
+    is a text.
     """
 
     values: FloatArray
-    texts: int = 0
+    texts: bool = False
     cells: TextColumn | None = None
 
     @staticmethod
@@ -80,24 +80,18 @@ class NumberColumn:
         """What a column of texts says in numbers."""
         read = [parse_number(cell, decimal=decimal) for cell in cells.distinct]
         values = np.array([np.nan if each is None else each for each in read])[cells.codes]
-        is_text = np.array([each is None for each in read])
-        texts = int(np.count_nonzero(is_text[cells.codes])) if is_text.any() else 0
-        keep = texts > 0 or bool(np.isnan(values).all())
+        texts = None in read
+        keep = texts or bool(np.isnan(values).all())
         return NumberColumn(values, texts, cells if keep else None)
 
 
 @dataclass(slots=True)
 class TableColumns:
-    """Some columns of ``count`` rows of a table, by their position in it.
+    """Some columns of rows of a table, by their position in it."""
 
-    ``size`` is in bytes, as they were written.
-    """
-
-    count: int
     ids: Sequence[str] = ()
     texts: dict[int, TextColumn] = field(default_factory=dict)
     numbers: dict[int, NumberColumn] = field(default_factory=dict)
-    size: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +113,9 @@ def columns_of_rows(
         for at in (selection.ids, *selection.texts, *selection.numbers)
     }
     return TableColumns(
-        len(table),
         by_column[selection.ids],
         {at: TextColumn.of(by_column[at]) for at in selection.texts},
         {at: NumberColumn.of(TextColumn.of(by_column[at]), decimal) for at in selection.numbers},
-        sum(map(len, rows)),
     )
 
 
@@ -149,9 +141,9 @@ def table_decimal(header: Header, rows: Sequence[bytes]) -> str:
 
 
 class _MetricBuilder:
-    """A metric that grows with the launches; ``room`` is how many are expected."""
+    """A metric that grows with the launches."""
 
-    def __init__(self, name: str, origin: Origin, room: int) -> None:
+    def __init__(self, name: str, origin: Origin) -> None:
         self.name = name
         self.origin = origin
         self.unit = ""
@@ -160,7 +152,7 @@ class _MetricBuilder:
         """Parts with cells that are not numbers, and the launches that each is of."""
         self.unavailable: set[str] | None = set()
         """Cells where no number was so far; ``None`` once a part had numbers and no texts."""
-        self._values = np.empty(room)
+        self._values = np.empty(0)
         self._length = 0
 
     @property
@@ -217,11 +209,9 @@ class CaptureBuilder:
     """Unites columns of several tables; what a table lacks is missing for its launches.
 
     What was added first stays: a second column of the same name fills the gaps of the first.
-    ``room`` is how many launches are expected.
     """
 
     def __init__(self) -> None:
-        self.room = 0
         self._ids: list[str] = []
         self._codes: list[IntArray] = []
         self._kinds: dict[Launch, int] = {}
@@ -272,7 +262,7 @@ class CaptureBuilder:
         """Add values of a metric; its unit where that is another, so that they were left out."""
         metric = self._metrics.get(name)
         if metric is None:
-            metric = _MetricBuilder(name, origin or origin_of(name), self.room)
+            metric = _MetricBuilder(name, origin or origin_of(name))
             self._metrics[name] = metric
         return None if metric.add(at, unit, numbers) else metric.unit
 
