@@ -23,6 +23,7 @@ from kernelprof.report.document import (
     Table,
     Tone,
     cut,
+    pieces,
     plain,
     spans,
 )
@@ -125,7 +126,7 @@ class _Page:
                 self.print(_rich(text, tone))
             case Note(text, warning):
                 label = Span("warning: " if warning else "note: ", Tone.PLAIN)
-                self.print(_rich((label, *_pieces(text)), base="yellow" if warning else ""))
+                self.print(_rich((label, *pieces(text)), base="yellow" if warning else ""))
             case Bullets():
                 self.print(_listing(block.items, ordered=block.ordered))
             case Facts(items):
@@ -145,12 +146,12 @@ class _Page:
         if section.layout is Layout.HERO:
             # The title, the gist and the first sentence in one paragraph.
             both = map(spans, (section.title, section.summary))
-            gist = ["".join(each.text for each in pieces) for pieces in both]
+            gist = ["".join(each.text for each in found) for found in both]
             said = ": ".join(filter(None, gist))
             first = blocks[0] if blocks else None
             more: tuple[str | Span, ...] = ()
             if isinstance(first, Paragraph):
-                more, blocks = (" ", *_pieces(first.text)), blocks[1:]
+                more, blocks = (" ", *pieces(first.text)), blocks[1:]
             self.print(_rich((Span(said, section.tone), *more)))
             self.blocks(blocks, above, level + 1)
             return
@@ -274,10 +275,6 @@ def _belong_together(before: Block, after: Block) -> bool:
     return {type(before), type(after)} == {Paragraph, Code}
 
 
-def _pieces(text: Text) -> tuple[str | Span, ...]:
-    return text if isinstance(text, tuple) else (text,)
-
-
 def _tone(text: Text, whole: Tone) -> Tone:
     """The tone of a text, unless its pieces have their own."""
     return Tone.PLAIN if isinstance(text, tuple) else whole
@@ -288,7 +285,7 @@ def _rich(text: Text, tone: Tone = Tone.PLAIN, base: str = "") -> RichText:
     from rich.text import Text as RichText
 
     found = RichText(style=base or _STYLES[tone])
-    for piece in _pieces(text):
+    for piece in pieces(text):
         if isinstance(piece, Span):
             found.append(printable(piece.text), style=_STYLES[piece.tone])
         else:
