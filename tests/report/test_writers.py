@@ -165,7 +165,7 @@ def test_nothing_is_wider_than_the_screen(width: int) -> None:
 
 def test_tones_are_colours_where_they_are_wished() -> None:
     colored = terminal.write(DOCUMENT, Screen(60, color=True))
-    assert "\x1b[1;31mf<int>\x1b[0m" in colored
+    assert "\x1b[1;31mf<int>: limited\x1b[0m" in colored
     assert "\x1b[33mwarning: two `x`\x1b[0m" in colored
     assert "\x1b" not in terminal.write(DOCUMENT, Screen(60))
 

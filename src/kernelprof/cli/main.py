@@ -72,7 +72,7 @@ def root(
     del version, debug  # --version has answered by now; main() has taken --debug out
 
 
-_OBJECTS: Final = 50_000
+_OBJECTS: Final = 500_000
 """New objects after which cycles among them are searched for; Python's own number is 700."""
 
 

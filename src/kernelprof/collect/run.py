@@ -216,7 +216,7 @@ class Session:
 
         log = read_log(said)
         facts = replace(
-            facts, application=dict(log.programs).get(_first_process(said)) or facts.application
+            facts, application=log.programs.get(_first_process(said)) or facts.application
         )
         found = capture_of_run(page, self.draft.place(facts.raw), facts, self.clock_control)
         absent = [name for name in facts.metrics if name not in found.columns]

@@ -208,10 +208,15 @@ _CODE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 _LEAST_CUT = 5
 
 
+def pieces(text: Text) -> tuple[str | Span, ...]:
+    """A text as a tuple, whatever it is."""
+    return text if isinstance(text, tuple) else (text,)
+
+
 def spans(text: Text) -> tuple[Span, ...]:
     """A text in pieces; what stands between backticks in our own words is a piece of code."""
     found: list[Span] = []
-    for piece in text if isinstance(text, tuple) else (text,):
+    for piece in pieces(text):
         if isinstance(piece, Span):
             found.append(piece)
             continue
@@ -225,8 +230,7 @@ def plain(text: Text) -> str:
     """A text without what it means, for places that show nothing but characters."""
     if isinstance(text, str):
         return text
-    pieces = text if isinstance(text, tuple) else (text,)
-    return "".join(piece.text if isinstance(piece, Span) else piece for piece in pieces)
+    return "".join(piece.text if isinstance(piece, Span) else piece for piece in pieces(text))
 
 
 def cut(text: Text, width: int, ellipsis: str = ELLIPSIS) -> Text:
@@ -235,9 +239,9 @@ def cut(text: Text, width: int, ellipsis: str = ELLIPSIS) -> Text:
     """
     if len(plain(text)) <= width:
         return text
-    pieces = text if isinstance(text, tuple) else (text,)
-    longest = max(range(len(pieces)), key=lambda at: len(plain(pieces[at])))
-    piece, before, after = pieces[longest], pieces[:longest], pieces[longest + 1 :]
+    parts = pieces(text)
+    longest = max(range(len(parts)), key=lambda at: len(plain(parts[at])))
+    piece, before, after = parts[longest], parts[:longest], parts[longest + 1 :]
     room = width - len(plain(before + after))
     if room < _LEAST_CUT:
         before, after, room = (), (), width

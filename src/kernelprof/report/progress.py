@@ -4,12 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from kernelprof.model.names import printable
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 _KERNEL = re.compile(r'==PROF== Profiling "(?P<name>.*)" - (?P<number>\d+):?\s*(?P<rest>.*)')
 _PERCENT = re.compile(r"(\d+)%")
@@ -43,12 +40,7 @@ class ProgressLine:
             self._display.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Take the line away."""
         if self._display is not None:
             self._display.stop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -33,34 +34,47 @@ def render(
     """
     several: Any = result if isinstance(result, list | tuple) else [result]
     kind = several[0].kind if several else "diagnosis"
-
-    def documents() -> Iterable[Document]:
-        return [document(each, output_format, **options) for each in several]
-
-    value = several if kind == "diagnosis" else result
-    return writers.render(kind, output_format, value, documents, screen)
+    made = [partial(document, each, output_format, **options) for each in several]
+    return _written(kind, several if kind == "diagnosis" else result, output_format, screen, made)
 
 
 def document(result: Any, output_format: str = writers.TEXT, **options: Any) -> Document:
     """What a result says, in the detail that a format has room for."""
-    made: Callable[..., Document]
-    made = import_module(f"kernelprof.report.documents.{result.kind}").document
     if result.kind == "diagnosis":
-        return made(result, **options)
+        return _document("diagnosis", result, **options)
     from kernelprof.report.documents.comparison import Detail
 
     detail = {"markdown": Detail.COMMENT, "html": Detail.FULL}.get(output_format, Detail.BRIEF)
-    return made(result, detail, **options)
+    return _document(result.kind, result, detail, **options)
 
 
 def render_kind(
     kind: str, value: Any, output_format: str, screen: Screen | None = None, **options: Any
 ) -> str:
     """A value in a format, by the document of its kind (``report/documents``)."""
+    made = partial(_document, kind, value, **options)
+    return _written(kind, value, output_format, screen, [made])
+
+
+def _document(kind: str, *given: Any, **options: Any) -> Document:
     module = import_module(f"kernelprof.report.documents.{kind}")
-    return writers.render(
-        kind, output_format, value, lambda: [module.document(value, **options)], screen
-    )
+    made: Document = module.document(*given, **options)
+    return made
+
+
+def _written(
+    kind: str,
+    value: object,
+    name: str,
+    screen: Screen | None,
+    documents: Iterable[Callable[[], Document]],
+) -> str:
+    """A value in a format; its documents are made only where the format is made of them."""
+    writer = writers.find(kind, name)
+    if not writer.of_document:
+        return writer.write(value, *([kind] if len(writer.kinds) > 1 else []))
+    given = [screen] if writer.on_screen else []
+    return "\n".join(writer.write(made(), *given) for made in documents)
 
 
 def page(result: Any, **options: Any) -> str:

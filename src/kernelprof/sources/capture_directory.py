@@ -60,16 +60,19 @@ def read_stored(directory: Path) -> Capture:
     manifest = read_manifest(directory)
     if not manifest.runs:
         raise damaged("its manifest lists no runs", directory / MANIFEST)
-    parts = [_read_run(directory, manifest, run) for run in manifest.runs]
-    first, *others = parts
+    pages = [read_checked(directory, run.raw, run.raw_sha256) for run in manifest.runs]
+    first, *others = [
+        capture_of_run(page, str(directory), run, manifest.clock_control)
+        for page, run in zip(pages, manifest.runs, strict=True)
+    ]
+    known = _launched(first)
     # A follow-up that shares no launch with the first was not used when it was made either.
-    together = reduce(merge, (part for part in others if _shares(first, part)), first)
+    together = reduce(merge, (part for part in others if known & _launched(part)), first)
     return replace(together, origin=str(directory))
 
 
-def _read_run(directory: Path, manifest: Manifest, run: RunFacts) -> Capture:
-    packed = read_checked(directory, run.raw, run.raw_sha256)
-    return capture_of_run(packed, str(directory), run, manifest.clock_control)
+def _launched(part: Capture) -> set[tuple[object, ...]]:
+    return {(each.kernel, each.grid, each.block) for each in part.launches}
 
 
 def read_checked(directory: Path, name: str, sha256: str | None) -> bytes:
@@ -98,11 +101,6 @@ def capture_of_run(page: bytes, origin: str, run: RunFacts, clock_control: str) 
         warnings=(*found.warnings, *run.warnings),
         unavailable=found.unavailable | (frozenset(run.unavailable) - set(found.columns)),
     )
-
-
-def _shares(first: Capture, more: Capture) -> bool:
-    known = {(each.kernel, each.grid, each.block) for each in first.launches}
-    return any((each.kernel, each.grid, each.block) in known for each in more.launches)
 
 
 def damaged(what: str, path: Path) -> InputError:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final
 
@@ -38,8 +39,8 @@ _LABELS_NAMED: Final = 8
 class DetailsPage:
     """Reads the rows of details pages; launches are in the order of their first rows."""
 
-    def __init__(self, _only: Container[str] | None = None, _size: int = 0) -> None:
-        self._metrics: dict[Cells, tuple[list[int], list[str]]] = {}
+    def __init__(self, _only: Container[str] | None = None) -> None:
+        self._metrics: dict[Cells, tuple[list[int], list[str]]] = defaultdict(lambda: ([], []))
         """Launches and values by label, unit and decimal mark."""
         self._messages: list[tuple[int, Message]] = []
         self._sections: list[dict[str, None]] = []
@@ -92,11 +93,9 @@ class DetailsPage:
         self._last = launch
         if label:
             self._metric_rows[launch] += 1
-            group = self._metrics.get((label, unit, self._decimal))
-            if group is None:
-                group = self._metrics[label, unit, self._decimal] = ([], [])
-            group[0].append(launch)
-            group[1].append(value)
+            launches, values = self._metrics[label, unit, self._decimal]
+            launches.append(launch)
+            values.append(value)
         if section:
             self._sections[launch][SECTIONS.get(section, section)] = None
         if rule:
@@ -128,7 +127,6 @@ class DetailsPage:
         the last launch, and all of them where other rows were lost.
         """
         builder = CaptureBuilder()
-        builder.room = len(self)
         names = dict.fromkeys(name for each in self._identities for name in each)
         identity = {name: [each.get(name, "") for each in self._identities] for name in names}
         ids = identity.pop("ID")

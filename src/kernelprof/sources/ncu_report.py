@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from kernelprof.analysis.metrics.catalogue import SAMPLES
 from kernelprof.errors import MissingToolError
 from kernelprof.model.capture import SourceLine, summed
-from kernelprof.sources.ncu.cells import parse_number
+from kernelprof.sources.ncu.cells import parse_number, split_cells
 from kernelprof.sources.source import CONVERT, NoCaptureError, is_repz
 
 if TYPE_CHECKING:
@@ -32,6 +32,8 @@ _NVTX: Final = "thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg
 _IDENTITY: Final = (
     "ID", _NVTX, "Kernel Name", "Context", "Stream", "Block Size", "Grid Size", "Device", "CC",
 )  # fmt: skip
+_SIDES: Final = "launch__{0}_dim_x launch__{0}_dim_y launch__{0}_dim_z"
+_VERSION: Final = "device__attribute_compute_capability"
 _FILE: Final = "File Path"
 _FUNCTION: Final = "Function Name"
 _LINE: Final = "Line No"
@@ -108,17 +110,12 @@ def _through_package(package: Any, path: Path) -> Capture:
     except Exception as error:  # SWIG raises what it likes for a damaged file
         what = f"the report cannot be opened: {error}"
         raise NoCaptureError(what) from error
-    actions = list(_actions(context)) if context is not None else []
+    number = context.num_ranges() if context is not None else 0
+    ranges = (context.range_by_idx(at) for at in range(number))
+    actions = [each.action_by_idx(at) for each in ranges for at in range(each.num_actions())]
     if not actions:
         raise NoCaptureError("the report holds no launch, or is damaged")
     return read_bytes(_as_csv(package, actions), str(path))
-
-
-def _actions(context: Any) -> Iterator[Any]:
-    for number in range(context.num_ranges()):
-        results = context.range_by_idx(number)
-        for index in range(results.num_actions()):
-            yield results.action_by_idx(index)
 
 
 def _as_csv(package: Any, actions: list[Any]) -> bytes:
@@ -148,33 +145,26 @@ def _identity(package: Any, number: int, action: Any) -> dict[str, str]:
         metric = action.metric_by_name(name)
         return str(int(metric.as_double())) if metric is not None else ""
 
-    def three(kind: str) -> str:
-        sides = [whole(f"launch__{kind}_dim_{axis}") for axis in "xyz"]
-        return f"({', '.join(sides)})" if all(sides) else ""
+    def all_of(names: str, form: str) -> str:
+        """Several numbers in a form; empty where one of them is not there."""
+        numbers = [whole(name) for name in names.split()]
+        return form.format(*numbers) if all(numbers) else ""
 
-    capability = [whole(f"device__attribute_compute_capability_{p}") for p in ("major", "minor")]
+    state = action.nvtx_state()
+    domains = [state.domain_by_id(key) for key in state.domains()] if state is not None else []
     return {
         "ID": str(number),
         "Kernel Name": str(action.name(package.IAction.NameBase_DEMANGLED)),
         "Context": whole("launch__context_id"),
         "Stream": whole("launch__stream_id"),
-        "Block Size": three("block"),
-        "Grid Size": three("grid"),
+        "Block Size": all_of(_SIDES.format("block"), "({}, {}, {})"),
+        "Grid Size": all_of(_SIDES.format("grid"), "({}, {}, {})"),
         "Device": whole("launch__device_id"),
-        "CC": ".".join(capability) if all(capability) else "",
-        _NVTX: _ranges(action),
+        "CC": all_of(f"{_VERSION}_major {_VERSION}_minor", "{}.{}"),
+        _NVTX: "  ".join(
+            f'"{each.name()}:{n}"' for each in domains for n in each.push_pop_ranges()
+        ),
     }
-
-
-def _ranges(action: Any) -> str:
-    state = action.nvtx_state()
-    if state is None:
-        return ""
-    names = []
-    for key in state.domains():
-        domain = state.domain_by_id(key)
-        names += [f'"{domain.name()}:{name}"' for name in domain.push_pop_ranges()]
-    return "  ".join(names)
 
 
 def _cell(package: Any, metric: Any) -> str:
@@ -201,33 +191,20 @@ def _source_rows(page: Iterable[str]) -> Iterator[SourceLine]:
         # Instructions, nine rows in ten, have no line number; what ncu says itself has no quote.
         if text.startswith('"",') or not text.startswith('"'):
             continue
-        cells = _cells_of(text)
+        # Each row by itself, so that no quote can swallow the next ones.
+        cells = split_cells(text.rstrip("\r\n").encode(), ",") or [""]
         if cells[0] == _FILE:
             file, place = cells[-1], None
         elif cells[0] == _FUNCTION:
             function, place = cells[-1], None
         elif cells[0] == _LINE:
-            place = _samples_place(cells)
-        elif place is not None:
-            line, samples = _whole(cells[0]), _whole(cells[place]) if -place <= len(cells) else None
+            # Counted from the end: source code is before, with any quotes.
+            places = (cells.index(name) - len(cells) for name in _COLUMNS if name in cells)
+            place = next(places, None)
+        elif place is not None and -place <= len(cells):
+            line, samples = _whole(cells[0]), _whole(cells[place])
             if line is not None and samples is not None:
                 yield SourceLine(file, function, line, samples)
-
-
-def _cells_of(text: str) -> list[str]:
-    """The cells of one row; always read by itself, so that no quote can swallow the next ones."""
-    try:
-        return next(csv.reader([text.rstrip("\r\n")]), [""]) or [""]
-    except csv.Error:
-        return [""]
-
-
-def _samples_place(header: list[str]) -> int | None:
-    """Where the samples stand, counted from the end: source code is before, with any quotes."""
-    for name in _COLUMNS:
-        if name in header:
-            return header.index(name) - len(header)
-    return None
 
 
 def _whole(cell: str) -> int | None:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from kernelprof.model.capture import Capture
     from kernelprof.sources.ncu.blocks import BlockParser
     from kernelprof.sources.ncu.cells import Header
-    from kernelprof.sources.ncu.columns import NumberColumn, TableColumns
+    from kernelprof.sources.ncu.columns import TableColumns
     from kernelprof.sources.ncu.tables import Scan, Table
 
     Key = tuple[Header, tuple[str, ...] | None]
@@ -40,20 +40,15 @@ _WORKERS: Final = 2
 WORTH_A_BLOCK: Final = 1 << 20
 """Bytes from which loading the parser of whole blocks costs less than it saves."""
 
-_SPARE: Final = 1.05
-"""Room for rows that are shorter than the first; what is not needed is given back."""
-
 
 class RawPage:
     """Reads the rows of raw pages; each of them is a launch.
 
-    ``only`` names the metrics to read: of a wide export most are nobody's concern. ``size`` is
-    about how many bytes will come, 0 where nobody knows.
+    ``only`` names the metrics to read: of a wide export most are nobody's concern.
     """
 
-    def __init__(self, only: Container[str] | None = None, size: int = 0) -> None:
+    def __init__(self, only: Container[str] | None = None) -> None:
         self._only = only
-        self._size = size
         self._builder = CaptureBuilder()
         self._decimals: dict[Key, str] = {}
         self._selections: dict[Key, Selection] = {}
@@ -89,24 +84,19 @@ class RawPage:
             self._builder.warn(
                 "A table has no row of units: metrics whose scale depends on it were left out."
             )
-        if not self._builder.room and columns.size:
-            self._builder.room = int(columns.count * self._size / columns.size * _SPARE)
         texts = {header.names[at]: column for at, column in columns.texts.items()}
         identity = {name: column for name, column in texts.items() if is_identity(name)}
         at = self._builder.add_launches(columns.ids, identity)
         for name in texts.keys() - identity.keys():
             self._builder.add_texts(name, at, texts[name])
         for position, numbers in columns.numbers.items():
-            unit = units[position] if units else ""
-            self._add_numbers(header.names[position], at, unit, numbers)
-
-    def _add_numbers(self, name: str, at: slice, unit: str, numbers: NumberColumn) -> None:
-        other = self._builder.add_numbers(name, at, unit, numbers)
-        if other is not None:
-            self._builder.warn(
-                f"{name} is in {other} in one table and in {scale_of(unit).unit} in another: "
-                "the second was left out."
-            )
+            name, unit = header.names[position], units[position] if units else ""
+            other = self._builder.add_numbers(name, at, unit, numbers)
+            if other is not None:
+                self._builder.warn(
+                    f"{name} is in {other} in one table and in {scale_of(unit).unit} in another: "
+                    "the second was left out."
+                )
 
     def _selection(self, key: Key) -> Selection:
         """The columns to read: the first of each name that says who, and the metrics."""

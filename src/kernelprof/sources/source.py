@@ -2,25 +2,20 @@
 
 from __future__ import annotations
 
-import io
 import os
 import sys
 import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
-from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Final, Protocol
+from typing import IO, TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator
 
     from kernelprof.model.capture import Capture, SourceLine
     from kernelprof.model.manifest import Manifest
-    from kernelprof.sources.ncu.cells import Header
-    from kernelprof.sources.ncu.columns import TableColumns
-    from kernelprof.sources.ncu.tables import Scan, Table
 
 _GZIP: Final = b"\x1f\x8b"
 _BOM: Final = b"\xef\xbb\xbf"
@@ -47,51 +42,20 @@ class NoCaptureError(Exception):
         self.hint = hint
 
 
-class EvidenceKind(StrEnum):
-    """What a source can give."""
-
-    COUNTERS = "counters"
-    """Values of metrics, launch by launch."""
-    RULE_MESSAGES = "messages of ncu's rules"
-    LINE_SAMPLES = "samples by source line"
-
-
 @dataclass(frozen=True, slots=True)
-class EvidenceSource:
+class Source:
     """A form in which evidence comes.
 
-    ``title`` completes "expected ..." in messages. ``order`` is the place among all sources: of
-    several in one input the first is read.
+    ``title`` completes "expected ..." in messages, ``order`` is the place among all sources.
+    ``recognises`` looks at an input's path and first bytes; ``read`` gets the input and the names
+    of the metrics that are wanted, ``None`` for all.
     """
 
     name: str
     title: str
     order: int
-    gives: frozenset[EvidenceKind]
-
-
-@dataclass(frozen=True, slots=True)
-class FileSource(EvidenceSource):
-    """A source that is a whole input: ``recognises`` looks at its path and first bytes.
-
-    ``read`` gets the input and the names of the metrics that are wanted, ``None`` for all.
-    """
-
     recognises: Callable[[Input], bool]
     read: Callable[[Input, Container[str] | None], Capture]
-
-
-@dataclass(frozen=True, slots=True)
-class TableSource(EvidenceSource):
-    """A source that is a table in the text which ``ncu --csv`` prints, anywhere in that text.
-
-    ``takes`` says whether a table is of this kind, ``reader`` begins to read such tables: it gets
-    the names of the metrics that are wanted (``None`` for all) and about how many bytes will come
-    (0 where nobody knows).
-    """
-
-    takes: Callable[[Header], bool]
-    reader: Callable[[Container[str] | None, int], TableReader]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,54 +72,20 @@ class Contents:
     source_text: str | None = None
 
 
-class TableReader(Protocol):
-    """Puts the rows of some tables together into a capture."""
-
-    def __len__(self) -> int:
-        """How many launches there are so far."""
-        ...
-
-    def parse(self, table: Table, block: bytes) -> Callable[[], TableColumns | None] | None:
-        """Begin to parse a block of rows as a whole; ``None`` where it has to be taken apart."""
-        ...
-
-    def add(self, table: Table) -> None:
-        """Take the next rows."""
-        ...
-
-    def capture(self, origin: str, scan: Scan) -> Capture:
-        """Everything that was added; ``scan`` has the rows of the input that were lost."""
-        ...
-
-
 class Input:
     """What is to be read: a file, a directory or a stream of bytes, under its name for messages.
 
-    ``path`` is ``None`` for what is not a file, and ``size`` 0 where nobody knows it. ``packed`` is
-    whether it is compressed, ``complete`` whether the compressed stream came to its end: both hold
-    once it was read.
+    ``path`` is ``None`` for what is not a file. ``packed`` is whether it is compressed,
+    ``complete`` whether the compressed stream came to its end: both hold once it was read.
     """
 
-    def __init__(
-        self,
-        read: Callable[[int], bytes],
-        origin: str,
-        *,
-        path: Path | None = None,
-        size: int = 0,
-    ) -> None:
+    def __init__(self, read: Callable[[int], bytes], origin: str, path: Path | None = None) -> None:
         self.origin = origin
         self.path = path
-        self.size = size
         self.packed = False
         self.complete = True
         self._read = read
         self._rest = self._unpacked()
-
-    @staticmethod
-    def of_bytes(data: bytes, origin: str) -> Input:
-        """Bytes that are there already."""
-        return Input(io.BytesIO(data).read, origin)
 
     @cached_property
     def is_directory(self) -> bool:
@@ -166,11 +96,6 @@ class Input:
     def head(self) -> bytes:
         """Its first bytes, unpacked; none of a directory."""
         return b"" if self.is_directory else next(self._rest, b"")
-
-    @property
-    def text_head(self) -> bytes:
-        """Its first bytes as text in UTF-8, to say in a message what it is."""
-        return to_utf8(self.head[:FIRST])
 
     def blocks(self) -> Iterator[bytes]:
         """Its text in UTF-8 with ``\\n`` line ends: a short block, then long ones; to go over once.
@@ -189,23 +114,16 @@ class Input:
         if last:
             yield _with_line_ends(last)
 
-    def pieces(self) -> Iterator[bytes]:
-        """Its bytes, unpacked; to go over once, like :meth:`blocks`."""
+    def _texts(self) -> Iterator[bytes]:
+        """Pieces of UTF-8 text; a text in another form is converted as a whole."""
         first = self.head
         # Messages need no more of it.
         self.head = first[:FIRST]
-        yield first
-        yield from self._rest
-
-    def _texts(self) -> Iterator[bytes]:
-        """Pieces of UTF-8 text; a text in another form is converted as a whole."""
-        pieces = self.pieces()
-        first = next(pieces)
         if _is_utf16(first) or (b"\r" in first and b"\n" not in first):
-            yield to_utf8(b"".join([first, *pieces]))
+            yield to_utf8(b"".join([first, *self._rest]))
             return
         yield first.removeprefix(_BOM)
-        yield from pieces
+        yield from self._rest
 
     def _unpacked(self) -> Iterator[bytes]:
         first = self._read(FIRST)
@@ -272,7 +190,7 @@ def opened(
         return
     path = Path(name)
     if path.is_dir():
-        yield Input(lambda _: b"", name, path=path)
+        yield Input(lambda _: b"", name, path)
         return
     with path.open("rb") as file:
 
@@ -282,7 +200,7 @@ def opened(
                 progress(len(piece))
             return piece
 
-        yield Input(read, name, path=path, size=path.stat().st_size)
+        yield Input(read, name, path)
 
 
 def to_utf8(data: bytes) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.catalogue import catalogue, names_known, names_read
@@ -64,7 +65,7 @@ class MetricTables:
     def section(self, row: int, kernel: str) -> Section:
         """The metrics that one launch has, by name."""
         rows: list[tuple[Cell, ...]] = [
-            (name, Cell(_text(value)), unit, meaning)
+            (name, _cell(value), unit, meaning)
             for name, unit, meaning, values in self._numbers
             if math.isfinite(value := values.item(row))
         ]
@@ -75,6 +76,7 @@ class MetricTables:
         return Section(f"All metrics ({len(rows):,})", (table,), folded=True)
 
 
-def _text(value: float) -> str:
+@lru_cache(maxsize=1 << 14)
+def _cell(value: float) -> Cell:
     """A number in full where it is whole; small ones keep the digits that the capture has."""
-    return number(value) if value == 0 or abs(value) >= 1 else f"{value:.6g}"
+    return Cell(number(value) if value == 0 or abs(value) >= 1 else f"{value:.6g}")

@@ -6,18 +6,16 @@ writes, so that looking at all of them is cheap.
 
 from __future__ import annotations
 
-import importlib
 import pkgutil
 from dataclasses import dataclass
+from importlib import import_module
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.errors import UsageError
 from kernelprof.model.names import ELLIPSIS, encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
-
-    from kernelprof.report.document import Document
+    from collections.abc import Callable
 
 TEXT: Final = "text"
 _FILES: Final = {TEXT: "terminal"}
@@ -64,7 +62,8 @@ def find(kind: str, name: str) -> Writer:
 
     Raises :class:`UsageError`, which names the formats that there are, for any other.
     """
-    found = _load(_FILES.get(name, name)) if name.isidentifier() else None
+    file = _FILES.get(name, name)
+    found = _load(file) if file in _files() else None
     if found is None or found.name != name or not found.offers(kind):
         raise UsageError(
             f"the format {name!r} is not offered for this result ({kind})",
@@ -75,34 +74,15 @@ def find(kind: str, name: str) -> Writer:
 
 def offered(kind: str) -> tuple[str, ...]:
     """The formats for results of a kind, the one for the terminal first."""
-    writers = [_load(module.name) for module in pkgutil.iter_modules(__path__)]
+    writers = map(_load, _files())
     names = [each.name for each in writers if each is not None and each.offers(kind)]
     return tuple(sorted(names, key=lambda name: (name != TEXT, name)))
 
 
-def render(
-    kind: str,
-    name: str,
-    result: object,
-    documents: Callable[[], Iterable[Document]],
-    screen: object = None,
-) -> str:
-    """A result in a format; its documents are asked for only where the format is made of them."""
-    writer = find(kind, name)
-    if not writer.of_document:
-        return writer.write(result, *([kind] if len(writer.kinds) > 1 else []))
-    if writer.on_screen:
-        return "\n".join(writer.write(each, screen) for each in documents())
-    return "\n".join(map(writer.write, documents()))
+def _files() -> list[str]:
+    return [module.name for module in pkgutil.iter_modules(__path__)]
 
 
 def _load(file: str) -> Writer | None:
-    place = f"{__name__}.{file}"
-    try:
-        module = importlib.import_module(place)
-    except ModuleNotFoundError as error:
-        if error.name != place:
-            raise
-        return None
-    writer: Writer | None = getattr(module, "WRITER", None)
+    writer: Writer | None = getattr(import_module(f"{__name__}.{file}"), "WRITER", None)
     return writer

@@ -15,35 +15,11 @@ if TYPE_CHECKING:
     from kernelprof.model.history import History, HistoryRow, KernelHistory
 
 COLUMNS: Final = (
-    "kernel",
-    "detail",
-    "date",
-    "origin",
-    "commit",
-    "subject",
-    "gpu",
-    "ncu",
-    "clock_control",
-    "grid",
-    "block",
-    "launches",
-    "measured_by",
-    "median_ns",
-    "low_ns",
-    "high_ns",
-    "compared_with",
-    "time_outcome",
-    "time_ratio",
-    "time_reason",
-    "status",
-    "bottleneck",
-    "confidence",
-    "verdict_changed",
-    "counters_changed",
-    "counters_worse",
-    "passed",
-    "accepted",
-)
+    "kernel", "detail", "date", "origin", "commit", "subject", "gpu", "ncu", "clock_control",
+    "grid", "block", "launches", "measured_by", "median_ns", "low_ns", "high_ns", "compared_with",
+    "time_outcome", "time_ratio", "time_reason", "status", "bottleneck", "confidence",
+    "verdict_changed", "counters_changed", "counters_worse", "passed", "accepted",
+)  # fmt: skip
 """Columns are added at the end, never removed or given another meaning."""
 
 _FORMULA: Final = ("=", "+", "-", "@")

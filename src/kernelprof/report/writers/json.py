@@ -47,7 +47,8 @@ def document(result: Any, kind: str = "") -> dict[str, Any]:
 def written(values: object) -> str:
     """Plain values as JSON, which has neither NaN nor infinity: such numbers are ``null``."""
     try:
-        return json.dumps(values, indent=2, allow_nan=False) + "\n"
+        # Without an indent the encoder of C does it, many times as fast.
+        return msgspec.json.format(json.dumps(values, allow_nan=False), indent=2) + "\n"
     except ValueError:
         return json.dumps(_finite(values), indent=2, allow_nan=False) + "\n"
 

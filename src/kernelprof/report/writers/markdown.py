@@ -36,6 +36,7 @@ COMMENT: Final = 65_000
 """GitHub takes comments of up to 65,536 characters; these are bytes, and some are left for a mark
 that whoever posts the comment puts before it."""
 
+_NO_CODE: Final = "The text that stands here is left out for lack of room."
 _TAIL: Final = 300
 """Bytes for the lines that say what was left out."""
 
@@ -64,9 +65,9 @@ def write(document: Document, *, largest: int | None = COMMENT, level: int = _FI
         title += f": {code(document.origin)}"
     if largest is None:
         parts = page.all(document.blocks)
-        return _joined([title, *parts])
-    room = largest - _TAIL - len(title.encode())
-    return _joined([title, *page.fitting(document.blocks, room)])
+    else:
+        parts = page.fitting(document.blocks, largest - _TAIL - len(title.encode()))
+    return "\n\n".join([title, *parts]).strip() + "\n"
 
 
 WRITER: Final = Writer("markdown", ".md", write, of_document=True)
@@ -143,8 +144,8 @@ class _Page:
                 return "\n\n".join(_fact(each.label, each.lines) for each in items)
             case Table():
                 return _table(block)
-            case Code():
-                return _code(block, codes=codes)
+            case Code(text, language):
+                return fenced(text, language) if codes or "\n" not in text else _NO_CODE
             case Section():
                 return self._section(block, depth, codes=codes)
         return ""
@@ -222,23 +223,14 @@ def _table(table: Table) -> str:
         [prose(Span(column.title)) for column in table.columns],
         ["--:" if column.number else ":--" for column in table.columns],
     ]
-    for row in table.rows:
-        texts = [
-            cut(cell.text, _LABEL_WIDTH) if column.yielding else cell.text
+    lines += [
+        [
+            prose(cut(cell.text, _LABEL_WIDTH) if column.yielding else cell.text)
             for cell, column in zip(row, table.columns, strict=True)
         ]
-        lines.append([prose(text) for text in texts])
-    return "\n".join(map(_row, lines))
-
-
-def _row(cells: Iterable[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _code(block: Code, *, codes: bool) -> str:
-    if not codes and "\n" in block.text:
-        return "The text that stands here is left out for lack of room."
-    return fenced(block.text, block.language)
+        for row in table.rows
+    ]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def _fact(label: str, lines: Sequence[Text]) -> str:
@@ -281,12 +273,8 @@ def _bold(text: str) -> str:
 
 def _html(text: Text) -> str:
     """A text inside of HTML."""
-    return "".join(
-        f"<code>{html.escape(printable(each.text))}</code>"
-        if each.code
-        else html.escape(printable(each.text))
-        for each in _merged(text)
-    )
+    pieces = [(each.code, html.escape(printable(each.text))) for each in _merged(text)]
+    return "".join(f"<code>{piece}</code>" if is_code else piece for is_code, piece in pieces)
 
 
 def _merged(text: Text) -> list[Span]:
@@ -304,7 +292,3 @@ def _entities(text: str) -> str:
     return _PUNCTUATION.sub(
         lambda match: "".join(f"&#{ord(character)};" for character in match[0]), text
     )
-
-
-def _joined(parts: Iterable[str]) -> str:
-    return "\n\n".join(part for part in parts if part).strip() + "\n"

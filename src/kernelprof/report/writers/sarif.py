@@ -50,11 +50,25 @@ def write(
     say so. ``docs`` is the address of the page on
     the gate; without it that of the installed package's metadata, where it has one.
     """
-    log = {
-        "$schema": SCHEMA,
-        "version": "2.1.0",
-        "runs": [_run(result, _lines(result) if lines is None else lines, docs)],
+    home = docs or _documentation()
+    run = {
+        "tool": {
+            "driver": {
+                "name": "kernelprof",
+                "version": __version__,
+                **({"informationUri": home} if home else {}),
+                "rules": [_rule(code, home) for code in RULES],
+            }
+        },
+        "automationDetails": {"id": "kernelprof gate/"},
+        "invocations": [{"executionSuccessful": True, "exitCode": int(result.exit_code)}],
+        "originalUriBaseIds": {
+            _ROOT: {"description": {"text": "The root of the checkout that was profiled."}}
+        },
+        "columnKind": "unicodeCodePoints",
+        "results": _results(result, _lines(result) if lines is None else lines),
     }
+    log = {"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}
     return json.dumps(log, indent=2, allow_nan=False) + "\n"
 
 
@@ -76,27 +90,6 @@ def _lines(result: GateResult) -> dict[str, int]:
 
 
 WRITER: Final = Writer("sarif", ".sarif", write, kinds=("gate",))
-
-
-def _run(result: GateResult, lines: Mapping[str, int], docs: str | None) -> _Json:
-    home = docs or _documentation()
-    return {
-        "tool": {
-            "driver": {
-                "name": "kernelprof",
-                "version": __version__,
-                **({"informationUri": home} if home else {}),
-                "rules": [_rule(code, home) for code in RULES],
-            }
-        },
-        "automationDetails": {"id": "kernelprof gate/"},
-        "invocations": [{"executionSuccessful": True, "exitCode": int(result.exit_code)}],
-        "originalUriBaseIds": {
-            _ROOT: {"description": {"text": "The root of the checkout that was profiled."}}
-        },
-        "columnKind": "unicodeCodePoints",
-        "results": _Results(result, lines).all(),
-    }
 
 
 def _rule(code: Code, home: str | None) -> _Json:
@@ -125,73 +118,70 @@ def _by_code(findings: Iterable[Finding]) -> dict[Code, list[Finding]]:
     return grouped
 
 
-class _Results:
-    """Makes the results of one gate."""
+def _results(result: GateResult, lines: Mapping[str, int]) -> list[_Json]:
+    """Those of the kernels, then those of none."""
+    named = labels([each.kernel for each in result.kernels])
+    found: list[tuple[KernelResult | None, str, Iterable[Finding]]] = [
+        (kernel, detail, kernel.findings)
+        for kernel, (_, detail) in zip(result.kernels, named, strict=True)
+    ]
+    return [
+        _one(code, together, kernel, detail, result=result, lines=lines)
+        for kernel, detail, findings in [*found, (None, "", result.general)]
+        for code, together in _by_code(findings).items()
+    ]
 
-    def __init__(self, result: GateResult, lines: Mapping[str, int]) -> None:
-        self.result = result
-        self.lines = lines
-        named = labels([each.kernel for each in result.kernels])
-        self.kernels = list(zip(result.kernels, (detail for _, detail in named), strict=True))
 
-    def all(self) -> list[_Json]:
-        """Those of the kernels, then those of none."""
-        found = [
-            self._one(code, findings, kernel, detail)
-            for kernel, detail in self.kernels
-            for code, findings in _by_code(kernel.findings).items()
-        ]
-        general = _by_code(self.result.general)
-        return found + [self._one(code, findings) for code, findings in general.items()]
+def _one(
+    code: Code,
+    findings: list[Finding],
+    kernel: KernelResult | None,
+    detail: str,
+    *,
+    result: GateResult,
+    lines: Mapping[str, int],
+) -> _Json:
+    name = "" if kernel is None else kernel.kernel.name
+    text = "; ".join(each.text for each in findings)
+    if kernel is not None:
+        text = f"{' '.join(filter(None, (short_name(name), detail)))}: {text}"
+    worst = max((each.outcome for each in findings), key=list(Outcome).index)
+    level = _LEVELS.get(worst, "note")
+    if worst is Outcome.INCONCLUSIVE and result.inconclusive_passes:
+        level = "note"
+    elif worst is Outcome.INCONCLUSIVE and result.fails_inconclusive:
+        level = "error"
+    identity = "\0".join((code.value, name, detail)).encode("utf-8", "surrogatepass")
+    return {
+        "ruleId": code.value,
+        "ruleIndex": list(RULES).index(code),
+        "level": level,
+        "message": {"text": _plain(text)},
+        "locations": [_location(kernel, name, result, lines)],
+        "partialFingerprints": {FINGERPRINT: hashlib.sha256(identity).hexdigest()},
+    }
 
-    def _one(
-        self,
-        code: Code,
-        findings: list[Finding],
-        kernel: KernelResult | None = None,
-        detail: str = "",
-    ) -> _Json:
-        name = "" if kernel is None else kernel.kernel.name
-        text = "; ".join(each.text for each in findings)
-        if kernel is not None:
-            text = f"{' '.join(filter(None, (short_name(name), detail)))}: {text}"
-        worst = max((each.outcome for each in findings), key=list(Outcome).index)
-        identity = "\0".join((code.value, name, detail)).encode("utf-8", "surrogatepass")
-        return {
-            "ruleId": code.value,
-            "ruleIndex": list(RULES).index(code),
-            "level": self._level(worst),
-            "message": {"text": _plain(text)},
-            "locations": [self._location(kernel)],
-            "partialFingerprints": {FINGERPRINT: hashlib.sha256(identity).hexdigest()},
+
+def _location(
+    kernel: KernelResult | None, name: str, result: GateResult, lines: Mapping[str, int]
+) -> _Json:
+    """The kernel in its source; the baseline where no source is known.
+
+    GitHub refuses results without a file and a line.
+    """
+    sides = () if kernel is None else (kernel.kernel.after, kernel.kernel.before)
+    inputs = [side.inputs for side in sides if side is not None and side.inputs is not None]
+    path = inputs[0].path if inputs else result.comparison.before.origin
+    location: _Json = {
+        "physicalLocation": {
+            "artifactLocation": _artifact(path),
+            "region": {"startLine": max(lines.get(name, 1), 1) if inputs else 1},
         }
-
-    def _level(self, outcome: Outcome) -> str:
-        if outcome is Outcome.INCONCLUSIVE and self.result.inconclusive_passes:
-            return "note"
-        if outcome is Outcome.INCONCLUSIVE and self.result.fails_inconclusive:
-            return "error"
-        return _LEVELS.get(outcome, "note")
-
-    def _location(self, kernel: KernelResult | None) -> _Json:
-        """The kernel in its source; the baseline where no source is known.
-
-        GitHub refuses results without a file and a line.
-        """
-        sides = () if kernel is None else (kernel.kernel.after, kernel.kernel.before)
-        inputs = [side.inputs for side in sides if side is not None and side.inputs is not None]
-        name = "" if kernel is None else kernel.kernel.name
-        path = inputs[0].path if inputs else self.result.comparison.before.origin
-        location: _Json = {
-            "physicalLocation": {
-                "artifactLocation": _artifact(path),
-                "region": {"startLine": max(self.lines.get(name, 1), 1) if inputs else 1},
-            }
-        }
-        if name:
-            function = {"fullyQualifiedName": printable(name), "kind": "function"}
-            location["logicalLocations"] = [function]
-        return location
+    }
+    if name:
+        function = {"fullyQualifiedName": printable(name), "kind": "function"}
+        location["logicalLocations"] = [function]
+    return location
 
 
 def _artifact(path: str) -> _Json:

@@ -23,6 +23,7 @@ from kernelprof.report.document import (
     Table,
     Tone,
     cut,
+    pieces,
     plain,
     spans,
 )
@@ -125,7 +126,7 @@ class _Page:
                 self.print(_rich(text, tone))
             case Note(text, warning):
                 label = Span("warning: " if warning else "note: ", Tone.PLAIN)
-                self.print(_rich((label, *_pieces(text)), base="yellow" if warning else ""))
+                self.print(_rich((label, *pieces(text)), base="yellow" if warning else ""))
             case Bullets():
                 self.print(_listing(block.items, ordered=block.ordered))
             case Facts(items):
@@ -140,35 +141,32 @@ class _Page:
     def _section(self, section: Section, level: int) -> None:
         from rich.rule import Rule
 
-        tone = Tone.STRONG if section.tone is Tone.PLAIN or section.summary else section.tone
         above = Paragraph("", Tone.MUTED)
+        blocks = section.blocks
         if section.layout is Layout.HERO:
-            self._answer(section)
-        elif level == 1 and section.title:
+            # The title, the gist and the first sentence in one paragraph.
+            both = map(spans, (section.title, section.summary))
+            gist = ["".join(each.text for each in found) for found in both]
+            said = ": ".join(filter(None, gist))
+            first = blocks[0] if blocks else None
+            more: tuple[str | Span, ...] = ()
+            if isinstance(first, Paragraph):
+                more, blocks = (" ", *pieces(first.text)), blocks[1:]
+            self.print(_rich((Span(said, section.tone), *more)))
+            self.blocks(blocks, above, level + 1)
+            return
+        tone = Tone.STRONG if section.tone is Tone.PLAIN or section.summary else section.tone
+        if level == 1 and section.title:
             title = _rich(cut(section.title, self.width - 8, self.ellipsis), tone)
             line = encodable("─", self.encoding)
             self.print(Rule(title, align="left", style="dim", characters=line))
         elif section.title:
             self.print(_rich(section.title, tone))
-        if section.summary and section.layout is not Layout.HERO:
+        if section.summary:
             self.print(_rich(section.summary, _tone(section.summary, section.tone)))
-        elif level == 1 and section.layout is not Layout.HERO:
+        elif level == 1:
             above = _TITLE
-        hero = section.layout is Layout.HERO and section.blocks[:1]
-        rest = section.blocks[1:] if hero and isinstance(hero[0], Paragraph) else section.blocks
-        self.blocks(rest, above, level + 1)
-
-    def _answer(self, section: Section) -> None:
-        """The title, the gist and the first sentence in one paragraph."""
-        line: list[str | Span] = []
-        for text in (section.title, section.summary):
-            if plain(text):
-                line += [Span(": ")] * bool(line)
-                line += [Span(each.text, section.tone) for each in spans(text)]
-        first = section.blocks[0] if section.blocks else None
-        if isinstance(first, Paragraph):
-            line += [Span(" "), *_pieces(first.text)]
-        self.print(_rich(tuple(line)))
+        self.blocks(blocks, above, level + 1)
 
     def _facts(self, items: Sequence[Fact]) -> None:
         longest = max(len(each.label) for each in items)
@@ -198,25 +196,25 @@ class _Page:
     def _table(self, table: Table) -> None:
         """A table in the columns that there are: brief headings, fewer columns, then cut texts."""
         if not table.headings:
-            rooms = _rooms(table, self.width - 2, 2)
-            if _total(rooms, 2) > self.width - 2:
-                self._stacked(table)
-            else:
-                self._rows(table, rooms, 2, indent=2)
+            self._rows(table, _rooms(table, self.width - 2, 2), 2, indent=2)
             return
         width = self.console.width
         gap = 2 if width >= _SPACIOUS_FROM else 1
         if gap == 1 or _total(_rooms(table, width, gap), gap) > width:
             gap = 1
-            table = replace(
-                table, columns=tuple(replace(c, title=c.brief or c.title) for c in table.columns)
-            )
+            brief = tuple(replace(each, title=each.brief or each.title) for each in table.columns)
+            table = replace(table, columns=brief)
         while _total(rooms := _rooms(table, width, gap), gap) > width:
             optional = [at for at, column in enumerate(table.columns) if column.optional]
             if not optional:
                 rooms = _rooms(table, width, gap, least=_LEAST_CUT)
                 break
-            table = _without(table, optional[0])
+            first = optional[0]
+            table = replace(
+                table,
+                columns=table.columns[:first] + table.columns[first + 1 :],
+                rows=tuple(row[:first] + row[first + 1 :] for row in table.rows),
+            )
         self._rows(table, rooms, gap)
 
     def _rows(self, table: Table, rooms: Sequence[int], gap: int, indent: int = 0) -> None:
@@ -240,21 +238,6 @@ class _Page:
             ]
             grid.add_row(*map(_rich, texts))
         self.console.print(Padding(grid, (0, 0, 0, indent)), width=self.console.width)
-
-    def _stacked(self, table: Table) -> None:
-        """Rows without room for their columns: the third and the following stand in brackets."""
-        from rich.padding import Padding
-
-        grid = _grid(2)
-        grid.add_column(no_wrap=True)
-        grid.add_column(overflow="fold")
-        for first, *more in table.rows:
-            second, *beyond = [cell.text for cell in more] or [""]
-            text = _rich(second)
-            for each in beyond:
-                text.append_text(_rich((" (", *_pieces(each), ")"), Tone.MUTED))
-            grid.add_row(_rich(first.text), text)
-        self.print(Padding(grid, (0, 0, 0, 2)))
 
 
 def _is_empty(block: Block) -> bool:
@@ -292,10 +275,6 @@ def _belong_together(before: Block, after: Block) -> bool:
     return {type(before), type(after)} == {Paragraph, Code}
 
 
-def _pieces(text: Text) -> tuple[str | Span, ...]:
-    return text if isinstance(text, tuple) else (text,)
-
-
 def _tone(text: Text, whole: Tone) -> Tone:
     """The tone of a text, unless its pieces have their own."""
     return Tone.PLAIN if isinstance(text, tuple) else whole
@@ -306,7 +285,7 @@ def _rich(text: Text, tone: Tone = Tone.PLAIN, base: str = "") -> RichText:
     from rich.text import Text as RichText
 
     found = RichText(style=base or _STYLES[tone])
-    for piece in _pieces(text):
+    for piece in pieces(text):
         if isinstance(piece, Span):
             found.append(printable(piece.text), style=_STYLES[piece.tone])
         else:
@@ -329,16 +308,6 @@ def _grid(gap: int) -> RichTable:
 
     return RichTable(
         box=None, padding=(0, gap, 0, 0), pad_edge=False, header_style="bold", show_header=False
-    )
-
-
-def _without(table: Table, left_out: int) -> Table:
-    """The table without one of its columns."""
-    kept = [at for at in range(len(table.columns)) if at != left_out]
-    return replace(
-        table,
-        columns=tuple(table.columns[at] for at in kept),
-        rows=tuple(tuple(row[at] for at in kept) for row in table.rows),
     )
 
 

@@ -8,7 +8,6 @@ same columns of the same bytes.
 from __future__ import annotations
 
 import re
-from threading import Lock
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
@@ -17,7 +16,7 @@ from kernelprof.sources.ncu.cells import MISSING
 from kernelprof.sources.ncu.columns import NumberColumn, Selection, TableColumns, TextColumn
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from kernelprof.sources.ncu.cells import Header
     from kernelprof.sources.ncu.columns import FloatArray
@@ -31,19 +30,17 @@ class BlockParser:
     """Parses the blocks of one table; what it learns of a column serves the next block.
 
     Several threads may parse at a time. What one learns while another reads comes too late for
-    that one, and changes no result: a column is understood by the type that it was read as.
+    that one, and changes no result: a column is understood by the type that it was read as, and
+    all that is shared is a dictionary whose items are set and copied as a whole.
     """
 
     def __init__(self, header: Header, selection: Selection) -> None:
         self._header = header
         self._selection = selection
-        self._learning = Lock()
-        self._plain: set[int] = set()
-        """Columns that were plain numbers so far: no thousands separators, no texts."""
-        self._coded: set[int] = set()
-        """Columns of few different cells, as those of the launch and the device are."""
-        self._grouped: set[int] = set()
-        """Columns that were numbers with thousands separators so far."""
+        self._ways: dict[int, str] = {}
+        """How to read a column: ``plain`` numbers have neither separators nor texts beside them,
+        ``grouped`` ones have separators, ``coded`` cells are few different ones, as those of the
+        launch and the device. All others are read as texts."""
         self._first = True
 
     def parse(self, block: bytes) -> TableColumns | None:
@@ -56,20 +53,19 @@ class BlockParser:
             return None
         import pyarrow as pa
 
-        with self._learning:
-            plain, coded = tuple(self._plain), tuple(self._coded)
-        table = _read(block, len(header.names), self._selection, plain, coded)
-        if table is None and plain:
-            with self._learning:
-                self._plain.clear()
-            table = _read(block, len(header.names), self._selection, (), coded)
+        ways = self._ways.copy()
+        table = _read(block, len(header.names), self._selection, ways)
+        if table is None and "plain" in ways.values():
+            ways = {at: way for at, way in ways.items() if way != "plain"}
+            self._ways = ways.copy()
+            table = _read(block, len(header.names), self._selection, ways)
         if table is None or len(table) != rows:
             return None
         ids = table.column(str(self._selection.ids)).to_pylist()
         digits = "".join(ids)
         if not (digits.isascii() and digits.isdecimal() and all(ids)):
             return None
-        columns = TableColumns(rows, ids, size=len(block))
+        columns = TableColumns(ids)
         for at in self._selection.texts:
             columns.texts[at] = _text_column(table.column(str(at)))
         numbers = self._plain_numbers(table)
@@ -77,10 +73,13 @@ class BlockParser:
         for at in self._selection.numbers:
             column = table.column(str(at))
             if pa.types.is_dictionary(column.type):
-                numbers[at] = self._coded_numbers(at, column)
+                texts = _text_column(column)
+                if len(texts.distinct) > _FEW:
+                    self._ways.pop(at, None)
+                numbers[at] = NumberColumn.of(texts)
             elif at not in numbers:
                 cells[at] = column.to_pylist()
-        numbers |= self._numbers_of_texts(cells)
+        numbers |= self._numbers_of_texts(cells, ways)
         columns.numbers = {at: numbers[at] for at in self._selection.numbers}
         self._first = False
         return columns
@@ -105,38 +104,29 @@ class BlockParser:
 
     def _no_numbers(self, at: int, values: FloatArray) -> NumberColumn:
         """Which word stands there instead of a number matters where no number does."""
-        with self._learning:
-            self._plain.discard(at)
+        self._ways.pop(at, None)
         return NumberColumn(values, cells=TextColumn(np.zeros(len(values), dtype=np.intp), [""]))
 
-    def _coded_numbers(self, at: int, column: Any) -> NumberColumn:
-        texts = _text_column(column)
-        if len(texts.distinct) > _FEW:
-            with self._learning:
-                self._coded.discard(at)
-        return NumberColumn.of(texts)
-
-    def _numbers_of_texts(self, cells: Mapping[int, Sequence[str]]) -> dict[int, NumberColumn]:
+    def _numbers_of_texts(
+        self, cells: Mapping[int, Sequence[str]], ways: Mapping[int, str]
+    ) -> dict[int, NumberColumn]:
         """What columns of texts say in numbers; learns how to read them in the next block."""
         lines = {at: "\n".join(column) for at, column in cells.items()}
-        with self._learning:
-            grouped = frozenset(self._grouped)
-        values = _numbers_of_lines(lines, grouped)
-        found = {
-            at: NumberColumn(column) for at, column in values.items() if not np.isnan(column).all()
-        }
-        with self._learning:
-            for at, text in lines.items():
-                if at in found and at not in grouped and "," not in text:
-                    self._plain.add(at)
-                elif self._first and len(set(cells[at])) <= _FEW:
-                    self._coded.add(at)
-                elif at in found:
-                    self._grouped.add(at)
-                else:
-                    self._grouped.discard(at)
-        others = {at: NumberColumn.of(TextColumn.of(cells[at])) for at in lines if at not in found}
-        return found | others
+        values = _numbers_of_lines(lines, [at for at in lines if at in ways])
+        found = {}
+        for at, text in lines.items():
+            is_number = at in values and not np.isnan(values[at]).all()
+            if is_number and at not in ways and "," not in text:
+                self._ways[at] = "plain"
+            elif self._first and len(set(cells[at])) <= _FEW:
+                self._ways[at] = "coded"
+            elif is_number:
+                self._ways[at] = "grouped"
+            else:
+                self._ways.pop(at, None)
+            texts = None if is_number else TextColumn.of(cells[at])
+            found[at] = NumberColumn(values[at]) if texts is None else NumberColumn.of(texts)
+        return found
 
 
 _FEW: Final = 64
@@ -174,16 +164,16 @@ def _regular_rows(block: bytes, width: int) -> int | None:
     return rows if quotes == 2 * width * rows else None
 
 
-def _read(
-    block: bytes, width: int, selection: Selection, plain: Iterable[int], coded: Iterable[int]
-) -> Any:
+def _read(block: bytes, width: int, selection: Selection, ways: Mapping[int, str]) -> Any:
     """The selected columns as an Arrow table; ``None`` where a row or a cell does not fit."""
     import pyarrow as pa
 
-    cells: dict[str, Any] = {str(at): pa.string() for at in (selection.ids, *selection.numbers)}
-    texts = {str(at): pa.dictionary(pa.int32(), pa.string()) for at in (*selection.texts, *coded)}
-    numbers = {str(at): pa.float64() for at in plain}
-    return _table(block, width, {**cells, **texts, **numbers}, quote='"')
+    text, coded = pa.string(), pa.dictionary(pa.int32(), pa.string())
+    types = {"plain": pa.float64(), "coded": coded, "grouped": text}
+    found: dict[str, Any] = {str(selection.ids): text}
+    found |= {str(at): types[ways.get(at, "grouped")] for at in selection.numbers}
+    found |= {str(at): coded for at in selection.texts}
+    return _table(block, width, found, quote='"')
 
 
 def _numbers_of_lines(

@@ -43,15 +43,12 @@ NO_TEXT: Final = frozenset({"", "(!) n/a", "(!)", "n/a", "N/A", "no data", "(!) 
 
 _PLAIN = r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d+)?"
 _GROUPED = r"[+-]?\d{1,3}(?:[,'’\u00a0\u202f ]\d{3})+(?:\.\d*)?(?:[eE][+-]?\d+)?"
-_GROUPED_COMMA = r"[+-]?\d{1,3}(?:[.'’\u00a0\u202f ]\d{3})+(?:,\d*)?(?:[eE][+-]?\d+)?"
-_PLAIN_COMMA = r"[+-]?\d+(?:,\d*)?(?:[eE][+-]?\d+)?"
 _INSTANCES = r"(?:\s*[({\[].*[)}\]])?"
 """What follows the aggregate of a metric with instances: ``12 (1; 2; 9)``, ``12 {0: 1, 1: 2}``."""
 
-_POINT: Final = re.compile(rf"\s*({_GROUPED}|{_PLAIN})\s*%?{_INSTANCES}\s*", re.DOTALL)
-_COMMA: Final = re.compile(rf"\s*({_GROUPED_COMMA}|{_PLAIN_COMMA})\s*%?{_INSTANCES}\s*", re.DOTALL)
+_NUMBER: Final = re.compile(rf"\s*({_GROUPED}|{_PLAIN})\s*%?{_INSTANCES}\s*", re.DOTALL)
 _SEPARATORS: Final = re.compile(r"[,'’\u00a0\u202f ]")
-_SEPARATORS_COMMA: Final = re.compile(r"[.'’\u00a0\u202f ]")
+_POINT_FOR_COMMA: Final = str.maketrans(",.", ".,")
 
 _COMMA_CELL: Final = re.compile(rb"[\";\t]\d{1,12},(?:\d{1,2}|\d{4,})[\";\t\r\n]")
 _POINT_CELL: Final = re.compile(rb"[\",;\t]\d{1,12}\.(?:\d{1,2}|\d{4,})[\",;\t\r\n]")
@@ -82,15 +79,10 @@ def parse_number(text: str, *, decimal: str = ".") -> float | None:
     word = text.strip()
     if word in MISSING or word.startswith("(!)"):
         return float("nan")
-    match = (_COMMA if decimal == "," else _POINT).fullmatch(word)
+    match = _NUMBER.fullmatch(word.translate(_POINT_FOR_COMMA) if decimal == "," else word)
     if match is None:
         return float("nan") if word[:1] in "({[" and word[-1:] in ")}]" else None
-    digits = match[1]
-    if decimal == ",":
-        digits = _SEPARATORS_COMMA.sub("", digits).replace(",", ".")
-    else:
-        digits = _SEPARATORS.sub("", digits)
-    value = float(digits)
+    value = float(_SEPARATORS.sub("", match[1]))
     return value if np.isfinite(value) else float("nan")
 
 
@@ -170,17 +162,12 @@ def scale_of(unit: str) -> Scale:
         return Scale("")
     numerator, slash, denominator = text.partition("/")
     top = _part(numerator)
-    if top is None:
+    bottom = _part(denominator) if slash else ("", 0)
+    if top is None or bottom is None:
         return Scale(text)
-    name, power = top
+    (name, power), (below, below_power) = top, bottom
     if not slash:
-        if name == "s":
-            return _scale("ns", power + 9)
-        return _scale(name, power)
-    bottom = _part(denominator)
-    if bottom is None:
-        return Scale(text)
-    below, below_power = bottom
+        return _scale("ns", power + 9) if name == "s" else _scale(name, power)
     if below == "byte":
         # Seen for %/byte: ncu divides the number by 1000 and writes %/Kbyte, the wrong way round.
         below_power = -below_power
@@ -217,6 +204,7 @@ IDENTITY_COLUMNS: Final = (
     "Stream", "Block Size", "Grid Size", "Device", "CC",
 )  # fmt: skip
 
+_TEXTS: Final = ("Process ID", "Process Name", "Host Name", "Context", "Stream", "Device")
 _TRIPLE: Final = re.compile(r"\(?\s*(\d{1,10})\s*[,;x]\s*(\d{1,10})\s*[,;x]\s*(\d{1,10})\s*\)?")
 _CAPABILITY: Final = re.compile(r"(\d{1,3})(?:[.,](\d{1,3}))?")
 
@@ -248,21 +236,19 @@ def launch_of(cells: Mapping[str, str]) -> Launch:
 
     A column that is not there says nothing.
     """
-
-    def text(name: str) -> str | None:
-        return cells.get(name) or None
-
+    texts = [cells.get(name) or None for name in _TEXTS]
+    process, program, host, context, stream, device = texts
     return Launch(
         "",
         cells.get("Kernel Name", ""),
         triple(cells.get("Grid Size", "")),
         triple(cells.get("Block Size", "")),
-        text("Process ID"),
-        text("Process Name"),
-        text("Host Name"),
-        text("Context"),
-        text("Stream"),
-        text("Device"),
+        process,
+        program,
+        host,
+        context,
+        stream,
+        device,
         capability(cells.get("CC", "")),
         tuple((name, cell) for name, cell in cells.items() if is_nvtx(name) and cell.strip()),
     )

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -65,13 +66,13 @@ class TextColumn:
 class NumberColumn:
     """A column of numbers, NaN where a cell has none.
 
-    ``texts`` counts the cells that say something else than a number or that there is none.
-    ``cells`` are the cells as they were, where that matters: nothing in the column is a number, or
-    something is a text.
+    ``texts`` is whether a cell says something else than a number or that there is none. ``cells``
+    are the cells as they were, where that matters: nothing in the column is a number, or something
+    is a text.
     """
 
     values: FloatArray
-    texts: int = 0
+    texts: bool = False
     cells: TextColumn | None = None
 
     @staticmethod
@@ -79,24 +80,18 @@ class NumberColumn:
         """What a column of texts says in numbers."""
         read = [parse_number(cell, decimal=decimal) for cell in cells.distinct]
         values = np.array([np.nan if each is None else each for each in read])[cells.codes]
-        is_text = np.array([each is None for each in read])
-        texts = int(np.count_nonzero(is_text[cells.codes])) if is_text.any() else 0
-        keep = texts > 0 or bool(np.isnan(values).all())
+        texts = None in read
+        keep = texts or bool(np.isnan(values).all())
         return NumberColumn(values, texts, cells if keep else None)
 
 
 @dataclass(slots=True)
 class TableColumns:
-    """Some columns of ``count`` rows of a table, by their position in it.
+    """Some columns of rows of a table, by their position in it."""
 
-    ``size`` is in bytes, as they were written.
-    """
-
-    count: int
     ids: Sequence[str] = ()
     texts: dict[int, TextColumn] = field(default_factory=dict)
     numbers: dict[int, NumberColumn] = field(default_factory=dict)
-    size: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +113,9 @@ def columns_of_rows(
         for at in (selection.ids, *selection.texts, *selection.numbers)
     }
     return TableColumns(
-        len(table),
         by_column[selection.ids],
         {at: TextColumn.of(by_column[at]) for at in selection.texts},
         {at: NumberColumn.of(TextColumn.of(by_column[at]), decimal) for at in selection.numbers},
-        sum(map(len, rows)),
     )
 
 
@@ -142,20 +135,15 @@ def table_decimal(header: Header, rows: Sequence[bytes]) -> str:
     """The decimal mark of a table, judged by its first rows."""
     if header.delimiter == "," and not rows[0].startswith(b'"'):
         return "."
-    taken: list[bytes] = []
-    size = 0
-    for row in rows:
-        taken.append(row)
-        size += len(row)
-        if size > _SAMPLE_BYTES:
-            break
+    sizes = accumulate(map(len, rows), initial=0)
+    taken = [row for row, size in zip(rows, sizes, strict=False) if size <= _SAMPLE_BYTES]
     return decimal_mark(b"\n".join([*taken, b""]))
 
 
 class _MetricBuilder:
-    """A metric that grows with the launches; ``room`` is how many are expected."""
+    """A metric that grows with the launches."""
 
-    def __init__(self, name: str, origin: Origin, room: int) -> None:
+    def __init__(self, name: str, origin: Origin) -> None:
         self.name = name
         self.origin = origin
         self.unit = ""
@@ -164,7 +152,7 @@ class _MetricBuilder:
         """Parts with cells that are not numbers, and the launches that each is of."""
         self.unavailable: set[str] | None = set()
         """Cells where no number was so far; ``None`` once a part had numbers and no texts."""
-        self._values = np.empty(room)
+        self._values = np.empty(0)
         self._length = 0
 
     @property
@@ -195,17 +183,13 @@ class _MetricBuilder:
         if end > len(self._values):
             # In place: a copy of all columns of a long export would not fit beside it.
             self._values.resize(end + end // 8, refcheck=False)
-        if isinstance(at, slice) and at.start >= self._length:
-            self._values[self._length : at.start] = np.nan
-            self._values[at] = values
-            self._length = end
-            return
         if end > self._length:
             self._values[self._length : end] = np.nan
-            self._length = end
-        rows = np.arange(at.start, at.stop) if isinstance(at, slice) else at
-        gaps = np.isnan(self._values[rows])
-        self._values[rows[gaps]] = values[gaps]
+        if not isinstance(at, slice) or at.start < self._length:
+            known = self._values[at]
+            values = np.where(np.isnan(known), values, known)
+        self._values[at] = values
+        self._length = max(end, self._length)
 
     def values(self, count: int) -> FloatArray:
         """All values so far, NaN for launches without one."""
@@ -225,11 +209,9 @@ class CaptureBuilder:
     """Unites columns of several tables; what a table lacks is missing for its launches.
 
     What was added first stays: a second column of the same name fills the gaps of the first.
-    ``room`` is how many launches are expected.
     """
 
     def __init__(self) -> None:
-        self.room = 0
         self._ids: list[str] = []
         self._codes: list[IntArray] = []
         self._kinds: dict[Launch, int] = {}
@@ -280,7 +262,7 @@ class CaptureBuilder:
         """Add values of a metric; its unit where that is another, so that they were left out."""
         metric = self._metrics.get(name)
         if metric is None:
-            metric = _MetricBuilder(name, origin or origin_of(name), self.room)
+            metric = _MetricBuilder(name, origin or origin_of(name))
             self._metrics[name] = metric
         return None if metric.add(at, unit, numbers) else metric.unit
 
@@ -320,13 +302,11 @@ class CaptureBuilder:
         )
 
     def _text(self, name: str) -> tuple[str | None, ...]:
-        nothing = np.array(None)
-        column = np.full(len(self), None, dtype=object)
+        column: list[str | None] = [None] * len(self)
         for at, texts in self._texts[name]:
-            rows = np.arange(len(self))[at]
+            rows = range(len(self))[at] if isinstance(at, slice) else at.tolist()
             distinct = [None if text in NO_TEXT else text for text in texts.distinct]
-            cells = np.array(distinct, dtype=object)[texts.codes]
-            gaps = (column[rows] == nothing) & (cells != nothing)
-            # From the last to the first, which stays where a launch comes twice.
-            column[rows[gaps][::-1]] = cells[gaps][::-1]
-        return tuple(column.tolist())
+            for row, code in zip(rows, texts.codes.tolist(), strict=True):
+                if column[row] is None:
+                    column[row] = distinct[code]
+        return tuple(column)

@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
+from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.capture import OWN_COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Iterator
+
+    Wording = tuple[str, *tuple[tuple[str, str], ...]]
 
 PREFIX: Final = f"{OWN_COLUMNS}reported_"
 _ELAPSED: Final = "avg.pct_of_peak_sustained_elapsed"
@@ -46,109 +49,98 @@ def read_message(rule: str, text: str) -> Message:
     """What a message of the rule ``rule`` (its identifier on the page) says."""
     if rule in _READERS:
         return _READERS[rule](text)
-    return Message(tuple(number for each in _PATTERNS.get(rule, ()) for number in each.read(text)))
+    return Message(tuple(_worded(_WORDINGS.get(rule, ()), text)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Pattern:
-    """A wording of a rule: the n-th number in it is that of the n-th metric (name and unit).
+def _worded(wordings: Iterable[Wording], text: str) -> Iterator[ReportedNumber]:
+    """The numbers in a message: the n-th in a wording is that of its n-th metric (name and unit).
 
     What named groups found, as ``ncu`` abbreviates it, goes into the braces of the names.
     """
-
-    wording: str
-    metrics: tuple[tuple[str, str], ...]
-
-    def read(self, text: str) -> list[ReportedNumber]:
-        """The numbers in a message that is worded like this; none in any other."""
-        match = _search(self.wording, text)
+    for wording, *metrics in wordings:
+        match = _search(wording, text)
         if match is None:
-            return []
+            continue
         words = {name: each.lower() for name, each in match.groupdict().items()}
         short = {name: _SHORT.get(word, word) for name, word in words.items()}
         places = set(match.re.groupindex.values())
         numbers = [each for at, each in enumerate(match.groups(), 1) if at not in places]
-        return [
-            ReportedNumber(name.format(**short), _value(number), unit)
-            for (name, unit), number in zip(self.metrics, numbers, strict=True)
-            if number is not None
-        ]
+        for (name, unit), number in zip(metrics, numbers, strict=True):
+            if number is not None:
+                yield ReportedNumber(name.format(**short), _value(number), unit)
 
 
 _SHORT: Final = {"load": "ld", "store": "st"}
-_ACTIVE_THREADS: Final = "smsp__thread_inst_executed_per_inst_executed.ratio"
-_ACTIVE_UNPREDICATED: Final = "smsp__thread_inst_executed_pred_on_per_inst_executed.ratio"
 
-_PATTERNS: Final = {
+_WORDINGS: Final[dict[str, tuple[Wording, ...]]] = {
     "SharedMemoryConflicts": (
-        _Pattern(
+        (
             rf"across all {_N} shared (?P<way>load|store) requests.*?results in {_N} bank conflicts"
             rf".*?overall {_N} wavefronts",
-            (
-                ("smsp__sass_inst_executed_op_shared_{way}.sum", "inst"),
-                ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{way}.sum", ""),
-                ("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{way}.sum", ""),
-            ),
+            ("smsp__sass_inst_executed_op_shared_{way}.sum", "inst"),
+            ("l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_{way}.sum", ""),
+            ("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{way}.sum", ""),
         ),
     ),
     "MemoryCacheAccessPattern": (
-        _Pattern(
+        (
             r"for (?P<space>global|local) (?P<way>load|store)s? (?:from|to) \w+"
             rf".*?only {_N} of the \d[\d,.]* bytes"
             rf"(?:.*?applies to the {_N}% of sectors missed in L1TEX)?",
-            (
-                (
-                    "smsp__sass_average_data_bytes_per_sector_mem_{space}_op_{way}.ratio",
-                    "byte/sector",
-                ),
-                (f"{PREFIX}l1_missed_sectors_mem_{{space}}_op_{{way}}_pct", "%"),
-            ),
+            ("smsp__sass_average_data_bytes_per_sector_mem_{space}_op_{way}.ratio", "byte/sector"),
+            (f"{PREFIX}l1_missed_sectors_mem_{{space}}_op_{{way}}_pct", "%"),
         ),
     ),
     "ThreadDivergence": (
-        _Pattern(rf"average of {_N} threads being active", ((_ACTIVE_THREADS, ""),)),
-        _Pattern(rf"further reduced to {_N} threads per warp", ((_ACTIVE_UNPREDICATED, ""),)),
+        (
+            rf"average of {_N} threads being active",
+            ("smsp__thread_inst_executed_per_inst_executed.ratio", ""),
+        ),
+        (
+            rf"further reduced to {_N} threads per warp",
+            ("smsp__thread_inst_executed_pred_on_per_inst_executed.ratio", ""),
+        ),
     ),
     "FPInstructions": (
-        _Pattern(
+        (
             rf"executes {_N} fused and {_N} non-fused (?P<kind>FP\d+) instructions",
-            (
-                (f"{PREFIX}{{kind}}_fused_inst", "inst"),
-                (f"{PREFIX}{{kind}}_nonfused_inst", "inst"),
-            ),
+            (f"{PREFIX}{{kind}}_fused_inst", "inst"),
+            (f"{PREFIX}{{kind}}_nonfused_inst", "inst"),
         ),
     ),
     "LaunchConfiguration": (
-        _Pattern(
+        (
             rf"execute only {_N} blocks?.*?less than the GPU's {_N} multiproc",
-            (("launch__grid_size", ""), ("launch__sm_count", "SM")),
+            ("launch__grid_size", ""),
+            ("launch__sm_count", "SM"),
         ),
-        _Pattern(
+        (
             rf"partial wave of {_N} thread blocks.*?up to {_N}% of the total (?:kernel )?runtime",
-            ((f"{PREFIX}partial_wave_blocks", "block"), (f"{PREFIX}partial_wave_pct", "%")),
+            (f"{PREFIX}partial_wave_blocks", "block"),
+            (f"{PREFIX}partial_wave_pct", "%"),
         ),
     ),
     "IssueSlotUtilization": (
-        _Pattern(
+        (
             rf"allocates an average of {_N} active warps per scheduler",
-            (("smsp__warps_active.avg.per_cycle_active", "warp"),),
+            ("smsp__warps_active.avg.per_cycle_active", "warp"),
         ),
-        _Pattern(
+        (
             rf"only an average of {_N} warps were eligible",
-            (("smsp__warps_eligible.avg.per_cycle_active", "warp"),),
+            ("smsp__warps_eligible.avg.per_cycle_active", "warp"),
         ),
     ),
 }
-"""Rules whose messages are read by their wording alone."""
+"""Rules whose messages are read by their wording alone: an expression, and the metrics in it."""
 
-_OCCUPANCY: Final = (
-    _Pattern(
+_OCCUPANCY: Final[tuple[Wording, ...]] = (
+    (
         rf"theoretical(?: occupancy)? \({_N}%\)",
-        (("sm__maximum_warps_per_active_cycle_pct", "%"),),
+        ("sm__maximum_warps_per_active_cycle_pct", "%"),
     ),
-    _Pattern(
+    (
         rf"measured achieved occupancy \({_N}%\)",
-        (("sm__warps_active.avg.pct_of_peak_sustained_active", "%"),),
+        ("sm__warps_active.avg.pct_of_peak_sustained_active", "%"),
     ),
 )
 
@@ -173,6 +165,11 @@ _STALLS: Final = (
     ("misc", "miscellaneous hardware reason"),
 )
 """How ncu words each stall reason, 2021 to 2025; looked for in the clause after "stalled"."""
+
+_LATENCY: Final = (
+    rf"total average of {_N} cycles",
+    ("smsp__average_warp_latency_per_inst_issued.ratio", "cycle"),
+)
 
 _PIPE_CYCLES: Final = {
     "ALU": "sm__pipe_alu_cycles_active",
@@ -210,40 +207,25 @@ def _stall(text: str) -> Message:
     match = _search(rf"spends {_N} cycles being stalled (.*?)(?:\.\s|\.$|$)", text)
     if match is None:
         return Message()
-    numbers = []
-    for reason, wording in _STALLS:
-        if _search(wording, match[2]):
-            name = f"smsp__average_warps_issue_stalled_{reason}_per_issue_active.ratio"
-            numbers.append(ReportedNumber(name, _value(match[1]), "inst"))
-            break
-    total = _search(rf"total average of {_N} cycles", text)
-    if total is not None:
-        name = "smsp__average_warp_latency_per_inst_issued.ratio"
-        numbers.append(ReportedNumber(name, _value(total[1]), "cycle"))
-    return Message(tuple(numbers))
+    reasons = (reason for reason, wording in _STALLS if _search(wording, match[2]))
+    numbers = [
+        ReportedNumber(
+            f"smsp__average_warps_issue_stalled_{reason}_per_issue_active.ratio",
+            _value(match[1]),
+            "inst",
+        )
+        for reason in islice(reasons, 1)
+    ]
+    return Message((*numbers, *_worded((_LATENCY,), text)))
 
 
-def _excess(text: str, kind: str, all_of: str, ideal: str) -> Message:
+def _excess(text: str, kind: str, name: str) -> Message:
     match = _search(rf"total of {_N} excessive {kind} \({_N}% of the total {_N} {kind}\)", text)
     if match is None:
         return Message()
     excessive, total = _value(match[1]), _value(match[3])
-    return Message(
-        (
-            ReportedNumber(all_of, total, "sector"),
-            ReportedNumber(ideal, total - excessive, "sector"),
-        )
-    )
-
-
-def _uncoalesced_global(text: str) -> Message:
-    name = "memory_l2_theoretical_sectors_global"
-    return _excess(text, "sectors", name, f"{name}_ideal")
-
-
-def _uncoalesced_shared(text: str) -> Message:
-    name = "memory_l1_wavefronts_shared"
-    return _excess(text, "wavefronts", name, f"{name}_ideal")
+    ideal = ReportedNumber(f"{name}_ideal", total - excessive, "sector")
+    return Message((ReportedNumber(name, total, "sector"), ideal))
 
 
 def _pipes(text: str) -> Message:
@@ -313,16 +295,19 @@ def _imbalance(text: str) -> Message:
 
 
 def _occupancy(text: str) -> Message:
-    numbers = tuple(number for each in _OCCUPANCY for number in each.read(text))
     limits = re.findall(r"is limited by ([^.]+)\.", text, re.IGNORECASE)
     texts = ((f"{PREFIX}occupancy_limiter", "; ".join(limits)),) if limits else ()
-    return Message(numbers, texts)
+    return Message(tuple(_worded(_OCCUPANCY, text)), texts)
 
 
 _READERS: Final[dict[str, Callable[[str], Message]]] = {
     "CPIStall": _stall,
-    "UncoalescedGlobalAccess": _uncoalesced_global,
-    "UncoalescedSharedAccess": _uncoalesced_shared,
+    "UncoalescedGlobalAccess": partial(
+        _excess, kind="sectors", name="memory_l2_theoretical_sectors_global"
+    ),
+    "UncoalescedSharedAccess": partial(
+        _excess, kind="wavefronts", name="memory_l1_wavefronts_shared"
+    ),
     "HighPipeUtilization": _pipes,
     "SOLFPRoofline": _roofline,
     "WorkloadImbalance": _imbalance,

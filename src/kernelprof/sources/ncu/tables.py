@@ -42,16 +42,19 @@ _GATHERED: Final = 1 << 23
 class Table:
     """Rows under one header and one row of units, as the bytes that were there.
 
-    ``units`` has one unit a column, ``None`` where the table has no such row. ``number`` is the
-    same for all parts of one table, and differs for another with the same header. ``columns`` has
-    what a whole block was parsed to, which then has no ``rows``.
+    ``units`` has one unit a column, ``None`` where the table has no such row. All parts of one
+    table share the header object. ``columns`` has what a whole block was parsed to, which then has
+    no ``rows``.
     """
 
     header: Header
     units: tuple[str, ...] | None
     rows: list[bytes]
-    number: int = 0
     columns: TableColumns | None = None
+
+    def goes_on(self, other: Table | None) -> bool:
+        """Whether another part is of the same table, with the same units."""
+        return other is not None and other.header is self.header and other.units is self.units
 
 
 @dataclass(slots=True)
@@ -94,7 +97,7 @@ class _Block:
     """Lines of the stream, and their columns if they are being parsed as rows of one table."""
 
     text: bytes
-    number: int = -1
+    table: Table | None = None
     columns: Callable[[], TableColumns | None] | None = None
 
 
@@ -167,10 +170,7 @@ class Scanner:
         self.scan = Scan()
         self._lines = _Lines(blocks)
         self._parse = parse
-        self._header: Header | None = None
-        self._units: tuple[str, ...] | None = None
-        self._number = 0
-        self._rows: list[bytes] = []
+        self._table: Table | None = None
         self._size = 0
         self._id = 0
 
@@ -187,44 +187,41 @@ class Scanner:
                     yield parsed
                     continue
                 self._lines.add(block.text)
-            open_table = self._table()
+            table = self._table
             self._lines.drop(self._step())
-            if open_table is not None and open_table.number != self._number:
-                if open_table.rows:
-                    yield open_table
+            if table is not self._table:
+                if table is not None and table.rows:
+                    yield table
             elif self._size >= _GATHERED:
                 yield from self._gathered()
         yield from self._gathered()
 
-    def _table(self) -> Table | None:
-        if self._header is None:
-            return None
-        return Table(self._header, self._units, self._rows, self._number)
-
     def _gathered(self) -> Iterator[Table]:
         """The rows that were not passed on yet."""
-        table = self._table()
-        self._rows, self._size = [], 0
+        table = self._table
         if table is not None and table.rows:
+            self._open(replace(table, rows=[]))
             yield table
+
+    def _open(self, table: Table) -> None:
+        self._table, self._size = table, 0
 
     def _begin(self, block: _Block) -> None:
         """Begin to parse a block as rows of the table that is open now."""
-        table = self._table()
-        if self._parse is not None and table is not None:
-            block.number = table.number
-            block.columns = self._parse(table, block.text)
+        if self._parse is not None and self._table is not None:
+            block.table = self._table
+            block.columns = self._parse(self._table, block.text)
 
     def _parsed(self, block: _Block) -> Table | None:
         """A block in which nothing but rows of the open table stands, parsed."""
-        if block.number != self._number:
+        table = self._table
+        if table is None:
+            return None
+        if not table.goes_on(block.table):
             # Begun before the table was, or not at all.
             self._begin(block)
         columns = block.columns() if block.columns is not None else None
-        table = self._table()
-        if columns is None or table is None:
-            return None
-        return replace(table, rows=[], columns=columns)
+        return None if columns is None else replace(table, rows=[], columns=columns)
 
     def _step(self) -> int:
         """Understand what starts at the next line; returns how many lines that are."""
@@ -234,7 +231,7 @@ class Scanner:
         header = self._as_header(line)
         if header is not None:
             self._open_table(header)
-        elif self._header is None:
+        elif self._table is None:
             self._keep(line)
         elif self._is_whole(line) and not self._lines.is_open_end(0):
             self._take(line)
@@ -271,28 +268,22 @@ class Scanner:
         return _MOST_LINES_A_ROW, None
 
     def _checked(self, row: bytes, *, last: bool) -> bytes | None:
-        header = self._header
-        assert header is not None
-        if b"\0" in row:
+        assert self._table is not None
+        delimiter = self._table.header.delimiter
+        cells = None if b"\0" in row else split_cells(row, delimiter)
+        if cells is None or not self._fewest <= len(cells) <= self._most or self._id >= len(cells):
             return None
-        cells = split_cells(row, header.delimiter)
-        if cells is None or not self._fewest <= len(cells) <= self._most:
-            return None
-        if self._id >= len(cells):
-            return None
-        if last and (len(cells) not in {self._fewest, self._most} or self._lacks_last_cell(row)):
+        # A row of quoted cells may stop after a delimiter, short of its last cell.
+        lacks_last = row.startswith(b'"') and not row.endswith(self._ends)
+        if last and (len(cells) not in {self._fewest, self._most} or lacks_last):
             return None
         identity = cells[self._id].strip()
         if identity and not identity.replace(",", "").isdigit():
             return None
         if last and not row.endswith(b'"'):
             self.scan.last_cell_lost = bool(cells[-1])
-            row = row[: row.rfind(header.delimiter.encode()) + 1]
+            row = row[: row.rfind(delimiter.encode()) + 1]
         return row
-
-    def _lacks_last_cell(self, row: bytes) -> bool:
-        """Whether a row of quoted cells stops after a delimiter, short of its last cell."""
-        return row.startswith(b'"') and not row.endswith(self._ends)
 
     def _is_whole(self, line: bytes) -> bool:
         """Whether the line is a complete row as ncu writes them: all cells quoted."""
@@ -320,9 +311,7 @@ class Scanner:
         return None
 
     def _open_table(self, header: Header) -> None:
-        self._close_table()
-        self._header = header
-        self._units = None
+        self._open(Table(header, None, []))
         self._id = header.names.index("ID")
         delimiter = header.delimiter.encode()
         self._joint = b'"' + delimiter + b'"'
@@ -336,35 +325,30 @@ class Scanner:
             self._ends = (b'"', b'"' + delimiter)
         self.scan.header_seen = True
 
-    def _close_table(self) -> None:
-        """Begin another table: its rows are not those of the one before."""
-        self._rows, self._size = [], 0
-        self._number += 1
-
     def _take(self, row: bytes) -> None:
+        assert self._table is not None
         if self._has_no_id(row):
-            self._take_units(row)
+            self._take_units(self._table, row)
             return
-        self._rows.append(row)
+        self._table.rows.append(row)
         self._size += len(row)
 
     def _has_no_id(self, row: bytes) -> bool:
-        assert self._header is not None
+        assert self._table is not None
         if self._id == 0:
             return row.startswith((b'"",', b'"";', b'""\t', b'""|', b",", b";", b"\t", b"|"))
-        cells = split_cells(row, self._header.delimiter)
+        cells = split_cells(row, self._table.header.delimiter)
         return cells is not None and not cells[self._id].strip()
 
-    def _take_units(self, row: bytes) -> None:
-        header = self._header
-        assert header is not None
+    def _take_units(self, table: Table, row: bytes) -> None:
+        header = table.header
         units = tuple(cell.strip() for cell in split_cells(row, header.delimiter) or ())
         if len(units) != len(header.names) or header.is_details:
             self.scan.broken += 1
-            return
-        if self._units is not None and units != self._units:
-            self._close_table()
-        self._units = units
+        elif table.units is None:
+            table.units = units
+        elif units != table.units:
+            self._open(Table(header, units, []))
 
     def _keep(self, line: bytes) -> None:
         text = line.decode("utf-8", "replace").strip()

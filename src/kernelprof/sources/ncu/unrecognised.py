@@ -25,10 +25,19 @@ _MAGIC: Final = (
     (b"PAR1", "a Parquet file"),
 )
 _NSYS: Final = ("total time (ns)", "time (%)", "time(%)", "total time", "avg (ns)", "instances")
-_UNAVAILABLE: Final = re.compile(r"^(\S+)\s.*\(!\) n/a$|^(\S+)\s+\(!\) n/a$")
+_UNAVAILABLE: Final = re.compile(r"^(\S+)\s.*\(!\) n/a$")
+_NO_PERMISSION: Final = (
+    "Counters are restricted to administrators on that machine; "
+    "https://developer.nvidia.com/ERR_NVGPUCTRPERM explains how to allow access."
+)
 _TEXT_PAGE: Final = re.compile(r"Section: |\[\d+\] \S+@|Metric Name\s+Metric Unit")
 _NO_REASON: Final = ("Note: Running with", "Unable to access", "No kernels were profiled")
 """Complaints that do not explain why there is no launch."""
+_MARKUP: Final = (
+    (("<!doctype html", "<html", "<head"), "an HTML page"),
+    ("<", "XML or HTML"),
+    (("{", "["), "JSON"),
+)
 _HEAD: Final = 4096
 
 
@@ -41,60 +50,52 @@ def why_no_launch(scan: Scan, data: bytes) -> NoCaptureError:
         if head.startswith(magic):
             return NoCaptureError(f"this is {name}")
     if scan.header_seen:
-        return _header_only(scan)
+        below = ("complete row", "The file seems to be cut off.") if scan.broken else _NONE_BELOW
+        what = f"there is a header from Nsight Compute, but no {below[0]} under it"
+        return NoCaptureError(what, below[1])
     said = _no_csv(scan)
     if said is not None:
         return said
     if b"\0" in data[:_HEAD]:
         return NoCaptureError("this is binary data")
-    text = head.decode("utf-8", "replace")
-    return NoCaptureError(_describe_text(text, scan.other_lines))
-
-
-def _header_only(scan: Scan) -> NoCaptureError:
-    if scan.broken:
-        what = "there is a header from Nsight Compute, but no complete row under it"
-        return NoCaptureError(what, "The file seems to be cut off.")
-    what = "there is a header from Nsight Compute, but no launch under it"
-    return NoCaptureError(what, _NO_KERNEL)
+    return NoCaptureError(_describe_text(head.decode("utf-8", "replace"), scan.other_lines))
 
 
 _NO_KERNEL: Final = (
     "Either the program launched no kernel while it was profiled, or a filter "
     "(--kernel-name, --launch-skip, --launch-count) matched none."
 )
+_NONE_BELOW: Final = ("launch", _NO_KERNEL)
 
 
 def _no_csv(scan: Scan) -> NoCaptureError | None:
     """ncu ran, but no CSV came out: it says why in its own lines or in a text page."""
-    complaint = _first_complaint(scan.ncu_lines)
-    said = f' (Nsight Compute reported: "{complaint}")' if complaint else ""
-    if any("ERR_NVGPUCTRPERM" in line for line in scan.ncu_lines):
-        hint = (
-            "Counters are restricted to administrators on that machine; "
-            "https://developer.nvidia.com/ERR_NVGPUCTRPERM explains how to allow access."
-        )
-        return NoCaptureError(f"nothing was profiled{said}", hint)
-    if any(_TEXT_PAGE.match(line) for line in scan.other_lines):
-        return NoCaptureError(
-            "this is the text page of Nsight Compute, not its CSV"
-            f"{_unavailable(scan.other_lines)}{said}",
-            "Add --csv.",
-        )
-    if any("No kernels were profiled" in line for line in scan.ncu_lines):
-        kernels = _available_kernels(scan.other_lines)
+    lines, others = scan.ncu_lines, scan.other_lines
+    complaint = _first_complaint(lines)
+    connected = any("Connected to process" in line for line in lines)
+    reports = [line.split("Report: ", 1)[1] for line in lines if "Report: " in line]
+    if any("ERR_NVGPUCTRPERM" in line for line in lines):
+        what, hint = "nothing was profiled", _NO_PERMISSION
+    elif any(_TEXT_PAGE.match(line) for line in others):
+        absent = [name for line in others for name in _UNAVAILABLE.findall(line)]
+        missing = f"; these metrics came back as (!) n/a: {', '.join(dict.fromkeys(absent))}"
+        what = f"this is the text page of Nsight Compute, not its CSV{missing if absent else ''}"
+        hint = "Add --csv."
+    elif any("No kernels were profiled" in line for line in lines):
+        kernels = _available_kernels(others)
         launched = f"; the program launched {', '.join(kernels)}" if kernels else ""
-        what = f"no kernel was profiled{launched}{said}"
-        return NoCaptureError(what, _NO_KERNEL)
-    reports = [line.split("Report: ", 1)[1] for line in scan.ncu_lines if "Report: " in line]
-    if reports:
-        what = f"Nsight Compute wrote its launches to {reports[0]}, not here{said}"
-        return NoCaptureError(what, "Give that report instead.")
-    if scan.ncu_lines:
-        connected = any("Connected to process" in line for line in scan.ncu_lines)
-        what = f"Nsight Compute {'ran but wrote no launch' if connected else 'did not run'}{said}"
-        return NoCaptureError(what, _NO_KERNEL if connected else "")
-    return None
+        what, hint = f"no kernel was profiled{launched}", _NO_KERNEL
+    elif reports:
+        what = f"Nsight Compute wrote its launches to {reports[0]}, not here"
+        hint = "Give that report instead."
+    elif connected:
+        what, hint = "Nsight Compute ran but wrote no launch", _NO_KERNEL
+    elif lines:
+        what, hint = "Nsight Compute did not run", ""
+    else:
+        return None
+    said = f' (Nsight Compute reported: "{complaint}")' if complaint else ""
+    return NoCaptureError(f"{what}{said}", hint)
 
 
 def _first_complaint(lines: Sequence[str]) -> str | None:
@@ -106,15 +107,6 @@ def _first_complaint(lines: Sequence[str]) -> str | None:
     return None
 
 
-def _unavailable(lines: Sequence[str]) -> str:
-    names = [
-        match[1] or match[2] for line in lines if (match := _UNAVAILABLE.match(line)) is not None
-    ]
-    if not names:
-        return ""
-    return f"; these metrics came back as (!) n/a: {', '.join(dict.fromkeys(names))}"
-
-
 def _available_kernels(lines: Sequence[str]) -> list[str]:
     if "Available Kernels:" not in lines:
         return []
@@ -124,12 +116,9 @@ def _available_kernels(lines: Sequence[str]) -> list[str]:
 
 def _describe_text(text: str, lines: Sequence[str]) -> str:
     start = text[:200].lower()
-    if start.startswith(("<!doctype html", "<html", "<head")):
-        return "this is an HTML page"
-    if start.startswith(("<?xml", "<")):
-        return "this is XML or HTML"
-    if start.startswith(("{", "[")):
-        return "this is JSON"
+    for begins, what in _MARKUP:
+        if start.startswith(begins):
+            return f"this is {what}"
     for delimiter in (",", ";", "\t"):
         rows = [split_cells(line.encode(), delimiter) or [] for line in lines[:2]]
         if rows and len(rows[0]) > 1 and len(rows[0]) == len(rows[-1]):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -28,18 +29,13 @@ def write(document: Document) -> str:
     found = frozenset(cards(document.blocks))
     page = Page(cards=found if len(found) > MOST_OPEN else frozenset())
     content = Blocks(page).write(document.blocks)
-    origin = element("p", document.origin, class_="muted break") if document.origin else Markup("")
-    download = Markup("")
-    if document.data:
-        download = element(
-            "a", "JSON", class_="button", id="download-json", href="#data", download=document.file
-        )
+    link = {"id": "download-json", "href": "#data", "download": document.file}
     parts = {
         "policy": Markup(POLICY),
         "title": document.title,
         "css": _asset("page.css"),
-        "origin": origin,
-        "download": download,
+        "origin": element("p", document.origin, class_="muted break") if document.origin else "",
+        "download": element("a", "JSON", class_="button", **link) if document.data else "",
         "content": content,
         "made": f"Made by kernelprof {__version__}",
         "cards": joined(page.stored),
@@ -48,7 +44,10 @@ def write(document: Document) -> str:
         "vendor": _library() if page.kinds else Markup(""),
         "script": _asset("page.js"),
     }
-    return _asset("page.html").format_map({name: markup(part) for name, part in parts.items()})
+    # Not with str.format, which copies all that is there as often as it takes to hold more.
+    pieces = re.split(r"\{(\w+)\}", _asset("page.html"))
+    pieces[1::2] = [markup(parts[name]) for name in pieces[1::2]]
+    return "".join(pieces)
 
 
 def fragment(document: Document) -> str:

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from kernelprof.report.charts.parts import Key
-    from kernelprof.report.document import Block, Fact, Text
+    from kernelprof.report.document import Block, Text
     from kernelprof.report.writers.html.page import Page
 
 MOST_OPEN: Final = 12
@@ -42,6 +42,7 @@ MOST_OPEN: Final = 12
 LONGEST_BESIDE: Final = 60
 """Characters of a fact up to which facts stand beside one another."""
 
+_AS_TABLE: Final = element("summary", "As a table")
 _HIGHEST: Final = 2
 _DEEPEST: Final = 6
 """Levels of headings; the first is the title of the page."""
@@ -114,9 +115,9 @@ class Blocks:
         inner = level + bool(section.title)
         if section.folded:
             return self._folded(section, level, own, boxed=boxed)
+        head, name = self._head(section, level)
         if section.layout is Layout.HERO:
-            return self._hero(section, level, own)
-        title, name = self._title(section, level)
+            return self._hero(section, head, name, inner, own)
         grid = section.layout is Layout.GRID
         if section.blocks and all(isinstance(each, Section) for each in section.blocks):
             inside = self.write(section.blocks, level=inner, anchor=own)
@@ -126,92 +127,83 @@ class Blocks:
             content = self.write(section.blocks, level=inner, anchor=own, boxed=True)
             look = classes("part" if boxed else "panel", "even" if grid else "")
         look = classes(look, "wide" if _is_wide(section) else "", _tone(section.tone))
-        parts = [
-            title,
-            self._summary(section, "p", "headline" if level == _HIGHEST else "muted"),
-            content,
-        ]
-        return self._named(section, look, joined(parts), name)
+        return self._named(section, look, joined([*head, content]), name)
 
-    def _hero(self, section: Section, level: int, anchor: str) -> Markup:
+    def _hero(
+        self, section: Section, head: Iterable[Markup], name: str, level: int, anchor: str
+    ) -> Markup:
         """The answer in a box of its own, and the sections below it."""
-        first = next(
-            (at for at, each in enumerate(section.blocks) if isinstance(each, Section)),
-            len(section.blocks),
-        )
-        inner = level + bool(section.title)
-        title, name = self._title(section, level)
-        box = self.write(section.blocks[:first], level=inner, anchor=anchor, boxed=True)
-        parts = [title, self._summary(section, "p", "headline"), box]
-        hero = element("div", joined(parts), class_=f"hero {section.tone.value}")
-        rest = self.write(section.blocks[first:], level=inner, anchor=anchor)
+        below = [at for at, each in enumerate(section.blocks) if isinstance(each, Section)]
+        first = below[0] if below else len(section.blocks)
+        box = self.write(section.blocks[:first], level=level, anchor=anchor, boxed=True)
+        hero = element("div", joined([*head, box]), class_=f"hero {section.tone.value}")
+        rest = self.write(section.blocks[first:], level=level, anchor=anchor)
         look = "kernel" if section.anchor else "group"
-        if section.anchor not in self.page.cards:
-            return self._named(section, look, joined([hero, rest]), name)
-        self._store(section.anchor, joined([hero, rest]))
-        return self._named(section, look, Markup(""), name, hidden=True)
+        content, stored = joined([hero, rest]), section.anchor in self.page.cards
+        if stored:
+            content = self._store(section.anchor, content)
+        return self._named(section, look, content, name, hidden=stored)
 
     def _folded(self, section: Section, level: int, anchor: str, *, boxed: bool) -> Markup:
         is_card = bool(section.anchor) and not boxed
         text = self._text(section.title)
         heading = element(f"h{min(level, _DEEPEST)}", text) if not boxed else text
-        summary = element("summary", heading, " ", self._summary(section, "span", "gist"))
+        gist = element("span", self._text(section.summary), class_="gist")
+        summary = element("summary", heading, " ", gist if section.summary else "")
         self.page.folds += 1
         content = self.write(
             section.blocks, level=level + 1, anchor=anchor, boxed=boxed or not is_card
         )
         self.page.folds -= 1
         if section.anchor in self.page.cards:
-            self._store(section.anchor, content)
-            content = Markup('<div class="place"></div>')
+            content = self._store(section.anchor, content, '<div class="place"></div>')
         look = classes("" if boxed else "panel", "kernel card" if is_card else "")
         name = None if self.page.static else section.anchor
         return element("details", joined([summary, content]), class_=look, id=name)
 
-    def _summary(self, section: Section, name: str, look: str) -> Markup:
-        if not section.summary:
-            return Markup("")
-        return element(name, self._text(section.summary), class_=look)
-
-    def _store(self, anchor: str, content: Markup) -> None:
+    def _store(self, anchor: str, content: Markup, instead: str = "") -> Markup:
+        """Keep a card beside the page; what stands in the page instead."""
         card = element("script", for_script(content), type="text/html", data_card=anchor)
         self.page.stored.append(card)
+        return Markup(instead)
 
     def _named(
         self, section: Section, look: str, content: Markup, name: str, *, hidden: bool = False
     ) -> Markup:
         """A section; those that can be jumped to are landmarks with the name of their heading."""
+        own = None if self.page.static else section.anchor
         if not name:
-            own = None if self.page.static else section.anchor
             return element("div", content, class_=look, id=own)
-        own = section.anchor
         return element("section", content, class_=look, id=own, aria_labelledby=name, hidden=hidden)
 
-    def _title(self, section: Section, level: int) -> tuple[Markup, str]:
-        """The heading, and what it is called in the page."""
-        if not section.title:
-            return Markup(""), ""
+    def _head(self, section: Section, level: int) -> tuple[list[Markup], str]:
+        """The heading and the gist of a section, and what the heading is called in the page."""
+        title = summary = Markup("")
         name = ""
-        if not self.page.static and (section.anchor or level == _HIGHEST):
-            name = f"{section.anchor or self.page.next_id('section')}-title"
-        return element(f"h{min(level, _DEEPEST)}", self._text(section.title), id=name), name
+        if section.title:
+            if not self.page.static and (section.anchor or level == _HIGHEST):
+                name = f"{section.anchor or self.page.next_id('section')}-title"
+            title = element(f"h{min(level, _DEEPEST)}", self._text(section.title), id=name)
+        if section.summary:
+            prominent = level == _HIGHEST or section.layout is Layout.HERO
+            look = "headline" if prominent else "muted"
+            summary = element("p", self._text(section.summary), class_=look)
+        return [title, summary], name
 
     # What stands in sections
 
     def _facts(self, facts: Facts) -> Markup:
         lines = [plain(line) for fact in facts.items for line in fact.lines]
-        look = ""
+        look = "facts"
         if any(len(line) > LONGEST_BESIDE for line in lines):
-            look = "rows"
-        elif any(len(fact.lines) > 1 for fact in facts.items):
-            look = "flow"
-        items = joined([self._fact(fact) for fact in facts.items])
-        return element("dl", items, class_=classes("facts", look))
-
-    def _fact(self, fact: Fact) -> Markup:
-        label = element("dt", fact.label)
-        lines = [element("dd", self._text(line)) for line in fact.lines]
-        return element("div", label, *lines, title=fact.tip)
+            look = "facts rows"
+        elif len(lines) > len(facts.items):
+            look = "facts flow"
+        items = []
+        for fact in facts.items:
+            texts = [element("dd", self._text(line)) for line in fact.lines]
+            items.append(element("div", element("dt", fact.label), *texts, title=fact.tip))
+        return element("dl", joined(items), class_=look)
 
     def _chart(self, chart: Chart) -> Markup:
         """A place for the script to draw in, with the same content as a table."""
@@ -229,11 +221,8 @@ class Blocks:
         )
         parts = [_legend(kind.legend(chart.rows)), place]
         if kind.table:
-            title = element("summary", "As a table")
-            look = "as-table"
-            parts.append(
-                element("details", title, class_=look, data_table=chart.kind, data_rows=rows)
-            )
+            given = {"class_": "as-table", "data_table": chart.kind, "data_rows": rows}
+            parts.append(element("details", _AS_TABLE, **given))
         if chart.caption:
             parts.append(element("p", self._text(chart.caption), class_="muted"))
         return joined(parts)
@@ -252,10 +241,9 @@ def _legend(keys: Sequence[Key]) -> Markup:
     """What colours and shapes mean, for those who see them."""
     if not keys:
         return Markup("")
-    return element("p", joined([_key(each) for each in keys]), class_="legend", aria_hidden="true")
-
-
-def _key(key: Key) -> Markup:
-    path = element("path", d=SHAPES[key.shape], style=f"fill: {key.colour}")
-    symbol = element("svg", path, width="14", height="14", viewBox="0 0 16 16")
-    return element("span", symbol, " ", key.words)
+    entries = []
+    for key in keys:
+        path = element("path", d=SHAPES[key.shape], style=f"fill: {key.colour}")
+        symbol = element("svg", path, width="14", height="14", viewBox="0 0 16 16")
+        entries.append(element("span", symbol, " ", key.words))
+    return element("p", joined(entries), class_="legend", aria_hidden="true")

@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from functools import cache
-from html import escape
+import html
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.names import printable
-from kernelprof.report.document import Tone, spans
+from kernelprof.report.document import Span, Tone, spans
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kernelprof.report.document import Span, Text
+    from kernelprof.report.document import Text
 
 _PILLS: Final = frozenset({Tone.GOOD, Tone.BAD, Tone.OPEN})
+
+
+escape = lru_cache(maxsize=1 << 15)(html.escape)
+"""A page of many kernels says the same again and again."""
 
 
 class Markup(str):
@@ -34,20 +38,19 @@ def element(name: str, *children: str, **attributes: str | float | bool | None) 
     Attributes are named as in HTML, with ``_`` for ``-`` and ``class_`` for ``class``; those that
     are ``None``, false or empty are left out.
     """
-    given = "".join(
-        [
-            f" {_attribute(key)}" if value is True else f' {_attribute(key)}="{escape(str(value))}"'
-            for key, value in attributes.items()
-            if value is not None and value is not False and value != ""
-        ]
-    )
+    given = _given(**attributes) if attributes else ""
     parts = [each if each.__class__ is Markup else escape(each) for each in children]
     return Markup(f"<{name}{given}>{''.join(parts)}</{name}>")
 
 
-@cache
-def _attribute(key: str) -> str:
-    return key.rstrip("_").replace("_", "-")
+@lru_cache(maxsize=1 << 12, typed=True)
+def _given(**attributes: str | float | bool | None) -> str:
+    given = ""
+    for key, value in attributes.items():
+        if value is not None and value is not False and value != "":
+            given += f" {key.rstrip('_').replace('_', '-')}"
+            given += "" if value is True else f'="{html.escape(str(value))}"'
+    return given
 
 
 def joined(parts: Iterable[Markup], between: str = "\n") -> Markup:
@@ -59,6 +62,8 @@ def inline(text: Text, *, links: bool = True) -> Markup:
     """A text: words between backticks are code, a toned span is a status."""
     if isinstance(text, str) and "`" not in text:
         return markup(text)
+    if isinstance(text, Span):
+        return _span(text, links=links)
     return joined([_span(each, links=links) for each in spans(text)], "")
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
+from itertools import compress
+from operator import not_
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -69,16 +71,15 @@ class Page:
         What is no number is the same in the tables of many kernels, and stands in a page once.
         """
         known = self._texts
-        numbers = [at for at, column in enumerate(table.columns) if column.number]
-        others = [at for at, column in enumerate(table.columns) if not column.number]
-        kept = [
-            (
-                known.setdefault(tuple([row[at].text for at in others]), len(known)),
-                *[plain(row[at].text) for at in numbers],
-            )
-            for row in table.rows
-        ]
-        self._tables.append(_to_json(kept))
+        columns = [[row[at].text for row in table.rows] for at in range(len(table.columns))]
+        numbers = [column.number for column in table.columns]
+        others = zip(*compress(columns, map(not_, numbers)), strict=True)
+        kept = zip(
+            [known.setdefault(texts, len(known)) for texts in others],
+            *[map(plain, column) for column in compress(columns, numbers)],
+            strict=True,
+        )
+        self._tables.append(_to_json(list(kept)))
         return str(len(self._tables) - 1)
 
     def views(self) -> str:

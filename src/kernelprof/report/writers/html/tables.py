@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.model.names import printable
 from kernelprof.model.numbers import share
-from kernelprof.report.writers.html.diff import diff_table
 from kernelprof.report.writers.html.markup import Markup, classes, element, inline, joined
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from kernelprof.report.document import Bar, Cell, Code, Column, Table
     from kernelprof.report.writers.html.page import Page
 
     Cells = tuple[Cell, ...]
+    Line = tuple[str, int | None, int | None, str]
+    """What became of a line (``kept``, ``removed``, ``added``, ``gap`` between hunks), its number
+    on both sides, and its text."""
+
+_HEAD: Final = ("--- ", "+++ ")
+_HUNK: Final = re.compile(r"@@ -(\d{1,9})(?:,\d+)? \+(\d{1,9})(?:,\d+)? @@")
+_KINDS: Final = {"-": "removed", "+": "added"}
 
 _FILTER: Final = Markup(
     '<p class="find"><label>Filter <input type="search" class="filter" autocomplete="off"></label> '
@@ -26,7 +37,7 @@ def table(found: Table, page: Page) -> Markup:
     later = live and page.folds > 0
     number = page.store_table(found) if later else None
     rows = [] if later else [_row(found, row, page) for row in found.rows]
-    parts = [_head(found, sortable=live)] if found.headings else []
+    parts = [_head(found.columns, sortable=live)] if found.headings else []
     parts.append(element("tbody", joined(rows)))
     look = classes("sortable" if live else "", "long" if found.long else "")
     whole = element("table", joined(parts), class_=look, data_rows=number)
@@ -37,7 +48,9 @@ def table(found: Table, page: Page) -> Markup:
 def code(found: Code, anchor: str, page: Page) -> Markup:
     """Code to copy, a difference, or a listing with the number of each line."""
     if found.language == "diff":
-        return _scrolling(diff_table(found.text), "code", page.label("Difference of the sources"))
+        rows = [_diff_row(*line) for line in lines(found.text)]
+        whole = _source(("Before", "After", "Line"), rows, "source diff")
+        return _scrolling(whole, "code", page.label("Difference of the sources"))
     if found.numbered or found.shares:
         return _listing(found, anchor, page)
     if not found.copy or page.static:
@@ -51,28 +64,65 @@ def code(found: Code, anchor: str, page: Page) -> Markup:
 def _listing(found: Code, anchor: str, page: Page) -> Markup:
     """Code line by line as a compiler counts them, with the shares of those to mark."""
     shares = dict(found.shares)
-    titles = (*(("Samples",) if shares else ()), "Line", "Source")
     rows = []
     for number, text in enumerate(found.text.removesuffix("\n").split("\n"), start=1):
         part = shares.get(number)
-        cells = [
-            element("td", str(number), class_="no"),
-            element("td", element("code", text.rstrip("\r"))),
-        ]
-        if part is not None:
-            style = f"--share: {100 * part:.1f}%"
-            cells.insert(0, element("td", share(part), class_="part", style=style))
-        elif shares:
-            cells.insert(0, element("td", class_="part"))
+        cells = [_number(number), element("td", element("code", text.rstrip("\r")))]
+        if shares:
+            style = "" if part is None else f"--share: {100 * part:.1f}%"
+            sampled = "" if part is None else share(part)
+            cells.insert(0, element("td", sampled, class_="part", style=style))
         is_hot = part is not None
         line = f"{anchor}-line-{number}" if is_hot and not page.static else None
         rows.append(element("tr", *cells, class_="hot" if is_hot else "", id=line))
-    heads = [element("th", each, scope="col") for each in titles]
-    head = element("thead", element("tr", *heads))
-    whole = element("table", head, element("tbody", joined(rows)), class_="source")
+    titles = (*(("Samples",) if shares else ()), "Line", "Source")
     hottest = max(shares, key=shares.__getitem__, default=None)
     show = None if hottest is None or page.static else f"{anchor}-line-{hottest}"
+    whole = _source(titles, rows, "source")
     return _scrolling(whole, "code", page.label(f"Source: {found.name}"), show)
+
+
+def lines(diff: str) -> Iterable[Line]:
+    """The lines of a diff; only its first two can be names of files."""
+    found = diff.split("\n") if diff else []
+    if len(found) >= len(_HEAD) and all(map(str.startswith, found, _HEAD)):
+        found = found[len(_HEAD) :]
+    before = after = 1
+    for position, raw in enumerate(found):
+        line = printable(raw.expandtabs(4))
+        kind = _KINDS.get(line[:1], "kept")
+        hunk = _HUNK.match(line)
+        if hunk is not None:
+            before, after = int(hunk[1]), int(hunk[2])
+            if position:
+                yield "gap", None, None, ""
+            continue
+        yield (
+            kind,
+            before if kind != "added" else None,
+            after if kind != "removed" else None,
+            line[1:],
+        )
+        before, after = before + (kind != "added"), after + (kind != "removed")
+
+
+def _diff_row(kind: str, before: int | None, after: int | None, text: str) -> Markup:
+    """A line of a diff; what became of it is said in words too."""
+    if kind == "gap":
+        return element("tr", element("td", "…", colspan=3), class_=kind)
+    signs = [sign for sign, name in _KINDS.items() if name == kind]
+    marks = [element("span", sign, class_="sign", role="img", aria_label=kind) for sign in signs]
+    cell = element("td", *marks, element("code", text))
+    return element("tr", _number(before), _number(after), cell, class_=kind)
+
+
+def _number(line: int | None) -> Markup:
+    return element("td", "" if line is None else str(line), class_="no")
+
+
+def _source(titles: Iterable[str], rows: Iterable[Markup], look: str) -> Markup:
+    head = element("thead", element("tr", *(element("th", each, scope="col") for each in titles)))
+    return element("table", head, element("tbody", joined(rows)), class_=look)
 
 
 def _scrolling(content: Markup, look: str, label: str, show: str | None = None) -> Markup:
@@ -82,9 +132,10 @@ def _scrolling(content: Markup, look: str, label: str, show: str | None = None) 
     )
 
 
-def _head(found: Table, *, sortable: bool) -> Markup:
+@lru_cache
+def _head(columns: tuple[Column, ...], *, sortable: bool) -> Markup:
     cells = []
-    for column in found.columns:
+    for column in columns:
         title, look = column.title, "number" if column.number else ""
         if not title:
             cells.append(element("td", class_=look))
@@ -101,25 +152,23 @@ def _row(found: Table, row: Cells, page: Page) -> Markup:
     """A row. The tip of a short table's first cell unfolds, others are hovered for."""
     parts = []
     for position, (cell, column) in enumerate(zip(row, found.columns, strict=True)):
+        content = inline(cell.text, links=not page.static)
         unfolds = position == 0 and not found.long and bool(cell.tip) and not page.static
-        parts.append(_cell(cell, column, page, unfolds=unfolds))
+        if unfolds:
+            tip = element("p", inline(cell.tip), class_="muted")
+            content = element("details", element("summary", content), tip, class_="tip")
+        if cell.bar is not None:
+            content = joined([content, _bar(cell.bar)], "")
+        parts.append(
+            element(
+                "td",
+                content,
+                class_=classes("number" if column.number else "", "bars" if cell.bar else ""),
+                title=None if unfolds else cell.tip,
+                data_value=None if cell.sort is None else f"{cell.sort:.9g}",
+            )
+        )
     return element("tr", *parts)
-
-
-def _cell(cell: Cell, column: Column, page: Page, *, unfolds: bool) -> Markup:
-    content = inline(cell.text, links=not page.static)
-    if unfolds:
-        tip = element("p", inline(cell.tip), class_="muted")
-        content = element("details", element("summary", content), tip, class_="tip")
-    if cell.bar is not None:
-        content = joined([content, _bar(cell.bar)], "")
-    return element(
-        "td",
-        content,
-        class_=classes("number" if column.number else "", "bars" if cell.bar else ""),
-        title=None if unfolds else cell.tip,
-        data_value=None if cell.sort is None else f"{cell.sort:.9g}",
-    )
 
 
 def _bar(bar: Bar) -> Markup:
