@@ -72,7 +72,7 @@ def test_moments_come_in_the_order_of_their_dates(mixed: Path) -> None:
 def test_what_is_known_is_not_diagnosed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, place = fill(tmp_path / "c", ("naive/1", "naive/2")), tmp_path / "cache" / "s.sqlite3"
+    folder, place = fill(tmp_path / "c", ("naive/1", "naive/2")), tmp_path / "cache" / "s.json"
     with Store(place) as store:
         first = Folder(folder).moments(store)
     read: list[str] = []
@@ -98,7 +98,7 @@ def test_what_is_known_is_not_diagnosed_again(
 
 
 def test_a_capture_that_is_damaged_later_is_noticed(tmp_path: Path) -> None:
-    folder, place = fill(tmp_path / "c", ("naive/1",)), tmp_path / "s.sqlite3"
+    folder, place = fill(tmp_path / "c", ("naive/1",)), tmp_path / "s.json"
     with Store(place) as store:
         assert len(Folder(folder).moments(store)) == 1
     (folder / "naive" / "1" / "raw.csv.gz").write_bytes(b"gone")

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.comparison.gate.baseline import from_text
 from kernelprof.comparison.history.store import state_of
-from kernelprof.comparison.snapshots import from_values, to_values
 from kernelprof.errors import InputError, KernelprofError
 from kernelprof.model.history import Moment, MomentKind
-from kernelprof.model.records import RecordError, read_object
 from kernelprof.sources.capture_directory import MANIFEST
 
 if TYPE_CHECKING:
@@ -121,28 +119,18 @@ class Folder:
             origin = self.name(path)
             progress(f"reading {number:,} of {len(paths):,}: {origin}")
             try:
-                moments.append(_known_or_read(path, origin, store))
+                read = partial(_read, path, origin)
+                moments.append(store.known(Moment, origin, state_of(path), read))
             except Unreadable as error:
                 self.unread.append((origin, _why(error)))
-        store.forget({self.name(path) for path in paths})
+        store.forget(Moment, {self.name(path) for path in paths})
         return tuple(sorted(moments, key=lambda each: (each.date, each.origin)))
 
 
-def _known_or_read(path: Path, origin: str, store: Store) -> Moment:
-    state = state_of(path)
-    text = store.moment(origin, state)
-    if text is not None:
-        try:
-            return from_values(Moment, read_object(text))
-        except RecordError:
-            pass  # it is not what we wrote: read the file again
+def _read(path: Path, origin: str) -> Moment:
     if path.is_dir():
-        moment = of_capture(path, origin)
-    else:
-        moment = of_baseline(path.read_text(encoding="utf-8"), origin)
-    kept = json.dumps(to_values(moment))
-    store.keep_moment(origin, state, kept)
-    return from_values(Moment, json.loads(kept))  # the same as when it comes out of the store
+        return of_capture(path, origin)
+    return of_baseline(path.read_text(encoding="utf-8"), origin)
 
 
 def _why(error: Exception) -> str:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -206,26 +207,6 @@ def time_changed(
     """As :func:`kernelprof.comparison.times.time_change`, which takes milliseconds each time."""
     if not_comparable is not None:
         return TimeChange(TimeOutcome.NOT_COMPARABLE, reason=not_comparable)
-    key = store.key(*(_decisive(kernel) for kernel in (before, after)))
-    known = store.change(key)
-    if known is not None:
-        try:
-            return _read_change(known)
-        except (ValueError, TypeError, KeyError):
-            pass  # it is not what we wrote: work it out again
-    found = time_change(before, after, None)
-    store.keep_change(key, json.dumps(asdict(found)))
-    return found
-
-
-def _decisive(kernel: KernelSnapshot) -> tuple[object, ...]:
-    """All of a kernel that a comparison of times looks at."""
-    return kernel.events_ns, kernel.profiled_ns, kernel.median_ns, kernel.noise
-
-
-def _read_change(text: str) -> TimeChange:
-    values = json.loads(text)
-    values["outcome"] = TimeOutcome(values["outcome"])
-    old, new = values["samples"]
-    values["samples"] = (int(old), int(new))
-    return TimeChange(**values)
+    decisive = [(k.events_ns, k.profiled_ns, k.median_ns, k.noise) for k in (before, after)]
+    key = hashlib.sha256(repr(decisive).encode()).hexdigest()
+    return store.known(TimeChange, key, "", lambda: time_change(before, after, None))
