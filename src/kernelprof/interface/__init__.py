@@ -366,10 +366,13 @@ def gate(
     ``policy`` is a TOML file or its content; without it the ``pyproject.toml`` here counts, if it
     has one.
     """
-    from kernelprof.comparison.gate import run
+    from kernelprof.comparison.compare import compare as compared
+    from kernelprof.comparison.gate.judge import judge
+    from kernelprof.comparison.gate.policy import load_policy
     from kernelprof.comparison_results import GateResult
 
-    return as_result(GateResult, run.gate(side(baseline), side(candidate), policy))
+    result = judge(compared(side(baseline), side(candidate)), load_policy(policy))
+    return as_result(GateResult, result)
 
 
 def history(

@@ -1,12 +1,12 @@
 """How a baseline changes: it is made, updated, accepted into, and its noise is measured.
 
-Pure functions; :mod:`kernelprof.comparison.gate.run` reads the files.
+Pure functions; :mod:`kernelprof.interface.baselines` reads the files.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
@@ -28,15 +28,6 @@ if TYPE_CHECKING:
 
 FEWEST_CAPTURES: Final = 3
 """With the baseline's own; two give a single difference, which may be small by chance."""
-
-
-@dataclass(frozen=True, slots=True)
-class Consent:
-    """Who accepts something, why, and when."""
-
-    who: str
-    reason: str
-    when: str
 
 
 def baseline_of(snapshot: Snapshot, now: str) -> Baseline:
@@ -81,12 +72,13 @@ def _held(old: KernelSnapshot | None, new: KernelSnapshot) -> KernelSnapshot:
 
 
 def accepted(
-    baseline: Baseline, candidate: Snapshot, kernels: Sequence[str], consent: Consent
+    baseline: Baseline, candidate: Snapshot, kernels: Sequence[str], consent: Acceptance
 ) -> Baseline:
     """The baseline with kernels of the candidate in place of its own, and why.
 
     ``kernels`` are names, empty for all. Kernels that are not named stay as they are; those that
-    are and that the candidate does not have any more leave the baseline.
+    are and that the candidate does not have any more leave the baseline. ``consent`` says who, when
+    and why.
     """
     known = {each.name for each in (*baseline.kernels, *candidate.kernels)}
     missing = set(kernels) - known
@@ -118,29 +110,24 @@ def accepted(
         for kind, old, new in pairs
         if new is not None
     ]
-    records = [_record(old, new, consent) for _, old, new in pairs]
+    records = [
+        replace(
+            consent,
+            kernel=side.name,
+            before=old.verdict if old else None,
+            after=new.verdict if new else None,
+            before_ns=old.median_ns if old else None,
+            after_ns=new.median_ns if new else None,
+        )
+        for _, old, new in pairs
+        if (side := new or old) is not None
+    ]
     return replace(
         baseline,
         created=consent.when,
         machine=baseline.machine if left else candidate.machine,
         kernels=_sorted([*left, *fresh]),
         accepted=(*baseline.accepted, *records),
-    )
-
-
-def _record(old: KernelSnapshot | None, new: KernelSnapshot | None, consent: Consent) -> Acceptance:
-    """What was accepted: a change, a new kernel, or that one is gone."""
-    named = new or old
-    assert named is not None  # a pair has a side
-    return Acceptance(
-        kernel=named.name,
-        when=consent.when,
-        who=consent.who,
-        reason=consent.reason,
-        before=old.verdict if old is not None else None,
-        after=new.verdict if new is not None else None,
-        before_ns=old.median_ns if old is not None else None,
-        after_ns=new.median_ns if new is not None else None,
     )
 
 
@@ -211,11 +198,7 @@ def _same(kernel: KernelSnapshot, repeats: Sequence[Snapshot]) -> list[KernelSna
         for other in repeat.kernels:
             if other.key != kernel.key:
                 continue
-            if (
-                kernel.inputs is not None
-                and other.inputs is not None
-                and (kernel.inputs != other.inputs)
-            ):
+            if kernel.inputs and other.inputs and kernel.inputs != other.inputs:
                 raise InputError(
                     f"{kernel.name} was built from another source or in another way",
                     where=repeat.origin,

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.comparison.counters import unit_of, value
-from kernelprof.comparison.gate.policy import PER_REQUEST, Budget, Limits, Policy
+from kernelprof.comparison.gate.policy import PER_REQUEST, Limits, Policy
 from kernelprof.comparison.words import (
     counter_text,
     launches_text,
@@ -250,12 +250,16 @@ def _problem(kernel: KernelSnapshot) -> tuple[object, ...] | None:
 
 
 def _budgets(kernel: KernelSnapshot, limits: Limits) -> Iterator[Finding]:
-    for budget in limits.budgets:
-        found = _budgeted(kernel, budget.metric)
-        text = _budget_text(budget, found)
+    for name, budget in limits.budget.items():
+        found = _budgeted(kernel, name)
+        unit = "sector/request" if name in PER_REQUEST else unit_of(name)
+        sides = (("at most", budget.at_most), ("at least", budget.at_least))
+        most = " and ".join(f"{side} {quantity(by, unit)}" for side, by in sides if by is not None)
         if found is None:
+            text = f"{name} may be {most}: the candidate does not have it"
             yield Finding(Code.BUDGET_UNKNOWN, Outcome.INCONCLUSIVE, text)
-        elif not _within(budget, found):
+        elif not budget.allows(found):
+            text = f"{name} may be {most}: it is {quantity(found, unit)}"
             yield Finding(Code.OVER_BUDGET, Outcome.REGRESSION, text)
 
 
@@ -266,24 +270,6 @@ def _budgeted(kernel: KernelSnapshot, name: str) -> float | None:
     if count is None or per is None:
         return None
     return count / per if per else 0.0
-
-
-def _budget_text(budget: Budget, found: float | None) -> str:
-    """A budget and what the candidate has."""
-    unit = "sector/request" if budget.metric in PER_REQUEST else unit_of(budget.metric)
-    limits = [
-        f"{words} {quantity(limit, unit)}"
-        for words, limit in (("at most", budget.at_most), ("at least", budget.at_least))
-        if limit is not None
-    ]
-    has = "the candidate does not have it" if found is None else f"it is {quantity(found, unit)}"
-    return f"{budget.metric} may be {' and '.join(limits)}: {has}"
-
-
-def _within(budget: Budget, found: float) -> bool:
-    if budget.at_most is not None and found > budget.at_most:
-        return False
-    return budget.at_least is None or found >= budget.at_least
 
 
 def _increase(change: CounterChange) -> float:
