@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kernelprof.model.diagnosis import KernelDiagnosis
+    from kernelprof.model.snapshot import KernelSnapshot
 
 ELLIPSIS = "…"
 
@@ -80,14 +81,13 @@ def middle(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
     return f"{text[: room - tail]}{ellipsis}{text[-tail:]}"
 
 
-def labels(kernels: Sequence[KernelDiagnosis]) -> list[tuple[str, str]]:
+def labels(kernels: Sequence[KernelDiagnosis | KernelSnapshot]) -> list[tuple[str, str]]:
     """A short name a kernel and, where several share it, what tells them apart."""
-    names = [short_name(kernel.name) for kernel in kernels]
-    alike: dict[str, list[KernelDiagnosis]] = {}
-    for name, kernel in zip(names, kernels, strict=True):
-        alike.setdefault(name, []).append(kernel)
+    alike: dict[str, list[KernelDiagnosis | KernelSnapshot]] = {}
+    for kernel in kernels:
+        alike.setdefault(short_name(kernel.name), []).append(kernel)
     details = {name: iter(_details(group)) for name, group in alike.items()}
-    return [(name, next(details[name])) for name in names]
+    return [(name, next(details[name])) for name in (short_name(each.name) for each in kernels)]
 
 
 def fit(label: tuple[str, str], width: int, ellipsis: str = ELLIPSIS) -> str:
@@ -110,15 +110,17 @@ def shorten(name: str, width: int, ellipsis: str = ELLIPSIS) -> str:
     return middle(name, width, ellipsis)
 
 
-def _details(kernels: Sequence[KernelDiagnosis]) -> list[str]:
-    """What tells kernels of one name apart: their blocks, else their grids, else an ID."""
+def _details(kernels: Sequence[KernelDiagnosis | KernelSnapshot]) -> list[str]:
+    """What tells kernels of one name apart: their blocks, grids or both, else an ID."""
     if len(kernels) == 1:
         return [""]
-    for sizes in ([k.block for k in kernels], [k.grid for k in kernels]):
-        known = [dimensions(size) for size in sizes if size is not None]
+    for sides in (("block",), ("grid",), ("grid", "block")):
+        sizes = [[getattr(each, side) for side in sides] for each in kernels]
+        known = ["/".join(map(dimensions, each)) for each in sizes if all(each)]
         if len(set(known)) == len(kernels):
             return known
-    return [f"ID {printable(kernel.ids[0])}" for kernel in kernels]
+    ids = [getattr(each, "ids", None) for each in kernels]
+    return [f"ID {printable(each[0])}" if each else f"#{n}" for n, each in enumerate(ids, start=1)]
 
 
 def _visible(character: str) -> str:
