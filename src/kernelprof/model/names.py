@@ -6,6 +6,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
+from kernelprof.model.kernel_name import opening
 from kernelprof.model.numbers import dimensions
 
 if TYPE_CHECKING:
@@ -63,7 +64,8 @@ def encodable(text: str, encoding: str) -> str:
 def short_name(name: str) -> str:
     """A demangled name without its return type and parameters: ``gemm_tiled<16, 0, 1>``."""
     text = _CLONE.sub("", printable(name)).strip()
-    end = _parameters(text)
+    body = text.removesuffix(" const")
+    end = opening(body) if body.endswith(")") else 0
     if not end:
         return text
     head = text[:end].rstrip()
@@ -142,19 +144,6 @@ def _fallback(character: str, encoding: str) -> str:
         if candidate:
             return candidate
     return "?"
-
-
-def _parameters(text: str) -> int:
-    """Where the parameter list starts, 0 where the name has none."""
-    body = text.removesuffix(" const")
-    if not body.endswith(")"):
-        return 0
-    depth = 0
-    for position in range(len(body) - 1, -1, -1):
-        depth += (body[position] == ")") - (body[position] == "(")
-        if depth == 0:
-            return position
-    return 0
 
 
 def _without_namespaces(name: str) -> str:
