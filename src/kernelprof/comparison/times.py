@@ -12,8 +12,6 @@ from kernelprof.model.comparison import TimeChange, TimeOutcome
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
     from kernelprof.model.snapshot import KernelSnapshot
 
 EVENTS: Final = "CUDA events"
@@ -164,7 +162,7 @@ def _interval(old: Sequence[float], new: Sequence[float]) -> tuple[float, float]
         return new[0] / old[0], new[0] / old[0]
     result: Any = stats.bootstrap(
         (np.asarray(old), np.asarray(new)),
-        _ratio_of_medians,
+        lambda a, b, axis: np.median(b, axis=axis) / np.median(a, axis=axis),
         vectorized=True,
         method="percentile",
         n_resamples=_RESAMPLES,
@@ -173,10 +171,3 @@ def _interval(old: Sequence[float], new: Sequence[float]) -> tuple[float, float]
     )
     interval = result.confidence_interval
     return float(interval.low), float(interval.high)
-
-
-def _ratio_of_medians(
-    old: npt.NDArray[np.float64], new: npt.NDArray[np.float64], axis: int = -1
-) -> npt.NDArray[np.float64]:
-    ratio: npt.NDArray[np.float64] = np.median(new, axis=axis) / np.median(old, axis=axis)
-    return ratio

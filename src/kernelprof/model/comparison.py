@@ -39,13 +39,6 @@ class Match(StrEnum):
     APPEARED = "appeared"
 
 
-class Direction(StrEnum):
-    """Which way of a counter costs something."""
-
-    MORE = "more"
-    FEWER = "fewer"
-
-
 @dataclass(frozen=True, slots=True)
 class TimeChange:
     """Times before and after, in nanoseconds of one launch.

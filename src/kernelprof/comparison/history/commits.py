@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import subprocess
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.comparison.history.folder import Unreadable, of_baseline
+from kernelprof.comparison.history.folder import Moments, Unreadable, of_baseline
 from kernelprof.errors import InputError, MissingToolError
 from kernelprof.model.history import Commit
 
@@ -14,32 +13,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from kernelprof.model.history import Moment
-
 TIME_LIMIT_S: Final = 120
-_FORMAT: Final = "%x00%H%x00%h%x00%cI%x00%s%x00"
-_FIELDS: Final = 4
+_OPTIONS: Final = (
+    *("--follow", "-z", "--name-only", "--no-show-signature"),
+    *("--no-color", "--encoding=UTF-8", "--format=%x00%H%x00%h%x00%cI%x00%s%x00"),
+)
+
+Version = tuple[Commit, str, str]
+"""A commit that touched the file, its date, and where the file stood in it."""
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
-    """A commit that touched the file, its date, and where the file stood in it."""
-
-    commit: Commit
-    date: str
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class Committed:
-    """The moments of a file, the oldest first; what could not be read; what should be known."""
-
-    moments: tuple[Moment, ...]
-    unread: tuple[tuple[str, str], ...]
-    notes: tuple[str, ...] = ()
-
-
-def committed(file: Path, limit: int | None) -> Committed:
+def committed(file: Path, limit: int | None) -> Moments:
     """The newest versions of a baseline file, at most ``limit``; renames are followed.
 
     Raises :class:`InputError` where there is no repository or no version, and
@@ -50,8 +34,7 @@ def committed(file: Path, limit: int | None) -> Committed:
         raise InputError(
             "there is no such folder", where=str(folder), hint="name a file in a git repository"
         )
-    prefix = _inside(folder, file)
-    versions = _versions(folder, file, prefix, None if limit is None else limit + 1)
+    versions = _versions(folder, file, None if limit is None else limit + 1)
     if not versions:
         raise InputError(
             "no committed version of the file is known to git",
@@ -66,74 +49,48 @@ def committed(file: Path, limit: int | None) -> Committed:
     elif _git(folder, "rev-parse", "--is-shallow-repository").strip() == b"true":
         notes.append("the clone is shallow: older commits are not in it (git fetch --unshallow)")
     moments, unread = [], []
-    for version, text in zip(shown, _texts(folder, shown), strict=True):
+    for (commit, date, path), text in zip(shown, _texts(folder, shown), strict=True):
         if text is None:
             continue  # the commit that removed it
-        origin = f"{version.commit.short}:{version.path}"
+        origin = f"{commit.short}:{path}"
         try:
-            moments.append(
-                of_baseline(text.decode("utf-8"), origin, date=version.date, commit=version.commit)
-            )
+            moments.append(of_baseline(text.decode("utf-8"), origin, date=date, commit=commit))
         except Unreadable as error:
             unread.append((origin, str(error)))
-    # Oldest first; where dates are equal the order of git stays.
-    moments.reverse()
-    return Committed(
-        tuple(sorted(moments, key=lambda each: each.date)), tuple(unread), tuple(notes)
-    )
+    moments.reverse()  # where dates are equal the order of git stays
+    found = sorted(moments, key=lambda each: each.date)
+    return Moments(tuple(found), tuple(unread), tuple(notes))
 
 
-def _inside(folder: Path, file: Path) -> str:
-    """The folder's path in its repository, with a slash at its end, empty for the top."""
+def _versions(folder: Path, file: Path, most: int | None) -> list[Version]:
+    """The commits that touched a file, the newest first."""
     try:
-        found = _git(folder, "rev-parse", "--show-prefix")
+        prefix = _git(folder, "rev-parse", "--show-prefix")
     except InputError as error:
         raise InputError(
             f"this is not in a git repository that can be read ({error})",
             where=str(file),
             hint="--git reads the versions of a file that is committed to one",
         ) from error
-    return found.decode("utf-8", "surrogateescape").removesuffix("\n")
-
-
-def _versions(folder: Path, file: Path, prefix: str, most: int | None) -> list[Version]:
-    """The commits that touched a file, the newest first."""
-    output = _git(
-        folder,
-        "--literal-pathspecs",
-        "log",
-        "--follow",
-        "-z",
-        "--name-only",
-        "--no-show-signature",
-        "--no-color",
-        "--encoding=UTF-8",
-        f"--format={_FORMAT}",
-        *(() if most is None else (f"--max-count={most}",)),
-        "--",
-        file.name,
-        may_fail=True,
-    )
-    tokens = iter(output.split(b"\0"))
+    limit = () if most is None else (f"--max-count={most}",)
+    log = ("--literal-pathspecs", "log", *_OPTIONS, *limit, "--", file.name)
+    tokens = iter(_git(folder, *log, may_fail=True).split(b"\0"))
     versions: list[Version] = []
-    path = f"{prefix}{file.name}"
+    path = prefix.decode("utf-8", "surrogateescape").removesuffix("\n") + file.name
     for token in tokens:
         if token.startswith(b"\n") and versions:
             # It follows its commit. A merge has none: then it stands where it stood before.
             path = token[1:].decode("utf-8", "surrogateescape")
-            last = versions[-1]
-            versions[-1] = Version(last.commit, last.date, path)
+            versions[-1] = (*versions[-1][:2], path)
         elif token.strip():
-            short, date, subject = (
-                next(tokens, b"").decode("utf-8", "replace") for _ in range(_FIELDS - 1)
-            )
-            versions.append(Version(Commit(token.decode("ascii"), short, subject), date, path))
+            short, date, subject = (next(tokens, b"").decode("utf-8", "replace") for _ in range(3))
+            versions.append((Commit(token.decode("ascii"), short, subject), date, path))
     return versions
 
 
 def _texts(folder: Path, versions: list[Version]) -> Iterator[bytes | None]:
     """The file in each version, read by one process; ``None`` where it is not in it."""
-    names = [f"{each.commit.sha}:{each.path}" for each in versions]
+    names = [f"{commit.sha}:{path}" for commit, _, path in versions]
     asked = [name for name in names if "\n" not in name]  # names are separated by lines
     given = "".join(f"{name}\n" for name in asked).encode("utf-8", "surrogateescape")
     answer, at = _git(folder, "cat-file", "--batch", given=given), 0

@@ -13,6 +13,7 @@ from kernelprof.comparison.gate.baseline import from_text
 from kernelprof.comparison.history.store import state_of
 from kernelprof.errors import InputError, KernelprofError
 from kernelprof.model.history import Moment, MomentKind
+from kernelprof.model.numbers import count
 from kernelprof.sources.capture_directory import MANIFEST
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ _OURS: Final = b'"kernelprof"'
 _BASELINE: Final = b'"kernelprof-baseline"'
 _RAW: Final = "raw.csv.gz"
 _UNDATED: Final = (".csv", ".csv.gz", ".ncu-rep")
+_MOST_NAMES: Final = 3
 _LARGEST: Final = 64 * 2**20
 """Bytes of JSON that are looked into; a baseline of a thousand kernels has ten million."""
 
@@ -95,48 +97,63 @@ def _holds(file: Path, word: bytes) -> bool:
         return False
 
 
-class Folder:
-    """What a folder holds, and what could not be read in it: its name and why."""
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Moments, the oldest first, and what could not be read: its name and why.
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self.found = find(folder)
-        self.unread = [(self.name(path), why) for path, why in self.found.unread]
+    ``notes`` are of the history; ``remark`` says what was left out on purpose.
+    """
 
-    def name(self, path: Path) -> str:
-        """A path below the folder; the folder's own name for itself."""
-        if path == self.folder:
-            return self.folder.name or str(self.folder)
-        return path.relative_to(self.folder).as_posix()
+    found: tuple[Moment, ...]
+    unread: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...] = ()
+    remark: str = ""
 
-    def moments(
-        self, store: Store, progress: Callable[[str], object] = lambda _: None
-    ) -> tuple[Moment, ...]:
-        """All moments, the oldest first. What was read before comes out of the store."""
-        paths = [*self.found.captures, *self.found.baselines]
-        moments = []
-        for number, path in enumerate(paths, start=1):
-            origin = self.name(path)
-            progress(f"reading {number:,} of {len(paths):,}: {origin}")
-            try:
-                read = partial(_read, path, origin)
-                moments.append(store.known(Moment, origin, state_of(path), read))
-            except Unreadable as error:
-                self.unread.append((origin, _why(error)))
-        store.forget(Moment, {self.name(path) for path in paths})
-        return tuple(sorted(moments, key=lambda each: (each.date, each.origin)))
+
+def read_folder(
+    place: Path, store: Store, progress: Callable[[str], object] = lambda _: None
+) -> Moments:
+    """The moments of a folder; what was read before comes out of the store."""
+    folder = place.expanduser().absolute()
+    if not folder.is_dir():
+        raise InputError(
+            "this is a file, not a folder" if folder.exists() else "there is no such folder",
+            where=str(place),
+            hint="name a folder of captures or baselines; for the committed versions of a "
+            "baseline file add --git",
+        )
+    found = find(folder)
+
+    def name(path: Path) -> str:
+        return path.relative_to(folder).as_posix() if path != folder else folder.name or str(folder)
+
+    unread = [(name(path), why) for path, why in found.unread]
+    paths = {name(path): path for path in (*found.captures, *found.baselines)}
+    moments = []
+    for number, (origin, path) in enumerate(paths.items(), start=1):
+        progress(f"reading {number:,} of {len(paths):,}: {origin}")
+        try:
+            read = partial(_read, path, origin)
+            moments.append(store.known(Moment, origin, state_of(path), read))
+        except Unreadable as error:
+            unread.append((origin, getattr(error, "strerror", None) or str(error)))
+    store.forget(Moment, paths)
+    moments.sort(key=lambda each: (each.date, each.origin))
+    remark = ""
+    if found.undated:
+        names = ", ".join(map(name, found.undated[:_MOST_NAMES]))
+        more = len(found.undated) - _MOST_NAMES
+        remark = (
+            f"{count(len(found.undated), 'file')} left out, neither a capture directory nor a "
+            f"baseline: {names}{f' and {more} more' if more > 0 else ''}"
+        )
+    return Moments(tuple(moments), tuple(unread), remark=remark)
 
 
 def _read(path: Path, origin: str) -> Moment:
     if path.is_dir():
         return of_capture(path, origin)
     return of_baseline(path.read_text(encoding="utf-8"), origin)
-
-
-def _why(error: Exception) -> str:
-    if isinstance(error, OSError):
-        return error.strerror or str(error)
-    return str(error) or type(error).__name__
 
 
 def of_capture(folder: Path, origin: str) -> Moment:
