@@ -19,7 +19,7 @@ from kernelprof.model.numbers import dimensions
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from kernelprof.comparison.history.store import Store
     from kernelprof.model.history import HistoryOrigin, Moment
@@ -53,10 +53,11 @@ def build_history(
     kernels = []
     for name, detail, measured in _series(moments, wanted.kernels):
         fresh = _without_repeats(measured) if measured[0][0].commit is not None else measured
-        chosen = _chosen(fresh, wanted)
-        rows = tuple(_row(fresh, at, store) for at in chosen)
+        first = sum(moment.date < (wanted.since or "") for moment, _ in fresh)
+        first = max(first, len(fresh) - (wanted.limit or len(fresh)))
+        rows = tuple(_row(fresh, at, store) for at in range(first, len(fresh)))
         if rows:
-            kernels.append(KernelHistory(name, detail, rows, older=chosen[0]))
+            kernels.append(KernelHistory(name, detail, rows, older=first))
     kernels.sort(key=_weight, reverse=True)
     return History(
         origin=origin,
@@ -76,35 +77,29 @@ def _series(
     Another launch of the same name and size is the same kernel launched in another way, unless a
     capture has both.
     """
-    names: dict[str, list[Measurement]] = {}
-    for moment in moments:
-        for kernel in moment.kernels:
-            if pattern is None or pattern.search(kernel.name):
-                names.setdefault(kernel.name, []).append((moment, kernel))
+    every = ((moment, kernel) for moment in moments for kernel in moment.kernels)
+    wanted = (each for each in every if pattern is None or pattern.search(each[1].name))
+    names = _grouped(wanted, lambda kernel: kernel.name)
     for name, measured in names.items():
-        sizes = {_sizes(kernel) for _, kernel in measured}
-        known = sorted(sizes - {""})
-        for size in known if len(known) > 1 else [""]:
+        by_size = _grouped(measured, _sizes)
+        if len(by_size.keys() - {""}) < 2:
             # Where there is only one size, those without one have it as well.
-            same = [each for each in measured if len(known) < 2 or _sizes(each[1]) == size]
-            yield from _launches(name, size, same)
-        rest = [each for each in measured if not _sizes(each[1])]
-        if len(known) > 1 and rest:
-            yield from _launches(name, "", rest)
+            by_size = {"": measured}
+        for size in sorted(by_size, key=lambda size: (not size, size)):
+            same = by_size[size]
+            together = Counter(id(moment) for moment, _ in same)
+            by_launch = _grouped(same, _launch) if max(together.values()) > 1 else {"": same}
+            for launch, rows in by_launch.items():
+                yield name, ", ".join(filter(None, (size, launch))), rows
 
 
-def _launches(
-    name: str, size: str, measured: list[Measurement]
-) -> Iterable[tuple[str, str, list[Measurement]]]:
-    together = Counter(id(moment) for moment, _ in measured)
-    if max(together.values()) == 1:
-        yield name, size, measured
-        return
-    launches: dict[str, list[Measurement]] = {}
-    for moment, kernel in measured:
-        launches.setdefault(_launch(kernel), []).append((moment, kernel))
-    for launch, same in launches.items():
-        yield name, f"{size}, {launch}" if size else launch, same
+def _grouped(
+    measured: Iterable[Measurement], key: Callable[[KernelSnapshot], str]
+) -> dict[str, list[Measurement]]:
+    found: dict[str, list[Measurement]] = {}
+    for each in measured:
+        found.setdefault(key(each[1]), []).append(each)
+    return found
 
 
 def _sizes(kernel: KernelSnapshot) -> str:
@@ -136,31 +131,11 @@ def _without_repeats(measured: Sequence[Measurement]) -> list[Measurement]:
     return found
 
 
-def _chosen(measured: Sequence[Measurement], wanted: Wanted) -> range:
-    first = 0
-    if wanted.since is not None:
-        first = sum(moment.date < wanted.since for moment, _ in measured)
-    if wanted.limit is not None:
-        first = max(first, len(measured) - wanted.limit)
-    return range(first, len(measured))
-
-
 def _row(measured: Sequence[Measurement], at: int, store: Store) -> HistoryRow:
     moment, kernel = measured[at]
-    low, high = _interval(kernel.events_ns or kernel.profiled_ns)
-    row = HistoryRow(
-        moment=moment,
-        kernel=kernel,
-        low_ns=low,
-        high_ns=high,
-        against=None,
-        next_to=False,
-        time=None,
-        verdict_changed=False,
-        counters=(),
-        lacking=(),
-        accepted=_accepted(moment, kernel),
-    )
+    times = kernel.events_ns or kernel.profiled_ns
+    low, high = map(float, np.percentile(times, CLIPPED)) if len(times) > 1 else (None, None)
+    row = HistoryRow(moment, kernel, low, high, _accepted(moment, kernel))
     gpu = moment.machine.gpu
     before = next((i for i in range(at - 1, -1, -1) if measured[i][0].machine.gpu == gpu), None)
     if before is None:
@@ -177,13 +152,6 @@ def _row(measured: Sequence[Measurement], at: int, store: Store) -> HistoryRow:
         counters=counters,
         lacking=lacking,
     )
-
-
-def _interval(times: Sequence[float]) -> tuple[float | None, float | None]:
-    if len(times) < 2:
-        return None, None
-    low, high = np.percentile(times, CLIPPED)
-    return float(low), float(high)
 
 
 def _accepted(moment: Moment, kernel: KernelSnapshot) -> tuple[Acceptance, ...]:
