@@ -69,7 +69,7 @@ def short_name(name: str) -> str:
     if not end:
         return text
     head = text[:end].rstrip()
-    return head[_after_return_type(head) :] or text
+    return head[_after_last(" ", head) :] or text
 
 
 def middle(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
@@ -147,27 +147,21 @@ def _fallback(character: str, encoding: str) -> str:
 
 
 def _without_namespaces(name: str) -> str:
-    depth, start = 0, 0
-    for position, character in enumerate(name):
-        depth += (character in "<(") - (character in ">)")
-        if depth == 0 and name.startswith("::", position):
-            start = position + 2
-    return name[start:] if depth == 0 else name
+    return name[_after_last("::", name) :]
 
 
 def _with_plain_arguments(name: str) -> str:
     return _CAST.sub("", name).replace(", ", ",")
 
 
-def _after_return_type(head: str) -> int:
+def _after_last(mark: str, text: str) -> int:
+    """Where the last mark outside of brackets ends; 0 without one, or where brackets are alone."""
     depth, start = 0, 0
-    for position, character in enumerate(head):
-        if character in "<({[":
-            depth += 1
-        elif character in ">)}]":
-            depth -= 1
-        elif character == " " and depth == 0 and not head.endswith("operator", 0, position):
-            start = position + 1
+    for position, character in enumerate(text):
+        depth += (character in "<({[") - (character in ">)}]")
         if depth < 0:
             return 0
+        is_mark = depth == 0 and text.startswith(mark, position)
+        if is_mark and not text.endswith("operator", 0, position):
+            start = position + len(mark)
     return start if depth == 0 else 0

@@ -12,16 +12,11 @@ from msgspec import Meta, Struct
 
 from kernelprof.model.capture import Origin  # noqa: TC001 (the types of fields are read)
 from kernelprof.model.diagnosis import Confidence, Status  # noqa: TC001
+from kernelprof.model.records import about
 
 VERSION: Final = "1"
 BOTTLENECK: Final = "Bottleneck"
 """The title of a bottleneck's name; the schema lists those of the rules there."""
-
-
-def about(description: str) -> Meta:
-    """What the schema says of a key."""
-    return Meta(description=description)
-
 
 Version = Literal["1"]
 Amount = Annotated[int, Meta(ge=0)]
@@ -118,9 +113,9 @@ class Verdict(Object):
     evidence: list[Evidence]
     missing: Annotated[
         list[str],
-        Meta(
-            description="ncu's names of the metrics that would decide or raise the confidence.",
-            extra_json_schema={"uniqueItems": True},
+        about(
+            "ncu's names of the metrics that would decide or raise the confidence.",
+            uniqueItems=True,
         ),
     ]
     command: Annotated[str | None, about("The ncu command that collects what is missing.")]

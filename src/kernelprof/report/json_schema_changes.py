@@ -10,6 +10,7 @@ from kernelprof.model.comparison import Match, TimeOutcome  # noqa: TC001 (read 
 from kernelprof.model.diagnosis import Confidence, Status  # noqa: TC001
 from kernelprof.model.gate import Code, Outcome  # noqa: TC001
 from kernelprof.model.history import HistoryOrigin, MomentKind  # noqa: TC001 (the types are read)
+from kernelprof.model.records import about
 from kernelprof.report.json_schema import (
     Amount,
     Canonical,
@@ -19,7 +20,6 @@ from kernelprof.report.json_schema import (
     Part,
     Tool,
     Version,
-    about,
 )
 
 Passed = Annotated[

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import re
 import sys
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 from kernelprof.comparison.counters import COUNTERS
 from kernelprof.comparison.snapshots import from_values, to_values
@@ -97,8 +97,6 @@ def from_text(text: str, where: str) -> Baseline:
                 hint="install a newer kernelprof",
             )
         found = from_values(Baseline, values)
-        kernels = zip(found.kernels, values["kernels"], strict=True)
-        found = replace(found, kernels=tuple(_as_written(*each) for each in kernels))
         for kernel in found.kernels:
             _check(kernel)
     except RecordError as error:
@@ -108,16 +106,6 @@ def from_text(text: str, where: str) -> Baseline:
             hint="make one with 'kernelprof baseline save CAPTURE -o FILE'",
         ) from error
     return found
-
-
-def _as_written(kernel: KernelSnapshot, values: dict[str, Any]) -> KernelSnapshot:
-    """The kernel with whole numbers where the file has some: outputs write them as they are."""
-    return replace(
-        kernel,
-        metrics=values.get("metrics", {}),
-        events_ns=tuple(values.get("events_ns", ())),
-        profiled_ns=tuple(values.get("profiled_ns", ())),
-    )
 
 
 def _check(kernel: KernelSnapshot) -> None:
