@@ -8,14 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from kernelprof.model.comparison import TimeChange, TimeOutcome
+from kernelprof.model.snapshot import EVENTS, PROFILER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kernelprof.model.snapshot import KernelSnapshot
-
-EVENTS: Final = "CUDA events"
-PROFILER: Final = "the profiler"
 
 FEWEST_SAMPLES: Final = 5
 """Of fewer launches a side not even the clearest order is significant at :data:`ALPHA`: with five

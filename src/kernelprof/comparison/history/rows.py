@@ -133,7 +133,7 @@ def _without_repeats(measured: Sequence[Measurement]) -> list[Measurement]:
 
 def _row(measured: Sequence[Measurement], at: int, store: Store) -> HistoryRow:
     moment, kernel = measured[at]
-    times = kernel.events_ns or kernel.profiled_ns
+    times = kernel.times_ns
     low, high = map(float, np.percentile(times, CLIPPED)) if len(times) > 1 else (None, None)
     row = HistoryRow(moment, kernel, low, high, _accepted(moment, kernel))
     gpu = moment.machine.gpu

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from types import ModuleType
 
-    from kernelprof.model.snapshot import KernelSnapshot
-
     Fill = Callable[[Any], object]
 
 ROOTS: Final[dict[str, type[msgspec.Struct]]] = {
@@ -127,15 +125,6 @@ def _of_history(kernel: Any) -> str:
     return summary(kernel)
 
 
-def measured_by(kernel: KernelSnapshot) -> str | None:
-    """What took the times that the median is of."""
-    from kernelprof.comparison.times import EVENTS, PROFILER
-
-    if kernel.events_ns:
-        return EVENTS
-    return PROFILER if kernel.profiled_ns else None
-
-
 _ANSWER: Final[dict[str, Fill]] = {
     "also": lambda verdict: [each.bottleneck for each in verdict.also],
     "estimated_gain": attrgetter("gain"),
@@ -189,8 +178,7 @@ _FILL: Final[dict[type, dict[str, Fill]]] = {
     },
     changes.Row: {
         "source_sha256": lambda row: row.inputs and row.inputs.source_sha256,
-        "measured_by": measured_by,
-        "samples": lambda row: len(row.events_ns or row.profiled_ns),
+        "samples": lambda row: len(row.times_ns),
         "compared_with": attrgetter("against"),
     },
     changes.KernelHistory: {
