@@ -165,15 +165,9 @@ _COUNTED: Final = {
 
 
 def interval_text(time: TimeChange) -> str:
-    """The 95 % interval of the change in the words of its ends; empty where it is not known."""
+    """The 95 % interval of the ratio of times; empty where it is not known."""
     low, high = _usable(time.low), _usable(time.high)
-    if low is None or high is None:
-        return ""
-    if low > 1:
-        return f"{_by(low)} to {_by(high)} slower"
-    if high < 1:
-        return f"{_by(1 / high)} to {_by(1 / low)} faster"
-    return f"{_by(1 / low)} faster to {_by(high)} slower"
+    return f"{low:.4g} to {high:.4g} of the time before" if low and high else ""
 
 
 def verdict_on_time(time: TimeChange) -> str:
@@ -252,10 +246,6 @@ def _usable(ratio: float | None) -> float | None:
     if ratio is None or not 0 < ratio < math.inf or not math.isfinite(1 / ratio):
         return None
     return ratio
-
-
-def _by(ratio: float) -> str:
-    return f"{ratio:.4g}x" if ratio >= _CLEAR else f"{100 * (ratio - 1):.2g} %"
 
 
 def amount(by: float) -> str:
