@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 
 from kernelprof.errors import UsageError
-from kernelprof.model.kernel_name import name_pattern
 from kernelprof.results import (
     Capture,
     Diagnosis,
@@ -20,24 +19,6 @@ from kernelprof.results import (
     as_result,
     only,
 )
-
-__all__ = [
-    "STDIN",
-    "Profiling",
-    "check_overrides",
-    "compare",
-    "diagnose",
-    "diagnose_for_page",
-    "gate",
-    "history",
-    "is_source",
-    "name_pattern",
-    "only",
-    "profile",
-    "read",
-    "side",
-    "size_of",
-]
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence

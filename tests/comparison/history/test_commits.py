@@ -12,7 +12,7 @@ from tests.comparison.history.conftest import GIT, REASON, git
 
 from kernelprof.comparison.gate.baseline import to_text
 from kernelprof.comparison.gate.changes import baseline_of
-from kernelprof.comparison.history.commits import committed
+from kernelprof.comparison.history.moments import committed
 from kernelprof.errors import ExitCode, InputError, MissingToolError
 
 if TYPE_CHECKING:

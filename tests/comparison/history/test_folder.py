@@ -12,8 +12,8 @@ from tests.comparison.history.conftest import fill
 
 from kernelprof.comparison.gate.baseline import to_text
 from kernelprof.comparison.gate.changes import baseline_of
-from kernelprof.comparison.history import folder as module
-from kernelprof.comparison.history.folder import DEPTH, find, read_folder, utc
+from kernelprof.comparison.history import moments as module
+from kernelprof.comparison.history.moments import DEPTH, find, read_folder, utc
 from kernelprof.comparison.history.store import Store, place_of, state_of
 
 if TYPE_CHECKING:

@@ -200,12 +200,6 @@ def _budget(value: Any, place: str) -> Budget:
     return Budget(**limits)
 
 
-def _number(value: Any, place: str) -> float:
-    if not _is_number(value):
-        raise _wrong(place, "a number", value)
-    return float(value)
-
-
 def _fraction(value: Any, place: str) -> float:
     """A number from 0 on, or a percentage as text: ``0.02`` is ``"2 %"``."""
     found = value
@@ -217,22 +211,13 @@ def _fraction(value: Any, place: str) -> float:
     return float(found)
 
 
-def _action(value: Any, place: str) -> Outcome:
-    if not isinstance(value, str) or value not in _ACTIONS:
-        raise _wrong(place, " or ".join(f'"{each}"' for each in _ACTIONS), value)
-    return _ACTIONS[value]
+def _checked(wanted: str, check: Callable[[Any], bool], make: Callable[[Any], Any]) -> Reader:
+    def read(value: Any, place: str) -> Any:
+        if not check(value):
+            raise _wrong(place, wanted, value)
+        return make(value)
 
-
-def _name(value: Any, place: str) -> str:
-    if not isinstance(value, str):
-        raise _wrong(place, "a kernel's name or a pattern", value)
-    return value
-
-
-def _names(value: Any, place: str) -> tuple[str, ...]:
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise _wrong(place, "a list of kernel names or patterns", value)
-    return tuple(value)
+    return read
 
 
 def _wrong(place: str, wanted: str, value: Any) -> UsageError:
@@ -243,6 +228,24 @@ def _is_number(value: Any) -> bool:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return False
     return math.isfinite(value)
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+_number: Final = _checked("a number", _is_number, float)
+_name: Final = _checked("a kernel's name or a pattern", _is_name, str)
+_names: Final = _checked(
+    "a list of kernel names or patterns",
+    lambda value: isinstance(value, list) and all(map(_is_name, value)),
+    tuple,
+)
+_action: Final = _checked(
+    " or ".join(f'"{each}"' for each in _ACTIONS),
+    lambda value: _is_name(value) and value in _ACTIONS,
+    _ACTIONS.__getitem__,
+)
 
 
 def _matches(pattern: str, kernel: str) -> bool:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.comparison.history.commits import committed
-from kernelprof.comparison.history.folder import DEPTH, read_folder, utc
+from kernelprof.comparison.history.moments import DEPTH, committed, read_folder, utc
 from kernelprof.comparison.history.rows import Wanted, build_history
 from kernelprof.comparison.history.store import Store, place_of
 from kernelprof.errors import InputError, UsageError
