@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -117,28 +118,27 @@ def _measured(
     how: str, old: Sequence[float], new: Sequence[float], floor: float, floor_from: str
 ) -> TimeChange:
     before, after = float(np.median(old)), float(np.median(new))
-    known: dict[str, Any] = {
-        "how": how,
-        "before_ns": before,
-        "after_ns": after,
-        "ratio": after / before,
-        "samples": (len(old), len(new)),
-    }
-    if min(len(old), len(new)) < FEWEST_SAMPLES:
-        return TimeChange(
-            TimeOutcome.NOT_ENOUGH_SAMPLES,
-            reason=f"{len(old)} and {len(new)} launches, and {FEWEST_SAMPLES} each are needed",
-            **known,
-        )
-    p, (low, high) = _probability(old, new), _interval(old, new)
     ratio = after / before
+    few = TimeChange(
+        TimeOutcome.NOT_ENOUGH_SAMPLES,
+        how,
+        before_ns=before,
+        after_ns=after,
+        ratio=ratio,
+        samples=(len(old), len(new)),
+        reason=f"{len(old)} and {len(new)} launches, and {FEWEST_SAMPLES} each are needed",
+    )
+    if min(few.samples) < FEWEST_SAMPLES:
+        return few
+    p, (low, high) = _probability(old, new), _interval(old, new)
     if abs(ratio - 1) <= floor:
         outcome = TimeOutcome.SAME
     elif p >= ALPHA or low <= 1 <= high:
         outcome = TimeOutcome.UNDECIDED
     else:
         outcome = TimeOutcome.SLOWER if ratio > 1 else TimeOutcome.FASTER
-    return TimeChange(outcome, low=low, high=high, p=p, floor=floor, floor_from=floor_from, **known)
+    found = replace(few, outcome=outcome, low=low, high=high, p=p, reason="")
+    return replace(found, floor=floor, floor_from=floor_from)
 
 
 def _probability(old: Sequence[float], new: Sequence[float]) -> float:
@@ -148,8 +148,7 @@ def _probability(old: Sequence[float], new: Sequence[float]) -> float:
     if max(len(old), len(new)) > _PERMUTED_UP_TO or len({*old, *new}) == len(old) + len(new):
         return float(stats.mannwhitneyu(old, new, alternative="two-sided").pvalue)
     permuted = stats.PermutationMethod(rng=np.random.default_rng(0))
-    found = stats.mannwhitneyu(old, new, alternative="two-sided", method=permuted)
-    return float(found.pvalue)
+    return float(stats.mannwhitneyu(old, new, alternative="two-sided", method=permuted).pvalue)
 
 
 def _interval(old: Sequence[float], new: Sequence[float]) -> tuple[float, float]:
