@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.verdict import diagnose
@@ -14,6 +13,7 @@ from kernelprof.model.records import RecordError, read_object
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from kernelprof.collect.progress import Progress
     from kernelprof.collect.session import ProfileResult
