@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, overload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Hashable, Iterable, Mapping
 
     import numpy as np
     import numpy.typing as npt
@@ -103,9 +103,6 @@ class Launches(Sequence[Launch]):
             return Launches(self.ids[at], self.codes[at], self.kinds)
         kind: Launch = self.kinds[self.codes[at]]
         return replace(kind, id=self.ids[at])
-
-    def __iter__(self) -> Iterator[Launch]:
-        return (self[row] for row in range(len(self)))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence) or len(self) != len(other):

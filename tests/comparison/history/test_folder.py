@@ -45,7 +45,7 @@ def test_captures_and_baselines_are_found_and_nothing_else(mixed: Path) -> None:
     assert found.captures == [mixed / "a" / "one"]
     assert found.baselines == [mixed / "base.json"]
     undated = [path.name for path in found.undated]
-    assert undated == ["more.ncu-rep", "diagnosis.json", "raw.csv"]
+    assert undated == ["diagnosis.json", "raw.csv", "more.ncu-rep"]
     assert found.unread == []
 
 

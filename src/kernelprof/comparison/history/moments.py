@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 import subprocess
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -64,39 +65,37 @@ def find(folder: Path) -> Found:
     hidden name.
     """
     found = Found()
-    _look(folder, DEPTH, found)
+
+    def unreadable(error: OSError) -> None:
+        found.unread.append((Path(error.filename), error.strerror or str(error)))
+
+    for place, folders, names in os.walk(folder, onerror=unreadable):
+        here = Path(place)
+        deeper = len(here.relative_to(folder).parts) < DEPTH
+        paths = [here / name for name in sorted(names)]
+        files = {each.name: each for each in paths if _is_plain(each)}
+        if MANIFEST in files and (_RAW in files or _holds(files[MANIFEST], _OURS)):
+            found.captures.append(here)
+            folders.clear()
+            continue
+        folders[:] = sorted(each for each in folders if deeper and not each.startswith("."))
+        for name, file in files.items():
+            if name.startswith("."):
+                continue
+            if name.lower().endswith(_UNDATED):
+                found.undated.append(file)
+            elif name.lower().endswith(".json") and _holds(file, _BASELINE):
+                found.baselines.append(file)
+            elif name.lower().endswith(".json") and _holds(file, _OURS):
+                found.undated.append(file)
     return found
 
 
-def _look(folder: Path, deeper: int, found: Found) -> None:
+def _is_plain(file: Path) -> bool:
     try:
-        with os.scandir(folder) as entries:
-            listed = sorted(entries, key=lambda entry: entry.name)
-    except OSError as error:
-        found.unread.append((folder, error.strerror or str(error)))
-        return
-    files = {each.name: each for each in listed if each.is_file(follow_symlinks=False)}
-    if MANIFEST in files and (_RAW in files or _holds(Path(files[MANIFEST].path), _OURS)):
-        found.captures.append(folder)
-        return
-    for entry in listed:
-        if entry.name.startswith("."):
-            continue
-        if entry.name in files:
-            _sort(Path(entry.path), found)
-        elif deeper and entry.is_dir(follow_symlinks=False):
-            _look(Path(entry.path), deeper - 1, found)
-
-
-def _sort(file: Path, found: Found) -> None:
-    name = file.name.lower()
-    if name.endswith(_UNDATED):
-        found.undated.append(file)
-    elif name.endswith(".json"):
-        if _holds(file, _BASELINE):
-            found.baselines.append(file)
-        elif _holds(file, _OURS):
-            found.undated.append(file)
+        return stat.S_ISREG(file.lstat().st_mode)
+    except OSError:
+        return False
 
 
 def _holds(file: Path, word: bytes) -> bool:
