@@ -362,9 +362,9 @@ def history(
     With ``git`` over the committed versions of a baseline file. ``limit`` is how many rows a kernel
     keeps, the newest, 0 for all. ``warn`` hears of what cannot be read.
     """
-    from kernelprof.comparison.history import run
+    from kernelprof.comparison.history import rows
     from kernelprof.comparison_results import History
 
-    rows = run.wanted(kernel, since, limit)
+    wanted = rows.wanted(kernel, since, limit)
     callbacks = {"progress": progress, "warn": warn, "note": note}
-    return as_result(History, run.history(Path(place), rows, git=git, cached=cache, **callbacks))
+    return as_result(History, rows.history(Path(place), wanted, git=git, cached=cache, **callbacks))

@@ -1,4 +1,4 @@
-"""Rows of the history: which measurements are of one kernel, and how each differs from the last."""
+"""A history: which measurements are of one kernel, and how each differs from the last."""
 
 from __future__ import annotations
 
@@ -6,26 +6,40 @@ import hashlib
 import json
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from kernelprof.comparison.counters import counter_changes
+from kernelprof.comparison.history.moments import DEPTH, committed, read_folder, utc
+from kernelprof.comparison.history.store import Store, place_of
 from kernelprof.comparison.inputs import machine_changes, other_work
 from kernelprof.comparison.times import CLIPPED, time_change
+from kernelprof.errors import InputError, UsageError
 from kernelprof.model.comparison import TimeChange, TimeOutcome
-from kernelprof.model.history import History, HistoryRow, KernelHistory, MomentKind
+from kernelprof.model.history import (
+    History,
+    HistoryOrigin,
+    HistoryRow,
+    KernelHistory,
+    MomentKind,
+)
+from kernelprof.model.kernel_name import name_pattern
 from kernelprof.model.numbers import dimensions
 
 if TYPE_CHECKING:
     import re
     from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
 
-    from kernelprof.comparison.history.store import Store
-    from kernelprof.model.history import HistoryOrigin, Moment
+    from kernelprof.model.history import Moment
     from kernelprof.model.snapshot import Acceptance, KernelSnapshot
 
+    Say = Callable[[str], object]
     Measurement = tuple[Moment, KernelSnapshot]
+
+
+_MOST_WARNINGS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +49,68 @@ class Wanted:
     kernels: re.Pattern[str] | None = None
     since: str | None = None
     limit: int | None = None
+
+
+def wanted(kernel: str | None, since: str | None, limit: int) -> Wanted:
+    """Which rows are asked for: by an expression for names, a date, and how many (0: all)."""
+    pattern = None if kernel is None else name_pattern(kernel)
+    try:
+        date = None if since is None else utc(since)
+    except InputError as error:
+        raise UsageError(f"--since: {error}", hint="write it as 2026-11-21") from error
+    return Wanted(pattern, date, limit or None)
+
+
+def history(
+    place: Path, rows: Wanted, *, git: bool, cached: bool, progress: Say, warn: Say, note: Say
+) -> History:
+    """The history of a folder, or with ``git`` of the committed versions of a baseline file.
+
+    ``warn`` gets a line for what cannot be read, ``note`` one for what is left out on purpose and
+    ``progress`` one for each file. ``cached`` keeps what was worked out in the user's cache.
+    """
+    if git and place.expanduser().is_dir():
+        raise UsageError(
+            "--git reads the versions of one file, and this is a folder",
+            where=str(place),
+            hint="name a baseline file, or leave --git out",
+        )
+    with Store(place_of(place.expanduser()) if cached else None) as store:
+        looked = committed(place, rows.limit) if git else read_folder(place, store, progress)
+        for name, why in looked.unread[:_MOST_WARNINGS]:
+            warn(f"{name} is left out: {why}")
+        if len(looked.unread) > _MOST_WARNINGS:
+            warn(f"and {len(looked.unread) - _MOST_WARNINGS} more are left out")
+        if looked.remark:
+            note(looked.remark)
+        if not looked.found:
+            raise _nothing(place, len(looked.unread), git=git)
+        origin = HistoryOrigin.GIT if git else HistoryOrigin.FOLDER
+        found = build_history(str(place), origin, looked.found, rows, store, notes=looked.notes)
+    if not found.kernels:
+        raise InputError(
+            "no row is left", where=str(place), hint="name another --kernel or --since"
+        )
+    return found
+
+
+def _nothing(place: Path, unread: int, *, git: bool) -> InputError:
+    """Nothing was measured there, or nothing of it can be read."""
+    if git:
+        return InputError(
+            f"none of the {unread} committed versions is a baseline",
+            where=str(place),
+            hint="name a file that 'kernelprof baseline save' wrote",
+        )
+    return InputError(
+        f"none of its {unread} captures and baselines can be read"
+        if unread
+        else "there is no capture directory (with a manifest.json) and no baseline (.json) in it, "
+        f"{DEPTH} folders deep",
+        where=str(place),
+        hint="make captures with 'kernelprof profile ... -o DIR', or baselines with "
+        "'kernelprof baseline save'",
+    )
 
 
 def build_history(
