@@ -33,13 +33,9 @@ class KernelprofError(Exception):
 class InputError(KernelprofError):
     """The input is not what the command can work with."""
 
-    exit_code = ExitCode.BAD_INPUT
-
 
 class UsageError(KernelprofError):
     """The command line asks for something that does not exist or does not fit together."""
-
-    exit_code = ExitCode.BAD_INPUT
 
 
 class MissingToolError(KernelprofError):

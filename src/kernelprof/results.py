@@ -30,6 +30,7 @@ PathLike = str | os.PathLike[str]
 Names = Literal["canonical", "ncu"]
 
 _NAMES_SHOWN = 5
+_LAUNCH = ("id", "kernel", "grid", "block", "stream")
 
 
 class Meter(Protocol):
@@ -110,11 +111,7 @@ class Capture(capture.Capture):
         launches = list(self.launches)
         table = pd.DataFrame(
             {
-                "id": [each.id for each in launches],
-                "kernel": [each.kernel for each in launches],
-                "grid": [each.grid for each in launches],
-                "block": [each.block for each in launches],
-                "stream": [each.stream for each in launches],
+                **{name: [getattr(each, name) for each in launches] for name in _LAUNCH},
                 "gpu": list(devices),
                 **{name: values for name, values, _, _ in found},
             }

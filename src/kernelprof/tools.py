@@ -57,16 +57,13 @@ def find_ncu() -> str:
     Raises :class:`MissingToolError` where there is none.
     """
     named = os.environ.get(NCU_VARIABLE)
-    if named:
-        found = shutil.which(named)
-        if found is None:
-            raise MissingToolError(
-                f"${NCU_VARIABLE} does not name a program that can be run",
-                where=named,
-                hint="correct it, or unset it to use the ncu on the search path",
-            )
-        return found
-    found = shutil.which("ncu") or _installed_ncu()
+    found = shutil.which(named) if named else shutil.which("ncu") or _installed_ncu()
+    if found is None and named:
+        raise MissingToolError(
+            f"${NCU_VARIABLE} does not name a program that can be run",
+            where=named,
+            hint="correct it, or unset it to use the ncu on the search path",
+        )
     if found is None:
         raise MissingToolError(
             "ncu (Nsight Compute) is not installed here",
@@ -123,13 +120,13 @@ def find_in_toolkit(program: str) -> str | None:
 
 def _installed_ncu() -> str | None:
     """The newest of the usual places that has an ``ncu``."""
+
+    def version(folder: str) -> list[int]:
+        return [int(number) for number in re.findall(r"\d+", folder)]
+
     for pattern in _NCU_PLACES:
-        for folder in sorted(glob.glob(pattern), key=_version_of, reverse=True):  # noqa: PTH207
+        for folder in sorted(glob.glob(pattern), key=version, reverse=True):  # noqa: PTH207
             found = shutil.which("ncu", path=folder)
             if found is not None:
                 return found
     return None
-
-
-def _version_of(folder: str) -> tuple[int, ...]:
-    return tuple(int(number) for number in re.findall(r"\d+", folder))

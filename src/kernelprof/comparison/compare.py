@@ -28,7 +28,7 @@ from kernelprof.model.comparison import (
 from kernelprof.model.kernel_name import function_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Sequence
+    from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 
     from kernelprof.model.snapshot import KernelSnapshot, Snapshot
 
@@ -49,27 +49,16 @@ def compare(before: Snapshot, after: Snapshot) -> Comparison:
     kernels = []
     for kind, old, new in match(before.kernels, after.kernels):
         if old is None or new is None:
-            kernels.append(_alone(kind, old, new))
+            time = TimeChange(
+                TimeOutcome.NOT_MEASURED, reason="there is nothing to compare it with"
+            )
+            kernels.append(KernelComparison(kind, old, new, time))
         else:
-            found = _kernel(kind, old, new, apart)
             diff = source_diff(_text(old, before), _text(new, after))
-            kernels.append(replace(found, diff=diff))
+            kernels.append(replace(_kernel(kind, old, new, apart), diff=diff))
     kernels.sort(key=_weight, reverse=True)
-    return Comparison(
-        before=before,
-        after=after,
-        kernels=tuple(kernels),
-        machine=machine,
-        times_comparable=apart is None,
-        notes=() if apart is None else (f"times are not compared: {apart}",),
-    )
-
-
-def _alone(
-    kind: Match, before: KernelSnapshot | None, after: KernelSnapshot | None
-) -> KernelComparison:
-    time = TimeChange(TimeOutcome.NOT_MEASURED, reason="there is nothing to compare it with")
-    return KernelComparison(kind, before, after, time)
+    notes = () if apart is None else (f"times are not compared: {apart}",)
+    return Comparison(before, after, tuple(kernels), machine, apart is None, notes)
 
 
 def _kernel(
@@ -112,89 +101,67 @@ def match(before: Sequence[KernelSnapshot], after: Sequence[KernelSnapshot]) -> 
     First kernels with the same name, grid and block; then, among those that are left, the same name
     with the nearest number of threads; then the most similar names. Each is taken once.
     """
-    matching = _Matching(before, after)
-    for old, new in matching.alike(lambda kernel: kernel.key):
-        matching.take(Match.SAME, [(0.0, i, j) for i, j in zip(old, new, strict=False)])
-    for old, new in matching.alike(lambda kernel: kernel.name):
-        nearest = [(_threads_apart(before[i], after[j]), i, j) for i in old for j in new]
-        matching.take(Match.LAUNCH, nearest)
-    for old, new in matching.alike(lambda kernel: function_name(kernel.name)):
-        apart = _unlike([before[i].name for i in old], [after[j].name for j in new])
-        # Too many instantiations to look at are paired in their order.
-        if apart:
-            matching.take(
-                Match.RENAMED,
-                [(apart[before[i].name, after[j].name], i, j) for i in old for j in new],
-            )
-        else:
-            matching.take(Match.RENAMED, [(0.0, *pair) for pair in zip(old, new, strict=False)])
-    matching.take(Match.RENAMED, matching.similar())
-    return matching.pairs()
+    old, new = dict(enumerate(before)), dict(enumerate(after))
+    found: dict[int, tuple[Match, int]] = {}
 
-
-class _Matching:
-    """What has been matched so far, by positions."""
-
-    def __init__(self, before: Sequence[KernelSnapshot], after: Sequence[KernelSnapshot]) -> None:
-        self.before = before
-        self.after = after
-        self.found: dict[int, tuple[Match, int]] = {}
-        self.old = dict.fromkeys(range(len(before)))
-        self.new = dict.fromkeys(range(len(after)))
-
-    def alike(
-        self, key: Callable[[KernelSnapshot], Hashable]
-    ) -> Iterable[tuple[list[int], list[int]]]:
-        """Positions on both sides that share a key and are not matched yet."""
-        groups: dict[Hashable, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
-        for i in self.old:
-            groups[key(self.before[i])][0].append(i)
-        for j in self.new:
-            groups[key(self.after[j])][1].append(j)
-        return [group for group in groups.values() if group[0] and group[1]]
-
-    def take(self, kind: Match, scored: Iterable[Scored]) -> None:
-        """Match the pairs, the ones that are least apart first."""
+    def take(kind: Match, scored: Iterable[Scored]) -> None:
+        """Match pairs of what is left, the ones that are least apart first."""
         for _, i, j in sorted(scored):
-            if i in self.old and j in self.new:
-                self.found[j] = (kind, i)
-                del self.old[i], self.new[j]
+            if i in old and j in new:
+                found[j] = (kind, i)
+                del old[i], new[j]
 
-    def similar(self) -> list[Scored]:
-        """Pairs whose function names are similar, with how unlike they are."""
-        old, new = defaultdict(list), defaultdict(list)
-        for i in self.old:
-            old[function_name(self.before[i].name)].append(i)
-        for j in self.new:
-            new[function_name(self.after[j].name)].append(j)
-        apart = _unlike(list(old), list(new))
-        return [
-            (unlike, i, j)
-            for (a, b), unlike in apart.items()
-            if unlike <= 1 - SIMILAR
-            for i in old[a]
-            for j in new[b]
-        ]
+    for left, right in _alike(old, new, lambda kernel: kernel.key):
+        take(Match.SAME, _in_order(left, right))
+    for left, right in _alike(old, new, lambda kernel: kernel.name):
+        take(Match.LAUNCH, [(_threads_apart(old[i], new[j]), i, j) for i in left for j in right])
+    for left, right in _alike(old, new, lambda kernel: function_name(kernel.name)):
+        apart = _unlike({old[i].name for i in left}, {new[j].name for j in right})
+        scored = [(apart[old[i].name, new[j].name], i, j) for i in left for j in right if apart]
+        # Too many instantiations to look at are paired in their order.
+        take(Match.RENAMED, scored or _in_order(left, right))
+    names: list[dict[str, list[int]]] = [defaultdict(list), defaultdict(list)]
+    for side, kernels in zip(names, (old, new), strict=True):
+        for at, kernel in kernels.items():
+            side[function_name(kernel.name)].append(at)
+    close = [each for each in _unlike(*names).items() if each[1] <= 1 - SIMILAR]
+    take(
+        Match.RENAMED,
+        [(by, i, j) for (a, b), by in close for i in names[0][a] for j in names[1][b]],
+    )
+    pairs: list[Pair] = []
+    for j, kernel in enumerate(after):
+        kind, at = found.get(j, (Match.APPEARED, -1))
+        pairs.append((kind, before[at] if at >= 0 else None, kernel))
+    return pairs + [(Match.VANISHED, each, None) for each in old.values()]
 
-    def pairs(self) -> list[Pair]:
-        """Everything, once."""
-        pairs: list[Pair] = []
-        for j, kernel in enumerate(self.after):
-            kind, i = self.found.get(j, (Match.APPEARED, -1))
-            pairs.append((kind, self.before[i] if i >= 0 else None, kernel))
-        return pairs + [(Match.VANISHED, self.before[i], None) for i in self.old]
+
+def _alike(
+    old: Mapping[int, KernelSnapshot],
+    new: Mapping[int, KernelSnapshot],
+    key: Callable[[KernelSnapshot], Hashable],
+) -> list[tuple[list[int], list[int]]]:
+    """Positions on both sides that share a key."""
+    groups: dict[Hashable, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    for side, kernels in enumerate((old, new)):
+        for at, kernel in kernels.items():
+            groups[key(kernel)][side].append(at)
+    return [group for group in groups.values() if all(group)]
 
 
-def _unlike(old: Sequence[str], new: Sequence[str]) -> dict[tuple[str, str], float]:
+def _in_order(old: Sequence[int], new: Sequence[int]) -> list[Scored]:
+    return [(0.0, i, j) for i, j in zip(old, new, strict=False)]
+
+
+def _unlike(old: Collection[str], new: Collection[str]) -> dict[tuple[str, str], float]:
     """How unlike names are, from 0 to 1; nothing where they are too many to look at."""
-    left, right = dict.fromkeys(old), dict.fromkeys(new)
-    if len(left) * len(right) > MOST_COMPARED:
+    if len(old) * len(new) > MOST_COMPARED:
         return {}
     found = {}
-    for b in right:
+    for b in new:
         # The matcher keeps what it knows of its second sequence.
         matcher = difflib.SequenceMatcher(None, "", b, autojunk=False)
-        for a in left:
+        for a in old:
             matcher.set_seq1(a)
             found[a, b] = 1 - matcher.ratio()
     return found
@@ -202,8 +169,5 @@ def _unlike(old: Sequence[str], new: Sequence[str]) -> dict[tuple[str, str], flo
 
 def _threads_apart(a: KernelSnapshot, b: KernelSnapshot) -> float:
     """The logarithm of the factor between the numbers of threads."""
-    return abs(math.log(_threads(a) / _threads(b)))
-
-
-def _threads(kernel: KernelSnapshot) -> float:
-    return float(max(math.prod((*(kernel.grid or (1,)), *(kernel.block or (1,)))), 1))
+    threads = [math.prod((*(each.grid or (1,)), *(each.block or (1,)))) for each in (a, b)]
+    return abs(math.log(max(threads[0], 1) / max(threads[1], 1)))

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.groups import UTILIZATIONS
-from kernelprof.model.comparison import CounterChange, Direction, MetricChange
+from kernelprof.model.comparison import CounterChange, MetricChange
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -30,26 +30,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """A counter by its canonical name, and which direction costs something.
+    """A counter by its canonical name, and whether more of it costs something, or less.
 
     ``per`` names the counter that it is shown by, as sectors a request.
     """
 
     name: str
     label: str
-    worse: Direction | None = None
+    more_costs: bool | None = None
     per: str | None = None
 
 
 _COUNTERS: Final = (
-    Counter("global_load_sectors", "global load sectors", Direction.MORE, "global_load_requests"),
-    Counter("global_sectors", "global sectors", Direction.MORE),
-    Counter("local_sectors", "local-memory sectors (spills)", Direction.MORE),
-    Counter("shared_wavefronts", "shared-memory wavefronts", Direction.MORE),
-    Counter("global_atomic_requests", "global atomics", Direction.MORE),
-    Counter("global_reduction_requests", "global reductions", Direction.MORE),
-    Counter("instructions", "instructions", Direction.MORE),
-    Counter("threads_per_instruction", "threads an instruction", Direction.FEWER),
+    Counter("global_load_sectors", "global load sectors", True, "global_load_requests"),
+    Counter("global_sectors", "global sectors", True),
+    Counter("local_sectors", "local-memory sectors (spills)", True),
+    Counter("shared_wavefronts", "shared-memory wavefronts", True),
+    Counter("global_atomic_requests", "global atomics", True),
+    Counter("global_reduction_requests", "global reductions", True),
+    Counter("instructions", "instructions", True),
+    Counter("threads_per_instruction", "threads an instruction", False),
     Counter("block_limit_registers", "blocks an SM by registers"),
     Counter("block_limit_shared_mem", "blocks an SM by shared memory"),
     Counter("block_limit_warps", "blocks an SM by warps"),
@@ -71,8 +71,8 @@ BANK_CONFLICTS: Final = "conflict_wavefronts"
 """Shared-memory wavefronts beyond those that the same accesses need without conflicts."""
 
 _DERIVED: Final = (
-    Counter(BANK_CONFLICTS, "wavefronts by bank conflicts", Direction.MORE),
-    Counter(RESIDENT_BLOCKS, "blocks that fit on an SM", Direction.FEWER),
+    Counter(BANK_CONFLICTS, "wavefronts by bank conflicts", True),
+    Counter(RESIDENT_BLOCKS, "blocks that fit on an SM", False),
 )
 DERIVED: Final[Mapping[str, str]] = MappingProxyType(
     {BANK_CONFLICTS: "wavefront", RESIDENT_BLOCKS: "block"}
@@ -148,22 +148,26 @@ def _range(kernel: KernelSnapshot, name: str) -> tuple[float, float] | None:
     if name in kernel.spread:
         return kernel.spread[name]
     if name == BANK_CONFLICTS:
-        all_of_them = _range(kernel, "shared_wavefronts")
-        ideal = _range(kernel, "shared_wavefronts_ideal")
-        if all_of_them is None or ideal is None:
+        both = _range(kernel, "shared_wavefronts"), _range(kernel, "shared_wavefronts_ideal")
+        if both[0] is None or both[1] is None:
             return None
-        return max(all_of_them[0] - ideal[1], 0.0), max(all_of_them[1] - ideal[0], 0.0)
+        return max(both[0][0] - both[1][1], 0.0), max(both[0][1] - both[1][0], 0.0)
     found = value(kernel, name)
     return None if found is None else (found, found)
 
 
 def _change(counter: Counter, before: KernelSnapshot, after: KernelSnapshot) -> CounterChange:
-    old, new = value(before, counter.name), value(after, counter.name)
+    sides = (before, after)
+    old, new = (value(side, counter.name) for side in sides)
     assert old is not None  # _range has seen both
     assert new is not None
-    worse = None
-    if counter.worse is not None:
-        worse = _is_worse(counter, before, after, old, new)
+    worse = None if counter.more_costs is None else (new > old) == counter.more_costs
+    if counter.name == RESIDENT_BLOCKS and before.block and after.block:
+        # Larger blocks are fewer: their threads are what counts.
+        threads = [
+            by * math.prod(side.block or ()) for by, side in zip((old, new), sides, strict=True)
+        ]
+        worse = None if threads[0] == threads[1] else threads[1] < threads[0]
     return CounterChange(
         metric=counter.name,
         label=counter.label,
@@ -177,17 +181,6 @@ def _change(counter: Counter, before: KernelSnapshot, after: KernelSnapshot) -> 
     )
 
 
-def _is_worse(
-    counter: Counter, before: KernelSnapshot, after: KernelSnapshot, old: float, new: float
-) -> bool | None:
-    """Whether a change costs something. Larger blocks are fewer: their threads are what counts."""
-    if counter.name == RESIDENT_BLOCKS and before.block and after.block:
-        old, new = old * math.prod(before.block), new * math.prod(after.block)
-        if old == new:
-            return None
-    return (new > old) == (counter.worse is Direction.MORE)
-
-
 def _each(counter: Counter, kernel: KernelSnapshot) -> float | None:
     if counter.per is None:
         return None
@@ -197,31 +190,16 @@ def _each(counter: Counter, kernel: KernelSnapshot) -> float | None:
 
 def metric_changes(before: KernelSnapshot, after: KernelSnapshot) -> tuple[MetricChange, ...]:
     """What changed, units that explain most of the time's change first, then by relative change."""
-    both = [
-        name
-        for name in before.metrics
-        if name in after.metrics and name not in COUNTERS and name not in _LEFT_OUT
-    ]
-    changes = [
-        MetricChange(
-            name,
-            catalogue()[name].unit if name in catalogue() else "",
-            before.metrics[name],
-            after.metrics[name],
-            _explains(name, before, after),
-        )
-        for name in both
-        if _differs(name, before.metrics[name], after.metrics[name])
-    ]
+    changes = []
+    for name, old in before.metrics.items():
+        new = after.metrics.get(name)
+        if new is None or name in COUNTERS or name in _LEFT_OUT:
+            continue
+        unit = catalogue()[name].unit if name in catalogue() else ""
+        if _relative(old, new) > NOISE and (unit != "%" or abs(new - old) >= LEAST_POINTS):
+            changes.append(MetricChange(name, unit, old, new, _explains(name, before, after)))
     changes.sort(key=lambda each: (-(each.explains or 0.0), -_relative(each.before, each.after)))
     return tuple(changes)
-
-
-def _differs(name: str, old: float, new: float) -> bool:
-    if _relative(old, new) <= NOISE:
-        return False
-    known = catalogue().get(name)
-    return known is None or known.unit != "%" or abs(new - old) >= LEAST_POINTS
 
 
 def _relative(old: float, new: float) -> float:

@@ -36,6 +36,10 @@ ROUGHLY_APART: Final = 0.15
 """The same for shorter launches: ``three-blocks`` of ``tests/captures/h200_changes``, 0.5 ms long,
 was read at 1,769 to 1,984 MHz."""
 
+_CLOCKS: Final = (
+    ("sm_hz", "SM clocks", CLOCKS_APART),
+    ("rough_sm_hz", "SM clocks of short launches", ROUGHLY_APART),
+)
 _DECISIVE: Final = {
     "gpu": "GPU",
     "compute_capability": "compute capability",
@@ -107,7 +111,7 @@ def _launch(before: KernelSnapshot, after: KernelSnapshot) -> Iterator[InputChan
     for name in ("grid", "block"):
         old, new = getattr(before, name), getattr(after, name)
         if old and new and old != new:
-            yield InputChange("launch", name, _dimensions(old), _dimensions(new))
+            yield InputChange("launch", name, *("x".join(map(str, each)) for each in (old, new)))
 
 
 def _built(before: Inputs | None, after: Inputs | None) -> Iterator[InputChange]:
@@ -115,45 +119,37 @@ def _built(before: Inputs | None, after: Inputs | None) -> Iterator[InputChange]
         return
     if before.source_sha256 != after.source_sha256:
         yield InputChange("source", "source", before.path, after.path)
-    for name, old, new in _differing(before.includes or {}, after.includes or {}):
-        yield InputChange("source", f"included {name}", _short(old), _short(new))
-    if before.compiler != after.compiler:
-        yield InputChange("compiler", "compiler", before.compiler or "", after.compiler or "")
-    old_spec, new_spec = before.specification or {}, after.specification or {}
+    yield from _differing("source", "included ", before.includes, after.includes)
+    yield from _differing(
+        "compiler", "", *({"compiler": each.compiler} for each in (before, after))
+    )
+    old, new = (each.specification or {} for each in (before, after))
     for part, kind in _PARTS.items():
-        for name, old, new in _entries(part, old_spec.get(part), new_spec.get(part)):
-            yield InputChange(kind, name, old, new)
-    old_compile, new_compile = old_spec.get("compile") or {}, new_spec.get("compile") or {}
-    for name, old, new in _differing(
-        old_compile.get("defines") or {}, new_compile.get("defines") or {}
-    ):
-        yield InputChange("defines", name, _short(old), _short(new))
+        sides = [each.get(part) for each in (old, new)]
+        if all(isinstance(each, dict) for each in sides):
+            yield from _differing(kind, f"{part}.", *sides)
+        else:
+            yield from _differing(kind, "", *({part: each} for each in sides))
+    compiled = [each.get("compile") or {} for each in (old, new)]
+    yield from _differing("defines", "", *(each.get("defines") for each in compiled))
     for part in ("flags", "standard"):
-        if old_compile.get(part) != new_compile.get(part):
-            yield InputChange(
-                "flags", part, _short(old_compile.get(part)), _short(new_compile.get(part))
-            )
-    old_launch, new_launch = old_spec.get("launch") or {}, new_spec.get("launch") or {}
-    if old_launch.get("shared_bytes") != new_launch.get("shared_bytes"):
-        old, new = (_short(each.get("shared_bytes")) for each in (old_launch, new_launch))
-        yield InputChange("shared memory", "dynamic shared memory", old, new)
-
-
-def _entries(part: str, old: Any, new: Any) -> Iterator[tuple[str, str, str]]:
-    """The differences of a part of a specification, entry by entry where it is a table."""
-    if isinstance(old, dict) and isinstance(new, dict):
-        for name, before, after in _differing(old, new):
-            yield f"{part}.{name}", _short(before), _short(after)
-    elif old != new:
-        yield part, _short(old), _short(new)
+        yield from _differing("flags", "", *({part: each.get(part)} for each in compiled))
+    shared = [(each.get("launch") or {}).get("shared_bytes") for each in (old, new)]
+    yield from _differing("shared memory", "dynamic ", *({"shared memory": n} for n in shared))
 
 
 def _differing(
-    old: Mapping[str, Any], new: Mapping[str, Any]
-) -> Iterator[tuple[str, object, object]]:
+    kind: str,
+    prefix: str,
+    old: Mapping[str, Any] | None,
+    new: Mapping[str, Any] | None,
+) -> Iterator[InputChange]:
+    """The entries of two tables that differ."""
+    old, new = old or {}, new or {}
     for name in dict.fromkeys((*old, *new)):
         if old.get(name) != new.get(name):
-            yield name, old.get(name), new.get(name)
+            sides = (_short(each.get(name)) for each in (old, new))
+            yield InputChange(kind, f"{prefix}{name}", *sides)
 
 
 def _sizes(kernel: KernelSnapshot) -> dict[str, Any] | None:
@@ -163,10 +159,6 @@ def _sizes(kernel: KernelSnapshot) -> dict[str, Any] | None:
 
 def _named(sizes: Mapping[str, Any]) -> str:
     return ", ".join(f"{name}={value}" for name, value in sizes.items()) or "none"
-
-
-def _dimensions(extents: tuple[int, ...]) -> str:
-    return "x".join(map(str, extents))
 
 
 def _short(value: object) -> str:
@@ -190,26 +182,11 @@ def machine_changes(before: Machine, after: Machine) -> tuple[tuple[InputChange,
         changes.append(InputChange(label, f"another {label}", old, new))
         if name in _DECISIVE:
             reasons.append(f"another {label} ({old} before, {new} after)")
-    if _apart(before.sm_hz, after.sm_hz, CLOCKS_APART):
-        old, new = _megahertz(before.sm_hz), _megahertz(after.sm_hz)
-        changes.append(InputChange("clocks", "another SM clock", old, new))
-        reasons.append(
-            f"SM clocks more than {100 * CLOCKS_APART:g} % apart ({old} before, {new} after)"
-        )
-    elif _apart(before.rough_sm_hz, after.rough_sm_hz, ROUGHLY_APART):
-        old, new = _megahertz(before.rough_sm_hz), _megahertz(after.rough_sm_hz)
-        changes.append(InputChange("clocks", "another SM clock", old, new))
-        reasons.append(
-            f"SM clocks of short launches more than {100 * ROUGHLY_APART:g} % apart ({old} before, "
-            f"{new} after)"
-        )
+    for name, what, most in _CLOCKS:
+        old, new = getattr(before, name), getattr(after, name)
+        if old and new and abs(new / old - 1) > most:
+            old, new = (f"{each / 1e6:.0f} MHz" for each in (old, new))
+            changes.append(InputChange("clocks", "another SM clock", old, new))
+            reasons.append(f"{what} more than {100 * most:g} % apart ({old} before, {new} after)")
+            break
     return tuple(changes), "; ".join(reasons) or None
-
-
-def _apart(old: float | None, new: float | None, most: float) -> bool:
-    """Whether clocks that both sides know are further apart than that."""
-    return bool(old and new and abs(new / old - 1) > most)
-
-
-def _megahertz(hertz: float | None) -> str:
-    return "" if hertz is None else f"{hertz / 1e6:.0f} MHz"

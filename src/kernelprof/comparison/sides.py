@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.verdict import diagnose
@@ -11,18 +10,17 @@ from kernelprof.comparison.gate.baseline import KIND, from_text, read_text
 from kernelprof.comparison.snapshots import joined, snapshot_of, snapshot_of_json
 from kernelprof.errors import InputError, UsageError
 from kernelprof.model.records import RecordError, read_object
-from kernelprof.sources import read_capture
-from kernelprof.sources.capture_directory import contents
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from kernelprof.collect.progress import Progress
     from kernelprof.collect.session import ProfileResult
     from kernelprof.launch.overrides import LaunchOverrides
     from kernelprof.model.capture import Capture
+    from kernelprof.model.manifest import Manifest
     from kernelprof.model.snapshot import Snapshot
-    from kernelprof.sources.source import Contents
 
 ROUNDS: Final = 2
 """How often each of two sources is built, checked, timed and profiled."""
@@ -44,20 +42,12 @@ def are_sources(before: str, after: str) -> bool:
     return all(found)
 
 
-def load(target: str) -> Snapshot:
-    """The snapshot of a capture, an export, a report, a baseline or a diagnosis as JSON."""
-    if Path(target).suffix.lower() == ".json":
-        return _of_json(Path(target))
-    return snapshot(read_capture(target), contents(target))
-
-
-def snapshot(capture: Capture, known: Contents) -> Snapshot:
-    """The snapshot of a capture and of what is known beside it."""
-    taken = snapshot_of(capture, diagnose(capture), known.manifest)
-    text = known.source_text
-    if text is None or known.manifest is None or known.manifest.source is None:
+def snapshot(capture: Capture, manifest: Manifest | None, text: str | None) -> Snapshot:
+    """The snapshot of a capture, with the text of its source where that is known."""
+    taken = snapshot_of(capture, diagnose(capture), manifest)
+    if text is None or manifest is None or manifest.source is None:
         return taken
-    return replace(taken, sources={known.manifest.source.sha256: text})
+    return replace(taken, sources={manifest.source.sha256: text})
 
 
 def measure(
@@ -77,26 +67,22 @@ def measure(
     from kernelprof.collect import session
     from kernelprof.collect.request import ProfileRequest
 
-    runs: dict[int, list[Snapshot]] = {0: [], 1: []}
+    runs: tuple[list[Snapshot], list[Snapshot]] = ([], [])
     recorded = False
     for _ in range(rounds):
         if recorded:
             break  # it would be the same again
-        for side, source in enumerate((before, after)):
+        for side, source in zip(runs, (before, after), strict=True):
             request = ProfileRequest(source=source, overrides=overrides)
             found = session.measure(request, progress=progress)
             recorded |= found.recorded
             measured(source, found)
-            taken = snapshot_of(found.capture, diagnose(found.capture), found.manifest)
-            facts = found.manifest.source
-            if facts is not None:
-                text = source.read_text("utf-8", "replace")
-                taken = replace(taken, sources={facts.sha256: text})
-            runs[side].append(taken)
+            text = source.read_text("utf-8", "replace")
+            side.append(snapshot(found.capture, found.manifest, text))
     return joined(runs[0]), joined(runs[1])
 
 
-def _of_json(path: Path) -> Snapshot:
+def of_json(path: Path) -> Snapshot:
     """A baseline, or a diagnosis that was written as JSON."""
     text = read_text(path)
     try:

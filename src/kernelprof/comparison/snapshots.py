@@ -12,7 +12,6 @@ from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.comparison.counters import COUNTERS
 from kernelprof.comparison.inputs import LONG_ENOUGH_NS
 from kernelprof.errors import InputError
-from kernelprof.model.diagnosis import Candidate, Confidence, Status, Verdict
 from kernelprof.model.records import build
 from kernelprof.model.snapshot import Inputs, KernelSnapshot, Machine, OtherVerdict, Snapshot
 
@@ -58,33 +57,31 @@ def joined(runs: Sequence[Snapshot]) -> Snapshot:
     for run in runs:
         for kernel in run.kernels:
             groups.setdefault(kernel.key, []).append(kernel)
-    return replace(runs[0], kernels=tuple(_joined(*group) for group in groups.values()))
+    return replace(runs[0], kernels=tuple(map(_joined, groups.values())))
 
 
-def _joined(kernel: KernelSnapshot, *same: KernelSnapshot) -> KernelSnapshot:
-    runs = (kernel, *same)
+def _joined(runs: Sequence[KernelSnapshot]) -> KernelSnapshot:
     events = tuple(each for run in runs for each in run.events_ns)
     profiled = tuple(each for run in runs for each in run.profiled_ns)
     spread = {}
     for name in COUNTERS:
-        ends = [
-            end
-            for run in runs
-            if name in run.metrics
-            for end in run.spread.get(name, (run.metrics[name],))
-        ]
+        ranges = [run.spread.get(name, (run.metrics[name],)) for run in runs if name in run.metrics]
+        ends = [end for each in ranges for end in each]
         if ends and min(ends) < max(ends):
             spread[name] = (min(ends), max(ends))
-    times = events or profiled
     return replace(
-        kernel,
+        runs[0],
         launches=max(run.launches for run in runs),
         events_ns=events,
         profiled_ns=profiled,
-        median_ns=float(np.median(times)) if times else kernel.median_ns,
+        median_ns=_median(events or profiled, runs[0].median_ns),
         spread=spread,
-        passed=False if any(run.passed is False for run in runs) else kernel.passed,
+        passed=False if any(run.passed is False for run in runs) else runs[0].passed,
     )
+
+
+def _median(times: Sequence[float], otherwise: float | None = None) -> float | None:
+    return float(np.median(times)) if times else otherwise
 
 
 def snapshot_of_json(document: dict[str, Any], origin: str) -> Snapshot:
@@ -94,16 +91,11 @@ def snapshot_of_json(document: dict[str, Any], origin: str) -> Snapshot:
     """
     try:
         kernels = document["kernels"]
-        capability = {each.get("compute_capability") for each in kernels}
-        return Snapshot(
-            origin=origin,
-            created=None,
-            machine=Machine(
-                gpu=_only({each.get("device") for each in kernels}),
-                compute_capability=_only(capability),
-            ),
-            kernels=tuple(map(_kernel_of_json, kernels)),
+        machine = Machine(
+            gpu=_only(each.get("device") for each in kernels),
+            compute_capability=_only(each.get("compute_capability") for each in kernels),
         )
+        return Snapshot(origin, None, machine, tuple(map(_kernel_of_json, kernels)))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
             f"this is not the JSON of a diagnosis: {type(error).__name__}: {error}",
@@ -144,21 +136,6 @@ def _with_candidates(values: Any) -> Any:
     return found
 
 
-def inputs_of(manifest: Manifest) -> Inputs | None:
-    """What the kernel of a capture was built and launched from."""
-    source = manifest.source
-    if source is None:
-        return None
-    return Inputs(
-        path=source.path,
-        source_sha256=source.sha256,
-        specification=source.specification,
-        compiler=source.compiler,
-        compile_flags=source.compile_flags,
-        includes=source.includes,
-    )
-
-
 def _kernel(
     facts: Facts, entries: list[KernelDiagnosis], manifest: Manifest | None, kernels: int
 ) -> KernelSnapshot:
@@ -176,8 +153,8 @@ def _kernel(
     durations = facts.values("duration")[rows]
     profiled = tuple(float(each) for each in durations[durations > 0])
     own = manifest if manifest is not None and manifest.is_of(first.name, kernels) else None
-    events = own.timing.times_ns if own is not None and own.timing is not None else ()
-    times = events or profiled
+    timing, check, source = (own.timing, own.correctness, own.source) if own else (None,) * 3
+    events = timing.times_ns if timing else ()
     return KernelSnapshot(
         name=first.name,
         grid=first.grid,
@@ -186,13 +163,22 @@ def _kernel(
         verdict=first.verdict,
         events_ns=events,
         profiled_ns=profiled,
-        median_ns=float(np.median(times)) if times else None,
+        median_ns=_median(events or profiled),
         metrics=metrics,
         spread=spread,
-        flops=own.timing.flops if own is not None and own.timing else None,
-        min_bytes=own.timing.min_bytes if own is not None and own.timing else None,
-        passed=own.correctness.passed if own is not None and own.correctness else None,
-        inputs=inputs_of(own) if own is not None else None,
+        flops=timing.flops if timing else None,
+        min_bytes=timing.min_bytes if timing else None,
+        passed=check.passed if check else None,
+        inputs=None
+        if source is None
+        else Inputs(
+            path=source.path,
+            source_sha256=source.sha256,
+            specification=source.specification,
+            compiler=source.compiler,
+            compile_flags=source.compile_flags,
+            includes=source.includes,
+        ),
         others=tuple(
             OtherVerdict(each.verdict, len(each.rows))
             for each in entries
@@ -203,16 +189,10 @@ def _kernel(
 
 def _machine(facts: Facts, manifest: Manifest | None) -> Machine:
     launches = facts.capture.launches
-    gpu = _only({each.device for each in launches})
-    capability = _only(
-        {
-            None if each.compute_capability is None else ".".join(map(str, each.compute_capability))
-            for each in launches
-        }
-    )
+    capabilities = {each.compute_capability for each in launches}
     known = Machine(
-        gpu=gpu,
-        compute_capability=capability,
+        gpu=_only(each.device for each in launches),
+        compute_capability=_only(each and ".".join(map(str, each)) for each in capabilities),
         clock_control=facts.capture.clock_control,
         sm_hz=_clock(facts, LONG_ENOUGH_NS),
         rough_sm_hz=_clock(facts, 0.0),
@@ -221,8 +201,8 @@ def _machine(facts: Facts, manifest: Manifest | None) -> Machine:
         return known
     return replace(
         known,
-        gpu=manifest.gpu.name or gpu,
-        compute_capability=manifest.gpu.compute_capability or capability,
+        gpu=manifest.gpu.name or known.gpu,
+        compute_capability=manifest.gpu.compute_capability or known.compute_capability,
         driver=manifest.driver,
         cuda=manifest.cuda,
         ncu=manifest.ncu,
@@ -246,25 +226,17 @@ def _only(values: Iterable[str | None]) -> str | None:
 
 
 def _kernel_of_json(kernel: dict[str, Any]) -> KernelSnapshot:
-    verdict = kernel["verdict"]
-    duration = kernel["duration_ns"]
-    return KernelSnapshot(
-        name=kernel["name"],
-        grid=None if kernel["grid"] is None else (*kernel["grid"],),
-        block=None if kernel["block"] is None else (*kernel["block"],),
-        launches=kernel["launches"],
-        verdict=Verdict(
-            status=Status(verdict["status"]),
-            bottleneck=verdict["bottleneck"],
-            confidence=Confidence(verdict["confidence"]),
-            gain=verdict["estimated_gain"],
-            also=tuple(map(Candidate, verdict["also"])),
-        ),
-        median_ns=None if duration is None else duration["median"],
-        metrics={
-            each["metric"]: each["value"] for each in verdict["evidence"] if _is_the_metric(each)
+    verdict, duration = kernel["verdict"], kernel["duration_ns"]
+    values = {
+        **{name: kernel[name] for name in ("name", "grid", "block", "launches")},
+        "verdict": {
+            **{name: verdict[name] for name in ("status", "bottleneck", "confidence", "also")},
+            "gain": verdict["estimated_gain"],
         },
-    )
+        "median_ns": duration and duration["median"],
+        "metrics": {e["metric"]: e["value"] for e in verdict["evidence"] if _is_the_metric(e)},
+    }
+    return from_values(KernelSnapshot, values)
 
 
 def _is_the_metric(evidence: dict[str, Any]) -> bool:

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from kernelprof.model.comparison import TimeChange, TimeOutcome
+from kernelprof.model.snapshot import EVENTS, PROFILER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import numpy.typing as npt
-
     from kernelprof.model.snapshot import KernelSnapshot
-
-EVENTS: Final = "CUDA events"
-PROFILER: Final = "the profiler"
 
 FEWEST_SAMPLES: Final = 5
 """Of fewer launches a side not even the clearest order is significant at :data:`ALPHA`: with five
@@ -121,28 +118,27 @@ def _measured(
     how: str, old: Sequence[float], new: Sequence[float], floor: float, floor_from: str
 ) -> TimeChange:
     before, after = float(np.median(old)), float(np.median(new))
-    known: dict[str, Any] = {
-        "how": how,
-        "before_ns": before,
-        "after_ns": after,
-        "ratio": after / before,
-        "samples": (len(old), len(new)),
-    }
-    if min(len(old), len(new)) < FEWEST_SAMPLES:
-        return TimeChange(
-            TimeOutcome.NOT_ENOUGH_SAMPLES,
-            reason=f"{len(old)} and {len(new)} launches, and {FEWEST_SAMPLES} each are needed",
-            **known,
-        )
-    p, (low, high) = _probability(old, new), _interval(old, new)
     ratio = after / before
+    few = TimeChange(
+        TimeOutcome.NOT_ENOUGH_SAMPLES,
+        how,
+        before_ns=before,
+        after_ns=after,
+        ratio=ratio,
+        samples=(len(old), len(new)),
+        reason=f"{len(old)} and {len(new)} launches, and {FEWEST_SAMPLES} each are needed",
+    )
+    if min(few.samples) < FEWEST_SAMPLES:
+        return few
+    p, (low, high) = _probability(old, new), _interval(old, new)
     if abs(ratio - 1) <= floor:
         outcome = TimeOutcome.SAME
     elif p >= ALPHA or low <= 1 <= high:
         outcome = TimeOutcome.UNDECIDED
     else:
         outcome = TimeOutcome.SLOWER if ratio > 1 else TimeOutcome.FASTER
-    return TimeChange(outcome, low=low, high=high, p=p, floor=floor, floor_from=floor_from, **known)
+    found = replace(few, outcome=outcome, low=low, high=high, p=p, reason="")
+    return replace(found, floor=floor, floor_from=floor_from)
 
 
 def _probability(old: Sequence[float], new: Sequence[float]) -> float:
@@ -152,8 +148,7 @@ def _probability(old: Sequence[float], new: Sequence[float]) -> float:
     if max(len(old), len(new)) > _PERMUTED_UP_TO or len({*old, *new}) == len(old) + len(new):
         return float(stats.mannwhitneyu(old, new, alternative="two-sided").pvalue)
     permuted = stats.PermutationMethod(rng=np.random.default_rng(0))
-    found = stats.mannwhitneyu(old, new, alternative="two-sided", method=permuted)
-    return float(found.pvalue)
+    return float(stats.mannwhitneyu(old, new, alternative="two-sided", method=permuted).pvalue)
 
 
 def _interval(old: Sequence[float], new: Sequence[float]) -> tuple[float, float]:
@@ -164,7 +159,7 @@ def _interval(old: Sequence[float], new: Sequence[float]) -> tuple[float, float]
         return new[0] / old[0], new[0] / old[0]
     result: Any = stats.bootstrap(
         (np.asarray(old), np.asarray(new)),
-        _ratio_of_medians,
+        lambda a, b, axis: np.median(b, axis=axis) / np.median(a, axis=axis),
         vectorized=True,
         method="percentile",
         n_resamples=_RESAMPLES,
@@ -173,10 +168,3 @@ def _interval(old: Sequence[float], new: Sequence[float]) -> tuple[float, float]
     )
     interval = result.confidence_interval
     return float(interval.low), float(interval.high)
-
-
-def _ratio_of_medians(
-    old: npt.NDArray[np.float64], new: npt.NDArray[np.float64], axis: int = -1
-) -> npt.NDArray[np.float64]:
-    ratio: npt.NDArray[np.float64] = np.median(new, axis=axis) / np.median(old, axis=axis)
-    return ratio

@@ -7,11 +7,11 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.comparison.times import LEAST_FLOOR
+from kernelprof.model import names
 from kernelprof.model.comparison import Match, TimeOutcome
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.gate import Code, Outcome
-from kernelprof.model.names import short_name
-from kernelprof.model.numbers import dimensions, factor, number, quantity
+from kernelprof.model.numbers import factor, number, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,14 +40,9 @@ def headline(kernel: KernelComparison) -> str:
     assert kernel.before is not None  # both sides are there, by the match
     assert kernel.after is not None
     parts = [_time_words(kernel.time), verdict_text(kernel.before.verdict, kernel.after.verdict)]
-    worse = [each for each in kernel.counters if each.worse]
+    worse = next((each for each in kernel.counters if each.worse), None)
     if worse and kernel.time.outcome is not TimeOutcome.FASTER and not kernel.other_work:
-        parts.insert(
-            1,
-            "more " + worse[0].label
-            if worse[0].after > worse[0].before
-            else "fewer " + worse[0].label,
-        )
+        parts.insert(1, f"{'more' if worse.after > worse.before else 'fewer'} {worse.label}")
     return "; ".join(parts)
 
 
@@ -67,14 +62,6 @@ def summary(comparison: Comparison) -> str:
     changed = sum(each.verdict_changed for each in kernels)
     text = f"{len(kernels)} kernels: {', '.join(counted)}"
     return f"{text}; {changed} with another verdict" if changed else text
-
-
-_COUNTED: Final = {
-    TimeOutcome.SLOWER: "slower",
-    TimeOutcome.FASTER: "faster",
-    TimeOutcome.SAME: "as fast as before",
-    TimeOutcome.UNDECIDED: "undecided",
-}
 
 
 def time_text(time: TimeChange) -> str:
@@ -107,18 +94,18 @@ def counter_text(change: CounterChange) -> str:
 def verdict_text(before: Verdict, after: Verdict) -> str:
     """How the verdict changed, or that it did not."""
     old, new = before.bottleneck, after.bottleneck
-    at_limit = after.status is Status.AT_LIMIT
+    now = f"now {new}{' at its limit' if after.status is Status.AT_LIMIT else ''}"
     if after.status is Status.INCONCLUSIVE:
         return f"{'still' if before.status is Status.INCONCLUSIVE else 'now'} inconclusive"
     if before.status is Status.INCONCLUSIVE:
-        return f"now {new}{' at its limit' if at_limit else ''}"
+        return now
+    if before.answer == after.answer:
+        return now.replace("now", "still", 1)
     if old == new:
-        if before.status == after.status:
-            return f"still {new}{' at its limit' if at_limit else ''}"
-        return f"now {new} at its limit" if at_limit else f"{new} is no longer at its limit"
+        return now if after.status is Status.AT_LIMIT else f"{new} is no longer at its limit"
     if before.status is Status.AT_LIMIT:
-        return f"no longer {old} at its limit; now {new}{' at its limit' if at_limit else ''}"
-    return f"{old} is gone; now {new}{' at its limit' if at_limit else ''}"
+        return f"no longer {old} at its limit; {now}"
+    return f"{old} is gone; {now}"
 
 
 def launches_text(before: KernelSnapshot, after: KernelSnapshot) -> str:
@@ -165,18 +152,16 @@ def outcome_text(time: TimeChange) -> str:
         return ratio_text(ratio)
     if time.outcome is TimeOutcome.SAME and ratio and abs(ratio - 1) > LEAST_FLOOR:
         return "within the noise"
-    return _OUTCOME[time.outcome]
+    return _COUNTED.get(time.outcome, time.outcome.value)
 
 
-_OUTCOME: Final = {
-    TimeOutcome.FASTER: "faster",
+_COUNTED: Final = {
     TimeOutcome.SLOWER: "slower",
+    TimeOutcome.FASTER: "faster",
     TimeOutcome.SAME: "as fast as before",
     TimeOutcome.UNDECIDED: "undecided",
-    TimeOutcome.NOT_ENOUGH_SAMPLES: "too few samples",
-    TimeOutcome.NOT_COMPARABLE: "not comparable",
-    TimeOutcome.NOT_MEASURED: "not measured",
 }
+"""The outcomes of times that were compared."""
 
 
 def change_text(old: float, new: float) -> str:
@@ -210,19 +195,17 @@ def ratio_text(ratio: float) -> str:
 
 
 def _time_words(time: TimeChange) -> str:
-    if time.outcome in {TimeOutcome.FASTER, TimeOutcome.SLOWER} and time.ratio:
-        return ratio_text(time.ratio)
     if time.outcome is TimeOutcome.SAME:
         if not time.ratio or abs(time.ratio - 1) <= LEAST_FLOOR:
             return "as fast as before"
         return f"{ratio_text(time.ratio)}, which is within the noise"
-    if time.outcome is TimeOutcome.UNDECIDED and time.ratio:
+    if time.outcome is TimeOutcome.NOT_ENOUGH_SAMPLES:
+        return f"{time.outcome.value} to compare times"
+    if time.outcome not in _COUNTED or not time.ratio:
+        return f"times {time.outcome.value} ({time.reason})"
+    if time.outcome is TimeOutcome.UNDECIDED:
         return f"perhaps {ratio_text(time.ratio)}, and the samples do not decide"
-    return (
-        f"{time.outcome.value} to compare times"
-        if (time.outcome is TimeOutcome.NOT_ENOUGH_SAMPLES)
-        else f"times {time.outcome.value} ({time.reason})"
-    )
+    return ratio_text(time.ratio)
 
 
 def _usable(ratio: float | None) -> float | None:
@@ -269,7 +252,7 @@ def reason(result: GateResult) -> str:
     """The outcome and why, in a line."""
     kernels = result.deciding
     if kernels:
-        text = f"{short_name(kernels[0].kernel.name)}: {why(kernels[0])}"
+        text = f"{names.short_name(kernels[0].kernel.name)}: {why(kernels[0])}"
         if len(kernels) > 1:
             text = f"{len(kernels)} of {len(result.kernels)} kernels; {text}"
     elif result.outcome is Outcome.PASS or not result.general:
@@ -299,29 +282,4 @@ _OUTCOMES: Final = {
 
 def labels(kernels: Sequence[KernelComparison]) -> list[tuple[str, str]]:
     """Short names, each with what tells kernels of one name apart: pairs that ``fit`` joins."""
-    names = [short_name(kernel.name) for kernel in kernels]
-    alike: dict[str, list[KernelComparison]] = {}
-    for name, kernel in zip(names, kernels, strict=True):
-        alike.setdefault(name, []).append(kernel)
-    details = {name: iter(_details(group)) for name, group in alike.items()}
-    return [(name, next(details[name])) for name in names]
-
-
-def _details(kernels: Sequence[KernelComparison]) -> list[str]:
-    if len(kernels) == 1:
-        return [""]
-    sides = [kernel.after or kernel.before for kernel in kernels]
-    grids = [None if side is None else side.grid for side in sides]
-    blocks = [None if side is None else side.block for side in sides]
-    for sizes in (blocks, grids):
-        known = [dimensions(size) for size in sizes if size]
-        if len(set(known)) == len(kernels):
-            return known
-    both = [
-        f"{dimensions(grid)}/{dimensions(block)}"
-        for grid, block in zip(grids, blocks, strict=True)
-        if grid and block
-    ]
-    if len(set(both)) == len(kernels):
-        return both
-    return [f"#{number}" for number in range(1, len(kernels) + 1)]
+    return names.labels([side for each in kernels if (side := each.after or each.before)])

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 
 from kernelprof.errors import UsageError
-from kernelprof.model.kernel_name import name_pattern
 from kernelprof.results import (
     Capture,
     Diagnosis,
@@ -20,24 +19,6 @@ from kernelprof.results import (
     as_result,
     only,
 )
-
-__all__ = [
-    "STDIN",
-    "Profiling",
-    "check_overrides",
-    "compare",
-    "diagnose",
-    "diagnose_for_page",
-    "gate",
-    "history",
-    "is_source",
-    "name_pattern",
-    "only",
-    "profile",
-    "read",
-    "side",
-    "size_of",
-]
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
@@ -115,18 +96,13 @@ def read(
 
 def _read(target: str, metrics: Container[str] | None, meter: Meter | None) -> Capture:
     from kernelprof.sources import read_capture
-    from kernelprof.sources.source import Contents
+    from kernelprof.sources.capture_directory import contents
 
     size = size_of(target)
     name = Path(target).name
     progress = None if meter is None else meter.steps(f"reading {name}", size, "bytes")
     capture = read_capture(target, only=metrics, progress=progress)
-    known = Contents(Path(target))
-    if known.place.is_dir():
-        from kernelprof.sources.capture_directory import contents
-
-        known = contents(target)
-    return as_result(Capture, capture, contents=known)
+    return as_result(Capture, capture, contents=contents(target))
 
 
 def size_of(target: str) -> int:
@@ -214,32 +190,24 @@ def _measured(
     profiling: Profiling,
 ) -> Diagnosis:
     from kernelprof.collect.session import measure
-
-    request = _request(program, target, kernel, profiling)
-    found = measure(request, preset, profiling.get("progress"))
-    capture = _capture_of(found, Path("" if target is None else os.fspath(target)))
-    if found.drill_down is None:
-        from kernelprof.analysis.verdict import diagnose as judge
-
-        result = as_result(Diagnosis, judge(capture, preset=preset), capture=capture)
-    else:
-        result = as_result(
-            Diagnosis, found.drill_down.diagnosis, capture=capture, origin=capture.origin
-        )
-    return result if kernel is None else only([result], kernel)[0]
-
-
-def _capture_of(found: ProfileResult, place: Path) -> Capture:
     from kernelprof.report.measurement import summary
     from kernelprof.sources.capture_directory import contents_of
 
-    return as_result(
+    found = measure(_request(program, target, kernel, profiling), preset, profiling.get("progress"))
+    place = Path("" if target is None else os.fspath(target))
+    capture = as_result(
         Capture,
         found.capture,
         contents=contents_of(place, found.manifest, found.lines),
         remarks=tuple(summary(found)),
         recorded=found.recorded,
     )
+    from kernelprof.analysis.verdict import diagnose as judge
+
+    drilled = found.drill_down
+    judged = judge(capture, preset=preset) if drilled is None else drilled.diagnosis
+    result = as_result(Diagnosis, judged, capture=capture, origin=capture.origin)
+    return result if kernel is None else only([result], kernel)[0]
 
 
 def profile(
@@ -350,9 +318,11 @@ def side(target: PathLike | Capture) -> Snapshot:
     """One side of a comparison, from a path or from a capture that was read already."""
     from kernelprof.comparison import sides
 
-    if isinstance(target, Capture):
-        return sides.snapshot(target, target.contents)
-    return sides.load(os.fspath(target))
+    if not isinstance(target, Capture):
+        if Path(target).suffix.lower() == ".json":
+            return sides.of_json(Path(target))
+        target = read(target)
+    return sides.snapshot(target, target.manifest, target.contents.source_text)
 
 
 def gate(
@@ -366,10 +336,13 @@ def gate(
     ``policy`` is a TOML file or its content; without it the ``pyproject.toml`` here counts, if it
     has one.
     """
-    from kernelprof.comparison.gate import run
+    from kernelprof.comparison.compare import compare as compared
+    from kernelprof.comparison.gate.judge import judge
+    from kernelprof.comparison.gate.policy import load_policy
     from kernelprof.comparison_results import GateResult
 
-    return as_result(GateResult, run.gate(side(baseline), side(candidate), policy))
+    result = judge(compared(side(baseline), side(candidate)), load_policy(policy))
+    return as_result(GateResult, result)
 
 
 def history(
@@ -389,9 +362,9 @@ def history(
     With ``git`` over the committed versions of a baseline file. ``limit`` is how many rows a kernel
     keeps, the newest, 0 for all. ``warn`` hears of what cannot be read.
     """
-    from kernelprof.comparison.history import run
+    from kernelprof.comparison.history import rows
     from kernelprof.comparison_results import History
 
-    rows = run.wanted(kernel, since, limit)
+    wanted = rows.wanted(kernel, since, limit)
     callbacks = {"progress": progress, "warn": warn, "note": note}
-    return as_result(History, run.history(Path(place), rows, git=git, cached=cache, **callbacks))
+    return as_result(History, rows.history(Path(place), wanted, git=git, cached=cache, **callbacks))

@@ -1,4 +1,4 @@
-"""What there is to know without a capture: bottlenecks, metrics, presets, schemas, this machine."""
+"""What there is to know without a capture: bottlenecks, presets, schemas, this machine."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kernelprof.analysis.metrics.catalogue import Metric, Preset
+    from kernelprof.analysis.metrics.catalogue import Preset
     from kernelprof.analysis.rules import Rule
     from kernelprof.collect.doctor import Check
     from kernelprof.launch.initialise import Draft
@@ -20,13 +20,6 @@ def rules() -> Mapping[str, Rule]:
     from kernelprof.analysis.rules import registry
 
     return registry()
-
-
-def metrics() -> Mapping[str, Metric]:
-    """All metrics by canonical name, with unit, meaning and names in ``ncu``."""
-    from kernelprof.analysis.metrics.catalogue import catalogue
-
-    return catalogue()
 
 
 def presets() -> Mapping[str, Preset]:

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, overload
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Hashable, Iterable, Mapping
 
     import numpy as np
     import numpy.typing as npt
@@ -104,9 +104,6 @@ class Launches(Sequence[Launch]):
         kind: Launch = self.kinds[self.codes[at]]
         return replace(kind, id=self.ids[at])
 
-    def __iter__(self) -> Iterator[Launch]:
-        return (self[row] for row in range(len(self)))
-
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence) or len(self) != len(other):
             return False
@@ -178,21 +175,20 @@ class Capture:
     def part(self, start: int, stop: int) -> Capture:
         """A capture of the launches from ``start`` up to ``stop``; it shares their values."""
         some = slice(start, stop)
-        columns = {n: replace(each, values=each.values[some]) for n, each in self.columns.items()}
         text = {name: cells[some] for name, cells in self.text.items()}
-        launches = Launches.of(self.launches)[some]
-        return replace(self, launches=launches, columns=columns, text=text, whole_seen=self.seen)
+        return self._of(Launches.of(self.launches)[some], some, text)
 
     def rows(self, rows: Sequence[int]) -> Capture:
         """A capture of some of the launches, in the given order."""
         at = list(rows)
-        return replace(
-            self,
-            launches=Launches.of(self.launches).take(at),
-            columns={n: replace(each, values=each.values[at]) for n, each in self.columns.items()},
-            text={name: tuple(cells[row] for row in at) for name, cells in self.text.items()},
-            whole_seen=self.seen,
-        )
+        text = {name: tuple(cells[row] for row in at) for name, cells in self.text.items()}
+        return self._of(Launches.of(self.launches).take(at), at, text)
+
+    def _of(
+        self, launches: Launches, at: slice | list[int], text: dict[str, tuple[str | None, ...]]
+    ) -> Capture:
+        columns = {n: replace(each, values=each.values[at]) for n, each in self.columns.items()}
+        return replace(self, launches=launches, columns=columns, text=text, whole_seen=self.seen)
 
 
 @dataclass(frozen=True, slots=True)

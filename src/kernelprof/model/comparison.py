@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar
 
+from kernelprof.model.snapshot import Number  # noqa: TC001 (a record's types are read)
+
 if TYPE_CHECKING:
     from kernelprof.model.snapshot import KernelSnapshot, Snapshot
 
@@ -37,13 +39,6 @@ class Match(StrEnum):
     APPEARED = "appeared"
 
 
-class Direction(StrEnum):
-    """Which way of a counter costs something."""
-
-    MORE = "more"
-    FEWER = "fewer"
-
-
 @dataclass(frozen=True, slots=True)
 class TimeChange:
     """Times before and after, in nanoseconds of one launch.
@@ -55,13 +50,13 @@ class TimeChange:
 
     outcome: TimeOutcome
     how: str | None = None
-    before_ns: float | None = None
-    after_ns: float | None = None
-    ratio: float | None = None
-    low: float | None = None
-    high: float | None = None
-    p: float | None = None
-    floor: float | None = None
+    before_ns: Number | None = None
+    after_ns: Number | None = None
+    ratio: Number | None = None
+    low: Number | None = None
+    high: Number | None = None
+    p: Number | None = None
+    floor: Number | None = None
     floor_from: str = ""
     samples: tuple[int, int] = (0, 0)
     reason: str = ""

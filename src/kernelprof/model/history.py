@@ -65,13 +65,13 @@ class HistoryRow:
     kernel: KernelSnapshot
     low_ns: float | None
     high_ns: float | None
-    against: Moment | None
-    next_to: bool
-    time: TimeChange | None
-    verdict_changed: bool
-    counters: tuple[CounterChange, ...]
-    lacking: tuple[str, ...]
     accepted: tuple[Acceptance, ...]
+    against: Moment | None = None
+    next_to: bool = False
+    time: TimeChange | None = None
+    verdict_changed: bool = False
+    counters: tuple[CounterChange, ...] = ()
+    lacking: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

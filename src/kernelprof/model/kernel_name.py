@@ -51,16 +51,16 @@ def _parts(kernel: str) -> tuple[str, str]:
     # Where ncu leaves out the start of "ns::<unnamed>::", it takes the bracket with it.
     name = re.sub(r"(?<!<)\bunnamed>", "<unnamed>", kernel.strip())
     if name.endswith(")"):
-        name = name[: _opening(name)].rstrip()
+        name = name[: opening(name)].rstrip()
     arguments = ""
     if name.endswith(">"):
-        start = _opening(name)
+        start = opening(name)
         name, arguments = name[:start].rstrip(), name[start:]
     # Before the last space stands the return type, before a slash an NVTX range.
     return re.split("::|[ /]", name)[-1], arguments
 
 
-def _opening(text: str) -> int:
+def opening(text: str) -> int:
     """Where the bracket stands that the last character closes; 0 where there is none."""
     closing = text[-1]
     opening = {")": "(", ">": "<"}[closing]

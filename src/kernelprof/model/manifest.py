@@ -11,23 +11,18 @@ from dataclasses import dataclass
 from typing import Annotated, Any, Final
 
 import msgspec
-from msgspec import Meta
 
 from kernelprof.errors import InputError
 from kernelprof.model.kernel_name import function_name
-from kernelprof.model.records import RecordError, build, read_object
+from kernelprof.model.records import RecordError, about, build, read_object
 
 SCHEMA_VERSION: Final = "1"
 
 
-def _pattern(expression: str, description: str) -> Meta:
-    """A pattern for the schema alone: who reads a file of a capture checks its name and hash."""
-    return Meta(description=description, extra_json_schema={"pattern": expression})
-
-
-Sha256 = Annotated[str, _pattern("^[0-9a-f]{64}$", "SHA-256 in hexadecimal")]
-FileName = Annotated[str, _pattern("^[^/]+$", "a file of this directory")]
-Time = Annotated[str, _pattern(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$", "UTC in ISO 8601")]
+# For the schema alone: who reads a file of a capture checks its name and hash.
+Sha256 = Annotated[str, about("SHA-256 in hexadecimal", pattern="^[0-9a-f]{64}$")]
+FileName = Annotated[str, about("a file of this directory", pattern="^[^/]+$")]
+Time = Annotated[str, about("UTC in ISO 8601", pattern=r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,18 +57,18 @@ class SourceFacts:
     compiler: str | None = None
     compile_flags: tuple[str, ...] = ()
     compile_sha256: Annotated[
-        Sha256 | None, Meta(description="of the options that the specification gives the compiler")
+        Sha256 | None, about("of the options that the specification gives the compiler")
     ] = None
     includes: Annotated[
         dict[str, str] | None,
-        Meta(
-            description="files that it includes in quotes, with their hashes; one that only a "
+        about(
+            "files that it includes in quotes, with their hashes; one that only a "
             "macro names has none"
         ),
     ] = None
     resources: Annotated[
         dict[str, Any] | None,
-        Meta(description="what the compiler gave the kernel: registers, shared and local memory"),
+        about("what the compiler gave the kernel: registers, shared and local memory"),
     ] = None
 
 
@@ -92,13 +87,10 @@ class TimingFacts:
     high_ns: float
     confidence_low_ns: float | None = None
     confidence_high_ns: float | None = None
-    times_ns: Annotated[tuple[float, ...], Meta(description="all launches in their order")] = ()
-    flops: Annotated[
-        float | None, Meta(description="floating-point operations that the problem needs")
-    ] = None
+    times_ns: Annotated[tuple[float, ...], about("all launches in their order")] = ()
+    flops: Annotated[float | None, about("floating-point operations that the problem needs")] = None
     min_bytes: Annotated[
-        float | None,
-        Meta(description="bytes that have to move to and from device memory at least"),
+        float | None, about("bytes that have to move to and from device memory at least")
     ] = None
 
 
@@ -118,33 +110,32 @@ class RunFacts:
     """One run of the program under ``ncu``: the command, what it gave, and what it cost."""
 
     command: Annotated[
-        tuple[str, ...],
-        Meta(description="the exact command; file names are those in this directory"),
+        tuple[str, ...], about("the exact command; file names are those in this directory")
     ]
-    raw: Annotated[FileName, Meta(description="file of the raw page, gzip")]
+    raw: Annotated[FileName, about("file of the raw page, gzip")]
     raw_sha256: Sha256
-    report: Annotated[FileName | None, Meta(description="file of the report")]
-    why: Annotated[str, Meta(description="what it was for")]
-    metrics: Annotated[tuple[str, ...], Meta(description="ncu names that were asked for")]
+    report: Annotated[FileName | None, about("file of the report")]
+    why: Annotated[str, about("what it was for")]
+    metrics: Annotated[tuple[str, ...], about("ncu names that were asked for")]
     launches: int
-    passes: Annotated[int | None, Meta(description="replays over all launches; null: not known")]
-    seconds: Annotated[float, Meta(description="wall-clock time of the run")]
+    passes: Annotated[int | None, about("replays over all launches; null: not known")]
+    seconds: Annotated[float, about("wall-clock time of the run")]
     kernels: Annotated[
         tuple[str, ...] | None,
-        Meta(description="those to which the run was limited; null: all that the filters let pass"),
+        about("those to which the run was limited; null: all that the filters let pass"),
     ] = None
-    application: Annotated[
-        str | None, Meta(description="the executable that launched the first kernel")
-    ] = None
+    application: Annotated[str | None, about("the executable that launched the first kernel")] = (
+        None
+    )
     program_exit_code: Annotated[
-        int, Meta(description="not 0: the program failed after its kernels were profiled")
+        int, about("not 0: the program failed after its kernels were profiled")
     ] = 0
     unavailable: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
     lines: Annotated[
         FileName | None,
-        Meta(
-            description="file of the samples by source line, CSV with the columns file, function, "
+        about(
+            "file of the samples by source line, CSV with the columns file, function, "
             "line and samples, gzip; null: not asked for, or no lines known"
         ),
     ] = None
@@ -156,26 +147,21 @@ class Manifest:
     """Everything that a capture directory says about itself; times are UTC in ISO 8601."""
 
     created: Time
-    kernelprof: Annotated[str, Meta(description="version of kernelprof")]
-    target: Annotated[
-        tuple[str, ...], Meta(description="the program with its arguments, or the source file")
-    ]
-    ncu: Annotated[str | None, Meta(description="version of Nsight Compute")]
-    driver: Annotated[str | None, Meta(description="version of the GPU's driver")]
-    cuda: Annotated[str | None, Meta(description="newest CUDA that the driver supports")]
+    kernelprof: Annotated[str, about("version of kernelprof")]
+    target: Annotated[tuple[str, ...], about("the program with its arguments, or the source file")]
+    ncu: Annotated[str | None, about("version of Nsight Compute")]
+    driver: Annotated[str | None, about("version of the GPU's driver")]
+    cuda: Annotated[str | None, about("newest CUDA that the driver supports")]
     gpu: GpuFacts
-    clock_control: Annotated[str, Meta(description="what ncu did to the GPU's clocks")]
+    clock_control: Annotated[str, about("what ncu did to the GPU's clocks")]
     runs: Annotated[
         tuple[RunFacts, ...],
-        Meta(
-            description="in their order; later ones fill what the first lacks",
-            extra_json_schema={"minItems": 1},
-        ),
+        about("in their order; later ones fill what the first lacks", minItems=1),
     ]
     preset: PresetFacts | None = None
     unavailable: Annotated[
         tuple[str, ...],
-        Meta(description="ncu names of metrics that were asked for and that no run gave in full"),
+        about("ncu names of metrics that were asked for and that no run gave in full"),
     ] = ()
     source: SourceFacts | None = None
     timing: TimingFacts | None = None

@@ -4,17 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kernelprof.errors import InputError
 from kernelprof.model.capture import Capture, Launches, MetricColumn, Origin
-
-if TYPE_CHECKING:
-    import numpy.typing as npt
-
-    from kernelprof.model.capture import Launch
 
 
 def merge(first: Capture, more: Capture) -> Capture:
@@ -35,18 +29,19 @@ def merge(first: Capture, more: Capture) -> Capture:
     columns = dict(first.columns)
     for name, column in more.columns.items():
         values = np.where(rows >= 0, column.values[rows], np.nan)
-        columns[name] = _filled(columns.get(name), column, values)
-    return Capture(
-        launches=first.launches,
+        columns[name] = _filled(columns.get(name), replace(column, values=values))
+    text = {
+        name: tuple(cells[row] if row >= 0 else None for row in rows)
+        for name, cells in more.text.items()
+    }
+    known = {name for name, column in columns.items() if not np.isnan(column.values).all()}
+    return replace(
+        _both(first, more),
         columns=columns,
-        text={**_text(more, rows), **first.text},
+        text={**text, **first.text},
         origin=f"{first.origin} + {more.origin}",
-        page=first.page,
         application=first.application or more.application,
-        clock_control=first.clock_control if first.clock_control == more.clock_control else None,
-        warnings=(*first.warnings, *more.warnings),
-        unavailable=(first.unavailable | more.unavailable)
-        - {name for name, column in columns.items() if not np.isnan(column.values).all()},
+        unavailable=(first.unavailable | more.unavailable) - known,
     )
 
 
@@ -77,47 +72,42 @@ def join(first: Capture, more: Capture) -> Capture:
         )
         for name in dict.fromkeys((*first.text, *more.text))
     }
-    return Capture(
+    return replace(
+        _both(first, more),
         launches=launches,
         columns=columns,
         text=text,
         origin=f"{first.origin}, {more.origin}",
-        page=first.page,
         application=first.application if first.application == more.application else None,
-        clock_control=first.clock_control if first.clock_control == more.clock_control else None,
-        warnings=(*first.warnings, *more.warnings),
         unavailable=first.unavailable & more.unavailable,
     )
 
 
-def _filled(
-    have: MetricColumn | None, more: MetricColumn, values: npt.NDArray[np.float64]
-) -> MetricColumn:
+def _both(first: Capture, more: Capture) -> Capture:
+    """What is the same however captures are put together."""
+    return Capture(
+        launches=first.launches,
+        columns={},
+        page=first.page,
+        clock_control=first.clock_control if first.clock_control == more.clock_control else None,
+        warnings=(*first.warnings, *more.warnings),
+    )
+
+
+def _filled(have: MetricColumn | None, more: MetricColumn) -> MetricColumn:
     if have is None:
-        return MetricColumn(more.name, values, more.unit, more.original_unit, more.source)
+        return more
     if have.source is Origin.REPORTED and more.source is not Origin.REPORTED:
-        measured = np.where(np.isnan(values), have.values, values)
-        return MetricColumn(more.name, measured, more.unit, more.original_unit, more.source)
-    merged = np.where(np.isnan(have.values), values, have.values)
-    return MetricColumn(have.name, merged, have.unit, have.original_unit, have.source)
-
-
-def _text(more: Capture, rows: npt.NDArray[np.intp]) -> dict[str, tuple[str | None, ...]]:
-    return {
-        name: tuple(cells[row] if row >= 0 else None for row in rows)
-        for name, cells in more.text.items()
-    }
+        return replace(more, values=np.where(np.isnan(more.values), have.values, more.values))
+    return replace(have, values=np.where(np.isnan(have.values), more.values, have.values))
 
 
 def _keys(capture: Capture) -> list[tuple[object, ...]]:
+    """What launches have in common over captures, and how many like it came before."""
     seen: Counter[tuple[object, ...]] = Counter()
-    keys = []
-    for launch in capture.launches:
-        same = _same(launch)
+    keys: list[tuple[object, ...]] = []
+    for each in capture.launches:
+        same = (each.kernel, each.grid, each.block, each.compute_capability)
         keys.append((*same, seen[same]))
         seen[same] += 1
     return keys
-
-
-def _same(launch: Launch) -> tuple[object, ...]:
-    return (launch.kernel, launch.grid, launch.block, launch.compute_capability)

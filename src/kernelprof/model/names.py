@@ -6,12 +6,14 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
+from kernelprof.model.kernel_name import opening
 from kernelprof.model.numbers import dimensions
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kernelprof.model.diagnosis import KernelDiagnosis
+    from kernelprof.model.snapshot import KernelSnapshot
 
 ELLIPSIS = "…"
 
@@ -62,11 +64,12 @@ def encodable(text: str, encoding: str) -> str:
 def short_name(name: str) -> str:
     """A demangled name without its return type and parameters: ``gemm_tiled<16, 0, 1>``."""
     text = _CLONE.sub("", printable(name)).strip()
-    end = _parameters(text)
+    body = text.removesuffix(" const")
+    end = opening(body) if body.endswith(")") else 0
     if not end:
         return text
     head = text[:end].rstrip()
-    return head[_after_return_type(head) :] or text
+    return head[_after_last(" ", head) :] or text
 
 
 def middle(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
@@ -80,14 +83,13 @@ def middle(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
     return f"{text[: room - tail]}{ellipsis}{text[-tail:]}"
 
 
-def labels(kernels: Sequence[KernelDiagnosis]) -> list[tuple[str, str]]:
+def labels(kernels: Sequence[KernelDiagnosis | KernelSnapshot]) -> list[tuple[str, str]]:
     """A short name a kernel and, where several share it, what tells them apart."""
-    names = [short_name(kernel.name) for kernel in kernels]
-    alike: dict[str, list[KernelDiagnosis]] = {}
-    for name, kernel in zip(names, kernels, strict=True):
-        alike.setdefault(name, []).append(kernel)
+    alike: dict[str, list[KernelDiagnosis | KernelSnapshot]] = {}
+    for kernel in kernels:
+        alike.setdefault(short_name(kernel.name), []).append(kernel)
     details = {name: iter(_details(group)) for name, group in alike.items()}
-    return [(name, next(details[name])) for name in names]
+    return [(name, next(details[name])) for name in (short_name(each.name) for each in kernels)]
 
 
 def fit(label: tuple[str, str], width: int, ellipsis: str = ELLIPSIS) -> str:
@@ -110,15 +112,17 @@ def shorten(name: str, width: int, ellipsis: str = ELLIPSIS) -> str:
     return middle(name, width, ellipsis)
 
 
-def _details(kernels: Sequence[KernelDiagnosis]) -> list[str]:
-    """What tells kernels of one name apart: their blocks, else their grids, else an ID."""
+def _details(kernels: Sequence[KernelDiagnosis | KernelSnapshot]) -> list[str]:
+    """What tells kernels of one name apart: their blocks, grids or both, else an ID."""
     if len(kernels) == 1:
         return [""]
-    for sizes in ([k.block for k in kernels], [k.grid for k in kernels]):
-        known = [dimensions(size) for size in sizes if size is not None]
+    for sides in (("block",), ("grid",), ("grid", "block")):
+        sizes = [[getattr(each, side) for side in sides] for each in kernels]
+        known = ["/".join(map(dimensions, each)) for each in sizes if all(each)]
         if len(set(known)) == len(kernels):
             return known
-    return [f"ID {printable(kernel.ids[0])}" for kernel in kernels]
+    ids = [getattr(each, "ids", None) for each in kernels]
+    return [f"ID {printable(each[0])}" if each else f"#{n}" for n, each in enumerate(ids, start=1)]
 
 
 def _visible(character: str) -> str:
@@ -142,41 +146,22 @@ def _fallback(character: str, encoding: str) -> str:
     return "?"
 
 
-def _parameters(text: str) -> int:
-    """Where the parameter list starts, 0 where the name has none."""
-    body = text.removesuffix(" const")
-    if not body.endswith(")"):
-        return 0
-    depth = 0
-    for position in range(len(body) - 1, -1, -1):
-        depth += (body[position] == ")") - (body[position] == "(")
-        if depth == 0:
-            return position
-    return 0
-
-
 def _without_namespaces(name: str) -> str:
-    depth, start = 0, 0
-    for position, character in enumerate(name):
-        depth += (character in "<(") - (character in ">)")
-        if depth == 0 and name.startswith("::", position):
-            start = position + 2
-    return name[start:] if depth == 0 else name
+    return name[_after_last("::", name) :]
 
 
 def _with_plain_arguments(name: str) -> str:
     return _CAST.sub("", name).replace(", ", ",")
 
 
-def _after_return_type(head: str) -> int:
+def _after_last(mark: str, text: str) -> int:
+    """Where the last mark outside of brackets ends; 0 without one, or where brackets are alone."""
     depth, start = 0, 0
-    for position, character in enumerate(head):
-        if character in "<({[":
-            depth += 1
-        elif character in ">)}]":
-            depth -= 1
-        elif character == " " and depth == 0 and not head.endswith("operator", 0, position):
-            start = position + 1
+    for position, character in enumerate(text):
+        depth += (character in "<({[") - (character in ">)}]")
         if depth < 0:
             return 0
+        is_mark = depth == 0 and text.startswith(mark, position)
+        if is_mark and not text.endswith("operator", 0, position):
+            start = position + len(mark)
     return start if depth == 0 else 0

@@ -22,6 +22,11 @@ class RecordError(ValueError):
     """A text that is not the record that it should be; the message names the key."""
 
 
+def about(description: str, **more: Any) -> msgspec.Meta:
+    """What a schema says of a key; ``more`` is added to the schema as it is."""
+    return msgspec.Meta(description=description, extra_json_schema=more or None)
+
+
 def to_json(record: DataclassInstance) -> str:
     """A record as its file holds it, its schema version first."""
     values = asdict(record)

@@ -9,7 +9,7 @@ its status, bottleneck, confidence, gain and the names of the runners-up. What i
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.model.diagnosis import Verdict  # noqa: TC001 (a record's types are read)
 
@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 Number = int | float
 """Baselines hold whole numbers without a point, and are read as they are written."""
+
+EVENTS: Final = "CUDA events"
+PROFILER: Final = "the profiler"
 
 Extent = tuple[int, int, int]
 """Blocks of a grid or threads of a block, in x, y and z."""
@@ -105,6 +108,16 @@ class KernelSnapshot:
     inputs: Inputs | None = None
     noise: Noise | None = None
     others: tuple[OtherVerdict, ...] = ()
+
+    @property
+    def times_ns(self) -> tuple[Number, ...]:
+        """The times of launches that its median is of."""
+        return self.events_ns or self.profiled_ns
+
+    @property
+    def measured_by(self) -> str | None:
+        """What took them."""
+        return (EVENTS if self.events_ns else PROFILER) if self.times_ns else None
 
     @property
     def total_ns(self) -> float | None:

@@ -12,6 +12,7 @@ from msgspec import Meta, Struct
 
 from kernelprof.model.capture import Origin  # noqa: TC001 (the types of fields are read)
 from kernelprof.model.diagnosis import Confidence, Status  # noqa: TC001
+from kernelprof.model.records import about
 
 VERSION: Final = "1"
 BOTTLENECK: Final = "Bottleneck"
@@ -26,9 +27,9 @@ Part = Annotated[float, Meta(ge=0, le=1)]
 Bottleneck = Annotated[str, Meta(title=BOTTLENECK)]
 Dimensions = Annotated[
     Annotated[list[Amount], Meta(min_length=3, max_length=3)] | None,
-    Meta(description="x, y and z, where that is known."),
+    about("x, y and z, where that is known."),
 ]
-Canonical = Annotated[str, Meta(description="Canonical name of a metric.")]
+Canonical = Annotated[str, about("Canonical name of a metric.")]
 
 _DECIDED: dict[str, Any] = {
     "if": {"properties": {"status": {"const": "inconclusive"}}},
@@ -49,12 +50,10 @@ class Tool(Object):
 
 
 class CaptureRead(Object):
-    origin: Annotated[str, Meta(description="The file or stream it was read from.")]
+    origin: Annotated[str, about("The file or stream it was read from.")]
     launches: Amount
-    preset: Annotated[
-        str | None, Meta(description="The preset that the commands ask for, if one was chosen.")
-    ]
-    warnings: Annotated[list[str], Meta(description="What was wrong with the capture.")]
+    preset: Annotated[str | None, about("The preset that the commands ask for, if one was chosen.")]
+    warnings: Annotated[list[str], about("What was wrong with the capture.")]
 
 
 class Duration(Object):
@@ -69,7 +68,7 @@ class Evidence(Object):
     """A fact: value op threshold unit. Where nothing is compared, op is "=", threshold null."""
 
     metric: Canonical
-    label: Annotated[str, Meta(description="What people call it.")]
+    label: Annotated[str, about("What people call it.")]
     value: float
     unit: str
     op: Literal["=", "<", "<=", ">", ">="]
@@ -105,8 +104,8 @@ class Verdict(Object):
     confidence: Confidence
     also: Annotated[
         list[Bottleneck],
-        Meta(
-            description="Runners-up that the evidence does not tell apart from the first; the "
+        about(
+            "Runners-up that the evidence does not tell apart from the first; the "
             "candidates of an inconclusive verdict."
         ),
     ]
@@ -114,35 +113,29 @@ class Verdict(Object):
     evidence: list[Evidence]
     missing: Annotated[
         list[str],
-        Meta(
-            description="ncu's names of the metrics that would decide or raise the confidence.",
-            extra_json_schema={"uniqueItems": True},
+        about(
+            "ncu's names of the metrics that would decide or raise the confidence.",
+            uniqueItems=True,
         ),
     ]
-    command: Annotated[
-        str | None, Meta(description="The ncu command that collects what is missing.")
-    ]
+    command: Annotated[str | None, about("The ncu command that collects what is missing.")]
     why: str
     advice: list[str]
-    gain_reason: Annotated[
-        str, Meta(description="What the gain, or the next limit, was worked out from.")
-    ]
+    gain_reason: Annotated[str, about("What the gain, or the next limit, was worked out from.")]
     next_limit: Annotated[
         Factor | None,
-        Meta(
-            description="At a unit's limit: the factor at which the next unit is full, however "
+        about(
+            "At a unit's limit: the factor at which the next unit is full, however "
             "little work this one has."
         ),
     ]
     gain_if_halved: Annotated[
         Factor | None,
-        Meta(description="At a unit's limit: the gain with half of its work, at most next_limit."),
+        about("At a unit's limit: the gain with half of its work, at most next_limit."),
     ]
-    candidates: Annotated[list[Candidate], Meta(description="`also`, each with its gain.")]
+    candidates: Annotated[list[Candidate], about("`also`, each with its gain.")]
     notes: list[str]
-    missing_metrics: Annotated[
-        list[MissingMetric], Meta(description="`missing`, each with why it matters.")
-    ]
+    missing_metrics: Annotated[list[MissingMetric], about("`missing`, each with why it matters.")]
 
 
 class Kernel(Object):
@@ -153,13 +146,11 @@ class Kernel(Object):
     grid: Dimensions
     block: Dimensions
     launches: Launches
-    duration_ns: Annotated[
-        Duration | None, Meta(description="null where the capture has no duration.")
-    ]
-    share: Annotated[Part | None, Meta(description="Part of the capture's total time, 0 to 1.")]
+    duration_ns: Annotated[Duration | None, about("null where the capture has no duration.")]
+    share: Annotated[Part | None, about("Part of the capture's total time, 0 to 1.")]
     device: str | None
     compute_capability: Annotated[str, Meta(pattern=r"^[0-9]+\.[0-9]+$")] | None
-    origin: Annotated[str, Meta(description="The capture that the kernel is in.")]
+    origin: Annotated[str, about("The capture that the kernel is in.")]
     verdict: Annotated[Verdict, Meta(extra_json_schema=_DECIDED)]
 
 
@@ -168,10 +159,8 @@ class Diagnosis(Object):
 
     schema_version: Version
     tool: Tool
-    captures: Annotated[list[CaptureRead], Meta(description="In the order of the command line.")]
-    kernels: Annotated[
-        list[Kernel], Meta(description="Within a capture, those that took most time first.")
-    ]
+    captures: Annotated[list[CaptureRead], about("In the order of the command line.")]
+    kernels: Annotated[list[Kernel], about("Within a capture, those that took most time first.")]
 
 
 class Check(Object):
@@ -179,7 +168,7 @@ class Check(Object):
 
     name: str
     title: str
-    ok: Annotated[bool | None, Meta(description="null where it is not known.")]
+    ok: Annotated[bool | None, about("null where it is not known.")]
     found: str
     stops: str
     remedy: str

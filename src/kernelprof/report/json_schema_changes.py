@@ -10,6 +10,7 @@ from kernelprof.model.comparison import Match, TimeOutcome  # noqa: TC001 (read 
 from kernelprof.model.diagnosis import Confidence, Status  # noqa: TC001
 from kernelprof.model.gate import Code, Outcome  # noqa: TC001
 from kernelprof.model.history import HistoryOrigin, MomentKind  # noqa: TC001 (the types are read)
+from kernelprof.model.records import about
 from kernelprof.report.json_schema import (
     Amount,
     Canonical,
@@ -22,7 +23,7 @@ from kernelprof.report.json_schema import (
 )
 
 Passed = Annotated[
-    bool | None, Meta(description="Whether the result was checked and right; null: not checked.")
+    bool | None, about("Whether the result was checked and right; null: not checked.")
 ]
 Date = Annotated[
     str,
@@ -31,13 +32,12 @@ Date = Annotated[
         pattern="^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$",
     ),
 ]
-Lacking = Annotated[list[str], Meta(description="Exact counters that only one side has.")]
+Lacking = Annotated[list[str], about("Exact counters that only one side has.")]
 Median = Annotated[
-    float | None,
-    Meta(description="Median time of a launch, by CUDA events where they were taken."),
+    float | None, about("Median time of a launch, by CUDA events where they were taken.")
 ]
-Line = Annotated[str, Meta(description="What happened, in a line.")]
-Worse = Annotated[bool | None, Meta(description="null where neither direction costs anything.")]
+Line = Annotated[str, about("What happened, in a line.")]
+Worse = Annotated[bool | None, about("null where neither direction costs anything.")]
 
 _ONE_SIDE: dict[str, Any] = {
     "anyOf": [{"properties": {side: {"type": "object"}}} for side in ("before", "after")]
@@ -49,8 +49,8 @@ class Change(Object):
 
     kind: Annotated[
         str,
-        Meta(
-            description="source, sizes, defines, flags, compiler, launch, and for machines GPU, "
+        about(
+            "source, sizes, defines, flags, compiler, launch, and for machines GPU, "
             "driver and the like. Several entries can be one kind."
         ),
     ]
@@ -64,8 +64,7 @@ class SideVerdict(Object):
 
     status: Status
     bottleneck: Annotated[
-        str | None,
-        Meta(description="A baseline of another version may name one that this one lacks."),
+        str | None, about("A baseline of another version may name one that this one lacks.")
     ]
     confidence: Confidence
     also: list[str]
@@ -86,10 +85,10 @@ class Side(Object):
     launches: Launches
     verdict: SideVerdict
     median_ns: Median
-    events_ns: Annotated[list[float], Meta(description="Launches, timed by CUDA events.")]
-    profiled_ns: Annotated[list[float], Meta(description="Launches, timed by the profiler.")]
+    events_ns: Annotated[list[float], about("Launches, timed by CUDA events.")]
+    profiled_ns: Annotated[list[float], about("Launches, timed by the profiler.")]
     passed: Passed
-    source: Annotated[SourceFile | None, Meta(description="What it was built from, if known.")]
+    source: Annotated[SourceFile | None, about("What it was built from, if known.")]
 
 
 class Samples(Object):
@@ -108,16 +107,16 @@ class Time(Object):
     measured_by: str | None
     before_ns: float | None
     after_ns: float | None
-    ratio: Annotated[float | None, Meta(description="after over before.")]
-    ratio_low: Annotated[float | None, Meta(description="Of the 95 % bootstrap interval.")]
+    ratio: Annotated[float | None, about("after over before.")]
+    ratio_low: Annotated[float | None, about("Of the 95 % bootstrap interval.")]
     ratio_high: float | None
-    p: Annotated[Part | None, Meta(description="Two-sided Mann-Whitney probability.")]
+    p: Annotated[Part | None, about("Two-sided Mann-Whitney probability.")]
     noise_floor: Annotated[
-        float | None, Meta(description="The relative difference below which nothing is concluded.")
+        float | None, about("The relative difference below which nothing is concluded.")
     ]
     noise_floor_from: str
     samples: Samples
-    reason: Annotated[str, Meta(description="Why nothing is concluded, where that is so.")]
+    reason: Annotated[str, about("Why nothing is concluded, where that is so.")]
 
 
 class CounterChange(Object):
@@ -134,7 +133,7 @@ class CounterChange(Object):
 class ComparedCounter(CounterChange):
     """A counter that differs, also by what it is counted by, such as a request."""
 
-    each: Annotated[str | None, Meta(description="What the next two are counted by.")]
+    each: Annotated[str | None, about("What the next two are counted by.")]
     before_each: float | None
     after_each: float | None
 
@@ -148,8 +147,8 @@ class MetricChange(Object):
     after: float | None
     explains: Annotated[
         Part | None,
-        Meta(
-            description="Part of the time's change by which the unit's own busy time changed; "
+        about(
+            "Part of the time's change by which the unit's own busy time changed; "
             "null for what is no utilization."
         ),
     ]
@@ -165,21 +164,19 @@ class ComparedKernel(Object):
     after: Side | None
     time: Time
     verdict_changed: bool
-    other_work: Annotated[bool, Meta(description="Whether the sides do another amount of work.")]
+    other_work: Annotated[bool, about("Whether the sides do another amount of work.")]
     counters: list[ComparedCounter]
     lacking: Lacking
     metrics: list[MetricChange]
     inputs: list[Change]
     notes: list[str]
-    diff: Annotated[str, Meta(description="Unified diff of the sources, where both are known.")]
+    diff: Annotated[str, about("Unified diff of the sources, where both are known.")]
 
 
 class Finding(Object):
     """One thing that was found, and what it means for the outcome."""
 
-    code: Annotated[
-        Code, Meta(description="Scripts filter by it. docs/gate.md lists what each means.")
-    ]
+    code: Annotated[Code, about("Scripts filter by it. docs/gate.md lists what each means.")]
     outcome: Outcome
     text: str
 
@@ -197,17 +194,15 @@ class Comparison(Object):
     schema_version: Version
     kind: Literal["comparison"]
     tool: Tool
-    before: Annotated[str, Meta(description="What the first side was read from.")]
-    after: Annotated[str, Meta(description="What the second side was read from.")]
+    before: Annotated[str, about("What the first side was read from.")]
+    after: Annotated[str, about("What the second side was read from.")]
     summary: Line
-    times_comparable: Annotated[bool, Meta(description="Whether the sides were measured alike.")]
-    machine: Annotated[
-        list[Change], Meta(description="What differs between the machines and profilers.")
-    ]
+    times_comparable: Annotated[bool, about("Whether the sides were measured alike.")]
+    machine: Annotated[list[Change], about("What differs between the machines and profilers.")]
     notes: list[str]
     kernels: Annotated[
         list[Annotated[ComparedKernel, Meta(extra_json_schema=_ONE_SIDE)]],
-        Meta(description="The ones that take most time come first."),
+        about("The ones that take most time come first."),
     ]
 
 
@@ -218,14 +213,12 @@ class Gate(Object):
     kind: Literal["gate"]
     tool: Tool
     outcome: Outcome
-    exit_code: Annotated[
-        Literal[0, 1, 3], Meta(description="0 passed, 1 regression, 3 inconclusive.")
-    ]
-    reason: Annotated[str, Meta(description="The outcome and why, in a line.")]
+    exit_code: Annotated[Literal[0, 1, 3], about("0 passed, 1 regression, 3 inconclusive.")]
+    reason: Annotated[str, about("The outcome and why, in a line.")]
     inconclusive_passes: Annotated[
-        bool, Meta(description="Whether the policy lets pass what is inconclusive.")
+        bool, about("Whether the policy lets pass what is inconclusive.")
     ]
-    findings: Annotated[list[Finding], Meta(description="Findings of no single kernel.")]
+    findings: Annotated[list[Finding], about("Findings of no single kernel.")]
     before: str
     after: str
     summary: Line
@@ -234,7 +227,7 @@ class Gate(Object):
     notes: list[str]
     kernels: Annotated[
         list[Annotated[JudgedKernel, Meta(extra_json_schema=_ONE_SIDE)]],
-        Meta(description="Kernels that decide come first."),
+        about("Kernels that decide come first."),
     ]
 
 
@@ -247,11 +240,9 @@ class Moment(Object):
     """A capture, or a baseline as it was at one time."""
 
     date: Date
-    origin: Annotated[
-        str, Meta(description="The path below the folder; COMMIT:PATH of a committed baseline.")
-    ]
+    origin: Annotated[str, about("The path below the folder; COMMIT:PATH of a committed baseline.")]
     kind: MomentKind
-    commit: Annotated[Commit | None, Meta(description="Of a baseline that was read from git.")]
+    commit: Annotated[Commit | None, about("Of a baseline that was read from git.")]
 
 
 class Machine(Object):
@@ -263,7 +254,7 @@ class Machine(Object):
     cuda: str | None
     ncu: str | None
     clock_control: str | None
-    sm_hz: Annotated[float | None, Meta(description="The SM clock while kernels ran.")]
+    sm_hz: Annotated[float | None, about("The SM clock while kernels ran.")]
 
 
 class Acceptance(Object):
@@ -286,14 +277,14 @@ class Row(Moment):
     source_sha256: str | None
     measured_by: Annotated[
         Literal["CUDA events", "the profiler"] | None,
-        Meta(description="null where times of single launches are not known."),
+        about("null where times of single launches are not known."),
     ]
-    samples: Annotated[Amount, Meta(description="How many launches were timed.")]
+    samples: Annotated[Amount, about("How many launches were timed.")]
     median_ns: Median
-    low_ns: Annotated[float | None, Meta(description="The 5th percentile of the launches.")]
-    high_ns: Annotated[float | None, Meta(description="The 95th percentile of the launches.")]
+    low_ns: Annotated[float | None, about("The 5th percentile of the launches.")]
+    high_ns: Annotated[float | None, about("The 95th percentile of the launches.")]
     compared_with: Annotated[
-        Moment | None, Meta(description="The last measurement before it on the same GPU.")
+        Moment | None, about("The last measurement before it on the same GPU.")
     ]
     time: Time | None
     verdict_changed: bool
@@ -306,9 +297,9 @@ class KernelHistory(Object):
     """A kernel over time."""
 
     name: str
-    detail: Annotated[str, Meta(description="What tells kernels of one name apart.")]
+    detail: Annotated[str, about("What tells kernels of one name apart.")]
     summary: Line
-    older: Annotated[Amount, Meta(description="Rows before the first of these.")]
+    older: Annotated[Amount, about("Rows before the first of these.")]
     rows: Annotated[list[Row], Meta(min_length=1, description="The oldest first.")]
 
 
@@ -318,11 +309,10 @@ class History(Object):
     schema_version: Version
     kind: Literal["history"]
     tool: Tool
-    origin: Annotated[str, Meta(description="The folder or the baseline file.")]
+    origin: Annotated[str, about("The folder or the baseline file.")]
     source: HistoryOrigin
     moments: Annotated[int, Meta(ge=1, description="Captures, baselines or commits read.")]
     notes: list[str]
     kernels: Annotated[
-        list[KernelHistory],
-        Meta(description="Those that take most time by their newest row come first."),
+        list[KernelHistory], about("Those that take most time by their newest row come first.")
     ]

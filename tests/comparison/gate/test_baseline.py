@@ -4,16 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 from tests.comparison.gate.planted import RUNS, SAME_CODE, gated, of, taken
 
 from kernelprof.comparison.compare import compare
-from kernelprof.comparison.gate import baseline as module
 from kernelprof.comparison.gate.baseline import from_text, to_text
 from kernelprof.comparison.gate.changes import (
-    Consent,
     accepted,
     baseline_of,
     calibrated,
@@ -21,14 +18,10 @@ from kernelprof.comparison.gate.changes import (
 )
 from kernelprof.errors import InputError
 from kernelprof.model.comparison import TimeOutcome
-from kernelprof.model.snapshot import Noise
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from typing import Any
+from kernelprof.model.snapshot import Acceptance, Noise
 
 NOW = "2026-11-21T12:00:00Z"
-CONSENT = Consent("Ada", "the loop must stay rolled", NOW)
+CONSENT = Acceptance("", NOW, "Ada", "the loop must stay rolled")
 
 
 def test_a_baseline_is_read_as_it_was_written() -> None:
@@ -61,21 +54,6 @@ def test_a_schema_that_is_not_known_is_refused(schema: object) -> None:
     with pytest.raises(InputError, match="schema version") as caught:
         from_text(json.dumps(values), "b.json")
     assert caught.value.hint == "install a newer kernelprof"
-
-
-def test_an_older_schema_is_migrated_by_a_command(monkeypatch: pytest.MonkeyPatch) -> None:
-    values = json.loads(to_text(baseline_of(taken("tile", "1"), NOW)))
-    old = {**values, "schema_version": "0", "made": values.pop("created")}
-
-    def rename(older: dict[str, Any]) -> dict[str, Any]:
-        return {**older, "created": older["made"], "schema_version": "1"}
-
-    steps: dict[str, Callable[[dict[str, Any]], dict[str, Any]]] = {"0": rename}
-    monkeypatch.setattr(module, "MIGRATIONS", steps)
-    with pytest.raises(InputError) as caught:
-        from_text(json.dumps(old), "b.json")
-    assert caught.value.hint == "kernelprof baseline migrate b.json"
-    assert from_text(json.dumps(old), "b.json", migrate=True).created == "2026-11-21T15:56:05Z"
 
 
 @pytest.mark.parametrize(

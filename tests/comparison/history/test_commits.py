@@ -12,7 +12,7 @@ from tests.comparison.history.conftest import GIT, REASON, git
 
 from kernelprof.comparison.gate.baseline import to_text
 from kernelprof.comparison.gate.changes import baseline_of
-from kernelprof.comparison.history.commits import committed
+from kernelprof.comparison.history.moments import committed
 from kernelprof.errors import ExitCode, InputError, MissingToolError
 
 if TYPE_CHECKING:
@@ -31,29 +31,29 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_all_versions_are_read_and_renames_followed(repository: Path) -> None:
     found = committed(repository / FILE, None)
-    assert [(each.date, each.commit and each.commit.subject) for each in found.moments] == [
+    assert [(each.date, each.commit and each.commit.subject) for each in found.found] == [
         ("2026-09-01T08:00:00Z", "Add the warp tile"),
         ("2026-09-05T10:00:00Z", "Measure again"),
         ("2026-09-07T10:00:00Z", "Move the baseline"),
         ("2026-09-20T10:00:00Z", "Keep more in registers"),
         ("2026-10-02T10:00:00Z", "=Spill <b>less</b> | @all"),
     ]
-    paths = [each.origin.partition(":")[2] for each in found.moments]
+    paths = [each.origin.partition(":")[2] for each in found.found]
     assert paths == ["baseline.json", "baseline.json", FILE, FILE, FILE]
     log = git(repository, "log", "--format=%H").split()
-    shas = [each.commit.sha for each in found.moments if each.commit is not None]
+    shas = [each.commit.sha for each in found.found if each.commit is not None]
     # Without the commits that broke and removed it.
     assert shas == [*reversed(log[3:]), log[0]]
     ((name, why),) = found.unread
     assert name == f"{log[2][:7]}:{FILE}"
     assert "it is not JSON" in why
     assert found.notes == ()
-    assert [each.reason for each in found.moments[-1].accepted] == [REASON]
+    assert [each.reason for each in found.found[-1].accepted] == [REASON]
 
 
 def test_only_the_newest_are_read(repository: Path) -> None:
     found = committed(repository / FILE, 1)
-    assert [each.commit and each.commit.subject for each in found.moments] == [
+    assert [each.commit and each.commit.subject for each in found.found] == [
         "=Spill <b>less</b> | @all"
     ]
     assert found.notes == ("only the newest commit is read; --limit reads more",)
@@ -64,7 +64,7 @@ def test_a_shallow_clone_says_so(repository: Path, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "--quiet", "--depth", "1", repository.as_uri(), str(clone))
     found = committed(clone / FILE, 200)
-    assert len(found.moments) == 1
+    assert len(found.found) == 1
     assert found.notes == (
         "the clone is shallow: older commits are not in it (git fetch --unshallow)",
     )
@@ -88,9 +88,9 @@ def test_both_sides_of_a_merge_are_read(tmp_path: Path) -> None:
     git(tmp_path, "commit", "--message", "merged", date="2026-09-04T00:00:00Z")
     write("coalesced", "2026-09-05T00:00:00Z", "last")
     found = committed(file, None)
-    subjects = [each.commit.subject for each in found.moments if each.commit is not None]
+    subjects = [each.commit.subject for each in found.found if each.commit is not None]
     assert subjects == ["first", "theirs", "ours", "last"]
-    assert found.moments[-1].kernels[0].name == "sgemm_coalesced"
+    assert found.found[-1].kernels[0].name == "sgemm_coalesced"
 
 
 def test_where_there_is_no_history_it_says_why(tmp_path: Path, repository: Path) -> None:

@@ -12,8 +12,8 @@ from tests.comparison.history.conftest import fill
 
 from kernelprof.comparison.gate.baseline import to_text
 from kernelprof.comparison.gate.changes import baseline_of
-from kernelprof.comparison.history import folder as module
-from kernelprof.comparison.history.folder import DEPTH, Folder, find, utc
+from kernelprof.comparison.history import moments as module
+from kernelprof.comparison.history.moments import DEPTH, find, read_folder, utc
 from kernelprof.comparison.history.store import Store, place_of, state_of
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def test_captures_and_baselines_are_found_and_nothing_else(mixed: Path) -> None:
     assert found.captures == [mixed / "a" / "one"]
     assert found.baselines == [mixed / "base.json"]
     undated = [path.name for path in found.undated]
-    assert undated == ["more.ncu-rep", "diagnosis.json", "raw.csv"]
+    assert undated == ["diagnosis.json", "raw.csv", "more.ncu-rep"]
     assert found.unread == []
 
 
@@ -60,7 +60,7 @@ def test_only_folders_near_enough_are_looked_into(tmp_path: Path) -> None:
 
 def test_moments_come_in_the_order_of_their_dates(mixed: Path) -> None:
     with Store(None) as store:
-        moments = Folder(mixed).moments(store)
+        moments = read_folder(mixed, store).found
     assert [(each.date, each.origin, each.kind) for each in moments] == [
         ("2026-11-21T15:55:51Z", "a/one", "capture"),
         ("2026-11-21T15:56:05Z", "base.json", "baseline"),
@@ -72,9 +72,9 @@ def test_moments_come_in_the_order_of_their_dates(mixed: Path) -> None:
 def test_what_is_known_is_not_diagnosed_again(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    folder, place = fill(tmp_path / "c", ("naive/1", "naive/2")), tmp_path / "cache" / "s.sqlite3"
+    folder, place = fill(tmp_path / "c", ("naive/1", "naive/2")), tmp_path / "cache" / "s.json"
     with Store(place) as store:
-        first = Folder(folder).moments(store)
+        first = read_folder(folder, store).found
     read: list[str] = []
     real = module.of_capture
 
@@ -84,27 +84,27 @@ def test_what_is_known_is_not_diagnosed_again(
 
     monkeypatch.setattr(module, "of_capture", counted)
     with Store(place) as store:
-        assert Folder(folder).moments(store) == first
+        assert read_folder(folder, store).found == first
     assert read == []
     manifest = folder / "naive" / "2" / "manifest.json"
     changed = json.loads(manifest.read_text("utf-8")) | {"created": "2026-11-23T01:00:00+01:00"}
     manifest.write_text(json.dumps(changed), "utf-8")
     with Store(place) as store:
-        assert Folder(folder).moments(store)[-1].date == "2026-11-23T00:00:00Z"
+        assert read_folder(folder, store).found[-1].date == "2026-11-23T00:00:00Z"
     assert read == ["naive/2"]
     with Store(None) as store:
-        Folder(folder).moments(store)
+        read_folder(folder, store)
     assert read == ["naive/2", "naive/1", "naive/2"]
 
 
 def test_a_capture_that_is_damaged_later_is_noticed(tmp_path: Path) -> None:
-    folder, place = fill(tmp_path / "c", ("naive/1",)), tmp_path / "s.sqlite3"
+    folder, place = fill(tmp_path / "c", ("naive/1",)), tmp_path / "s.json"
     with Store(place) as store:
-        assert len(Folder(folder).moments(store)) == 1
+        assert len(read_folder(folder, store).found) == 1
     (folder / "naive" / "1" / "raw.csv.gz").write_bytes(b"gone")
-    looked = Folder(folder)
     with Store(place) as store:
-        assert looked.moments(store) == ()
+        looked = read_folder(folder, store)
+    assert looked.found == ()
     ((name, why),) = looked.unread
     assert name == "naive/1"
     assert "does not have the hash that the manifest gives" in why
@@ -129,9 +129,9 @@ def test_damage_is_told_and_never_raised(tmp_path: Path, file: str, content: str
     (tmp_path / "c").mkdir(exist_ok=True)
     if file.startswith("c/"):
         (tmp_path / "c" / "raw.csv.gz").write_bytes(b"")
-    looked = Folder(tmp_path)
     with Store(None) as store:
-        assert looked.moments(store) == ()
+        looked = read_folder(tmp_path, store)
+    assert looked.found == ()
     ((name, told),) = looked.unread
     assert name == file.removesuffix("/manifest.json")
     assert why in told
@@ -142,10 +142,10 @@ def test_a_date_that_is_none_is_damage(tmp_path: Path) -> None:
     manifest = folder / "naive" / "1" / "manifest.json"
     changed = json.loads(manifest.read_text("utf-8")) | {"created": "yesterday"}
     manifest.write_text(json.dumps(changed), "utf-8")
-    looked = Folder(folder)
     with Store(None) as store:
-        assert looked.moments(store) == ()
-    assert looked.unread == [("naive/1", "'yesterday' is not a date")]
+        looked = read_folder(folder, store)
+    assert looked.found == ()
+    assert looked.unread == (("naive/1", "'yesterday' is not a date"),)
 
 
 @pytest.mark.parametrize(

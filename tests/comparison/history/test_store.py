@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import sqlite3
-import subprocess
-import sys
-from concurrent.futures import ThreadPoolExecutor
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -14,53 +11,53 @@ from tests.comparison.gate.planted import taken
 import kernelprof
 from kernelprof.comparison.history import store as module
 from kernelprof.comparison.history.rows import time_changed
-from kernelprof.comparison.history.store import SCHEMA_VERSION, Store, maker
+from kernelprof.comparison.history.store import Store, maker
 from kernelprof.comparison.times import time_change
-from kernelprof.model.comparison import TimeChange, TimeOutcome
+from kernelprof.model.comparison import InputChange, TimeChange, TimeOutcome
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+KEPT, NEW = InputChange("kind", "kept"), InputChange("kind", "new")
+
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    return tmp_path / "new" / "store.sqlite3"
+    return tmp_path / "new" / "store.json"
 
 
-def kept(place: Path | None) -> str | None:
+def look(store: Store, key: str = "a", state: str = "state") -> bool:
+    """Whether something was kept; it is kept now otherwise, as new."""
+    return store.known(InputChange, key, state, lambda: NEW) == KEPT
+
+
+def kept(place: Path | None) -> bool:
     """Keep something and look for it in a new store."""
     with Store(place) as store:
-        store.keep_moment("a", "state", "body")
+        assert store.known(InputChange, "a", "state", lambda: KEPT) == KEPT
     with Store(place) as store:
-        return store.moment("a", "state")
+        return look(store)
 
 
 def test_what_was_kept_is_found_again(place: Path) -> None:
-    assert kept(place) == "body"
+    assert kept(place)
     with Store(place) as store:
-        assert store.moment("a", "other state") is None
-        assert store.moment("b", "state") is None
+        assert not look(store, state="other state")
+        assert not look(store, key="b")
 
 
 def test_without_a_place_nothing_stays(tmp_path: Path) -> None:
-    assert kept(None) is None
+    assert not kept(None)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_another_version_or_other_rules_judge_again(
     place: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert kept(place) == "body"
+    assert kept(place)
     monkeypatch.setattr(module, "maker", lambda: "0.0.1 of somebody")
     with Store(place) as store:
-        assert store.moment("a", "state") is None
-        assert store.key("x") != key_of_today()
-
-
-def key_of_today() -> str:
-    store = Store(None)
-    store._maker = maker()
-    return store.key("x")
+        assert not look(store)
 
 
 def test_who_judges_is_told_by_version_and_rules() -> None:
@@ -69,129 +66,67 @@ def test_who_judges_is_told_by_version_and_rules() -> None:
     assert len(digest) == 64
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"no database", b"SQLite format 3\x00" + bytes(84), b"\xff" * 5000]
-)
+@pytest.mark.parametrize("content", [b"", b"nonsense", b"[]", b'{"maker": 1}', b"\xff" * 5000])
 def test_a_broken_file_is_made_again(place: Path, content: bytes) -> None:
     place.parent.mkdir()
     place.write_bytes(content)
-    assert kept(place) == "body"
+    assert kept(place)
 
 
-def test_a_file_that_breaks_inside_is_made_again(place: Path) -> None:
+@pytest.mark.parametrize("entry", [None, [], ["state"], ["state", {}], ["state", {"kind": 1}]])
+def test_a_record_that_cannot_be_read_is_made_again(place: Path, entry: object) -> None:
+    place.parent.mkdir()
+    values = {"maker": maker(), "kinds": {"InputChange": {"a": entry}}}
+    place.write_text(json.dumps(values), "utf-8")
     with Store(place) as store:
-        for number in range(500):
-            store.keep_moment(f"path {number}", "state", "x" * 500)
-    data = bytearray(place.read_bytes())
-    data[8192:-4096] = b"\xff" * (len(data) - 12288)
-    place.write_bytes(data)
-    with Store(place) as store:
-        assert {store.moment(f"path {number}", "state") for number in range(500)} <= {
-            None,
-            "x" * 500,
-        }
-        store.keep_moment("path 1", "state", "new")
-    with Store(place) as store:
-        assert store.moment("path 1", "state") == "new"
-
-
-@pytest.mark.parametrize(
-    "statement",
-    [f"PRAGMA user_version = {SCHEMA_VERSION + 1}", "DROP TABLE change", "DROP TABLE moment"],
-)
-def test_another_schema_is_made_again(place: Path, statement: str) -> None:
-    assert kept(place) == "body"
-    connection = sqlite3.connect(place)
-    connection.execute(statement)
-    connection.commit()
-    connection.close()
-    with Store(place) as store:
-        assert store.moment("a", "state") is None
-    assert kept(place) == "body"
+        assert not look(store)
 
 
 def test_a_place_that_cannot_be_written_is_done_without(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("", "utf-8")
-    assert kept(tmp_path / "file" / "store.sqlite3") is None
+    assert not kept(tmp_path / "file" / "store.json")
     (tmp_path / "folder").mkdir()
-    assert kept(tmp_path / "folder") is None
+    assert not kept(tmp_path / "folder")
     assert (tmp_path / "folder").is_dir()
 
 
-def test_a_lock_that_stays_costs_only_what_is_kept(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert kept(place) == "body"
-    monkeypatch.setattr(module, "WAIT_S", 0.01)
-    other = sqlite3.connect(place, isolation_level=None)
-    other.execute("BEGIN EXCLUSIVE")
-    with Store(place) as store:  # it cannot even be read
-        assert store.moment("a", "state") is None
-        store.keep_moment("b", "state", "lost")
-    other.execute("COMMIT")
-    other.close()
+def test_an_interrupted_run_keeps_what_it_found(place: Path) -> None:
+    def keep() -> InputChange:
+        return KEPT
+
+    def stop() -> InputChange:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt), Store(place) as store:
+        [store.known(InputChange, key, "s", make) for key, make in (("a", keep), ("b", stop))]
     with Store(place) as store:
-        assert store.moment("a", "state") == "body"
-        assert store.moment("b", "state") is None
+        assert look(store, state="s")
 
 
-def test_a_lock_that_comes_later_is_waited_for_once(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert kept(place) == "body"
-    monkeypatch.setattr(module, "WAIT_S", 0.01)
-    other = sqlite3.connect(place, isolation_level=None)
-    with Store(place) as reader, Store(place) as writer:
-        other.execute("BEGIN IMMEDIATE")
-        writer.keep_moment("b", "state", "lost")
-        writer.flush()
-        # What was kept can be read all the same, and nothing more is written.
-        assert writer.moment("a", "state") == "body"
-        other.execute("COMMIT")
-        writer.keep_moment("c", "state", "lost as well")
-        writer.flush()
-        assert writer.moment("c", "state") is None
-        other.execute("BEGIN EXCLUSIVE")
-        assert reader.moment("a", "state") is None
-        other.execute("COMMIT")
-        assert reader.moment("a", "state") is None
-    other.close()
+def test_of_two_runs_the_later_one_stays(place: Path) -> None:
+    with Store(place) as one:
+        with Store(place) as other:
+            other.known(InputChange, "b", "state", lambda: KEPT)
+        one.known(InputChange, "a", "state", lambda: KEPT)
     with Store(place) as store:
-        assert store.moment("a", "state") == "body"
-
-
-def test_several_runs_write_at_once(place: Path) -> None:
-    code = (
-        "import sys; from pathlib import Path\n"
-        "from kernelprof.comparison.history.store import Store\n"
-        "with Store(Path(sys.argv[1])) as store:\n"
-        "    for n in range(200): store.keep_moment(f'{sys.argv[2]} {n}', 's', 'body')\n"
-    )
-
-    def run(name: str) -> int:
-        return subprocess.run(
-            [sys.executable, "-c", code, str(place), name], check=False, timeout=60
-        ).returncode
-
-    with ThreadPoolExecutor(4) as pool:
-        assert list(pool.map(run, "abcd")) == [0, 0, 0, 0]
-    with Store(place) as store:
-        assert all(store.moment(f"{name} {n}", "s") for name in "abcd" for n in range(200))
+        assert look(store, "a")
+        assert not look(store, "b")
+    assert [each.name for each in place.parent.iterdir()] == [place.name]
 
 
 def test_what_is_gone_is_forgotten(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "MOST_CHANGES", 3)
     odd = "not unicode \udcff"
     with Store(place) as store:
-        for path in ("a", "b", odd):
-            store.keep_moment(path, "s", "body")
-        for number in range(5):
-            store.keep_change(f"key {number}", "body")
-        store.flush()
-        store.forget({"a", odd})
-        assert [store.moment(path, "s") for path in ("a", "b", odd)] == ["body", None, "body"]
-        found = [store.change(f"key {number}") for number in range(5)]
-        assert found == [None, None, "body", "body", "body"]
+        for key in ("a", "b", odd):
+            store.known(InputChange, key, "state", lambda: KEPT)
+        store.forget(InputChange, {"a", odd})
+    with Store(place) as store:
+        assert [look(store, key) for key in ("a", "b", odd)] == [True, False, True]
+    monkeypatch.setattr(module, "MOST", 2)
+    with Store(place) as store:
+        store.known(InputChange, "c", "state", lambda: KEPT)
+    with Store(place) as store:
+        assert [look(store, key) for key in ("a", odd, "c")] == [False, False, True]
 
 
 def test_a_change_is_worked_out_once(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -211,12 +146,3 @@ def test_a_change_is_worked_out_once(place: Path, monkeypatch: pytest.MonkeyPatc
         assert (apart.outcome, apart.reason) == (TimeOutcome.NOT_COMPARABLE, "another GPU")
         with pytest.raises(AssertionError):
             time_changed(after, before, None, store)
-
-
-def test_a_change_that_cannot_be_read_is_worked_out_again() -> None:
-    before, after = taken("four-blocks", "1").kernels[0], taken("four-blocks", "2").kernels[0]
-    with Store(None) as store:
-        expected = time_changed(before, after, None, store)
-        store.flush()
-        store._connection.execute("UPDATE change SET body = '{}'")
-        assert time_changed(before, after, None, store) == expected

@@ -105,11 +105,10 @@ def accept(
 def migrate(file: FileArgument) -> None:
     """Upgrade a baseline of an older schema."""
     output.check_place(file)
-    _write(baselines.read(file, migrate=True), file)
+    _write(baselines.read(file), file)
 
 
 def _write(made: Baseline, file: Path) -> None:
-
     output.write_file(baselines.text(made), file)
     kernels = len(made.kernels)
     output.write_text(f"{file}: {kernels} kernel{'s' if kernels != 1 else ''} of {made.origin}\n")

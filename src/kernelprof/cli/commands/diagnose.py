@@ -12,6 +12,8 @@ from kernelprof.cli import options, output
 from kernelprof.cli.options import ProgramCommand
 from kernelprof.cli.progress import progress_line, reading
 from kernelprof.errors import ExitCode, UsageError
+from kernelprof.model.kernel_name import name_pattern
+from kernelprof.results import only
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -133,7 +135,7 @@ def _of_captures(
 ) -> list[Diagnosis]:
     """One diagnosis a capture, or one of all; of several, some may have no such kernel."""
     if kernel is not None:
-        interface.name_pattern(kernel)
+        name_pattern(kernel)
     with reading(targets) as meter:
         if merge:
             found = [interface.diagnose(targets, preset=preset, merge=True, meter=meter)]
@@ -144,7 +146,7 @@ def _of_captures(
                 interface.diagnose(each, preset=preset, whole=False, meter=meter)
                 for each in targets
             ]
-    return found if kernel is None else interface.only(found, kernel)
+    return found if kernel is None else only(found, kernel)
 
 
 def _check_targets(targets: Sequence[str], program: Sequence[str] | None) -> bool:

@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import re
 import sys
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 from kernelprof.comparison.counters import COUNTERS
 from kernelprof.comparison.snapshots import from_values, to_values
@@ -21,15 +21,10 @@ from kernelprof.model.records import RecordError, read_object
 from kernelprof.model.snapshot import Acceptance, KernelSnapshot, Machine, Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
     from pathlib import Path
 
 SCHEMA_VERSION: Final = "1"
 KIND: Final = "kernelprof-baseline"
-
-MIGRATIONS: Final[Mapping[str, Callable[[dict[str, Any]], dict[str, Any]]]] = {}
-"""What makes a baseline of the next schema version of one of this version. Version 1 is the first:
-there is nothing to migrate yet."""
 
 _DIGITS: Final = 7
 _NUMBERS: Final = re.compile(r"\[\n\s+(-?[0-9][^\]\[{}\"]*?)\n\s+\]")
@@ -80,24 +75,28 @@ def read_text(path: Path) -> str:
         raise InputError(f"the file cannot be read: {reason}", where=str(path)) from error
 
 
-def read_baseline(path: Path, *, migrate: bool = False) -> Baseline:
+def read_baseline(path: Path) -> Baseline:
     """The baseline in a file, as :func:`from_text`."""
-    return from_text(read_text(path), str(path), migrate=migrate)
+    return from_text(read_text(path), str(path))
 
 
-def from_text(text: str, where: str, *, migrate: bool = False) -> Baseline:
-    """The baseline in a text. One of an older schema is read only to ``migrate`` it.
+def from_text(text: str, where: str) -> Baseline:
+    """The baseline in a text.
 
-    Raises :class:`InputError` for a newer schema, and with the key for any mistake.
+    Raises :class:`InputError` for another schema, and with the key for any mistake.
     """
     try:
         values = read_object(text, finite=True)
         if values.get("kind") != KIND:
             raise RecordError("it is not a baseline")
-        values = _current(values, where, migrate=migrate)
+        if (version := values.get("schema_version")) != SCHEMA_VERSION:
+            raise InputError(
+                f"the baseline has schema version {version!r}, and this kernelprof knows "
+                f"{SCHEMA_VERSION!r} at most",
+                where=where,
+                hint="install a newer kernelprof",
+            )
         found = from_values(Baseline, values)
-        kernels = zip(found.kernels, values["kernels"], strict=True)
-        found = replace(found, kernels=tuple(_as_written(*each) for each in kernels))
         for kernel in found.kernels:
             _check(kernel)
     except RecordError as error:
@@ -109,16 +108,6 @@ def from_text(text: str, where: str, *, migrate: bool = False) -> Baseline:
     return found
 
 
-def _as_written(kernel: KernelSnapshot, values: dict[str, Any]) -> KernelSnapshot:
-    """The kernel with whole numbers where the file has some: outputs write them as they are."""
-    return replace(
-        kernel,
-        metrics=values.get("metrics", {}),
-        events_ns=tuple(values.get("events_ns", ())),
-        profiled_ns=tuple(values.get("profiled_ns", ())),
-    )
-
-
 def _check(kernel: KernelSnapshot) -> None:
     """Refuse what no command writes."""
     if kernel.verdict.status is Status.INCONCLUSIVE:
@@ -128,30 +117,6 @@ def _check(kernel: KernelSnapshot) -> None:
         raise RecordError(f"{kernel.name!r} has a number that no measurement gives")
     if kernel.verdict.bottleneck is None or kernel.passed is False:
         raise RecordError(f"{kernel.name!r} is not a kernel to hold anything against")
-
-
-def _current(values: dict[str, Any], where: str, *, migrate: bool) -> dict[str, Any]:
-    """The values in the schema of today."""
-    version = values.get("schema_version")
-    if version == SCHEMA_VERSION:
-        return values
-    if not isinstance(version, str) or version not in MIGRATIONS:
-        raise InputError(
-            f"the baseline has schema version {version!r}, and this kernelprof knows "
-            f"{SCHEMA_VERSION!r} at most",
-            where=where,
-            hint="install a newer kernelprof",
-        )
-    if not migrate:
-        raise InputError(
-            f"the baseline has schema version {version!r}, which is older than {SCHEMA_VERSION!r}",
-            where=where,
-            hint=f"kernelprof baseline migrate {where}",
-        )
-    while version in MIGRATIONS:
-        values = MIGRATIONS[version](values)
-        version = str(values.get("schema_version"))
-    return values
 
 
 def _rounded(value: float) -> float:

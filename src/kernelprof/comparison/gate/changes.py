@@ -1,12 +1,12 @@
 """How a baseline changes: it is made, updated, accepted into, and its noise is measured.
 
-Pure functions; :mod:`kernelprof.comparison.gate.run` reads the files.
+Pure functions; :mod:`kernelprof.interface.baselines` reads the files.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
@@ -16,11 +16,18 @@ from kernelprof.comparison.compare import match
 from kernelprof.comparison.counters import counter_changes
 from kernelprof.comparison.gate.baseline import Baseline
 from kernelprof.comparison.inputs import machine_changes
-from kernelprof.comparison.times import EVENTS, PROFILER, time_change
+from kernelprof.comparison.times import time_change
 from kernelprof.errors import InputError
 from kernelprof.model.comparison import Match, TimeOutcome
 from kernelprof.model.diagnosis import Status
-from kernelprof.model.snapshot import Acceptance, KernelSnapshot, Noise, Snapshot
+from kernelprof.model.snapshot import (
+    EVENTS,
+    PROFILER,
+    Acceptance,
+    KernelSnapshot,
+    Noise,
+    Snapshot,
+)
 from kernelprof.version import __version__
 
 if TYPE_CHECKING:
@@ -28,15 +35,6 @@ if TYPE_CHECKING:
 
 FEWEST_CAPTURES: Final = 3
 """With the baseline's own; two give a single difference, which may be small by chance."""
-
-
-@dataclass(frozen=True, slots=True)
-class Consent:
-    """Who accepts something, why, and when."""
-
-    who: str
-    reason: str
-    when: str
 
 
 def baseline_of(snapshot: Snapshot, now: str) -> Baseline:
@@ -69,24 +67,20 @@ def _held(old: KernelSnapshot | None, new: KernelSnapshot) -> KernelSnapshot:
     """A kernel with the noise, and where they are the same the times, that it had."""
     if old is None:
         return new
-    if time_change(old, new, None).outcome is not TimeOutcome.SAME:
-        return replace(new, noise=old.noise)
-    return replace(
-        new,
-        noise=old.noise,
-        events_ns=old.events_ns,
-        profiled_ns=old.profiled_ns,
-        median_ns=old.median_ns,
-    )
+    kept = ["noise"]
+    if time_change(old, new, None).outcome is TimeOutcome.SAME:
+        kept += ["events_ns", "profiled_ns", "median_ns"]
+    return replace(new, **{name: getattr(old, name) for name in kept})
 
 
 def accepted(
-    baseline: Baseline, candidate: Snapshot, kernels: Sequence[str], consent: Consent
+    baseline: Baseline, candidate: Snapshot, kernels: Sequence[str], consent: Acceptance
 ) -> Baseline:
     """The baseline with kernels of the candidate in place of its own, and why.
 
     ``kernels`` are names, empty for all. Kernels that are not named stay as they are; those that
-    are and that the candidate does not have any more leave the baseline.
+    are and that the candidate does not have any more leave the baseline. ``consent`` says who, when
+    and why.
     """
     known = {each.name for each in (*baseline.kernels, *candidate.kernels)}
     missing = set(kernels) - known
@@ -118,29 +112,24 @@ def accepted(
         for kind, old, new in pairs
         if new is not None
     ]
-    records = [_record(old, new, consent) for _, old, new in pairs]
+    records = [
+        replace(
+            consent,
+            kernel=side.name,
+            before=old.verdict if old else None,
+            after=new.verdict if new else None,
+            before_ns=old.median_ns if old else None,
+            after_ns=new.median_ns if new else None,
+        )
+        for _, old, new in pairs
+        if (side := new or old) is not None
+    ]
     return replace(
         baseline,
         created=consent.when,
         machine=baseline.machine if left else candidate.machine,
         kernels=_sorted([*left, *fresh]),
         accepted=(*baseline.accepted, *records),
-    )
-
-
-def _record(old: KernelSnapshot | None, new: KernelSnapshot | None, consent: Consent) -> Acceptance:
-    """What was accepted: a change, a new kernel, or that one is gone."""
-    named = new or old
-    assert named is not None  # a pair has a side
-    return Acceptance(
-        kernel=named.name,
-        when=consent.when,
-        who=consent.who,
-        reason=consent.reason,
-        before=old.verdict if old is not None else None,
-        after=new.verdict if new is not None else None,
-        before_ns=old.median_ns if old is not None else None,
-        after_ns=new.median_ns if new is not None else None,
     )
 
 
@@ -180,21 +169,16 @@ def calibrated(baseline: Baseline, repeats: Sequence[Snapshot]) -> tuple[Baselin
             else "there is no capture to calibrate with",
             hint=f"name at least {FEWEST_CAPTURES - 1}, each a run of its own of the same code",
         )
-    for repeat in repeats:
-        _, apart = machine_changes(baseline.machine, repeat.machine)
-        if apart:
-            raise InputError(
-                f"it was not measured as the baseline was: {apart}", where=repeat.origin
-            )
+    for each in repeats:
+        if apart := machine_changes(baseline.machine, each.machine)[1]:
+            raise InputError(f"it was not measured as the baseline was: {apart}", where=each.origin)
     kernels, without = [], []
     for kernel in baseline.kernels:
         runs = [replace(kernel, noise=None), *_same(kernel, repeats)]
-        how = _how(runs)
-        if len(runs) < FEWEST_CAPTURES or how is None:
-            kernels.append(kernel)
+        noise = _noise(runs) if len(runs) >= FEWEST_CAPTURES else None
+        if noise is None:
             without.append(kernel.name)
-            continue
-        kernels.append(replace(kernel, noise=_noise(runs, how)))
+        kernels.append(replace(kernel, noise=noise or kernel.noise))
     if len(without) == len(kernels):
         raise InputError(
             "none of the baseline's kernels is in enough of these captures",
@@ -208,14 +192,8 @@ def _same(kernel: KernelSnapshot, repeats: Sequence[Snapshot]) -> list[KernelSna
     """The kernel in the repeats; it has to be built from the same source in the same way."""
     found = []
     for repeat in repeats:
-        for other in repeat.kernels:
-            if other.key != kernel.key:
-                continue
-            if (
-                kernel.inputs is not None
-                and other.inputs is not None
-                and (kernel.inputs != other.inputs)
-            ):
+        for other in (each for each in repeat.kernels if each.key == kernel.key):
+            if kernel.inputs and other.inputs and kernel.inputs != other.inputs:
                 raise InputError(
                     f"{kernel.name} was built from another source or in another way",
                     where=repeat.origin,
@@ -225,30 +203,23 @@ def _same(kernel: KernelSnapshot, repeats: Sequence[Snapshot]) -> list[KernelSna
     return found
 
 
-def _noise(runs: Sequence[KernelSnapshot], how: str) -> Noise:
-    floor = 0.0
+def _noise(runs: Sequence[KernelSnapshot]) -> Noise | None:
+    """The noise by times that all runs have, those between events before others."""
     varying: dict[str, float] = {}
     for one, other in combinations(runs, 2):
-        a, b = float(np.median(_times(one, how))), float(np.median(_times(other, how)))
-        floor = max(floor, max(a, b) / min(a, b) - 1)
         for change in counter_changes(one, other)[0]:
             low, high = sorted((change.before, change.after))
             apart = high / low - 1 if low else math.inf
             varying[change.metric] = max(varying.get(change.metric, 0.0), apart)
     kept = {name: _short(by) for name, by in sorted(varying.items()) if by < math.inf}
-    return Noise(_short(floor), len(runs), how, kept)
-
-
-def _how(runs: Sequence[KernelSnapshot]) -> str | None:
-    """Which times all runs have, as comparisons call them: those between events before others."""
-    for how in (EVENTS, PROFILER):
-        if all(_times(run, how) and min(_times(run, how)) > 0 for run in runs):
-            return how
+    for how, times in (
+        (EVENTS, [each.events_ns for each in runs]),
+        (PROFILER, [each.profiled_ns for each in runs]),
+    ):
+        if all(each and min(each) > 0 for each in times):
+            medians = [float(np.median(each)) for each in times]
+            return Noise(_short(max(medians) / min(medians) - 1), len(runs), how, kept)
     return None
-
-
-def _times(kernel: KernelSnapshot, how: str) -> tuple[float, ...]:
-    return kernel.events_ns if how == EVENTS else kernel.profiled_ns
 
 
 def _short(value: float) -> float:

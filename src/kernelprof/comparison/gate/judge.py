@@ -8,10 +8,11 @@ not fail: the same code gives either.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+import math
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from kernelprof.comparison.counters import unit_of, value
-from kernelprof.comparison.gate.policy import PER_REQUEST, Budget, Limits, Policy
+from kernelprof.comparison.gate.policy import PER_REQUEST, Limits, Policy
 from kernelprof.comparison.words import (
     counter_text,
     launches_text,
@@ -19,17 +20,19 @@ from kernelprof.comparison.words import (
     time_text,
     verdict_text,
 )
-from kernelprof.model.comparison import CounterChange, KernelComparison, Match, TimeOutcome
+from kernelprof.model.comparison import KernelComparison, Match, TimeChange, TimeOutcome
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.gate import Code, Finding, GateResult, KernelResult, Outcome
 from kernelprof.model.kernel_name import function_name
 from kernelprof.model.numbers import quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from kernelprof.model.comparison import Comparison
     from kernelprof.model.snapshot import KernelSnapshot
+
+    Judged = TypeVar("Judged", KernelResult, Finding)
 
 WORSE_GAIN: Final = 1.1
 """The same bottleneck is a worse one where removing it would bring a tenth more than before: gains
@@ -38,42 +41,46 @@ of the same code scattered by 7 % between captures, where the verdict stayed
 
 _ORDER: Final = (Outcome.PASS, Outcome.INCONCLUSIVE, Outcome.REGRESSION)
 _OF_THE_CODE: Final = frozenset({Code.COUNTER_WORSE, Code.NEW_BOTTLENECK, Code.LEFT_LIMIT})
-_UNKNOWN_TIME: Final = frozenset(
-    {TimeOutcome.NOT_ENOUGH_SAMPLES, TimeOutcome.NOT_COMPARABLE, TimeOutcome.NOT_MEASURED}
-)
 
 
 def judge(comparison: Comparison, policy: Policy) -> GateResult:
     """Judge every kernel, and all together: the worst outcome counts."""
     kernels = [_kernel(each, policy, comparison) for each in comparison.kernels]
     general = []
-    if all(policy.ignores(each.kernel.name) for each in kernels) and kernels:
+    if kernels and all(each.ignored for each in kernels):
         text = "the policy leaves out every kernel: nothing was judged"
         general.append(Finding(Code.IGNORED, Outcome.INCONCLUSIVE, text))
     if not any(each.kernel.before and each.kernel.after for each in kernels):
         text = "no kernel is on both sides: nothing was compared"
         general.append(Finding(Code.VANISHED, Outcome.INCONCLUSIVE, text))
-    outcome = _worst([*(each.outcome for each in kernels), *(each.outcome for each in general)])
-    passes = policy.inconclusive is Outcome.PASS
-    if policy.inconclusive is Outcome.REGRESSION and outcome is Outcome.INCONCLUSIVE:
+    outcome = _worst((*kernels, *general))
+    if outcome is Outcome.INCONCLUSIVE and policy.inconclusive is Outcome.REGRESSION:
         outcome = Outcome.REGRESSION
-    kernels.sort(key=lambda each: _ORDER.index(each.outcome), reverse=True)
-    return GateResult(comparison, outcome, tuple(kernels), tuple(general), passes)
+    passes = policy.inconclusive is Outcome.PASS
+    return GateResult(comparison, outcome, _sorted(kernels), tuple(general), passes)
+
+
+def _sorted(found: Iterable[Judged]) -> tuple[Judged, ...]:
+    return tuple(sorted(found, key=lambda each: _ORDER.index(each.outcome), reverse=True))
+
+
+def _worst(found: Iterable[KernelResult | Finding]) -> Outcome:
+    return max((each.outcome for each in found), key=_ORDER.index, default=Outcome.PASS)
 
 
 def _kernel(kernel: KernelComparison, policy: Policy, whole: Comparison) -> KernelResult:
     if policy.ignores(kernel.name):
-        text = "the policy leaves this kernel out"
-        return KernelResult(kernel, Outcome.PASS, (Finding(Code.IGNORED, Outcome.PASS, text),))
-    found = [_as_far_as_known(each, whole) for each in _findings(kernel, policy)]
-    found.sort(key=lambda each: _ORDER.index(each.outcome), reverse=True)
-    return KernelResult(kernel, _worst([each.outcome for each in found]), tuple(found))
+        found = [Finding(Code.IGNORED, Outcome.PASS, "the policy leaves this kernel out")]
+    else:
+        found = list(_findings(kernel, policy))
+    if any(each.kind == "compute capability" for each in whole.machine):
+        found = list(map(_of_other_code, found))
+    return KernelResult(kernel, _worst(found), _sorted(found))
 
 
-def _as_far_as_known(finding: Finding, whole: Comparison) -> Finding:
+def _of_other_code(finding: Finding) -> Finding:
     """Code for another architecture is other code: its counters and verdicts prove nothing."""
-    other = any(each.kind == "compute capability" for each in whole.machine)
-    if not other or finding.code not in _OF_THE_CODE or finding.outcome is not Outcome.REGRESSION:
+    if finding.code not in _OF_THE_CODE or finding.outcome is not Outcome.REGRESSION:
         return finding
     text = f"{finding.text}; on another architecture, for which other code was made"
     return Finding(finding.code, Outcome.INCONCLUSIVE, text)
@@ -98,42 +105,28 @@ def _findings(kernel: KernelComparison, policy: Policy) -> Iterator[Finding]:
         yield Finding(Code.APPEARED, policy.appeared, text)
         return
     if kernel.match is Match.RENAMED:
-        text = f"compared with {before.name}, by its name"
-        yield Finding(Code.RENAMED, Outcome.PASS if _confirmed(kernel) else policy.renamed, text)
+        outcome = Outcome.PASS if _confirmed(kernel, before, after) else policy.renamed
+        yield Finding(Code.RENAMED, outcome, f"compared with {before.name}, by its name")
     if kernel.other_work:
         yield Finding(Code.OTHER_WORK, Outcome.INCONCLUSIVE, kernel.time.reason)
         return
     if text := several_text(kernel):
         yield Finding(Code.SEVERAL_CHANGES, Outcome.PASS, text)
-    yield from _launches(before, after, policy, limits)
-    yield from _time(kernel, limits)
+    if text := launches_text(before, after):
+        # They cost something, unless all of them take no more time.
+        most, now = (before.total_ns or 0.0) * (1 + limits.max_slowdown), after.total_ns
+        harmless = after.launches < before.launches or (now is not None and now <= most)
+        outcome = Outcome.PASS if harmless else policy.launched_more
+        yield Finding(Code.LAUNCHED_MORE, outcome, text)
+    yield from _time(kernel.time, limits)
     yield from _counters(kernel, limits)
-    yield from _verdict(kernel, limits)
+    yield from _verdict(kernel, before, after, limits)
 
 
-def _launches(
-    before: KernelSnapshot, after: KernelSnapshot, policy: Policy, limits: Limits
-) -> Iterator[Finding]:
-    """More launches of a kernel cost something, unless all of them take no more time."""
-    text = launches_text(before, after)
-    if not text:
-        return
-    no_more = (
-        before.total_ns is not None
-        and after.total_ns is not None
-        and after.total_ns <= before.total_ns * (1 + limits.max_slowdown)
-    )
-    fewer = after.launches < before.launches
-    outcome = Outcome.PASS if fewer or no_more else policy.launched_more
-    yield Finding(Code.LAUNCHED_MORE, outcome, text)
-
-
-def _time(kernel: KernelComparison, limits: Limits) -> Iterator[Finding]:
-    time = kernel.time
+def _time(time: TimeChange, limits: Limits) -> Iterator[Finding]:
     text = time_text(time)
     if time.outcome is TimeOutcome.SLOWER:
-        assert time.ratio is not None  # it is what was found slower
-        over = time.ratio - 1 > limits.max_slowdown
+        over = (time.ratio or math.inf) - 1 > limits.max_slowdown
         yield Finding(Code.SLOWER, Outcome.REGRESSION if over else Outcome.PASS, text)
     elif time.outcome is TimeOutcome.FASTER:
         yield Finding(Code.FASTER, Outcome.PASS, text)
@@ -141,21 +134,22 @@ def _time(kernel: KernelComparison, limits: Limits) -> Iterator[Finding]:
         allowed = time.high is not None and time.high - 1 <= limits.max_slowdown
         outcome = Outcome.PASS if allowed else Outcome.INCONCLUSIVE
         yield Finding(Code.TIME_UNDECIDED, outcome, text)
-    elif time.outcome is TimeOutcome.SAME and (time.floor or 0.0) > limits.max_noise:
-        yield Finding(Code.TIME_UNDECIDED, Outcome.INCONCLUSIVE, f"too noisy to tell: {text}")
-    elif time.outcome in _UNKNOWN_TIME:
+    elif time.outcome is not TimeOutcome.SAME:
         yield Finding(Code.TIME_UNKNOWN, Outcome.INCONCLUSIVE, text)
+    elif (time.floor or 0.0) > limits.max_noise:
+        yield Finding(Code.TIME_UNDECIDED, Outcome.INCONCLUSIVE, f"too noisy to tell: {text}")
 
 
 def _counters(kernel: KernelComparison, limits: Limits) -> Iterator[Finding]:
-    paid_off = kernel.time.outcome is TimeOutcome.FASTER
     for change in kernel.counters:
         if change.worse is None:
             continue
         if not change.worse:
             yield Finding(Code.COUNTER_BETTER, Outcome.PASS, counter_text(change))
             continue
-        small = _increase(change) <= limits.max_increase.get(change.metric, 0.0)
+        increase = abs(change.after / change.before - 1) if change.before else math.inf
+        small = increase <= limits.max_increase.get(change.metric, 0.0)
+        paid_off = kernel.time.outcome is TimeOutcome.FASTER
         outcome = Outcome.PASS if paid_off or small else limits.counter_worse
         yield Finding(Code.COUNTER_WORSE, outcome, counter_text(change))
     for name in kernel.lacking:
@@ -163,51 +157,47 @@ def _counters(kernel: KernelComparison, limits: Limits) -> Iterator[Finding]:
         yield Finding(Code.COUNTER_MISSING, Outcome.INCONCLUSIVE, text)
 
 
-def _verdict(kernel: KernelComparison, limits: Limits) -> Iterator[Finding]:
-    assert kernel.before is not None  # the caller has looked
-    assert kernel.after is not None
-    before, after = kernel.before.verdict, kernel.after.verdict
-    if Status.INCONCLUSIVE in {before.status, after.status}:
-        if before.status is Status.INCONCLUSIVE:
-            text = "the baseline's verdict is inconclusive"
-            yield Finding(Code.VERDICT_INCONCLUSIVE, Outcome.INCONCLUSIVE, text)
+def _verdict(
+    kernel: KernelComparison, before: KernelSnapshot, after: KernelSnapshot, limits: Limits
+) -> Iterator[Finding]:
+    old, new = before.verdict, after.verdict
+    if old.status is Status.INCONCLUSIVE:
+        text = "the baseline's verdict is inconclusive"
+        yield Finding(Code.VERDICT_INCONCLUSIVE, Outcome.INCONCLUSIVE, text)
+    if Status.INCONCLUSIVE in {old.status, new.status}:
         return
-    text = verdict_text(before, after)
+    text = verdict_text(old, new)
     no_counter_worse = not any(each.worse for each in kernel.counters)
     unchanged = kernel.time.outcome is TimeOutcome.SAME and no_counter_worse
     unknown = no_counter_worse and kernel.time.outcome is not TimeOutcome.SLOWER
     paid_off = kernel.time.outcome is TimeOutcome.FASTER
-    yield from _other_launches(kernel, limits, harmless=unchanged or paid_off)
-    if after.status is Status.AT_LIMIT:
+    allowed = unchanged or paid_off or limits.new_bottleneck is Outcome.PASS
+    yield from _other_launches(before, after, allowed=allowed)
+    if new.status is Status.AT_LIMIT:
         if kernel.verdict_changed:
             yield Finding(Code.VERDICT_CHANGED, Outcome.PASS, text)
         return
-    left = before.status is Status.AT_LIMIT
-    new = before.bottleneck != after.bottleneck
-    worse = not new and (after.gain or 1.0) > WORSE_GAIN * (before.gain or 1.0)
-    if not (left or new or worse):
+    left = old.status is Status.AT_LIMIT
+    worse = (new.gain or 1.0) > WORSE_GAIN * (old.gain or 1.0)
+    if not (left or old.bottleneck != new.bottleneck or worse):
         return
     if unchanged:
-        note = f"{text}, though neither time nor exact counters got worse: it stands on an edge"
-        yield Finding(Code.VERDICT_CHANGED, Outcome.PASS, note)
-    elif paid_off:
+        text += ", though neither time nor exact counters got worse: it stands on an edge"
+    if unchanged or paid_off:
         yield Finding(Code.VERDICT_CHANGED, Outcome.PASS, text)
-    else:
-        code = Code.LEFT_LIMIT if left else Code.NEW_BOTTLENECK
-        outcome = limits.left_limit if left else limits.new_bottleneck
-        if unknown and outcome is Outcome.REGRESSION:
-            # The same code can stand on an edge, and no time tells that it does not.
-            outcome = Outcome.INCONCLUSIVE
-        yield Finding(code, outcome, text)
+        return
+    code = Code.LEFT_LIMIT if left else Code.NEW_BOTTLENECK
+    outcome = limits.left_limit if left else limits.new_bottleneck
+    if unknown and outcome is Outcome.REGRESSION:
+        # The same code can stand on an edge, and no time tells that it does not.
+        outcome = Outcome.INCONCLUSIVE
+    yield Finding(code, outcome, text)
 
 
 def _other_launches(
-    kernel: KernelComparison, limits: Limits, *, harmless: bool
+    before: KernelSnapshot, after: KernelSnapshot, *, allowed: bool
 ) -> Iterator[Finding]:
     """A bottleneck that some launches have now and none had before."""
-    assert kernel.before is not None  # the caller has looked
-    assert kernel.after is not None
-    before, after = kernel.before, kernel.after
     known = {each.verdict.bottleneck for each in before.others}
     known |= {before.verdict.bottleneck, after.verdict.bottleneck}
     for other in after.others:
@@ -217,21 +207,18 @@ def _other_launches(
             f"{other.launches:,} of {after.launches:,} launches: now {other.verdict.bottleneck}, "
             "which none had before"
         )
-        if harmless or limits.new_bottleneck is Outcome.PASS:
+        if allowed:
             yield Finding(Code.VERDICT_CHANGED, Outcome.PASS, text)
         else:
             yield Finding(Code.NEW_BOTTLENECK, Outcome.INCONCLUSIVE, text)
 
 
-def _confirmed(kernel: KernelComparison) -> bool:
+def _confirmed(kernel: KernelComparison, before: KernelSnapshot, after: KernelSnapshot) -> bool:
     """Whether something beside a similar name says that it is the same kernel.
 
     The same function with other template arguments, the same problem by the launch specifications,
     or the same launch with the same exact counters.
     """
-    before, after = kernel.before, kernel.after
-    assert before is not None  # the caller has looked
-    assert after is not None
     if function_name(before.name) == function_name(after.name):
         return True
     problems = [_problem(side) for side in (before, after)]
@@ -243,19 +230,23 @@ def _confirmed(kernel: KernelComparison) -> bool:
 
 def _problem(kernel: KernelSnapshot) -> tuple[object, ...] | None:
     """What is computed, by the launch specification: the reference and the sizes."""
-    specification = kernel.inputs.specification if kernel.inputs is not None else None
-    if not specification or specification.get("reference") in {None, "none"}:
+    specification = (kernel.inputs and kernel.inputs.specification) or {}
+    if specification.get("reference") in {None, "none"}:
         return None
     return specification["reference"], specification.get("sizes")
 
 
 def _budgets(kernel: KernelSnapshot, limits: Limits) -> Iterator[Finding]:
-    for budget in limits.budgets:
-        found = _budgeted(kernel, budget.metric)
-        text = _budget_text(budget, found)
+    for name, budget in limits.budget.items():
+        found = _budgeted(kernel, name)
+        unit = "sector/request" if name in PER_REQUEST else unit_of(name)
+        sides = (("at most", budget.at_most), ("at least", budget.at_least))
+        most = " and ".join(f"{side} {quantity(by, unit)}" for side, by in sides if by is not None)
         if found is None:
+            text = f"{name} may be {most}: the candidate does not have it"
             yield Finding(Code.BUDGET_UNKNOWN, Outcome.INCONCLUSIVE, text)
-        elif not _within(budget, found):
+        elif not budget.allows(found):
+            text = f"{name} may be {most}: it is {quantity(found, unit)}"
             yield Finding(Code.OVER_BUDGET, Outcome.REGRESSION, text)
 
 
@@ -266,32 +257,3 @@ def _budgeted(kernel: KernelSnapshot, name: str) -> float | None:
     if count is None or per is None:
         return None
     return count / per if per else 0.0
-
-
-def _budget_text(budget: Budget, found: float | None) -> str:
-    """A budget and what the candidate has."""
-    unit = "sector/request" if budget.metric in PER_REQUEST else unit_of(budget.metric)
-    limits = [
-        f"{words} {quantity(limit, unit)}"
-        for words, limit in (("at most", budget.at_most), ("at least", budget.at_least))
-        if limit is not None
-    ]
-    has = "the candidate does not have it" if found is None else f"it is {quantity(found, unit)}"
-    return f"{budget.metric} may be {' and '.join(limits)}: {has}"
-
-
-def _within(budget: Budget, found: float) -> bool:
-    if budget.at_most is not None and found > budget.at_most:
-        return False
-    return budget.at_least is None or found >= budget.at_least
-
-
-def _increase(change: CounterChange) -> float:
-    """By which part a counter got worse, more or fewer."""
-    if not change.before:
-        return float("inf")
-    return abs(change.after / change.before - 1)
-
-
-def _worst(outcomes: list[Outcome]) -> Outcome:
-    return max(outcomes, key=_ORDER.index, default=Outcome.PASS)

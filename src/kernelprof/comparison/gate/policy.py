@@ -5,11 +5,13 @@ Keys that are not known are errors: a misspelt budget would otherwise pass every
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import fnmatch
 import math
 import tomllib
-from dataclasses import dataclass, field, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -20,7 +22,10 @@ from kernelprof.model.gate import Outcome
 from kernelprof.model.kernel_name import function_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    import os
+    from collections.abc import Callable, Iterable
+
+    Reader = Callable[[Any, str], Any]
 
 PER_REQUEST: Final = {
     "load_sectors_per_request": ("global_load_sectors", "global_load_requests"),
@@ -28,6 +33,7 @@ PER_REQUEST: Final = {
 }
 """Budgets that are worked out from two counters."""
 
+_PROJECT: Final = "pyproject.toml"
 _TABLE: Final = ("tool", "kernelprof", "gate")
 _ACTIONS: Final = {
     "fail": Outcome.REGRESSION,
@@ -40,9 +46,14 @@ _ACTIONS: Final = {
 class Budget:
     """The most or the least that a metric of the candidate may be."""
 
-    metric: str
     at_most: float | None = None
     at_least: float | None = None
+
+    def allows(self, found: float) -> bool:
+        """Whether a value is within both limits."""
+        if self.at_most is not None and found > self.at_most:
+            return False
+        return self.at_least is None or found >= self.at_least
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +70,15 @@ class Limits:
     left_limit: Outcome = Outcome.REGRESSION
     counter_worse: Outcome = Outcome.REGRESSION
     max_increase: dict[str, float] = field(default_factory=lambda: {"instructions": 0.01})
-    budgets: tuple[Budget, ...] = ()
+    budget: dict[str, Budget] = field(default_factory=dict)
+
+    def with_changes(self, changes: Mapping[str, Any]) -> Limits:
+        """These limits with others put over them, table by table."""
+        tables = {
+            name: {**getattr(self, name), **changes.get(name, {})}
+            for name in ("max_increase", "budget")
+        }
+        return replace(self, **{**changes, **tables})
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,22 +103,20 @@ class Policy:
         limits = self.limits
         for pattern, changes in self.overrides:
             if _matches(pattern, kernel):
-                merged = {**limits.max_increase, **changes.get("max_increase", {})}
-                budgets = {each.metric: each for each in limits.budgets}
-                budgets.update({each.metric: each for each in changes.get("budgets", ())})
-                limits = replace(
-                    limits,
-                    **{**changes, "max_increase": merged, "budgets": tuple(budgets.values())},
-                )
+                limits = limits.with_changes(changes)
         return limits
 
 
-def load_policy(path: Path | None) -> Policy:
-    """The policy of a file, or of ``[tool.kernelprof.gate]`` if it is a ``pyproject.toml``.
+def load_policy(policy: str | os.PathLike[str] | Mapping[str, Any] | None = None) -> Policy:
+    """The policy with these keys, or of a file: of a ``pyproject.toml`` a table of it.
 
-    Without a file it is the default one. Raises :class:`UsageError` with file and key.
+    Without a file it is that of the ``pyproject.toml`` here, else the default one. Raises
+    :class:`UsageError` with file and key.
     """
-    if path is None:
+    if isinstance(policy, Mapping):
+        return _policy(policy, "the policy")
+    path = Path(_PROJECT if policy is None else policy)
+    if policy is None and not path.is_file():
         return Policy()
     try:
         values = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -109,169 +126,126 @@ def load_policy(path: Path | None) -> Policy:
         ) from error
     except ValueError as error:
         raise UsageError(f"the policy is not TOML: {error}", where=str(path)) from error
-    if path.name == "pyproject.toml":
+    if path.name == _PROJECT:
         for key in _TABLE:
             values = values.get(key, {})
             if not isinstance(values, dict):
                 raise UsageError(f"{key} is not a table", where=f"{path}, {'.'.join(_TABLE)}")
-    return _Reader(str(path)).policy(values)
+    return _policy(values, str(path))
 
 
-def policy_of(values: Mapping[str, Any]) -> Policy:
-    """The policy with these keys. Raises :class:`UsageError` with the key of a mistake."""
-    return _Reader("the policy").policy(dict(values))
-
-
-def policy_here() -> Path | None:
-    """The ``pyproject.toml`` of this folder, if it says something about the gate.
-
-    One that cannot be read is taken as well, so that its mistake is reported.
-    """
-    place = Path("pyproject.toml")
+def _policy(values: Mapping[str, Any], where: str) -> Policy:
     try:
-        values: Any = tomllib.loads(place.read_text(encoding="utf-8"))
-    except OSError:
-        return None
-    except ValueError:
-        return place
-    for key in _TABLE:
-        if not isinstance(values, dict):
-            return place
-        values = values.get(key)
-        if values is None:
-            return None
-    return place
+        found = _read(dict(values), {**_whole(), **_limits()})
+    except UsageError as error:
+        error.where = where
+        raise
+    overrides = tuple((each.pop("name"), each) for each in found.pop("kernel", ()))
+    general = {name: found.pop(name) for name in _limits() if name in found}
+    return Policy(limits=Limits().with_changes(general), overrides=overrides, **found)
 
 
-class _Reader:
-    """Reads a policy, and names the place of every mistake."""
+def _whole() -> dict[str, Reader]:
+    """What reads the keys of a whole policy."""
+    actions = ("inconclusive", "vanished", "appeared", "renamed", "launched_more")
+    return {**dict.fromkeys(actions, _action), "ignore": _names, "kernel": _kernels}
 
-    def __init__(self, file: str) -> None:
-        self.file = file
 
-    def policy(self, values: dict[str, Any]) -> Policy:
-        known = (*_ACTION_KEYS, "ignore", "kernel", *_LIMIT_KEYS)
-        self._known(values, known, "")
-        general = Policy()
-        changes: dict[str, Any] = {}
-        for name in _ACTION_KEYS:
-            if name in values:
-                changes[name] = self._action(values[name], name)
-        if "ignore" in values:
-            changes["ignore"] = self._names(values["ignore"], "ignore")
-        kernels = values.get("kernel", [])
-        if not isinstance(kernels, list) or not all(isinstance(each, dict) for each in kernels):
-            raise self._wrong("kernel", "tables [[kernel]]", kernels)
-        overrides = []
-        for at, table in enumerate(kernels):
-            place = f"kernel[{at}]"
-            self._known(table, ("name", *_LIMIT_KEYS), place)
-            if not isinstance(table.get("name"), str):
-                raise self._wrong(
-                    f"{place}.name", "a kernel's name or a pattern", table.get("name")
-                )
-            overrides.append((table["name"], self._limits(table, place)))
-        limits = self._limits(values, "")
-        if "max_increase" in limits:
-            limits["max_increase"] = {**general.limits.max_increase, **limits["max_increase"]}
-        return replace(
-            general,
-            limits=replace(general.limits, **limits),
-            overrides=tuple(overrides),
-            **changes,
+def _limits() -> dict[str, Reader]:
+    """What reads the keys that are of one kernel or of all."""
+    return {
+        **dict.fromkeys(("max_slowdown", "max_noise"), _fraction),
+        **dict.fromkeys(("new_bottleneck", "left_limit", "counter_worse"), _action),
+        "max_increase": _table((*COUNTERS, *DERIVED), _fraction),
+        "budget": _table((*PER_REQUEST, *DERIVED, *catalogue()), _budget),
+    }
+
+
+def _table(names: Iterable[str], reader: Reader) -> Reader:
+    readers = dict.fromkeys(names, reader)
+    return lambda values, place: _read(values, readers, place)
+
+
+def _read(values: Any, readers: Mapping[str, Reader], place: str = "") -> dict[str, Any]:
+    """Each value by the reader of its key; a key without one is a mistake."""
+    if not isinstance(values, dict):
+        raise _wrong(place, "a table", values)
+    dot = f"{place}." if place else ""
+    for name in (each for each in values if each not in readers):
+        close = difflib.get_close_matches(name, list(readers), n=2)
+        raise UsageError(
+            f"the policy has an unknown key: {dot}{name}",
+            hint=f"did you mean {' or '.join(close)}?"
+            if close
+            else f"known are {', '.join(sorted(readers)[:20])}",
         )
-
-    def _limits(self, values: dict[str, Any], place: str) -> dict[str, Any]:
-        found: dict[str, Any] = {}
-        dot = f"{place}." if place else ""
-        for name in ("new_bottleneck", "left_limit", "counter_worse"):
-            if name in values:
-                found[name] = self._action(values[name], dot + name)
-        for name in ("max_slowdown", "max_noise"):
-            if name in values:
-                found[name] = self._fraction(values[name], dot + name)
-        if "max_increase" in values:
-            table = self._table(values["max_increase"], f"{dot}max_increase")
-            self._known(table, (*COUNTERS, *DERIVED), f"{dot}max_increase")
-            found["max_increase"] = {
-                name: self._fraction(value, f"{dot}max_increase.{name}")
-                for name, value in table.items()
-            }
-        if "budget" in values:
-            table = self._table(values["budget"], f"{dot}budget")
-            self._known(table, (*PER_REQUEST, *DERIVED, *catalogue()), f"{dot}budget")
-            found["budgets"] = tuple(
-                self._budget(name, value, f"{dot}budget.{name}") for name, value in table.items()
-            )
-        return found
-
-    def _budget(self, name: str, value: Any, place: str) -> Budget:
-        if _is_number(value):
-            return Budget(name, at_most=float(value))
-        table = self._table(value, place)
-        self._known(table, ("at_most", "at_least"), place)
-        for key, limit in table.items():
-            if not _is_number(limit):
-                raise self._wrong(f"{place}.{key}", "a number", limit)
-        if not table:
-            raise self._wrong(place, "at_most or at_least", value)
-        return Budget(name, **{key: float(limit) for key, limit in table.items()})
-
-    def _fraction(self, value: Any, place: str) -> float:
-        """A number from 0 on, or a percentage as text: ``0.02`` is ``"2 %"``."""
-        if isinstance(value, str) and value.strip().endswith("%"):
-            try:
-                value = float(value.strip()[:-1]) / 100
-            except ValueError:
-                raise self._wrong(
-                    place, 'a fraction or a percentage such as "2 %"', value
-                ) from None
-        if not _is_number(value) or not value >= 0:
-            raise self._wrong(place, 'a fraction or a percentage such as "2 %"', value)
-        return float(value)
-
-    def _action(self, value: Any, place: str) -> Outcome:
-        if not isinstance(value, str) or value not in _ACTIONS:
-            raise self._wrong(place, " or ".join(f'"{each}"' for each in _ACTIONS), value)
-        return _ACTIONS[value]
-
-    def _names(self, value: Any, place: str) -> tuple[str, ...]:
-        if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-            raise self._wrong(place, "a list of kernel names or patterns", value)
-        return tuple(value)
-
-    def _table(self, value: Any, place: str) -> dict[str, Any]:
-        if not isinstance(value, dict):
-            raise self._wrong(place, "a table", value)
-        return value
-
-    def _known(self, values: dict[str, Any], known: Iterable[str], place: str) -> None:
-        names = list(known)
-        for name in values:
-            if name not in names:
-                close = difflib.get_close_matches(name, names, n=2)
-                raise UsageError(
-                    f"the policy has an unknown key: {place + '.' if place else ''}{name}",
-                    where=self.file,
-                    hint=f"did you mean {' or '.join(close)}?"
-                    if close
-                    else f"known are {', '.join(sorted(names)[:20])}",
-                )
-
-    def _wrong(self, place: str, wanted: str, value: Any) -> UsageError:
-        return UsageError(f"{place} has to be {wanted}, and is {value!r:.60}", where=self.file)
+    return {name: readers[name](value, dot + name) for name, value in values.items()}
 
 
-_ACTION_KEYS: Final = ("inconclusive", "vanished", "appeared", "renamed", "launched_more")
-_LIMIT_KEYS: Final = tuple(
-    "budget" if each.name == "budgets" else each.name for each in fields(Limits)
-)
+def _kernels(tables: Any, place: str) -> list[dict[str, Any]]:
+    if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
+        raise _wrong(place, "tables [[kernel]]", tables)
+    readers = {"name": _name, **_limits()}
+    return [
+        _read({"name": None, **each}, readers, f"{place}[{at}]") for at, each in enumerate(tables)
+    ]
+
+
+def _budget(value: Any, place: str) -> Budget:
+    if _is_number(value):
+        return Budget(at_most=float(value))
+    limits = _read(value, {"at_most": _number, "at_least": _number}, place)
+    if not limits:
+        raise _wrong(place, "at_most or at_least", value)
+    return Budget(**limits)
+
+
+def _fraction(value: Any, place: str) -> float:
+    """A number from 0 on, or a percentage as text: ``0.02`` is ``"2 %"``."""
+    found = value
+    if isinstance(value, str) and value.strip().endswith("%"):
+        with contextlib.suppress(ValueError):
+            found = float(value.strip()[:-1]) / 100
+    if not _is_number(found) or found < 0:
+        raise _wrong(place, 'a fraction or a percentage such as "2 %"', value)
+    return float(found)
+
+
+def _checked(wanted: str, check: Callable[[Any], bool], make: Callable[[Any], Any]) -> Reader:
+    def read(value: Any, place: str) -> Any:
+        if not check(value):
+            raise _wrong(place, wanted, value)
+        return make(value)
+
+    return read
+
+
+def _wrong(place: str, wanted: str, value: Any) -> UsageError:
+    return UsageError(f"{place} has to be {wanted}, and is {value!r:.60}")
 
 
 def _is_number(value: Any) -> bool:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return False
     return math.isfinite(value)
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+_number: Final = _checked("a number", _is_number, float)
+_name: Final = _checked("a kernel's name or a pattern", _is_name, str)
+_names: Final = _checked(
+    "a list of kernel names or patterns",
+    lambda value: isinstance(value, list) and all(map(_is_name, value)),
+    tuple,
+)
+_action: Final = _checked(
+    " or ".join(f'"{each}"' for each in _ACTIONS),
+    lambda value: _is_name(value) and value in _ACTIONS,
+    _ACTIONS.__getitem__,
+)
 
 
 def _matches(pattern: str, kernel: str) -> bool:

@@ -1,30 +1,45 @@
-"""Rows of the history: which measurements are of one kernel, and how each differs from the last."""
+"""A history: which measurements are of one kernel, and how each differs from the last."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from kernelprof.comparison.counters import counter_changes
+from kernelprof.comparison.history.moments import DEPTH, committed, read_folder, utc
+from kernelprof.comparison.history.store import Store, place_of
 from kernelprof.comparison.inputs import machine_changes, other_work
 from kernelprof.comparison.times import CLIPPED, time_change
+from kernelprof.errors import InputError, UsageError
 from kernelprof.model.comparison import TimeChange, TimeOutcome
-from kernelprof.model.history import History, HistoryRow, KernelHistory, MomentKind
+from kernelprof.model.history import (
+    History,
+    HistoryOrigin,
+    HistoryRow,
+    KernelHistory,
+    MomentKind,
+)
+from kernelprof.model.kernel_name import name_pattern
 from kernelprof.model.numbers import dimensions
 
 if TYPE_CHECKING:
     import re
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
 
-    from kernelprof.comparison.history.store import Store
-    from kernelprof.model.history import HistoryOrigin, Moment
+    from kernelprof.model.history import Moment
     from kernelprof.model.snapshot import Acceptance, KernelSnapshot
 
+    Say = Callable[[str], object]
     Measurement = tuple[Moment, KernelSnapshot]
+
+
+_MOST_WARNINGS: Final = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +49,68 @@ class Wanted:
     kernels: re.Pattern[str] | None = None
     since: str | None = None
     limit: int | None = None
+
+
+def wanted(kernel: str | None, since: str | None, limit: int) -> Wanted:
+    """Which rows are asked for: by an expression for names, a date, and how many (0: all)."""
+    pattern = None if kernel is None else name_pattern(kernel)
+    try:
+        date = None if since is None else utc(since)
+    except InputError as error:
+        raise UsageError(f"--since: {error}", hint="write it as 2026-11-21") from error
+    return Wanted(pattern, date, limit or None)
+
+
+def history(
+    place: Path, rows: Wanted, *, git: bool, cached: bool, progress: Say, warn: Say, note: Say
+) -> History:
+    """The history of a folder, or with ``git`` of the committed versions of a baseline file.
+
+    ``warn`` gets a line for what cannot be read, ``note`` one for what is left out on purpose and
+    ``progress`` one for each file. ``cached`` keeps what was worked out in the user's cache.
+    """
+    if git and place.expanduser().is_dir():
+        raise UsageError(
+            "--git reads the versions of one file, and this is a folder",
+            where=str(place),
+            hint="name a baseline file, or leave --git out",
+        )
+    with Store(place_of(place.expanduser()) if cached else None) as store:
+        looked = committed(place, rows.limit) if git else read_folder(place, store, progress)
+        for name, why in looked.unread[:_MOST_WARNINGS]:
+            warn(f"{name} is left out: {why}")
+        if len(looked.unread) > _MOST_WARNINGS:
+            warn(f"and {len(looked.unread) - _MOST_WARNINGS} more are left out")
+        if looked.remark:
+            note(looked.remark)
+        if not looked.found:
+            raise _nothing(place, len(looked.unread), git=git)
+        origin = HistoryOrigin.GIT if git else HistoryOrigin.FOLDER
+        found = build_history(str(place), origin, looked.found, rows, store, notes=looked.notes)
+    if not found.kernels:
+        raise InputError(
+            "no row is left", where=str(place), hint="name another --kernel or --since"
+        )
+    return found
+
+
+def _nothing(place: Path, unread: int, *, git: bool) -> InputError:
+    """Nothing was measured there, or nothing of it can be read."""
+    if git:
+        return InputError(
+            f"none of the {unread} committed versions is a baseline",
+            where=str(place),
+            hint="name a file that 'kernelprof baseline save' wrote",
+        )
+    return InputError(
+        f"none of its {unread} captures and baselines can be read"
+        if unread
+        else "there is no capture directory (with a manifest.json) and no baseline (.json) in it, "
+        f"{DEPTH} folders deep",
+        where=str(place),
+        hint="make captures with 'kernelprof profile ... -o DIR', or baselines with "
+        "'kernelprof baseline save'",
+    )
 
 
 def build_history(
@@ -52,10 +129,11 @@ def build_history(
     kernels = []
     for name, detail, measured in _series(moments, wanted.kernels):
         fresh = _without_repeats(measured) if measured[0][0].commit is not None else measured
-        chosen = _chosen(fresh, wanted)
-        rows = tuple(_row(fresh, at, store) for at in chosen)
+        first = sum(moment.date < (wanted.since or "") for moment, _ in fresh)
+        first = max(first, len(fresh) - (wanted.limit or len(fresh)))
+        rows = tuple(_row(fresh, at, store) for at in range(first, len(fresh)))
         if rows:
-            kernels.append(KernelHistory(name, detail, rows, older=chosen[0]))
+            kernels.append(KernelHistory(name, detail, rows, older=first))
     kernels.sort(key=_weight, reverse=True)
     return History(
         origin=origin,
@@ -75,35 +153,29 @@ def _series(
     Another launch of the same name and size is the same kernel launched in another way, unless a
     capture has both.
     """
-    names: dict[str, list[Measurement]] = {}
-    for moment in moments:
-        for kernel in moment.kernels:
-            if pattern is None or pattern.search(kernel.name):
-                names.setdefault(kernel.name, []).append((moment, kernel))
+    every = ((moment, kernel) for moment in moments for kernel in moment.kernels)
+    wanted = (each for each in every if pattern is None or pattern.search(each[1].name))
+    names = _grouped(wanted, lambda kernel: kernel.name)
     for name, measured in names.items():
-        sizes = {_sizes(kernel) for _, kernel in measured}
-        known = sorted(sizes - {""})
-        for size in known if len(known) > 1 else [""]:
+        by_size = _grouped(measured, _sizes)
+        if len(by_size.keys() - {""}) < 2:
             # Where there is only one size, those without one have it as well.
-            same = [each for each in measured if len(known) < 2 or _sizes(each[1]) == size]
-            yield from _launches(name, size, same)
-        rest = [each for each in measured if not _sizes(each[1])]
-        if len(known) > 1 and rest:
-            yield from _launches(name, "", rest)
+            by_size = {"": measured}
+        for size in sorted(by_size, key=lambda size: (not size, size)):
+            same = by_size[size]
+            together = Counter(id(moment) for moment, _ in same)
+            by_launch = _grouped(same, _launch) if max(together.values()) > 1 else {"": same}
+            for launch, rows in by_launch.items():
+                yield name, ", ".join(filter(None, (size, launch))), rows
 
 
-def _launches(
-    name: str, size: str, measured: list[Measurement]
-) -> Iterable[tuple[str, str, list[Measurement]]]:
-    together = Counter(id(moment) for moment, _ in measured)
-    if max(together.values()) == 1:
-        yield name, size, measured
-        return
-    launches: dict[str, list[Measurement]] = {}
-    for moment, kernel in measured:
-        launches.setdefault(_launch(kernel), []).append((moment, kernel))
-    for launch, same in launches.items():
-        yield name, f"{size}, {launch}" if size else launch, same
+def _grouped(
+    measured: Iterable[Measurement], key: Callable[[KernelSnapshot], str]
+) -> dict[str, list[Measurement]]:
+    found: dict[str, list[Measurement]] = {}
+    for each in measured:
+        found.setdefault(key(each[1]), []).append(each)
+    return found
 
 
 def _sizes(kernel: KernelSnapshot) -> str:
@@ -135,31 +207,11 @@ def _without_repeats(measured: Sequence[Measurement]) -> list[Measurement]:
     return found
 
 
-def _chosen(measured: Sequence[Measurement], wanted: Wanted) -> range:
-    first = 0
-    if wanted.since is not None:
-        first = sum(moment.date < wanted.since for moment, _ in measured)
-    if wanted.limit is not None:
-        first = max(first, len(measured) - wanted.limit)
-    return range(first, len(measured))
-
-
 def _row(measured: Sequence[Measurement], at: int, store: Store) -> HistoryRow:
     moment, kernel = measured[at]
-    low, high = _interval(kernel.events_ns or kernel.profiled_ns)
-    row = HistoryRow(
-        moment=moment,
-        kernel=kernel,
-        low_ns=low,
-        high_ns=high,
-        against=None,
-        next_to=False,
-        time=None,
-        verdict_changed=False,
-        counters=(),
-        lacking=(),
-        accepted=_accepted(moment, kernel),
-    )
+    times = kernel.times_ns
+    low, high = map(float, np.percentile(times, CLIPPED)) if len(times) > 1 else (None, None)
+    row = HistoryRow(moment, kernel, low, high, _accepted(moment, kernel))
     gpu = moment.machine.gpu
     before = next((i for i in range(at - 1, -1, -1) if measured[i][0].machine.gpu == gpu), None)
     if before is None:
@@ -176,13 +228,6 @@ def _row(measured: Sequence[Measurement], at: int, store: Store) -> HistoryRow:
         counters=counters,
         lacking=lacking,
     )
-
-
-def _interval(times: Sequence[float]) -> tuple[float | None, float | None]:
-    if len(times) < 2:
-        return None, None
-    low, high = np.percentile(times, CLIPPED)
-    return float(low), float(high)
 
 
 def _accepted(moment: Moment, kernel: KernelSnapshot) -> tuple[Acceptance, ...]:
@@ -206,26 +251,6 @@ def time_changed(
     """As :func:`kernelprof.comparison.times.time_change`, which takes milliseconds each time."""
     if not_comparable is not None:
         return TimeChange(TimeOutcome.NOT_COMPARABLE, reason=not_comparable)
-    key = store.key(*(_decisive(kernel) for kernel in (before, after)))
-    known = store.change(key)
-    if known is not None:
-        try:
-            return _read_change(known)
-        except (ValueError, TypeError, KeyError):
-            pass  # it is not what we wrote: work it out again
-    found = time_change(before, after, None)
-    store.keep_change(key, json.dumps(asdict(found)))
-    return found
-
-
-def _decisive(kernel: KernelSnapshot) -> tuple[object, ...]:
-    """All of a kernel that a comparison of times looks at."""
-    return kernel.events_ns, kernel.profiled_ns, kernel.median_ns, kernel.noise
-
-
-def _read_change(text: str) -> TimeChange:
-    values = json.loads(text)
-    values["outcome"] = TimeOutcome(values["outcome"])
-    old, new = values["samples"]
-    values["samples"] = (int(old), int(new))
-    return TimeChange(**values)
+    decisive = [(k.events_ns, k.profiled_ns, k.median_ns, k.noise) for k in (before, after)]
+    key = hashlib.sha256(repr(decisive).encode()).hexdigest()
+    return store.known(TimeChange, key, "", lambda: time_change(before, after, None))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.comparison.words import amount
@@ -40,15 +41,13 @@ def title(kernel: KernelHistory) -> str:
 
 def overview(history: History) -> str:
     """What was looked at, in a line."""
-    captures = history.moments - history.baselines
-    parts = [
-        count(number, noun)
-        for number, noun in ((captures, "capture"), (history.baselines, "baseline"))
-        if number
-    ]
+    kernels = count(len(history.kernels), "kernel")
     if history.source is HistoryOrigin.GIT:
-        parts = [count(history.moments, "commit")]
-    return f"{' and '.join(parts)}, {count(len(history.kernels), 'kernel')}, {period(history)}"
+        return f"{count(history.moments, 'commit')}, {kernels}, {period(history)}"
+    captures = history.moments - history.baselines
+    found = ((captures, "capture"), (history.baselines, "baseline"))
+    parts = " and ".join(count(number, noun) for number, noun in found if number)
+    return f"{parts}, {kernels}, {period(history)}"
 
 
 def period(history: History) -> str:
@@ -69,17 +68,14 @@ def summary(kernel: KernelHistory) -> str:
         return text
     if len(gpus) == 1:
         text += f": {time_cell(first)} to {time_cell(last)}"
+    outcomes = Counter(row.time.outcome for row in kernel.rows if row.time is not None)
     counted = {
-        "slower": sum(_is(row, TimeOutcome.SLOWER) for row in kernel.rows),
-        "faster": sum(_is(row, TimeOutcome.FASTER) for row in kernel.rows),
+        "slower": outcomes[TimeOutcome.SLOWER],
+        "faster": outcomes[TimeOutcome.FASTER],
         "another verdict": sum(row.verdict_changed for row in kernel.rows),
         "other counters": sum(bool(row.counters) for row in kernel.rows),
     }
-    parts = [
-        f"{word} {'once' if times == 1 else f'{times} times'}"
-        for word, times in counted.items()
-        if times
-    ]
+    parts = [f"{word} {'once' if n == 1 else f'{n} times'}" for word, n in counted.items() if n]
     return f"{text}; {', '.join(parts) or 'no change'}"
 
 
@@ -98,17 +94,12 @@ def day(date: str) -> str:
     return date[:10]
 
 
-def minute(date: str) -> str:
-    """``2026-11-21 15:56``."""
-    return date[:16].replace("T", " ")
-
-
 def dates(rows: Sequence[HistoryRow]) -> list[str]:
     """The dates of rows: days, with the time where several rows are of one day."""
     days = [day(row.moment.date) for row in rows]
     if len(set(days)) == len(days):
         return days
-    return [minute(row.moment.date) for row in rows]
+    return [row.moment.date[:16].replace("T", " ") for row in rows]
 
 
 def time_cell(row: HistoryRow) -> str:
@@ -167,12 +158,6 @@ def reasons(kernel: KernelHistory) -> list[str]:
     )
     if any(row.against is not None and not row.next_to for row in kernel.rows):
         found["after another GPU a row is compared with the last one on its own"] = None
-    listed = list(found)
-    more = len(listed) - MOST_REASONS
-    if more <= 0:
-        return listed
-    return [*listed[:MOST_REASONS], f"and {more} more: --format json has all"]
-
-
-def _is(row: HistoryRow, outcome: TimeOutcome) -> bool:
-    return row.time is not None and row.time.outcome is outcome
+    more = len(found) - MOST_REASONS
+    note = [f"and {more} more: --format json has all"] if more > 0 else []
+    return [*list(found)[:MOST_REASONS], *note]

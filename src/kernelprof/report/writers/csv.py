@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.model.names import printable
 from kernelprof.model.numbers import dimensions
 from kernelprof.report.writers import Writer
-from kernelprof.report.writers.json import measured_by
 
 if TYPE_CHECKING:
     from kernelprof.model.history import History, HistoryRow, KernelHistory
@@ -55,7 +54,7 @@ def _cells(kernel: KernelHistory, row: HistoryRow) -> list[object]:
         dimensions(measured.grid) if measured.grid is not None else "",
         dimensions(measured.block) if measured.block is not None else "",
         measured.launches,
-        measured_by(measured) or "",
+        measured.measured_by or "",
         measured.median_ns,
         row.low_ns,
         row.high_ns,

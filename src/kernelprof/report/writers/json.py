@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import math
-from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+from functools import cache
+from operator import attrgetter
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, Final, cast, get_args
 
 import msgspec
 
@@ -15,18 +18,22 @@ from kernelprof.report.writers import Writer
 from kernelprof.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable
+    from types import ModuleType
 
-    from kernelprof.collect.doctor import Check
-    from kernelprof.model.comparison import Comparison, KernelComparison, TimeChange
-    from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis, Verdict
-    from kernelprof.model.gate import GateResult, KernelResult
-    from kernelprof.model.history import History, HistoryRow, KernelHistory, Moment
-    from kernelprof.model.snapshot import KernelSnapshot
+    Fill = Callable[[Any], object]
 
-Struct = TypeVar("Struct", bound=msgspec.Struct)
-Known = TypeVar("Known")
-Made = TypeVar("Made")
+ROOTS: Final[dict[str, type[msgspec.Struct]]] = {
+    "diagnosis": json_schema.Diagnosis,
+    "comparison": changes.Comparison,
+    "gate": changes.Gate,
+    "history": changes.History,
+}
+KINDS: Final = (*ROOTS, "doctor")
+_FRAME: Final = SimpleNamespace(
+    schema_version=json_schema.VERSION,
+    tool=SimpleNamespace(name="kernelprof", version=__version__),
+)
 
 
 def write(result: Any, kind: str = "") -> str:
@@ -39,8 +46,16 @@ def write(result: Any, kind: str = "") -> str:
 
 def document(result: Any, kind: str = "") -> dict[str, Any]:
     """The document as plain values."""
-    made = _MAKERS[kind or getattr(result, "kind", "diagnosis")](result)
-    values: dict[str, Any] = msgspec.to_builtins(made)
+    name = kind or getattr(result, "kind", "diagnosis")
+    if name == "diagnosis":
+        kernels = [_All(kernel, each) for each in result for kernel in each.kernels]
+        result = SimpleNamespace(captures=result, kernels=kernels)
+    elif name == "gate":
+        result = _All(result, result.comparison)
+    elif name == "doctor":
+        result = SimpleNamespace(checks=result)
+    root = ROOTS.get(name, json_schema.Doctor)
+    values: dict[str, Any] = msgspec.to_builtins(_filled(root, _All(_FRAME, result)))
     return values
 
 
@@ -61,219 +76,118 @@ def _finite(values: object) -> object:
     return None if isinstance(values, float) and not math.isfinite(values) else values
 
 
-def _as(kind: type[Struct], /, *values: object, **own: Any) -> Struct:
-    """Values of the model as a part of the contract, by the names of its keys.
+class _All:
+    """Several values of the model as one: the first that has an attribute gives it."""
 
-    Of several values the first counts that has the attribute.
-    """
-    found = {
-        name: own[name]
-        if name in own
-        else next(getattr(each, name) for each in values if hasattr(each, name))
-        for name in kind.__struct_fields__
+    def __init__(self, *values: object) -> None:
+        self.values = values
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(next((each for each in self.values if hasattr(each, name)), None), name)
+
+
+def _filled(kind: type[msgspec.Struct] | None, value: Any) -> Any:
+    """A value of the model by the keys of the schema, or a list of such values."""
+    if isinstance(value, list | tuple):
+        return [_filled(kind, each) for each in value]
+    if value is None or kind is None:
+        return value
+    return {name: _filled(part, fill(value)) for name, fill, part in _keys(kind)}
+
+
+@cache
+def _keys(kind: type[msgspec.Struct]) -> list[tuple[str, Fill, type[msgspec.Struct] | None]]:
+    """The keys of a struct, what fills each, and the struct that its values are of."""
+    own = {
+        name: fill for base in reversed(kind.__mro__) for name, fill in _FILL.get(base, {}).items()
     }
-    lists = {name: list(each) for name, each in found.items() if isinstance(each, tuple)}
-    return kind(**{**found, **lists})
+    return [
+        (each.name, own.get(each.name, attrgetter(each.name)), _struct(each.type))
+        for each in msgspec.structs.fields(kind)
+    ]
 
 
-def _all(kind: type[Struct], values: Iterable[object]) -> list[Struct]:
-    return [_as(kind, each) for each in values]
+def _struct(kind: Any) -> type[msgspec.Struct] | None:
+    """The struct in a type such as ``list[Annotated[Struct, ...]] | None``."""
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return kind
+    return next(filter(None, map(_struct, get_args(kind))), None)
 
 
-def _root(kind: type[Struct], value: object, /, **own: Any) -> Struct:
-    """A whole document; one of several kinds names its own."""
-    tool = json_schema.Tool("kernelprof", __version__)
-    name = kind.__name__.lower()
-    return _as(kind, value, schema_version=json_schema.VERSION, kind=name, tool=tool, **own)
+def _words() -> ModuleType:
+    from kernelprof.comparison import words
+
+    return words
 
 
-def _if_known(make: Callable[[Known], Made], value: Known | None) -> Made | None:
-    return None if value is None else make(value)
-
-
-def _diagnosis(diagnoses: Sequence[Diagnosis]) -> json_schema.Diagnosis:
-    return _root(
-        json_schema.Diagnosis,
-        diagnoses,
-        captures=_all(json_schema.CaptureRead, diagnoses),
-        kernels=[_kernel(kernel, each.origin) for each in diagnoses for kernel in each.kernels],
-    )
-
-
-def _kernel(kernel: KernelDiagnosis, origin: str) -> json_schema.Kernel:
-    capability, spread = kernel.compute_capability, kernel.duration_ns
-    return _as(
-        json_schema.Kernel,
-        kernel,
-        duration_ns=spread and json_schema.Duration(spread.median, spread.low, spread.high),
-        compute_capability=capability and f"{capability[0]}.{capability[1]}",
-        origin=origin,
-        verdict=_verdict(kernel.verdict),
-    )
-
-
-def _verdict(verdict: Verdict) -> json_schema.Verdict:
-    return _as(
-        json_schema.Verdict,
-        verdict,
-        also=[each.bottleneck for each in verdict.also],
-        estimated_gain=verdict.gain,
-        evidence=[
-            _as(json_schema.Evidence, each, op=relation(each))
-            for each in verdict.evidence
-            if math.isfinite(each.value)
-        ],
-        missing=list(dict.fromkeys(each.ncu_name for each in verdict.missing)),
-        candidates=_all(json_schema.Candidate, verdict.also),
-        missing_metrics=_all(json_schema.MissingMetric, verdict.missing),
-    )
-
-
-def _comparison(comparison: Comparison) -> changes.Comparison:
-    kernels = [_compared(changes.ComparedKernel, each) for each in comparison.kernels]
-    return _root(changes.Comparison, comparison, **_sides(comparison), kernels=kernels)
-
-
-def _gate(result: GateResult) -> changes.Gate:
-    from kernelprof.comparison.words import reason
-
-    return _root(
-        changes.Gate,
-        result,
-        exit_code=int(result.exit_code),
-        reason=reason(result),
-        findings=_all(changes.Finding, result.general),
-        **_sides(result.comparison),
-        kernels=[_judged(each) for each in result.kernels],
-    )
-
-
-def _sides(comparison: Comparison) -> dict[str, Any]:
-    """What comparisons and the gate say of both sides."""
-    from kernelprof.comparison.words import summary
-
-    return {
-        "before": comparison.before.origin,
-        "after": comparison.after.origin,
-        "summary": summary(comparison),
-        "times_comparable": comparison.times_comparable,
-        "machine": _all(changes.Change, comparison.machine),
-        "notes": comparison.notes,
-    }
-
-
-def _judged(result: KernelResult) -> changes.JudgedKernel:
-    findings = _all(changes.Finding, result.findings)
-    return _compared(changes.JudgedKernel, result.kernel, outcome=result.outcome, findings=findings)
-
-
-def _compared(kind: type[Struct], kernel: KernelComparison, **judged: Any) -> Struct:
-    from kernelprof.comparison.words import headline, notes
-
-    return _as(
-        kind,
-        kernel,
-        summary=headline(kernel),
-        before=_if_known(_side, kernel.before),
-        after=_if_known(_side, kernel.after),
-        time=_time(kernel.time),
-        counters=_all(changes.ComparedCounter, kernel.counters),
-        metrics=_all(changes.MetricChange, kernel.metrics),
-        inputs=_all(changes.Change, kernel.inputs),
-        notes=notes(kernel),
-        **judged,
-    )
-
-
-def _side(side: KernelSnapshot) -> changes.Side:
-    source = side.inputs
-    return _as(
-        changes.Side,
-        side,
-        verdict=_side_verdict(side),
-        events_ns=[each for each in side.events_ns if math.isfinite(each)],
-        profiled_ns=[each for each in side.profiled_ns if math.isfinite(each)],
-        source=source and changes.SourceFile(source.path, source.source_sha256),
-    )
-
-
-def _side_verdict(side: KernelSnapshot) -> changes.SideVerdict:
-    verdict = side.verdict
-    also = [each.bottleneck for each in verdict.also]
-    return _as(changes.SideVerdict, verdict, also=also, estimated_gain=verdict.gain)
-
-
-def _time(change: TimeChange) -> changes.Time:
-    return _as(
-        changes.Time,
-        change,
-        measured_by=change.how,
-        ratio_low=change.low,
-        ratio_high=change.high,
-        noise_floor=change.floor,
-        noise_floor_from=change.floor_from,
-        samples=changes.Samples(*change.samples),
-    )
-
-
-def _history(history: History) -> changes.History:
-    return _root(
-        changes.History, history, kernels=[_kernel_history(each) for each in history.kernels]
-    )
-
-
-def _kernel_history(kernel: KernelHistory) -> changes.KernelHistory:
+def _of_history(kernel: Any) -> str:
     from kernelprof.comparison.history.words import summary
 
-    rows = [_row(each) for each in kernel.rows]
-    return _as(changes.KernelHistory, kernel, summary=summary(kernel), rows=rows)
+    return summary(kernel)
 
 
-def _row(row: HistoryRow) -> changes.Row:
-    kernel = row.kernel
-    return _as(
-        changes.Row,
-        row,
-        kernel,
-        row.moment,
-        machine=_as(changes.Machine, row.moment.machine),
-        commit=_commit(row.moment),
-        verdict=_side_verdict(kernel),
-        source_sha256=None if kernel.inputs is None else kernel.inputs.source_sha256,
-        measured_by=measured_by(kernel),
-        samples=len(kernel.events_ns or kernel.profiled_ns),
-        compared_with=_if_known(
-            lambda each: _as(changes.Moment, each, commit=_commit(each)), row.against
-        ),
-        time=_if_known(_time, row.time),
-        counters=_all(changes.CounterChange, row.counters),
-        accepted=_all(changes.Acceptance, row.accepted),
-    )
-
-
-def _commit(moment: Moment) -> changes.Commit | None:
-    return _if_known(lambda each: _as(changes.Commit, each), moment.commit)
-
-
-def measured_by(kernel: KernelSnapshot) -> str | None:
-    """What took the times that the median is of."""
-    from kernelprof.comparison.times import EVENTS, PROFILER
-
-    if kernel.events_ns:
-        return EVENTS
-    return PROFILER if kernel.profiled_ns else None
-
-
-def _doctor(checks: Sequence[Check]) -> json_schema.Doctor:
-    return _root(json_schema.Doctor, checks, checks=_all(json_schema.Check, checks))
-
-
-ROOTS: Final[dict[str, type[msgspec.Struct]]] = {
-    "diagnosis": json_schema.Diagnosis,
-    "comparison": changes.Comparison,
-    "gate": changes.Gate,
-    "history": changes.History,
+_ANSWER: Final[dict[str, Fill]] = {
+    "also": lambda verdict: [each.bottleneck for each in verdict.also],
+    "estimated_gain": attrgetter("gain"),
 }
+_SIDES: Final[dict[str, Fill]] = {
+    "before": attrgetter("before.origin"),
+    "after": attrgetter("after.origin"),
+}
+
+_FILL: Final[dict[type, dict[str, Fill]]] = {
+    json_schema.Duration: {"min": attrgetter("low"), "max": attrgetter("high")},
+    json_schema.Evidence: {"op": relation},
+    json_schema.Verdict: {
+        **_ANSWER,
+        "evidence": lambda verdict: [e for e in verdict.evidence if math.isfinite(e.value)],
+        "missing": lambda verdict: list(dict.fromkeys(e.ncu_name for e in verdict.missing)),
+        "candidates": attrgetter("also"),
+        "missing_metrics": attrgetter("missing"),
+    },
+    json_schema.Kernel: {
+        "compute_capability": lambda kernel: (
+            kernel.compute_capability and ".".join(map(str, kernel.compute_capability))
+        ),
+    },
+    changes.SideVerdict: _ANSWER,
+    changes.SourceFile: {"sha256": attrgetter("source_sha256")},
+    changes.Side: {
+        "events_ns": lambda side: [each for each in side.events_ns if math.isfinite(each)],
+        "profiled_ns": lambda side: [each for each in side.profiled_ns if math.isfinite(each)],
+        "source": attrgetter("inputs"),
+    },
+    changes.Time: {
+        "measured_by": attrgetter("how"),
+        "ratio_low": attrgetter("low"),
+        "ratio_high": attrgetter("high"),
+        "noise_floor": attrgetter("floor"),
+        "noise_floor_from": attrgetter("floor_from"),
+        "samples": lambda time: SimpleNamespace(before=time.samples[0], after=time.samples[1]),
+    },
+    changes.ComparedKernel: {
+        "summary": lambda kernel: _words().headline(kernel),
+        "notes": lambda kernel: _words().notes(kernel),
+    },
+    changes.Comparison: {**_SIDES, "summary": lambda found: _words().summary(found)},
+    changes.Gate: {
+        **_SIDES,
+        "reason": lambda result: _words().reason(result),
+        "findings": attrgetter("general"),
+        "summary": lambda result: _words().summary(result.comparison),
+        "kernels": lambda result: [_All(each, each.kernel) for each in result.kernels],
+    },
+    changes.Row: {
+        "source_sha256": lambda row: row.inputs and row.inputs.source_sha256,
+        "samples": lambda row: len(row.times_ns),
+        "compared_with": attrgetter("against"),
+    },
+    changes.KernelHistory: {
+        "summary": _of_history,
+        "rows": lambda kernel: [_All(row, row.kernel, row.moment) for row in kernel.rows],
+    },
+}
+"""What fills the keys that the model calls otherwise."""
 
 
 def schema(kind: str = "diagnosis") -> str:
@@ -311,12 +225,4 @@ def _named(node: object) -> object:
     return {key: _named(each) for key, each in node.items()}
 
 
-_MAKERS: Final[dict[str, Callable[[Any], msgspec.Struct]]] = {
-    "diagnosis": _diagnosis,
-    "comparison": _comparison,
-    "gate": _gate,
-    "history": _history,
-    "doctor": _doctor,
-}
-KINDS: Final = tuple(_MAKERS)
 WRITER: Final = Writer("json", ".json", write, kinds=KINDS)

@@ -1,0 +1,322 @@
+"""What was measured when: the captures and baselines of a folder, the commits of a baseline."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.comparison.gate.baseline import from_text
+from kernelprof.comparison.history.store import state_of
+from kernelprof.errors import InputError, KernelprofError, MissingToolError
+from kernelprof.model.history import Commit, Moment, MomentKind
+from kernelprof.model.numbers import count
+from kernelprof.sources.capture_directory import MANIFEST
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kernelprof.comparison.history.store import Store
+
+Unreadable = (KernelprofError, OSError, ValueError, RecursionError)
+"""What reading a file that is not a capture any more can raise."""
+
+DEPTH: Final = 4
+"""Folders below the one that is named: enough for KERNEL/BRANCH/DATE/RUN, and an end for a home."""
+
+_OURS: Final = b'"kernelprof"'
+_BASELINE: Final = b'"kernelprof-baseline"'
+_RAW: Final = "raw.csv.gz"
+_UNDATED: Final = (".csv", ".csv.gz", ".ncu-rep")
+_MOST_NAMES: Final = 3
+_LARGEST: Final = 64 * 2**20
+"""Bytes of JSON that are looked into; a baseline of a thousand kernels has ten million."""
+
+
+TIME_LIMIT_S: Final = 120
+_OPTIONS: Final = (
+    *("--follow", "-z", "--name-only", "--no-show-signature"),
+    *("--no-color", "--encoding=UTF-8", "--format=%x00%H%x00%h%x00%cI%x00%s%x00"),
+)
+
+Version = tuple[Commit, str, str]
+"""A commit that touched the file, its date, and where the file stood in it."""
+
+
+@dataclass(slots=True)
+class Found:
+    """What a folder holds. ``undated`` could be diagnosed, and nothing says when it was made."""
+
+    captures: list[Path] = field(default_factory=list)
+    baselines: list[Path] = field(default_factory=list)
+    undated: list[Path] = field(default_factory=list)
+    unread: list[tuple[Path, str]] = field(default_factory=list)
+
+
+def find(folder: Path) -> Found:
+    """Look through a folder, at most :data:`DEPTH` deep; hidden entries and links are left out.
+
+    A link could lead out of the folder or back into it; a capture that is being written has a
+    hidden name.
+    """
+    found = Found()
+
+    def unreadable(error: OSError) -> None:
+        found.unread.append((Path(error.filename), error.strerror or str(error)))
+
+    for place, folders, names in os.walk(folder, onerror=unreadable):
+        here = Path(place)
+        deeper = len(here.relative_to(folder).parts) < DEPTH
+        paths = [here / name for name in sorted(names)]
+        files = {each.name: each for each in paths if _is_plain(each)}
+        if MANIFEST in files and (_RAW in files or _holds(files[MANIFEST], _OURS)):
+            found.captures.append(here)
+            folders.clear()
+            continue
+        folders[:] = sorted(each for each in folders if deeper and not each.startswith("."))
+        for name, file in files.items():
+            if name.startswith("."):
+                continue
+            if name.lower().endswith(_UNDATED):
+                found.undated.append(file)
+            elif name.lower().endswith(".json") and _holds(file, _BASELINE):
+                found.baselines.append(file)
+            elif name.lower().endswith(".json") and _holds(file, _OURS):
+                found.undated.append(file)
+    return found
+
+
+def _is_plain(file: Path) -> bool:
+    try:
+        return stat.S_ISREG(file.lstat().st_mode)
+    except OSError:
+        return False
+
+
+def _holds(file: Path, word: bytes) -> bool:
+    """Whether a file names us: other programs write ``manifest.json`` and ``.json`` as well."""
+    try:
+        return file.stat().st_size <= _LARGEST and word in file.read_bytes()
+    except OSError:
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class Moments:
+    """Moments, the oldest first, and what could not be read: its name and why.
+
+    ``notes`` are of the history; ``remark`` says what was left out on purpose.
+    """
+
+    found: tuple[Moment, ...]
+    unread: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...] = ()
+    remark: str = ""
+
+
+def read_folder(
+    place: Path, store: Store, progress: Callable[[str], object] = lambda _: None
+) -> Moments:
+    """The moments of a folder; what was read before comes out of the store."""
+    folder = place.expanduser().absolute()
+    if not folder.is_dir():
+        raise InputError(
+            "this is a file, not a folder" if folder.exists() else "there is no such folder",
+            where=str(place),
+            hint="name a folder of captures or baselines; for the committed versions of a "
+            "baseline file add --git",
+        )
+    found = find(folder)
+
+    def name(path: Path) -> str:
+        return path.relative_to(folder).as_posix() if path != folder else folder.name or str(folder)
+
+    unread = [(name(path), why) for path, why in found.unread]
+    paths = {name(path): path for path in (*found.captures, *found.baselines)}
+    moments = []
+    for number, (origin, path) in enumerate(paths.items(), start=1):
+        progress(f"reading {number:,} of {len(paths):,}: {origin}")
+        try:
+            read = partial(_read, path, origin)
+            moments.append(store.known(Moment, origin, state_of(path), read))
+        except Unreadable as error:
+            unread.append((origin, getattr(error, "strerror", None) or str(error)))
+    store.forget(Moment, paths)
+    moments.sort(key=lambda each: (each.date, each.origin))
+    remark = ""
+    if found.undated:
+        names = ", ".join(map(name, found.undated[:_MOST_NAMES]))
+        more = len(found.undated) - _MOST_NAMES
+        remark = (
+            f"{count(len(found.undated), 'file')} left out, neither a capture directory nor a "
+            f"baseline: {names}{f' and {more} more' if more > 0 else ''}"
+        )
+    return Moments(tuple(moments), tuple(unread), remark=remark)
+
+
+def _read(path: Path, origin: str) -> Moment:
+    if path.is_dir():
+        return of_capture(path, origin)
+    return of_baseline(path.read_text(encoding="utf-8"), origin)
+
+
+def of_capture(folder: Path, origin: str) -> Moment:
+    """A capture directory, diagnosed. Raises one of :data:`Unreadable`."""
+    from kernelprof.analysis.verdict import diagnose
+    from kernelprof.comparison.snapshots import snapshot_of
+    from kernelprof.sources.capture_directory import read_manifest, read_stored
+
+    manifest = read_manifest(folder)
+    date = utc(manifest.created, origin)
+    capture = read_stored(folder)
+    snapshot = snapshot_of(capture, diagnose(capture), manifest)
+    return Moment(date, origin, MomentKind.CAPTURE, snapshot.machine, snapshot.kernels)
+
+
+def of_baseline(
+    text: str, origin: str, *, date: str | None = None, commit: Commit | None = None
+) -> Moment:
+    """A baseline, at its own date unless another one is given. Raises :class:`InputError`."""
+    baseline = from_text(text, origin)
+    return Moment(
+        date=utc(baseline.created if date is None else date, origin),
+        origin=origin,
+        kind=MomentKind.BASELINE,
+        machine=baseline.machine,
+        kernels=baseline.kernels,
+        accepted=baseline.accepted,
+        commit=commit,
+    )
+
+
+def utc(text: str, where: str | None = None) -> str:
+    """A date of ISO 8601 as ``YYYY-MM-DDTHH:MM:SSZ``; without a zone it is UTC."""
+    try:
+        found = datetime.fromisoformat(text)
+        if found.tzinfo is None:
+            found = found.replace(tzinfo=UTC)
+        moved = found.astimezone(UTC).replace(tzinfo=None)
+        return f"{moved.isoformat(timespec='seconds')}Z"
+    except (ValueError, OverflowError) as error:
+        raise InputError(f"{text!r:.40} is not a date", where=where) from error
+
+
+# The committed versions of one baseline file, read with git
+
+
+def committed(file: Path, limit: int | None) -> Moments:
+    """The newest versions of a baseline file, at most ``limit``; renames are followed.
+
+    Raises :class:`InputError` where there is no repository or no version, and
+    :class:`MissingToolError` without ``git``.
+    """
+    folder = file.expanduser().absolute().parent
+    if not folder.is_dir():
+        raise InputError(
+            "there is no such folder", where=str(folder), hint="name a file in a git repository"
+        )
+    versions = _versions(folder, file, None if limit is None else limit + 1)
+    if not versions:
+        raise InputError(
+            "no committed version of the file is known to git",
+            where=str(file),
+            hint="commit it first: git add FILE && git commit",
+        )
+    notes = []
+    shown = versions[:limit]
+    if len(shown) < len(versions):
+        read = "commit is" if len(shown) == 1 else f"{len(shown)} commits are"
+        notes.append(f"only the newest {read} read; --limit reads more")
+    elif _git(folder, "rev-parse", "--is-shallow-repository").strip() == b"true":
+        notes.append("the clone is shallow: older commits are not in it (git fetch --unshallow)")
+    moments, unread = [], []
+    for (commit, date, path), text in zip(shown, _texts(folder, shown), strict=True):
+        if text is None:
+            continue  # the commit that removed it
+        origin = f"{commit.short}:{path}"
+        try:
+            moments.append(of_baseline(text.decode("utf-8"), origin, date=date, commit=commit))
+        except Unreadable as error:
+            unread.append((origin, str(error)))
+    moments.reverse()  # where dates are equal the order of git stays
+    found = sorted(moments, key=lambda each: each.date)
+    return Moments(tuple(found), tuple(unread), tuple(notes))
+
+
+def _versions(folder: Path, file: Path, most: int | None) -> list[Version]:
+    """The commits that touched a file, the newest first."""
+    try:
+        prefix = _git(folder, "rev-parse", "--show-prefix")
+    except InputError as error:
+        raise InputError(
+            f"this is not in a git repository that can be read ({error})",
+            where=str(file),
+            hint="--git reads the versions of a file that is committed to one",
+        ) from error
+    limit = () if most is None else (f"--max-count={most}",)
+    log = ("--literal-pathspecs", "log", *_OPTIONS, *limit, "--", file.name)
+    tokens = iter(_git(folder, *log, may_fail=True).split(b"\0"))
+    versions: list[Version] = []
+    path = prefix.decode("utf-8", "surrogateescape").removesuffix("\n") + file.name
+    for token in tokens:
+        if token.startswith(b"\n") and versions:
+            # It follows its commit. A merge has none: then it stands where it stood before.
+            path = token[1:].decode("utf-8", "surrogateescape")
+            versions[-1] = (*versions[-1][:2], path)
+        elif token.strip():
+            short, date, subject = (next(tokens, b"").decode("utf-8", "replace") for _ in range(3))
+            versions.append((Commit(token.decode("ascii"), short, subject), date, path))
+    return versions
+
+
+def _texts(folder: Path, versions: list[Version]) -> Iterator[bytes | None]:
+    """The file in each version, read by one process; ``None`` where it is not in it."""
+    names = [f"{commit.sha}:{path}" for commit, _, path in versions]
+    asked = [name for name in names if "\n" not in name]  # names are separated by lines
+    given = "".join(f"{name}\n" for name in asked).encode("utf-8", "surrogateescape")
+    answer, at = _git(folder, "cat-file", "--batch", given=given), 0
+    for name in names:
+        if "\n" in name:
+            yield None
+            continue
+        end = answer.index(b"\n", at)
+        words = answer[at:end].split(b" ")
+        at = end + 1
+        if len(words) != 3 or words[1] != b"blob" or not words[2].isdigit():
+            yield None
+            continue
+        size = int(words[2])
+        yield answer[at : at + size]
+        at += size + 1
+
+
+def _git(folder: Path, *arguments: str, given: bytes = b"", may_fail: bool = False) -> bytes:
+    try:
+        done = subprocess.run(
+            ["git", "--no-pager", *arguments],
+            cwd=folder,
+            input=given,
+            capture_output=True,
+            check=False,
+            timeout=TIME_LIMIT_S,
+        )
+    except FileNotFoundError as error:
+        raise MissingToolError(
+            "git is not here", hint="install git, or name a folder of captures or baselines"
+        ) from error
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise MissingToolError(
+            f"git cannot be run: {error}", where=str(folder), hint="see what 'git log' says there"
+        ) from error
+    if done.returncode and not may_fail:
+        lines = done.stderr.decode("utf-8", "replace").strip().splitlines()
+        raise InputError(
+            lines[0].removeprefix("fatal: ") if lines else f"git ended with {done.returncode}",
+            where=str(folder),
+        )
+    return done.stdout
