@@ -116,6 +116,11 @@ def format_option(kind: str, text: str) -> Any:
     return typer.Option("--format", metavar="FORMAT", help=text, callback=offered)
 
 
+def preset_option(text: str) -> Any:
+    """The option ``--preset`` with its help."""
+    return typer.Option("--preset", metavar="NAME", help=text, autocompletion=complete_preset)
+
+
 def complete_preset(incomplete: str) -> Iterable[str]:
     """The names of presets, for the shell."""
     return [name for name in reference.presets() if name.startswith(incomplete)]

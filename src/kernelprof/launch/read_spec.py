@@ -279,21 +279,12 @@ class _Reading:
             return
         from kernelprof.launch.references import find_builtin
 
+        arrays = sum(each.shape is not None for each in spec.arguments)
+        outputs = len(spec.outputs)
         try:
-            builtin = find_builtin(spec.reference)
+            find_builtin(spec.reference, arrays - outputs, outputs)
         except KernelprofError as error:
             self._refuse(("reference",), error.what, hint=error.hint)
-        arrays = [each for each in spec.arguments if each.shape is not None]
-        inputs, outputs = len(arrays) - len(spec.outputs), len(spec.outputs)
-        if (inputs, outputs) != (builtin.inputs, 1):
-            self._refuse(
-                ("reference",),
-                f"the reference {builtin.name!r} ({builtin.summary}) takes {builtin.inputs} input "
-                f"array{'s' * (builtin.inputs != 1)} and one output; the arguments have {inputs} "
-                f"and {outputs}",
-                hint="mark outputs with output = true, or name a function of yours: "
-                '"module:function"',
-            )
 
     def _value(self, path: TomlPath) -> Any:
         found: Any = self.data

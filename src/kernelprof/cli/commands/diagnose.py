@@ -9,7 +9,6 @@ import typer
 
 from kernelprof import interface
 from kernelprof.cli import options, output
-from kernelprof.cli.options import ProgramCommand
 from kernelprof.cli.progress import progress_line, reading
 from kernelprof.errors import ExitCode, UsageError
 
@@ -19,10 +18,8 @@ if TYPE_CHECKING:
     from kernelprof.results import Diagnosis
 
 ORDER = 10
-COMMAND = typer.Typer(add_completion=False)
 
 
-@COMMAND.command(cls=ProgramCommand)
 def diagnose(
     ctx: typer.Context,
     *,
@@ -36,12 +33,9 @@ def diagnose(
     ] = None,
     preset: Annotated[
         str | None,
-        typer.Option(
-            "--preset",
-            metavar="NAME",
-            help="Printed ncu commands collect this preset, not just what is missing; a program "
-            "is measured with it in one run.",
-            autocompletion=options.complete_preset,
+        options.preset_option(
+            "Printed ncu commands collect this preset, not just what is missing; a program is "
+            "measured with it in one run."
         ),
     ] = None,
     output_format: Annotated[

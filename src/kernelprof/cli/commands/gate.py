@@ -16,10 +16,8 @@ if TYPE_CHECKING:
     from kernelprof.comparison_results import GateResult
 
 ORDER = 50
-COMMAND = typer.Typer(add_completion=False)
 
 
-@COMMAND.command()
 def gate(
     baseline: Annotated[
         str,

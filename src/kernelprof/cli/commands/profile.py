@@ -9,14 +9,11 @@ import typer
 
 from kernelprof import interface
 from kernelprof.cli import options, output
-from kernelprof.cli.options import ProgramCommand
 from kernelprof.cli.progress import progress_line
 
 ORDER = 20
-COMMAND = typer.Typer(add_completion=False)
 
 
-@COMMAND.command(cls=ProgramCommand)
 def profile(
     ctx: typer.Context,
     *,
@@ -26,15 +23,7 @@ def profile(
     directory: Annotated[
         Path, typer.Option("-o", "--output", metavar="DIR", help="The capture directory to write.")
     ],
-    preset: Annotated[
-        str,
-        typer.Option(
-            "--preset",
-            metavar="NAME",
-            help="Metrics to collect; see `presets`.",
-            autocompletion=options.complete_preset,
-        ),
-    ] = "full",
+    preset: Annotated[str, options.preset_option("Metrics to collect; see `presets`.")] = "full",
     kernel: options.KernelOption = None,
     launch_skip: options.LaunchSkipOption = None,
     launch_count: options.LaunchCountOption = None,

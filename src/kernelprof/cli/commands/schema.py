@@ -11,7 +11,6 @@ from kernelprof.cli import output
 from kernelprof.interface import reference
 
 ORDER = 130
-COMMAND = typer.Typer(add_completion=False)
 
 
 class Document(StrEnum):
@@ -21,7 +20,6 @@ class Document(StrEnum):
     HISTORY = "history"
 
 
-@COMMAND.command()
 def schema(
     document: Annotated[
         Document,
