@@ -130,7 +130,7 @@ def test_a_function_of_the_users(folder) -> None:
     [
         ("mine:strange", "a parameter 'nothing'"),
         ("mine:failing", "RuntimeError: no result today"),
-        ("mine:words", "of type <U1"),
+        ("mine:words", "and type <U1"),
         ("mine:short", "has shape"),
         ("mine:none_of_it", "no result for the output 'out'"),
         ("mine:number", "no function 'number'"),

@@ -41,6 +41,14 @@ class LocalTools:
         gpu = self.machine is not None and not self.machine.gpus
         return ("GPU",) * gpu + ("ncu",) * (self.ncu is None)
 
+    def missing_here(self, *which: str) -> str:
+        """What is missing, as a sentence."""
+        shown = {
+            "GPU": "no NVIDIA GPU (none answers nvidia-smi)",
+            "ncu": "no ncu (Nsight Compute)",
+        }
+        return f"this machine has {' and '.join(shown[each] for each in which or self.missing)}"
+
     def describe(self) -> str:
         """What is missing, within a sentence: ``no GPU``, ``no GPU and no ncu``."""
         return " and ".join(f"no {each}" for each in self.missing)
@@ -111,7 +119,7 @@ def program_error(request: ProfileRequest, preset: str, tools: LocalTools) -> Mi
     what, where = ("", None) if problem is None else (problem.what, problem.where)
     if request.source is not None:
         source = str(request.source)
-        what, where = f"{source} cannot be measured here: {_missing(tools)}", source
+        what, where = f"{source} cannot be measured here: {tools.missing_here()}", source
         name = request.source.stem
         build = quote(["nvcc", "-O3", "-lineinfo", "-o", name, source])
         before, application = f"build {name} from it ({build}), then ", (f"./{name}",)
@@ -161,7 +169,7 @@ def source_error(
     else:
         hint = "capture on a machine with a GPU and ncu"
     return MissingToolError(
-        f"{source} cannot be measured here: {_missing(tools)}" + (f"; {why}" if why else ""),
+        f"{source} cannot be measured here: {tools.missing_here()}" + (f"; {why}" if why else ""),
         where=source,
         hint=f"{_remedy(tools)}{hint}, and diagnose here the folder that it writes:\n"
         f"{profile}\n{later}",
@@ -182,14 +190,6 @@ def _specification(source: Path, overrides: LaunchOverrides) -> LaunchSpec | Non
     spec = overrides.applied_to(load_spec(source), source)
     check_arguments(spec, choose(kernels(read_source(source)), spec.kernel, str(source)))
     return spec
-
-
-def _missing(tools: LocalTools) -> str:
-    shown = {
-        "GPU": "no NVIDIA GPU (none answers nvidia-smi)",
-        "ncu": "no ncu (Nsight Compute)",
-    }
-    return f"this machine has {' and '.join(shown[each] for each in tools.missing)}"
 
 
 def _remedy(tools: LocalTools) -> str:

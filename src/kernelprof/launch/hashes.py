@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelprof.errors import InputError
-from kernelprof.launch.references import file_of
+from kernelprof.launch.signature import includes
+from kernelprof.launch.source import file_of, read_source
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -75,9 +76,6 @@ def local_includes(
     They are looked for where ``nvcc`` looks: beside the file that includes them, beside the source,
     in the folders of ``-I``. Also gives what is included by way of a macro.
     """
-    from kernelprof.launch.signature import includes
-    from kernelprof.launch.source import read_source
-
     home = source.parent.resolve()
     found: dict[str, Path] = {}
     unknown: set[str] = set()

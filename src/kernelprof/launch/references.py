@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import numpy as np
 
 from kernelprof.errors import KernelprofError
+from kernelprof.launch.source import file_of
 from kernelprof.launch.spec import NO_REFERENCE
 
 if TYPE_CHECKING:
@@ -169,17 +170,12 @@ def expected(reference: str, case: Case, folder: Path) -> dict[str, Array]:
                 where=reference,
                 hint="return rows of equal length",
             ) from error
-        if result.dtype.kind not in "biuf":
+        if result.dtype.kind not in "biuf" or result.size != given.size:
             raise BadFunctionError(
-                f"the reference's {name} is of type {result.dtype}",
+                f"the reference's {name} has shape {result.shape} and type {result.dtype}, the "
+                f"argument {given.shape}",
                 where=reference,
-                hint="return real numbers",
-            )
-        if result.size != given.size:
-            raise BadFunctionError(
-                f"the reference's {name} has shape {result.shape}, the argument {given.shape}",
-                where=reference,
-                hint="return one element for each of the argument's",
+                hint="return one real number for each element of the argument's",
             )
         checked[name] = result.reshape(given.shape)
     return checked
@@ -225,11 +221,6 @@ def call(name: str, known: Mapping[str, Any], folder: Path) -> Any:
         raise BadFunctionError(
             f"the function failed: {type(error).__name__}: {error}", where=name
         ) from error
-
-
-def file_of(name: str, folder: Path) -> Path:
-    """Where the module of ``module:function`` lies if it is one of ``folder``."""
-    return folder.joinpath(*name.partition(":")[0].split(".")).with_suffix(".py")
 
 
 def _builtin_results(reference: str, case: Case) -> dict[str, Array]:

@@ -76,6 +76,11 @@ def sidecar(path: Path) -> Path:
     return path.with_suffix(".toml")
 
 
+def file_of(name: str, folder: Path) -> Path:
+    """Where the module of ``module:function`` lies if it is one of ``folder``."""
+    return folder.joinpath(*name.partition(":")[0].split(".")).with_suffix(".py")
+
+
 def cut_block(source: str, path: Path) -> Block | None:
     """The specification inside a source, or ``None``."""
     lines = [line.removesuffix("\r") for line in source.removeprefix("\ufeff").split("\n")]
