@@ -14,9 +14,10 @@ from benchmarks.corpus.pairs import Side
 
 from kernelprof.analysis.metrics.catalogue import catalogue, preset
 from kernelprof.analysis.verdict import diagnose
+from kernelprof.collect.drill import PASSES
 from kernelprof.collect.recorded import portable
 from kernelprof.collect.request import Filters
-from kernelprof.collect.run import PASSES, Session
+from kernelprof.collect.run import Session
 from kernelprof.collect.store import draft
 from kernelprof.errors import ExitCode, KernelprofError, MissingToolError
 from kernelprof.launch.overrides import LaunchOverrides

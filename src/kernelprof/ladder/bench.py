@@ -15,10 +15,11 @@ from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.analysis.metrics.traffic import traffic_at
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.collect import environment
+from kernelprof.collect.drill import passes_of
 from kernelprof.collect.progress import Progress
 from kernelprof.collect.recorded import file_names, portable
 from kernelprof.collect.request import DEFAULT_CLOCKS, Filters
-from kernelprof.collect.run import PASSES, Session
+from kernelprof.collect.run import Session
 from kernelprof.collect.store import draft
 from kernelprof.ladder.results import ShortVerdict, Way
 from kernelprof.launch.overrides import LaunchOverrides
@@ -126,11 +127,10 @@ class Work:
 
 def finished(diagnosis: Diagnosis, capture: Capture, start: float) -> Way:
     """One run with its verdict; ``start`` is when it began, by the monotonic clock."""
-    passes = capture.columns.get(PASSES)
     return Way(
         said=short_verdict(diagnosis),
         runs=1,
-        passes=None if passes is None else int(np.nansum(passes.values)),
+        passes=passes_of(capture),
         seconds=round(time.monotonic() - start, 1),
     )
 
