@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from kernelprof.launch.overrides import LaunchOverrides
     from kernelprof.launch.spec import LaunchSpec
 
+_OF_A_RECORD = ("--size", "--define", "--kernel", "--time-limit")
+"""Options that a recorded capture can follow."""
+
 
 @dataclass(frozen=True, slots=True)
 class LocalTools:
@@ -93,15 +96,9 @@ def check_filters(kernel: str | None) -> None:
 
 def check_recordable(request: ProfileRequest, tools: LocalTools) -> None:
     """Refuse options that only a measurement can follow, where a record takes its place."""
-    given = {
-        "--keep": request.keep is not None,
-        "--sanitize": bool(request.overrides.sanitizers),
-        "--launch-skip": request.filters.launch_skip is not None,
-        "--launch-count": request.filters.launch_count is not None,
-        "--nvtx-include": bool(request.filters.nvtx_include),
-        "--clock-control": request.clock_control != DEFAULT_CLOCKS,
-    }
-    options = [option for option, is_given in given.items() if is_given]
+    given = [option for option, _ in _options(request, None)]
+    options = ["--keep"] * (request.keep is not None)
+    options += [each for each in dict.fromkeys(given) if each not in _OF_A_RECORD]
     if options:
         raise MissingToolError(
             f"{' and '.join(options)} cannot be done with a recorded capture, and this machine has "
@@ -158,7 +155,8 @@ def source_error(
 ) -> MissingToolError:
     """What is missing here, why no record helps, and the commands for a machine with a GPU."""
     assert request.source is not None
-    source, options = str(request.source), _options(request, preset)
+    source = str(request.source)
+    options = [word for option in _options(request, preset) for word in option]
     folder = str(request.keep or request.source.stem)
     keep = [] if request.keep is None else ["--keep", folder]
     diagnose = shlex.join(["kernelprof", "diagnose", source, *options, *keep])
@@ -200,12 +198,11 @@ def _remedy(tools: LocalTools) -> str:
     return f"{before}{tools.problem.hint}\n"
 
 
-def _options(request: ProfileRequest, preset: str | None) -> list[str]:
-    """The options of a measurement, as they were given."""
-    filters = request.filters
+def _options(request: ProfileRequest, preset: str | None) -> list[tuple[str, str]]:
+    """The options of a measurement with their values, as they were given."""
+    filters, changes = request.filters, request.overrides.options()
     clocks = None if request.clock_control == DEFAULT_CLOCKS else request.clock_control
-    words = request.overrides.options()
-    for option, values in (
+    given = (
         ("--sanitize", request.overrides.sanitizers),
         ("--preset", (preset,)),
         ("--kernel", (filters.kernel,)),
@@ -214,8 +211,6 @@ def _options(request: ProfileRequest, preset: str | None) -> list[str]:
         ("--nvtx-include", filters.nvtx_include),
         ("--clock-control", (clocks,)),
         ("--time-limit", (request.time_limit,)),
-    ):
-        for value in values:
-            if value is not None:
-                words += [option, str(value)]
-    return words
+    )
+    found = [(name, str(each)) for name, values in given for each in values if each is not None]
+    return [*zip(changes[::2], changes[1::2], strict=True), *found]
