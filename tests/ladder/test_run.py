@@ -322,7 +322,7 @@ def test_with_a_gpu_and_without_ncu(machine, capsys, monkeypatch) -> None:
         (["--rung", "99"], "the ladder has no rung '99'"),
         (["--no-profile", "--captures", "c"], "--captures needs the profiler"),
         (["--continue"], "there are no results to go on from"),
-        (["-o", "no/such/folder/l.md"], "there is no such folder to write to"),
+        (["-o", "no/such/folder/l.md"], "there is no such folder"),
         (["-o", "ladder.json"], "a report is Markdown"),
         (["--size", "0"], "--size"),
         (["--captures", "a%b"], "a path with a % in it"),
@@ -368,4 +368,4 @@ def test_starting_imports_nothing_heavy(words, cli_environment) -> None:
 def test_report_and_results_are_two_files(capsys, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     assert main([*RUN, "-o", "r.md", "--json", "r.md"]) == 2
-    assert "would be one file" in capsys.readouterr().err
+    assert "two outputs name one file" in capsys.readouterr().err

@@ -78,7 +78,6 @@ class KernelSignature:
     name: str
     parameters: tuple[Parameter, ...]
     template: tuple[TemplateParameter, ...] = ()
-    extern_c: bool = False
     defined: bool = True
     readable: bool = True
     """Whether the parser could make sense of the whole signature."""
@@ -225,11 +224,6 @@ def _kernel(node: Node, declarator: Node, name: str, types: dict[str, str]) -> K
         name="::".join((*_scopes(node), name)),
         parameters=tuple(read),
         template=template,
-        extern_c=any(
-            syntax.text(syntax.child(parent, "value")) == '"C"'
-            for parent in _parents(node)
-            if parent.type == "linkage_specification"
-        ),
         defined=node.type == "function_definition",
         readable=not (broken or strange),
         launch_bounds=None if bounds is None else syntax.text(bounds).partition("(")[2][:-1],
@@ -334,17 +328,11 @@ def _function_declarator(node: Node) -> Node | None:
     return declarator
 
 
-def _parents(node: Node) -> list[Node]:
-    found = []
-    parent = node.parent
-    while parent is not None:
-        found.append(parent)
-        parent = parent.parent
-    return found
-
-
 def _scopes(node: Node) -> tuple[str, ...]:
     """The names of the namespaces and classes around it, outermost first."""
-    kinds = {"namespace_definition", "class_specifier", "struct_specifier"}
-    names = [syntax.text(syntax.child(p, "name")) for p in _parents(node) if p.type in kinds]
-    return tuple(name for name in reversed(names) if name)
+    names: list[str] = []
+    while (parent := node.parent) is not None:
+        node = parent
+        if node.type in {"namespace_definition", "class_specifier", "struct_specifier"}:
+            names.insert(0, syntax.text(syntax.child(node, "name")))
+    return tuple(filter(None, names))

@@ -37,7 +37,7 @@ def command(
         kernel=kernel,
         launch_skip=launch_skip,
         launch_count=launch_count,
-        clock_control=None if clock_control is None else clock_control.value,
+        clock_control=clock_control,
         application=options.program(ctx),
     )
     output.write_text(f"{line}\n")
