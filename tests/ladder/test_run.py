@@ -7,10 +7,10 @@ import shlex
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import jsonschema
+import msgspec
 import pytest
 
 from kernelprof.analysis.verdict import diagnose
@@ -237,7 +237,7 @@ def test_what_is_done_is_left_out_and_what_is_not_is_done_again(
     assert climbed("--rung", "2") == ["02_coalesced.cu"]
     changed = tmp_path / rungs[0].file
     changed.write_text(rungs[0].path.read_text("utf-8") + "// changed\n", encoding="utf-8")
-    rungs[0] = replace(rungs[0], path=changed)
+    rungs[0] = msgspec.structs.replace(rungs[0], path=changed)
     assert climbed() == ["01_naive.cu"]
     assert main([*command, "--size", "2048"]) == 2
     assert "the results to continue are of another size" in capsys.readouterr().err

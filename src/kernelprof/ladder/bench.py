@@ -16,8 +16,9 @@ from kernelprof.analysis.metrics.traffic import traffic_at
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.collect import environment
 from kernelprof.collect.drill import passes_of
+from kernelprof.collect.lines import names_for
 from kernelprof.collect.progress import Progress
-from kernelprof.collect.recorded import file_names, portable
+from kernelprof.collect.recorded import name_only, portable
 from kernelprof.collect.request import DEFAULT_CLOCKS, Filters
 from kernelprof.collect.run import Session
 from kernelprof.collect.store import draft
@@ -91,7 +92,7 @@ class Work:
         with draft(keep, force=True) as stage:
             why = f"preset {PRESET}: {wanted.title}"
             session = self.session(stage, why)
-            session.name_file = file_names(self.rung.path, self.rung.target)
+            session.name_file = names_for(self.rung.path, self.rung.target, name_only)
             capture = session.collect(wanted.metrics, None, why, samples=wanted.samples)
             diagnosis = diagnose(capture, preset=PRESET)
             way = finished(diagnosis, capture, start)
