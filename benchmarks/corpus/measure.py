@@ -79,7 +79,7 @@ class Failure:
 
 def measure(plan: Plan, say: Callable[[str], None]) -> tuple[Failure, ...]:
     """Measure what is new or changed; a kernel that fails is told and the others go on."""
-    from kernelprof.collect.preflight import local_tools
+    from kernelprof.collect.request import local_tools
     from kernelprof.launch.processes import Interrupts
     from kernelprof.report.progress import ProgressLine
     from kernelprof.tools import ncu_version
@@ -119,8 +119,8 @@ def place(captures: Path, pair: Pair, side: Side) -> Path:
 def is_measured(captures: Path, pair: Pair, side: Side) -> bool:
     """Whether there is a capture of the kernel as it is now."""
     from kernelprof.collect.recorded import differences
-    from kernelprof.launch.hashes import launch_hashes
     from kernelprof.launch.read_spec import load_spec
+    from kernelprof.launch.source import launch_hashes
 
     folder = place(captures, pair, side)
     if not is_capture(folder):

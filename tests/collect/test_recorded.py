@@ -19,8 +19,8 @@ from kernelprof.cli.main import main
 from kernelprof.collect import recorded, store
 from kernelprof.collect.environment import Gpu, Machine
 from kernelprof.errors import MissingToolError
-from kernelprof.launch.hashes import launch_hashes
 from kernelprof.launch.read_spec import load_spec
+from kernelprof.launch.source import launch_hashes
 from kernelprof.model.manifest import (
     CorrectnessFacts,
     GpuFacts,

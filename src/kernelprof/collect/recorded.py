@@ -17,7 +17,7 @@ from kernelprof.sources.capture_directory import MANIFEST, read_lines, read_mani
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from kernelprof.launch.hashes import LaunchHashes
+    from kernelprof.launch.source import LaunchHashes
     from kernelprof.launch.spec import LaunchSpec
     from kernelprof.model.capture import Capture, SourceLine
     from kernelprof.model.manifest import Manifest, SourceFacts
@@ -45,7 +45,7 @@ def find(source: Path, spec: LaunchSpec) -> Record:
 
     Only manifests are read until one fits. A damaged record is as good as none.
     """
-    from kernelprof.launch.hashes import launch_hashes
+    from kernelprof.launch.source import launch_hashes
 
     hashes = launch_hashes(source, spec)
     document = spec.document()

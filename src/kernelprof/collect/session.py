@@ -7,7 +7,8 @@ from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from kernelprof.collect import lines, preflight
+from kernelprof.collect import lines
+from kernelprof.collect import request as asked
 from kernelprof.tools import ncu_version
 
 if TYPE_CHECKING:
@@ -15,9 +16,8 @@ if TYPE_CHECKING:
 
     from kernelprof.analysis.metrics.catalogue import Metric
     from kernelprof.collect.drill import DrillDown
-    from kernelprof.collect.preflight import LocalTools
     from kernelprof.collect.progress import Progress
-    from kernelprof.collect.request import Filters, ProfileRequest
+    from kernelprof.collect.request import Filters, LocalTools, ProfileRequest
     from kernelprof.launch.prepare import PreparedKernel
     from kernelprof.model.capture import Capture, SourceLine
     from kernelprof.model.manifest import Manifest
@@ -42,11 +42,11 @@ class ProfileResult:
 
 def profile(request: ProfileRequest, preset: str, progress: Progress | None = None) -> Manifest:
     """Collect one preset in one run of the program, and keep it."""
-    spec = preflight.check_request(request, preset)
-    tools = preflight.local_tools(for_source=request.source is not None)
+    spec = asked.check_request(request, preset)
+    tools = asked.local_tools(for_source=request.source is not None)
     if tools.missing and spec is not None:
-        asked = None if preset == "full" else preset
-        raise preflight.source_error(request, asked, tools, diagnosing=False)
+        named = None if preset == "full" else preset
+        raise asked.source_error(request, named, tools, diagnosing=False)
     return _measured(request, preset, tools, progress).manifest
 
 
@@ -57,8 +57,8 @@ def measure(
 
     Kept if the request says so. Where a source cannot be measured, its recorded capture is taken.
     """
-    spec = preflight.check_request(request, preset)
-    tools = preflight.local_tools(for_source=request.source is not None)
+    spec = asked.check_request(request, preset)
+    tools = asked.local_tools(for_source=request.source is not None)
     if not tools.missing or spec is None:
         return _measured(request, preset, tools, progress)
     from kernelprof.collect import recorded
@@ -67,10 +67,10 @@ def measure(
     try:
         record = recorded.find(request.source, spec)
     except recorded.NoRecordError as reason:
-        raise preflight.source_error(
+        raise asked.source_error(
             request, preset, tools, diagnosing=True, why=str(reason)
         ) from reason
-    preflight.check_recordable(request, tools)
+    asked.check_recordable(request, tools)
     origin = recorded.describe(request.source, record.manifest, tools.describe())
     capture = replace(record.capture, origin=origin)
     return ProfileResult(capture, record.manifest, recorded=True, lines=record.lines)
@@ -81,7 +81,7 @@ def _measured(
 ) -> ProfileResult:
     """What was measured now and here; what is missing is said before anything is built."""
     if tools.ncu is None or tools.missing:
-        raise preflight.program_error(request, preset or "full", tools)
+        raise asked.program_error(request, preset or "full", tools)
     from kernelprof.analysis.metrics.catalogue import preset as known_preset
     from kernelprof.collect import environment
     from kernelprof.collect.drill import drill
@@ -142,7 +142,7 @@ def _measured(
     return ProfileResult(replace(capture, origin=origin), manifest, drill_down, lines=session.lines)
 
 
-def _filters(asked: Filters, prepared: PreparedKernel) -> Filters:
+def _filters(given: Filters, prepared: PreparedKernel) -> Filters:
     """What the command line asks for; else what the launch of a source says."""
-    unset = [name for name in _OF_A_LAUNCH if getattr(asked, name) is None]
-    return replace(asked, **{name: getattr(prepared, name) for name in unset})
+    unset = [name for name in _OF_A_LAUNCH if getattr(given, name) is None]
+    return replace(given, **{name: getattr(prepared, name) for name in unset})

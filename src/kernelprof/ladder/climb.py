@@ -7,17 +7,16 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from kernelprof.collect.preflight import local_tools
 from kernelprof.collect.progress import NoProgress
-from kernelprof.collect.request import DEFAULT_CLOCKS
+from kernelprof.collect.request import DEFAULT_CLOCKS, local_tools
 from kernelprof.collect.store import draft
 from kernelprof.errors import ExitCode, KernelprofError, MissingToolError, UsageError
 from kernelprof.ladder import registry
 from kernelprof.ladder.ceiling import measured_ceiling
 from kernelprof.ladder.results import Climb, Climbed, Surroundings, trouble
-from kernelprof.launch.hashes import file_hash
 from kernelprof.launch.processes import Interrupts
 from kernelprof.launch.read_spec import load_spec
+from kernelprof.launch.source import file_hash
 from kernelprof.sources.capture_directory import is_capture
 from kernelprof.tools import ncu_version
 from kernelprof.version import __version__

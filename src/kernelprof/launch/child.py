@@ -31,10 +31,10 @@ from kernelprof.launch.build import (
     pycuda_compiler,
 )
 from kernelprof.launch.device import BoundKernel, Device, LoadedKernel
-from kernelprof.launch.hashes import changed_meanwhile, launch_hashes
 from kernelprof.launch.overrides import parse_define, parse_size
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.launch.references import expected
+from kernelprof.launch.source import changed_meanwhile, launch_hashes
 from kernelprof.launch.spec import NO_REFERENCE
 from kernelprof.launch.trial import INTERNAL_ERROR, CheckedOutput, LaunchError, Trial
 from kernelprof.tools import nvcc_version

@@ -18,16 +18,17 @@ from kernelprof.errors import UsageError
 from kernelprof.launch import processes
 from kernelprof.launch.build import compile_failure
 from kernelprof.launch.faults import sanitize
-from kernelprof.launch.hashes import (
-    changed_meanwhile,
-    file_hash,
-    include_hashes,
-    launch_hashes,
-)
 from kernelprof.launch.overrides import LaunchOverrides
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.launch.signature import has_main
-from kernelprof.launch.source import find_block, read_source
+from kernelprof.launch.source import (
+    changed_meanwhile,
+    file_hash,
+    find_block,
+    include_hashes,
+    launch_hashes,
+    read_source,
+)
 from kernelprof.launch.spec import NO_REFERENCE
 from kernelprof.launch.trial import LaunchError, Trial, read_trial, timing_facts
 from kernelprof.model.manifest import CorrectnessFacts, SourceFacts
