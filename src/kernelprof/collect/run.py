@@ -13,7 +13,7 @@ from kernelprof.collect import lines as source_lines
 from kernelprof.collect.drill import passes_of
 from kernelprof.collect.environment import Gpu, Machine
 from kernelprof.collect.failures import Ended, ProfilerError, failure
-from kernelprof.collect.progress import LogTail, NoProgress
+from kernelprof.collect.progress import LogTail, Progress
 from kernelprof.collect.request import (
     DEFAULT_CLOCKS,
     Filters,
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kernelprof.analysis.metrics.catalogue import Metric
-    from kernelprof.collect.progress import Progress
     from kernelprof.collect.store import Draft
     from kernelprof.launch.prepare import PreparedKernel
     from kernelprof.launch.processes import Interrupts
@@ -63,7 +62,7 @@ class Session:
     time_limit: float | None = None
     version: str | None = None
     machine: Machine = field(default_factory=Machine)
-    progress: Progress = field(default_factory=NoProgress)
+    progress: Progress = field(default_factory=Progress)
     name_file: Callable[[str], str] = source_lines.same_name
     runs: list[RunFacts] = field(default_factory=list)
     lines: tuple[SourceLine, ...] | None = None

@@ -85,7 +85,7 @@ def _measured(
     from kernelprof.analysis.metrics.catalogue import preset as known_preset
     from kernelprof.collect import environment
     from kernelprof.collect.drill import drill
-    from kernelprof.collect.progress import NoProgress
+    from kernelprof.collect.progress import Progress
     from kernelprof.collect.run import Session
     from kernelprof.collect.store import draft
     from kernelprof.launch.prepare import PreparedKernel, prepare
@@ -96,7 +96,7 @@ def _measured(
             pass  # a place that cannot be written to is better known before a build
     with (
         Interrupts() as interrupts,
-        progress or NoProgress() as shown,
+        progress or Progress() as shown,
         nullcontext(PreparedKernel(shlex.join(request.application), request.application))
         if request.source is None
         else prepare(request.source, request.overrides, interrupts, shown.say) as prepared,

@@ -43,14 +43,6 @@ PRESET: Final = "full"
 _MULTIPROCESSORS: Final = "device__attribute_multiprocessor_count"
 
 
-@dataclass(frozen=True, slots=True)
-class Chip:
-    """The GPU as a capture shows it."""
-
-    gpu: GpuFacts
-    multiprocessors: int | None
-
-
 Display = Callable[[], Progress]
 """Gives what shows the progress of a rung."""
 
@@ -86,8 +78,11 @@ class Work:
     prepared: PreparedKernel
     progress: Progress
 
-    def full(self, keep: Path | None) -> tuple[Way, Traffic, Chip]:
-        """The preset ``full`` in one run; its capture directory is written, without a report."""
+    def full(self, keep: Path | None) -> tuple[Way, Traffic, GpuFacts, int | None]:
+        """The preset ``full`` in one run, with the GPU and its multiprocessors.
+
+        Its capture directory is written, without a report.
+        """
         wanted, start = preset(PRESET), time.monotonic()
         with draft(keep, force=True) as stage:
             why = f"preset {PRESET}: {wanted.title}"
@@ -105,8 +100,8 @@ class Work:
         row = diagnosis.kernels[0].rows[0]
         column = capture.columns.get(_MULTIPROCESSORS)
         count = np.nan if column is None else column.values[row]
-        chip = Chip(manifest.gpu, None if np.isnan(count) else int(count))
-        return way, traffic_at(Facts(capture), row), chip
+        multiprocessors = None if np.isnan(count) else int(count)
+        return way, traffic_at(Facts(capture), row), manifest.gpu, multiprocessors
 
     def session(self, stage: Draft, why: str) -> Session:
         """Runs of the prepared kernel under ``ncu``; ``why`` is shown while they run."""

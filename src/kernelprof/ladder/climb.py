@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from kernelprof.collect.progress import NoProgress
+from kernelprof.collect.progress import Progress
 from kernelprof.collect.request import DEFAULT_CLOCKS, local_tools
 from kernelprof.collect.store import draft
 from kernelprof.errors import ExitCode, KernelprofError, MissingToolError, UsageError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kernelprof.collect.environment import Machine
-    from kernelprof.ladder.bench import Bench, Display, Work
+    from kernelprof.ladder.bench import Bench, Display
     from kernelprof.ladder.registry import Rung
 
 
@@ -45,7 +45,7 @@ class Plan:
     size: int | None = None
     captures: Path | None = None
     profile: bool = True
-    display: Display = NoProgress
+    display: Display = Progress
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -193,27 +193,24 @@ class _Climber:
                 if prepared.source is not None:
                     surroundings = replace(surroundings, compiler=prepared.source.compiler)
                 if self.plan.profile:
-                    found, surroundings = self._profiled(work, found, surroundings)
+                    captures = self.plan.captures
+                    keep = None if captures is None else captures / rung.stem
+                    full, traffic, gpu, multiprocessors = work.full(keep)
+                    found = replace(found, full=full, traffic=traffic)
+                    surroundings = replace(
+                        surroundings,
+                        gpu=gpu.name or surroundings.gpu,
+                        compute_capability=gpu.compute_capability
+                        or surroundings.compute_capability,
+                        max_sm_mhz=gpu.max_sm_mhz or surroundings.max_sm_mhz,
+                        multiprocessors=multiprocessors,
+                    )
         except KernelprofError as error:
             if not self.measured and error.exit_code == ExitCode.ENVIRONMENT:
                 raise
             return replace(found, error=trouble(error)), surroundings
         self.measured += 1
         return found, surroundings
-
-    def _profiled(
-        self, work: Work, found: Climbed, surroundings: Surroundings
-    ) -> tuple[Climbed, Surroundings]:
-        """The verdict, the bytes, and the capture that is kept."""
-        captures = self.plan.captures
-        full, traffic, chip = work.full(None if captures is None else captures / work.rung.stem)
-        return replace(found, full=full, traffic=traffic), replace(
-            surroundings,
-            gpu=chip.gpu.name or surroundings.gpu,
-            compute_capability=chip.gpu.compute_capability or surroundings.compute_capability,
-            max_sm_mhz=chip.gpu.max_sm_mhz or surroundings.max_sm_mhz,
-            multiprocessors=chip.multiprocessors,
-        )
 
 
 def _filled(now: Surroundings, before: Surroundings) -> Surroundings:

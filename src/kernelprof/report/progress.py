@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any, Self
 
+from kernelprof.collect.progress import Progress
 from kernelprof.model.names import printable
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 _KERNEL = re.compile(r'==PROF== Profiling "(?P<name>.*)" - (?P<number>\d+):?\s*(?P<rest>.*)')
 _PERCENT = re.compile(r"(\d+)%")
 _WIDEST_NAME = 40
 
 
-class ProgressLine:
+class ProgressLine(Progress):
     """One line on stderr while a program runs under ``ncu``, if stderr is a terminal."""
 
     def __init__(self, *, shown: bool | None = None) -> None:
@@ -25,7 +23,7 @@ class ProgressLine:
         self._title = ""
         self._profiled = 0
 
-    def __enter__(self) -> ProgressLine:
+    def __enter__(self) -> Self:
         """Show the line."""
         if self._shown:
             from rich.console import Console
@@ -43,12 +41,7 @@ class ProgressLine:
             self._display.start()
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Take the line away."""
         if self._display is not None:
             self._display.stop()
