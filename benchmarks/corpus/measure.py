@@ -193,7 +193,7 @@ def _compacted(manifest: Manifest, stage: Draft) -> Manifest:
     """The manifest of a capture whose raw page is compact and whose report is gone."""
     (run,) = manifest.runs
     page = gzip.decompress((stage.folder / run.raw).read_bytes())
-    name, digest = stage.store_raw(0, compact(page))
+    name, digest = stage.store("raw", 0, compact(page))
     (stage.folder / str(run.report)).unlink(missing_ok=True)
     return replace(manifest, runs=(replace(run, raw=name, raw_sha256=digest, report=None),))
 

@@ -62,7 +62,7 @@ def _stored(folder: Path, *parts: tuple[SourceLine, ...] | None) -> Manifest:
         for number, part in enumerate(parts):
             run = RUN
             if part is not None:
-                name, digest = stage.store_lines(number, lines.to_csv(part))
+                name, digest = stage.store("lines", number, lines.to_csv(part))
                 run = dataclasses.replace(RUN, lines=name, lines_sha256=digest)
             runs.append(run)
         manifest = dataclasses.replace(MANIFEST, runs=tuple(runs))

@@ -89,7 +89,7 @@ def record(page: Callable[[str], bytes]) -> Recording:
         hashes = launch_hashes(source, spec)
         folder = recorded.FOLDER / "ladder" / name
         with store.draft(folder) as draft:
-            raw, digest = draft.store_raw(0, page(kernel))
+            raw, digest = draft.store("raw", 0, page(kernel))
             run = RunFacts(
                 command=("ncu", "python"),
                 raw=raw,

@@ -124,7 +124,7 @@ class Session:
             report.unlink(missing_ok=True)
             raise error
         page = self.page(report)
-        name, digest = self.draft.store_raw(number, page)
+        name, digest = self.draft.store("raw", number, page)
         facts = RunFacts(
             command=tuple(shown),
             raw=name,
@@ -186,7 +186,7 @@ class Session:
         if not found:
             return facts
         self.lines = found
-        name, digest = self.draft.store_lines(number, source_lines.to_csv(found))
+        name, digest = self.draft.store("lines", number, source_lines.to_csv(found))
         return replace(facts, lines=name, lines_sha256=digest)
 
     def page(self, report: Path, name: str = "raw") -> bytes:

@@ -26,6 +26,7 @@ CLOSING = "// ///"
 MAX_BYTES = 16 * 1024 * 1024
 
 _OPEN = re.compile(r"//\s?///\s*kernelprof\s*")
+_INCLUDE_FOLDERS = re.compile(r"(?:-I|--include-path|-include-path)[= ]?(.+)")
 _CLOSE = re.compile(r"//\s?///\s*")
 
 
@@ -193,9 +194,11 @@ def changed_meanwhile(where: str) -> InputError:
 
 def launch_hashes(source: Path, spec: LaunchSpec) -> LaunchHashes:
     """The digests of a kernel's file and its specification."""
+    matches = map(_INCLUDE_FOLDERS.fullmatch, spec.compile.flags)
+    folders = [source.parent / each for match in matches if match for each in match[1].split(",")]
     return LaunchHashes(
         source=file_hash(source),
-        includes=(*include_hashes(source, _folders(spec, source)), *_data_hashes(source, spec)),
+        includes=(*include_hashes(source, folders), *_data_hashes(source, spec)),
         specification=_json_digest(spec.document()),
         compile=_json_digest(list(spec.compile.arguments())),
     )
@@ -240,16 +243,6 @@ def local_includes(
             found[os.path.relpath(included, home)] = included
             pending.append(included)
     return found, frozenset(unknown)
-
-
-def _folders(spec: LaunchSpec, source: Path) -> list[Path]:
-    """The folders of ``-I`` among the flags, relative to the source's."""
-    found = []
-    for flag in spec.compile.flags:
-        match = re.fullmatch(r"(?:-I|--include-path|-include-path)[= ]?(.+)", flag)
-        if match:
-            found += [source.parent / each for each in match[1].split(",")]
-    return found
 
 
 def _data_hashes(source: Path, spec: LaunchSpec) -> Iterator[tuple[str, str]]:
