@@ -23,6 +23,10 @@ COMMAND = typer.Typer(
     help="The GEMM ladder: kernels that change one thing at a time, measured and diagnosed.",
 )
 
+FileOption = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE.md", help="Write the report into this file."),
+]
 HtmlOption = Annotated[
     Path | None, typer.Option("--html", metavar="FILE.html", help="A report for a browser.")
 ]
@@ -54,10 +58,7 @@ def run(
         list[str] | None,
         typer.Option("--rung", metavar="RUNG", help="Only this rung: a number or a file."),
     ] = None,
-    file: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE.md", help="Write the report into this file."),
-    ] = None,
+    file: FileOption = None,
     results: Annotated[
         Path | None,
         typer.Option(
@@ -93,6 +94,11 @@ def run(
     given += [("--captures", captures), ("--json", results), ("-o", file), ("--html", html)]
     words = [word for name, value in given if value is not None for word in (name, str(value))]
     words += ["--no-profile"] * no_profile
+
+    def save(found: Climb) -> None:
+        if kept is not None:
+            output.write_file(ladder.results_text(found), kept)
+
     found = ladder.climb(
         rung or [],
         shlex.join(["kernelprof", "ladder", "run", *words]),
@@ -103,7 +109,7 @@ def run(
         display=progress_line,
         step=lambda line: output.remark([line]),
         warn=output.warn,
-        save=lambda found: None if kept is None else _save(found, kept),
+        save=save,
     )
     _write_reports(found, file, html, captures)
     troubles = [each.error for each in found.rungs if each.error is not None]
@@ -119,10 +125,7 @@ def report(
         Path, typer.Argument(metavar="FILE.json", help="The results that a run kept.")
     ],
     *,
-    file: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE.md", help="Write the report into this file."),
-    ] = None,
+    file: FileOption = None,
     captures: Annotated[
         Path | None,
         typer.Option("--captures", metavar="DIR", help="The rungs' captures, for --html."),
@@ -157,10 +160,6 @@ def _results_place(
         return results.expanduser()
     beside = file or html
     return None if beside is None else beside.expanduser().with_suffix(".json")
-
-
-def _save(found: Climb, path: Path) -> None:
-    output.write_file(ladder.results_text(found), path)
 
 
 def _write_reports(
