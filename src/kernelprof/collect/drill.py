@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -19,27 +19,20 @@ from kernelprof.model.diagnosis import Diagnosis, Status
 from kernelprof.model.merge import merge
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from kernelprof.analysis.metrics.catalogue import Metric
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import KernelDiagnosis, Verdict
+
+    Collect = Callable[[Sequence[Metric], Sequence[str] | None, str], Capture]
+    """Runs the program once: these metrics, of all kernels or of those of these names, and why."""
 
 MOST_ROUNDS = 4
 """Follow-up runs. From ``triage``, no recorded launch needs a second; the last takes all."""
 
 PASSES = "profiler__replayer_passes"
 _NAMES_SHOWN = 3
-
-
-class Collect(Protocol):
-    """Runs the program once: these metrics, of all kernels or of those of these names."""
-
-    def __call__(
-        self, metrics: Sequence[Metric], kernels: Sequence[str] | None, why: str
-    ) -> Capture:
-        """Collect."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,18 +31,17 @@ from kernelprof.launch.spec import SpecError
 from kernelprof.tools import HOW_TO_GET_NVCC, ask, find_in_toolkit, find_nvcc
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
-    from typing import Protocol
 
     from kernelprof.launch.signature import KernelSignature
     from kernelprof.launch.spec import LaunchSpec
 
-    class Compiler(Protocol):
-        """Compiles a source to a cubin; raises :class:`CompileError` with what ``nvcc`` wrote."""
+    Compiler = Callable[[str, Sequence[str], str, Path], bytes]
+    """Compiles a source with options for an architecture; includes are looked for in the folder.
 
-        def __call__(self, source: str, options: Sequence[str], arch: str, folder: Path) -> bytes:
-            """Compile ``source``; ``folder`` is where it includes from."""
+    Raises :class:`CompileError` with what ``nvcc`` wrote.
+    """
 
 
 _ELF = b"\x7fELF\x02\x01"
