@@ -14,9 +14,10 @@ from benchmarks.corpus.pairs import Side
 
 from kernelprof.analysis.metrics.catalogue import catalogue, preset
 from kernelprof.analysis.verdict import diagnose
+from kernelprof.collect.drill import PASSES
 from kernelprof.collect.recorded import portable
 from kernelprof.collect.request import Filters
-from kernelprof.collect.run import PASSES, Session
+from kernelprof.collect.run import Session
 from kernelprof.collect.store import draft
 from kernelprof.errors import ExitCode, KernelprofError, MissingToolError
 from kernelprof.launch.overrides import LaunchOverrides
@@ -78,7 +79,7 @@ class Failure:
 
 def measure(plan: Plan, say: Callable[[str], None]) -> tuple[Failure, ...]:
     """Measure what is new or changed; a kernel that fails is told and the others go on."""
-    from kernelprof.collect.preflight import local_tools
+    from kernelprof.collect.request import local_tools
     from kernelprof.launch.processes import Interrupts
     from kernelprof.report.progress import ProgressLine
     from kernelprof.tools import ncu_version
@@ -118,8 +119,8 @@ def place(captures: Path, pair: Pair, side: Side) -> Path:
 def is_measured(captures: Path, pair: Pair, side: Side) -> bool:
     """Whether there is a capture of the kernel as it is now."""
     from kernelprof.collect.recorded import differences
-    from kernelprof.launch.hashes import launch_hashes
     from kernelprof.launch.read_spec import load_spec
+    from kernelprof.launch.source import launch_hashes
 
     folder = place(captures, pair, side)
     if not is_capture(folder):
@@ -192,7 +193,7 @@ def _compacted(manifest: Manifest, stage: Draft) -> Manifest:
     """The manifest of a capture whose raw page is compact and whose report is gone."""
     (run,) = manifest.runs
     page = gzip.decompress((stage.folder / run.raw).read_bytes())
-    name, digest = stage.store_raw(0, compact(page))
+    name, digest = stage.store("raw", 0, compact(page))
     (stage.folder / str(run.report)).unlink(missing_ok=True)
     return replace(manifest, runs=(replace(run, raw=name, raw_sha256=digest, report=None),))
 

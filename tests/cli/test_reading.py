@@ -52,7 +52,7 @@ def test_a_terminal_shows_bytes_and_launches(
     assert "reading long_long" in text
     assert "of 635.8 kB" in text
     assert "judging long_long" in text
-    assert "26 of 26 launches" in text
+    assert "100 % of 26 launches" in text
     assert max(map(len, re.split(r"[\r\n]+", text))) <= 80
     assert capsys.readouterr().out.startswith("{")
 

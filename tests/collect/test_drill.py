@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import cache
-from itertools import count
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 
 from kernelprof.analysis.metrics.catalogue import preset
 from kernelprof.analysis.verdict import diagnose
-from kernelprof.collect.drill import Round, drill
+from kernelprof.collect.drill import drill
 from kernelprof.errors import InputError, MissingToolError
 from kernelprof.model.diagnosis import Status
 from kernelprof.sources import read_capture
@@ -109,12 +108,11 @@ def four_gemms(captures: Path) -> Capture:
 
 def test_the_verdicts_of_the_full_capture_in_two_runs(four_gemms: Capture) -> None:
     replay = Replay(four_gemms)
-    ticks = count()
-    found = drill(replay, start=SMALL, clock=lambda: float(next(ticks)))
+    found = drill(replay, start=SMALL)
     assert _answers(found.diagnosis) == _answers(diagnose(four_gemms))
     assert len(found.rounds) == len(replay.asked) == 2
     assert [each.number for each in found.rounds] == [0, 1]
-    assert [each.seconds for each in found.rounds] == [1.0, 1.0]
+    assert all(each.seconds > 0 for each in found.rounds)
     first, open_ = found.rounds
     assert first.why == "preset speed-of-light: Speed of light"
     assert first.kernels is open_.kernels is None
@@ -243,16 +241,6 @@ def test_a_failure_of_the_machine_is_passed_on(four_gemms: Capture) -> None:
 
     with pytest.raises(MissingToolError):
         drill(collect, start="occupancy")
-
-
-def test_a_watcher_hears_before_each_run(four_gemms: Capture) -> None:
-    replay = Replay(four_gemms)
-    heard: list[tuple[int, Round]] = []
-    found = drill(
-        replay, start=SMALL, watch=lambda coming: heard.append((len(replay.asked), coming))
-    )
-    assert [runs for runs, _ in heard] == [0, 1]
-    assert [coming.why for _, coming in heard] == [each.why for each in found.rounds]
 
 
 def test_values_of_the_first_run_stay(four_gemms: Capture) -> None:

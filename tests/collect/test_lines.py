@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from kernelprof.collect import lines
-from kernelprof.collect.recorded import file_names
+from kernelprof.collect.recorded import name_only
 from kernelprof.collect.store import draft
 from kernelprof.errors import InputError
 from kernelprof.ladder.registry import ladder
@@ -62,7 +62,7 @@ def _stored(folder: Path, *parts: tuple[SourceLine, ...] | None) -> Manifest:
         for number, part in enumerate(parts):
             run = RUN
             if part is not None:
-                name, digest = stage.store_lines(number, lines.to_csv(part))
+                name, digest = stage.store("lines", number, lines.to_csv(part))
                 run = dataclasses.replace(RUN, lines=name, lines_sha256=digest)
             runs.append(run)
         manifest = dataclasses.replace(MANIFEST, runs=tuple(runs))
@@ -228,7 +228,7 @@ def test_the_own_source_is_called_as_in_the_manifest(
 
 def test_the_samples_of_a_rung_name_no_folder_of_the_machine() -> None:
     rung = ladder()[2]
-    name = file_names(rung.path, rung.target)
+    name = lines.names_for(rung.path, rung.target, name_only)
     assert name(str(rung.path.resolve())) == "cuda/ladder/03_shared_tile.cu"
     assert name("/usr/local/cuda/include/mma.h") == "mma.h"
     assert name("kernel of the launch specification") == "kernel of the launch specification"

@@ -19,8 +19,8 @@ from kernelprof.cli.main import main
 from kernelprof.collect import recorded, store
 from kernelprof.collect.environment import Gpu, Machine
 from kernelprof.errors import MissingToolError
-from kernelprof.launch.hashes import launch_hashes
 from kernelprof.launch.read_spec import load_spec
+from kernelprof.launch.source import launch_hashes
 from kernelprof.model.manifest import (
     CorrectnessFacts,
     GpuFacts,
@@ -89,7 +89,7 @@ def record(page: Callable[[str], bytes]) -> Recording:
         hashes = launch_hashes(source, spec)
         folder = recorded.FOLDER / "ladder" / name
         with store.draft(folder) as draft:
-            raw, digest = draft.store_raw(0, page(kernel))
+            raw, digest = draft.store("raw", 0, page(kernel))
             run = RunFacts(
                 command=("ncu", "python"),
                 raw=raw,

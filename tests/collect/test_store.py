@@ -198,7 +198,7 @@ def test_the_hash_of_a_preset_follows_its_metrics() -> None:
 
 def _write(folder: Path, page: bytes, *, force: bool = False, **changes: Any) -> Path:
     with store.draft(folder, force=force) as draft:
-        name, digest = draft.store_raw(0, page)
+        name, digest = draft.store("raw", 0, page)
         without = {"report": None, "lines": None, "lines_sha256": None}
         run = dataclasses.replace(RUN, raw=name, raw_sha256=digest, **without, **changes)
         draft.commit(dataclasses.replace(FULL, runs=(run,)))

@@ -45,7 +45,7 @@ def _capture(folder: Path, text: str, samples: dict[int, int]) -> Path:
     assert manifest.source is not None
     path = manifest.source.path
     data = to_csv(SourceLine(path, "sgemm_shared_tile", *each) for each in samples.items())
-    name, digest = Draft(folder, folder, replaces=False).store_lines(0, data)
+    name, digest = Draft(folder, folder, replaces=False).store("lines", 0, data)
     run = replace(manifest.runs[0], lines=name, lines_sha256=digest)
     source = replace(manifest.source, sha256=hashlib.sha256(text.encode()).hexdigest())
     (folder / "source.cu").write_text(text, encoding="utf-8")

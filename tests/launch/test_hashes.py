@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 
-from kernelprof.launch.hashes import include_hashes, launch_hashes, local_includes
 from kernelprof.launch.read_spec import load_spec
+from kernelprof.launch.source import include_hashes, launch_hashes, local_includes
 
 
 def _hashes(path):

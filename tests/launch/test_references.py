@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from kernelprof.errors import KernelprofError
-from kernelprof.launch.references import Case, builtins, expected
+from kernelprof.launch.references import BUILTINS, Case, expected
 
 RANDOM = np.random.default_rng(5)
 A, B, C = (RANDOM.random(shape) for shape in ((3, 4), (4, 5), (3, 5)))
@@ -38,7 +38,7 @@ EXAMPLES = {
 
 
 def test_there_is_an_example_of_each() -> None:
-    assert set(EXAMPLES) == set(builtins())
+    assert set(EXAMPLES) == set(BUILTINS)
 
 
 @pytest.mark.parametrize("name", EXAMPLES)
@@ -130,7 +130,7 @@ def test_a_function_of_the_users(folder) -> None:
     [
         ("mine:strange", "a parameter 'nothing'"),
         ("mine:failing", "RuntimeError: no result today"),
-        ("mine:words", "of type <U1"),
+        ("mine:words", "and type <U1"),
         ("mine:short", "has shape"),
         ("mine:none_of_it", "no result for the output 'out'"),
         ("mine:number", "no function 'number'"),

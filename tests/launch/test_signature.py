@@ -61,7 +61,6 @@ def test_a_template() -> None:
         ("MODE", "int", "0"),
     ]
     assert kernel.launch_bounds == "256, 2"
-    assert not kernel.extern_c
     assert kernel.line == 8
     assert [(p.name, p.type, p.pointer, p.const) for p in kernel.parameters] == [
         ("A", None, True, True),
@@ -75,7 +74,6 @@ def test_a_template() -> None:
 
 def test_types_that_cannot_be_passed_are_none() -> None:
     kernel = _kernel("odd")
-    assert kernel.extern_c
     assert [(p.name, p.type, p.pointer, p.const) for p in kernel.parameters] == [
         ("x", None, True, False),
         ("y", "float32", True, True),
@@ -90,7 +88,6 @@ def test_types_that_cannot_be_passed_are_none() -> None:
 
 def test_types_of_many_names() -> None:
     kernel = _kernel("inner")
-    assert kernel.extern_c
     found = [p.type for p in kernel.parameters]
     assert found == ["float16", "bfloat16", "int64", "int16", "int8", "uint8", "bool"]
 

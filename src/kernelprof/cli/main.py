@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperGroup
 
 from kernelprof.cli import commands
+from kernelprof.cli.options import ProgramCommand
 from kernelprof.cli.output import OutputClosed, complain, reopen_standard_streams, write_text
 from kernelprof.errors import KernelprofError, Terminated
 from kernelprof.version import __version__
@@ -36,7 +37,14 @@ class Commands(TyperGroup):
         """The command of this name, if there is one."""
         if name not in {found.name for found in iter_modules(commands.__path__)}:
             return None
-        command = typer.main.get_command(_module(name).COMMAND)
+        module = _module(name)
+        group = getattr(module, "COMMAND", None)
+        if group is None:
+            group = typer.Typer(add_completion=False)
+            function = getattr(module, name)
+            takes_program = "ctx" in function.__annotations__
+            group.command(cls=ProgramCommand if takes_program else None)(function)
+        command = typer.main.get_command(group)
         command.name = name
         return command
 

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable  # noqa: TC003 (typer reads the types)
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 from typer.core import TyperCommand
@@ -16,13 +15,8 @@ from kernelprof.interface import reference
 _PROGRAM = "kernelprof.program"
 
 
-class ClockControl(StrEnum):
-    """What ``ncu`` does to the GPU's clocks."""
-
-    BASE = "base"
-    BOOST = "boost"
-    NONE = "none"
-
+ClockControl = Literal["base", "boost", "none"]
+"""What ``ncu`` does to the GPU's clocks."""
 
 OutputOption = Annotated[
     Path | None, typer.Option("-o", "--output", metavar="FILE", help="Write into this file.")
@@ -114,6 +108,11 @@ def format_option(kind: str, text: str) -> Any:
         return name
 
     return typer.Option("--format", metavar="FORMAT", help=text, callback=offered)
+
+
+def preset_option(text: str) -> Any:
+    """The option ``--preset`` with its help."""
+    return typer.Option("--preset", metavar="NAME", help=text, autocompletion=complete_preset)
 
 
 def complete_preset(incomplete: str) -> Iterable[str]:

@@ -110,20 +110,24 @@ def write_result(text: str, path: Path | None) -> None:
 def write_file(text: str, path: Path) -> None:
     """Write a file; one that is there already stays as it is until the new one is complete."""
     path = path.expanduser()
-    if path.exists() and not path.is_file():
-        _write_through(text, path)
-        return
-    path = path.resolve()
-    draft = path.with_name(f".{path.name[:200]}.{os.getpid()}.tmp")
+    if path.exists() and not path.is_file():  # a device or a pipe, which cannot be replaced
+        draft = path
+    else:
+        path = path.resolve()
+        draft = path.with_name(f".{path.name[:200]}.{os.getpid()}.tmp")
     try:
         draft.write_text(text, encoding="utf-8")
-        if path.exists():
-            draft.chmod(path.stat().st_mode & 0o7777)
-        draft.replace(path)
+        if draft != path:
+            if path.exists():
+                draft.chmod(path.stat().st_mode & 0o7777)
+            draft.replace(path)
+    except BrokenPipeError as error:
+        raise OutputClosed from error
     except OSError as error:
         _refuse(error, str(path))
     finally:
-        draft.unlink(missing_ok=True)
+        if draft != path:
+            draft.unlink(missing_ok=True)
 
 
 def check_places(*files: Path | None, html: Path | None = None) -> None:
@@ -208,16 +212,6 @@ def complain(what: str, *, where: str | None = None, hint: str | None = None) ->
         lines.append(f"  next: {_safe(first)}")
         lines += [_safe(line) for line in following]
     sys.stderr.write("\n".join(lines) + "\n")
-
-
-def _write_through(text: str, path: Path) -> None:
-    """Write to a device or a pipe, which cannot be replaced."""
-    try:
-        path.write_text(text, encoding="utf-8")
-    except BrokenPipeError as error:
-        raise OutputClosed from error
-    except OSError as error:
-        _refuse(error, str(path))
 
 
 def _refuse(error: OSError, place: str) -> NoReturn:

@@ -37,30 +37,16 @@ class _Bar:
         self._display = display
 
     def steps(self, what: str, total: int, unit: str) -> Callable[[int], object]:
+        from rich.filesize import decimal
+
         from kernelprof.model.names import printable
 
         display = self._display
         for task in display.task_ids:
             display.remove_task(task)
-        task = display.add_task(printable(what), total=total, so_far=_counted(unit))
-
-        def advance(count: int) -> None:
-            display.update(task, advance=count)
-
-        return advance
-
-
-def _counted(unit: str) -> Callable[[Any], str]:
-    """How to write the steps of a task: ``12.5 MB of 230 MB`` or ``8,192 of 26,000 launches``."""
-    if unit != "bytes":
-        return lambda task: f"{task.completed:,} of {task.total:,} {unit}"
-    from rich.filesize import decimal
-
-    def of_bytes(task: Any) -> str:
-        read = decimal(int(task.completed))
-        return f"{read} of {decimal(task.total)}" if task.total else read
-
-    return of_bytes
+        text = decimal(total) if unit == "bytes" else f"{total:,} {unit}"
+        task = display.add_task(printable(what), total=total, of=text)
+        return lambda count: display.update(task, advance=count)
 
 
 @contextmanager
@@ -70,20 +56,15 @@ def reading(targets: Sequence[str]) -> Iterator[Meter]:
         yield _Silent()
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, ProgressColumn, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
     from rich.table import Column
-    from rich.text import Text
-
-    class SoFar(ProgressColumn):
-        def render(self, task: Any) -> Text:
-            return Text(task.fields["so_far"](task))
 
     # So narrow that 80 columns hold a million launches; a long name is what gives way.
     name = Column(no_wrap=True, overflow="ellipsis", max_width=28)
     columns = (
         TextColumn("{task.description}", markup=False, table_column=name),
         BarColumn(bar_width=8),
-        SoFar(table_column=Column(no_wrap=True)),
+        TextColumn("{task.percentage:.0f} % of {task.fields[of]}"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as display:

@@ -35,7 +35,53 @@ class Check:
 def checkup() -> tuple[Check, ...]:
     """Look for everything; nothing is changed, and no kernel is run."""
     seen = environment.machine()
-    return (_captures(), _gpu(seen), _ncu(), _counters(seen), _nvcc(), _pycuda())
+    return (
+        Check(
+            "captures",
+            "Diagnosing captures",
+            *_captures(),
+            stops="nothing works",
+            remedy="install kernelprof again",
+        ),
+        Check(
+            "gpu",
+            "GPU and driver",
+            *_gpu(seen),
+            stops="no program can be profiled; stored captures are diagnosed all the same",
+            remedy="use a machine with an NVIDIA GPU of compute capability 7.0 or newer and its "
+            "driver (https://www.nvidia.com/drivers); in a container: start it with --gpus all",
+        ),
+        Check(
+            "ncu",
+            "Nsight Compute (ncu)",
+            *_ncu(),
+            stops="no program can be profiled, and reports (.ncu-rep) need the package ncu-report",
+            remedy=tools.HOW_TO_GET_NCU,
+        ),
+        Check(
+            "counters",
+            "Permission for counters",
+            *_counters(seen),
+            stops="ncu ends with ERR_NVGPUCTRPERM, and no program can be profiled",
+            remedy=failures.PERMISSION if seen.gpus else "it comes with the GPU's driver",
+        ),
+        Check(
+            "nvcc",
+            "CUDA compiler (nvcc)",
+            *_nvcc(),
+            stops="no .cu file can be built; programs that are built already are profiled all the "
+            "same",
+            remedy=tools.HOW_TO_GET_NVCC,
+        ),
+        Check(
+            "pycuda",
+            "PyCUDA",
+            *_pycuda(),
+            stops="a kernel in a .cu file without main() cannot be launched",
+            remedy="pip install 'kernelprof[gpu]' (it is compiled there and needs the CUDA "
+            "toolkit)",
+        ),
+    )
 
 
 def needs(requirement: str) -> tuple[str, ...]:
@@ -44,112 +90,58 @@ def needs(requirement: str) -> tuple[str, ...]:
     return sets.get(requirement, (requirement,))
 
 
-def _captures() -> Check:
+def _captures() -> tuple[bool, str]:
     """Whether stored captures can be diagnosed: the presets are there."""
     from kernelprof.analysis.metrics.catalogue import presets
 
     try:
-        found, fine = f"kernelprof {__version__}, {len(presets())} presets", True
+        return True, f"kernelprof {__version__}, {len(presets())} presets"
     except KernelprofError as error:
-        found, fine = error.what, False
-    return Check(
-        name="captures",
-        title="Diagnosing captures",
-        ok=fine,
-        found=found,
-        stops="nothing works",
-        remedy="install kernelprof again",
-    )
+        return False, error.what
 
 
-def _gpu(seen: environment.Machine) -> Check:
-    names = ", ".join(dict.fromkeys(gpu.name for gpu in seen.gpus))
+def _gpu(seen: environment.Machine) -> tuple[bool, str]:
     count = len(seen.gpus)
-    found = "none answers nvidia-smi"
-    if count:
-        many = f"{count} x " if count > 1 else ""
-        found = f"{many}{names}, driver {seen.driver}, CUDA up to {seen.cuda or 'unknown'}"
-    elif shutil.which("nvidia-smi") is None:
-        found = "nvidia-smi is not on the search path"
-    return Check(
-        name="gpu",
-        title="GPU and driver",
-        ok=bool(count),
-        found=found,
-        stops="no program can be profiled; stored captures are diagnosed all the same",
-        remedy="use a machine with an NVIDIA GPU of compute capability 7.0 or newer and its "
-        "driver (https://www.nvidia.com/drivers); in a container: start it with --gpus all",
-    )
+    if not count:
+        there = shutil.which("nvidia-smi") is not None
+        return False, "none answers nvidia-smi" if there else "nvidia-smi is not on the search path"
+    names = ", ".join(dict.fromkeys(gpu.name for gpu in seen.gpus))
+    many = f"{count} x " if count > 1 else ""
+    return True, f"{many}{names}, driver {seen.driver}, CUDA up to {seen.cuda or 'unknown'}"
 
 
-def _ncu() -> Check:
-    path: str | None = None
+def _ncu() -> tuple[bool, str]:
     try:
         path = tools.find_ncu()
     except MissingToolError as error:
-        found = error.what
-    else:
-        version = tools.ncu_version(path)
-        found = f"{version or 'no version (it does not answer --version)'} at {path}"
-    return Check(
-        name="ncu",
-        title="Nsight Compute (ncu)",
-        ok=path is not None and not found.startswith("no version"),
-        found=found,
-        stops="no program can be profiled, and reports (.ncu-rep) need the package ncu-report",
-        remedy=tools.HOW_TO_GET_NCU,
-    )
+        return False, error.what
+    version = tools.ncu_version(path)
+    shown = version or "no version (it does not answer --version)"
+    return version is not None, f"{shown} at {path}"
 
 
-def _counters(seen: environment.Machine) -> Check:
+def _counters(seen: environment.Machine) -> tuple[bool | None, str]:
     restricted = environment.counters_are_for_administrators()
-    administrator = environment.is_administrator()
     if restricted is None:
-        found = "the driver does not say (no /proc/driver/nvidia/params)"
-    elif not restricted:
-        found = "the driver lets every user read them"
-    elif administrator:
-        found = "for administrators, and this process is one"
-    else:
-        found = "for administrators, and this process has no CAP_SYS_ADMIN"
-    fine = None if restricted is None else (not restricted or administrator)
-    return Check(
-        name="counters",
-        title="Permission for counters",
-        ok=False if fine is None and not seen.gpus else fine,
-        found=found,
-        stops="ncu ends with ERR_NVGPUCTRPERM, and no program can be profiled",
-        remedy=failures.PERMISSION if seen.gpus else "it comes with the GPU's driver",
-    )
+        unknown = None if seen.gpus else False
+        return unknown, "the driver does not say (no /proc/driver/nvidia/params)"
+    if not restricted:
+        return True, "the driver lets every user read them"
+    if environment.is_administrator():
+        return True, "for administrators, and this process is one"
+    return False, "for administrators, and this process has no CAP_SYS_ADMIN"
 
 
-def _nvcc() -> Check:
-    from kernelprof.tools import HOW_TO_GET_NVCC, find_nvcc, nvcc_version
-
-    path: str | None = None
+def _nvcc() -> tuple[bool, str]:
     try:
-        path = find_nvcc()
-        found = f"{nvcc_version() or 'unknown version'} at {path}"
+        path = tools.find_nvcc()
     except MissingToolError as error:
-        found = f"not in {error.where}"
-    return Check(
-        name="nvcc",
-        title="CUDA compiler (nvcc)",
-        ok=path is not None,
-        found=found,
-        stops="no .cu file can be built; programs that are built already are profiled all the same",
-        remedy=HOW_TO_GET_NVCC,
-    )
+        return False, f"not in {error.where}"
+    return True, f"{tools.nvcc_version() or 'unknown version'} at {path}"
 
 
-def _pycuda() -> Check:
+def _pycuda() -> tuple[bool, str]:
     spec = importlib.util.find_spec("pycuda")
-    place = str(Path(spec.origin).parent) if spec is not None and spec.origin else None
-    return Check(
-        name="pycuda",
-        title="PyCUDA",
-        ok=spec is not None,
-        found=f"at {place}" if place else "not installed",
-        stops="a kernel in a .cu file without main() cannot be launched",
-        remedy="pip install 'kernelprof[gpu]' (it is compiled there and needs the CUDA toolkit)",
-    )
+    if spec is None or not spec.origin:
+        return spec is not None, "not installed"
+    return True, f"at {Path(spec.origin).parent}"

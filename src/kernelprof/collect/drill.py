@@ -6,8 +6,8 @@ A loop over a function that collects; it touches no GPU and no process itself.
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Protocol
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -25,21 +25,14 @@ if TYPE_CHECKING:
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import KernelDiagnosis, Verdict
 
+    Collect = Callable[[Sequence[Metric], Sequence[str] | None, str], Capture]
+    """Runs the program once: these metrics, of all kernels or of those of these names, and why."""
+
 MOST_ROUNDS = 4
 """Follow-up runs. From ``triage``, no recorded launch needs a second; the last takes all."""
 
-_PASSES = "profiler__replayer_passes"
+PASSES = "profiler__replayer_passes"
 _NAMES_SHOWN = 3
-
-
-class Collect(Protocol):
-    """Runs the program once: these metrics, of all kernels or of those of these names."""
-
-    def __call__(
-        self, metrics: Sequence[Metric], kernels: Sequence[str] | None, why: str
-    ) -> Capture:
-        """Collect."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +66,13 @@ class DrillDown:
         return sum(known) if len(known) == len(self.rounds) else None
 
 
-def watch_nothing(round_: Round) -> None:
-    """Ignore what comes next."""
-    del round_
+def passes_of(capture: Capture) -> int | None:
+    """How often kernels were replayed for a capture, ``None`` where it does not say."""
+    column = capture.columns.get(PASSES)
+    return None if column is None else int(np.nansum(column.values))
 
 
-@dataclass(frozen=True, slots=True)
-class _Demand:
+class _Demand(NamedTuple):
     """What one round is to measure: canonical names, and the rows of the capture that want them."""
 
     names: tuple[str, ...]
@@ -87,26 +80,25 @@ class _Demand:
     why: str
 
 
-def drill(
-    collect: Collect,
-    *,
-    start: str = "triage",
-    most_rounds: int = MOST_ROUNDS,
-    watch: Callable[[Round], None] = watch_nothing,
-    clock: Callable[[], float] = time.monotonic,
-) -> DrillDown:
+def drill(collect: Collect, *, start: str = "triage", most_rounds: int = MOST_ROUNDS) -> DrillDown:
     """Collect the preset ``start``, and then what the verdicts ask for, until they stand.
 
     Each round is one run of the program for all kernels that are still open, limited to them; a
-    run for each kernel would be more runs for the same. ``watch`` is called with a round before it
-    is run. A follow-up that fails because the program did something else this time ends the
-    drill-down with what is known, and a warning.
+    run for each kernel would be more runs for the same. A follow-up that fails because the program
+    did something else this time ends the drill-down with what is known, and a warning.
     """
-    way = _Runs(collect, watch, clock)
-    asked: dict[str, set[int]] = {}
+    rounds: list[Round] = []
+
+    def run(metrics: Sequence[Metric], kernels: tuple[str, ...] | None, why: str) -> Capture:
+        begin = time.monotonic()
+        found = collect(metrics, kernels, why)
+        seconds, names = time.monotonic() - begin, tuple(metric.name for metric in metrics)
+        rounds.append(Round(len(rounds), why, names, kernels, passes_of(found), seconds))
+        return found
+
     first = preset(start)
-    capture = way.go(first.metrics, None, f"preset {start}: {first.title}")
-    _remember(asked, (metric.name for metric in first.metrics), range(len(capture)))
+    capture = run(first.metrics, None, f"preset {start}: {first.title}")
+    asked = {metric.name: set(range(len(capture))) for metric in first.metrics}
     diagnosis = diagnose(capture)
     for number in range(1, most_rounds + 1):
         demand = _demand(capture, diagnosis, asked, last=number == most_rounds)
@@ -114,57 +106,26 @@ def drill(
             break
         kernels = _kernels(capture, demand.rows)
         capability = capture.launches[min(demand.rows)].compute_capability
-        metrics = metrics_for(demand.names, capability)
         try:
-            more = way.go(metrics, kernels, demand.why)
-            capture = _merged(capture, more)
+            both = merge(capture, run(metrics_for(demand.names, capability), kernels, demand.why))
         except InputError as error:
             sentence = f"The run that was to settle the verdict failed: {error.what}."
             capture = replace(capture, warnings=(*capture.warnings, sentence))
             diagnosis = diagnose(capture)
             break
-        _remember(asked, demand.names, _rows_of(capture, kernels))
+        warnings = tuple(dict.fromkeys(both.warnings))
+        capture = replace(both, origin=capture.origin, warnings=warnings)
+        launches = enumerate(capture.launches)
+        rows = {row for row, each in launches if kernels is None or each.kernel in kernels}
+        for name in demand.names:
+            asked.setdefault(name, set()).update(rows)
         diagnosis = diagnose(capture)
-    return DrillDown(capture, diagnosis, tuple(way.rounds))
-
-
-@dataclass
-class _Runs:
-    """The runs so far, and how to make the next one."""
-
-    collect: Collect
-    watch: Callable[[Round], None]
-    clock: Callable[[], float]
-    rounds: list[Round] = field(default_factory=list)
-
-    def go(self, metrics: Sequence[Metric], kernels: Sequence[str] | None, why: str) -> Capture:
-        """Run the program once more."""
-        names = tuple(metric.name for metric in metrics)
-        limited = None if kernels is None else tuple(kernels)
-        coming = Round(len(self.rounds), why, names, limited)
-        self.watch(coming)
-        begin = self.clock()
-        capture = self.collect(metrics, kernels, why)
-        passes = capture.columns.get(_PASSES)
-        self.rounds.append(
-            replace(
-                coming,
-                passes=None if passes is None else int(np.nansum(passes.values)),
-                seconds=self.clock() - begin,
-            )
-        )
-        return capture
+    return DrillDown(capture, diagnosis, tuple(rounds))
 
 
 def is_open(verdict: Verdict) -> bool:
     """Whether a verdict asks for more: it is inconclusive, or a runner-up is near."""
     return verdict.status is Status.INCONCLUSIVE or bool(verdict.also)
-
-
-def _merged(first: Capture, more: Capture) -> Capture:
-    """The first capture with what more says; its origin stays, and a warning stands once."""
-    both = merge(first, more)
-    return replace(both, origin=first.origin, warnings=tuple(dict.fromkeys(both.warnings)))
 
 
 def _demand(
@@ -200,18 +161,14 @@ def _demand(
 
 
 def _why(open_: Sequence[KernelDiagnosis], near: Sequence[KernelDiagnosis]) -> str:
-    parts = []
-    if open_:
-        between = list(dict.fromkeys(c.bottleneck for k in open_ for c in k.verdict.also))
-        shown = ", ".join(between[:_NAMES_SHOWN]) + (", ..." if between[_NAMES_SHOWN:] else "")
-        parts.append(f"{_kernels_are(len(open_))} open" + (f" between {shown}" if shown else ""))
-    if near:
-        parts.append(f"{_kernels_are(len(near))} a near tie")
-    return "; ".join(parts)
-
-
-def _kernels_are(count: int) -> str:
-    return "1 kernel is" if count == 1 else f"{count} kernels are"
+    between = list(dict.fromkeys(c.bottleneck for k in open_ for c in k.verdict.also))
+    shown = ", ".join(between[:_NAMES_SHOWN]) + (", ..." if between[_NAMES_SHOWN:] else "")
+    undecided = "open" + (f" between {shown}" if shown else "")
+    return "; ".join(
+        f"{len(each)} kernel{' is' if len(each) == 1 else 's are'} {what}"
+        for each, what in ((open_, undecided), (near, "a near tie"))
+        if each
+    )
 
 
 def _lacking(facts: Facts, kernel: KernelDiagnosis) -> list[str]:
@@ -230,21 +187,7 @@ def _new(asked: dict[str, set[int]], names: Iterable[str], rows: Iterable[int]) 
     return [name for name in names if name in known and not here <= asked.get(name, set())]
 
 
-def _remember(asked: dict[str, set[int]], names: Iterable[str], rows: Iterable[int]) -> None:
-    here = set(rows)
-    for name in names:
-        asked.setdefault(name, set()).update(here)
-
-
 def _kernels(capture: Capture, rows: Iterable[int]) -> tuple[str, ...] | None:
     """The kernels of these launches, ``None`` where those are all that there are."""
     wanted = dict.fromkeys(capture.launches[row].kernel for row in sorted(rows))
     return None if len(wanted) == len({each.kernel for each in capture.launches}) else tuple(wanted)
-
-
-def _rows_of(capture: Capture, kernels: Sequence[str] | None) -> list[int]:
-    return [
-        row
-        for row, launch in enumerate(capture.launches)
-        if kernels is None or launch.kernel in kernels
-    ]

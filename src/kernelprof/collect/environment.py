@@ -100,16 +100,6 @@ def _answer(*options: str) -> str | None:
 
 def _gpu(row: list[str]) -> Gpu:
     capability = re.fullmatch(r"(\d+)\.(\d+)", row[3])
-    return Gpu(
-        int(row[0]),
-        row[1],
-        (int(capability[1]), int(capability[2])) if capability else None,
-        *(_number(cell) for cell in row[4:]),
-    )
-
-
-def _number(cell: str) -> float | None:
-    try:
-        return float(cell)
-    except ValueError:
-        return None
+    clocks = [float(cell) if re.fullmatch(r"\d+(\.\d*)?", cell) else None for cell in row[4:]]
+    pair = (int(capability[1]), int(capability[2])) if capability else None
+    return Gpu(int(row[0]), row[1], pair, *clocks)

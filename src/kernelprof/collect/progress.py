@@ -2,27 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Self
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-    from types import TracebackType
 
 
-class Progress(Protocol):
-    """Shows what is being done while it is entered."""
+class Progress:
+    """Is told what is being done while it is entered; this one shows nothing of it."""
 
     def __enter__(self) -> Self:
-        """Begin to show it."""
+        return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """Show it no more."""
+    def __exit__(self, *_: object) -> None:
+        return None
 
     def say(self, text: str) -> None:
         """Something is done before the first run."""
@@ -32,22 +26,6 @@ class Progress(Protocol):
 
     def listen(self, line: str) -> None:
         """``ncu`` printed a line, or part of one."""
-
-
-class NoProgress:
-    """Shows nothing."""
-
-    def __enter__(self) -> Self:
-        """Begin to show nothing."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Show nothing any more."""
-
-    def say(self, text: str) -> None:
-        """Show nothing of this."""
-
-    begin = listen = say
 
 
 class LogTail:

@@ -11,17 +11,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from kernelprof.collect.lines import names_for
 from kernelprof.errors import InputError, KernelprofError
 from kernelprof.sources.capture_directory import MANIFEST, read_lines, read_manifest, read_stored
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Iterator, Mapping
 
-    from kernelprof.launch.hashes import LaunchHashes
+    from kernelprof.launch.source import LaunchHashes
     from kernelprof.launch.spec import LaunchSpec
     from kernelprof.model.capture import Capture, SourceLine
-    from kernelprof.model.manifest import Manifest, RunFacts, SourceFacts
+    from kernelprof.model.manifest import Manifest, SourceFacts
 
 FOLDER = Path(__file__).resolve().parents[1] / "recorded"
 
@@ -46,7 +45,7 @@ def find(source: Path, spec: LaunchSpec) -> Record:
 
     Only manifests are read until one fits. A damaged record is as good as none.
     """
-    from kernelprof.launch.hashes import launch_hashes
+    from kernelprof.launch.source import launch_hashes
 
     hashes = launch_hashes(source, spec)
     document = spec.document()
@@ -97,17 +96,22 @@ def portable(manifest: Manifest, source: Path, target: str) -> Manifest:
 
     ``source`` is what was measured, and ``target`` what it is called in the repository.
     """
-    return replace(
-        manifest,
-        target=(target,),
-        runs=tuple(_portable_run(run, str(source), target) for run in manifest.runs),
-        source=None if manifest.source is None else _portable_source(manifest.source, target),
-    )
-
-
-def file_names(source: Path, target: str) -> Callable[[str], str]:
-    """How the source files of such a kernel are called in its samples by source line."""
-    return names_for(source, target, name_only)
+    runs = [
+        replace(
+            run,
+            command=tuple(
+                target if each == str(source) else name_only(each) for each in run.command
+            ),
+            report=None,
+            application=None if run.application is None else name_only(run.application),
+        )
+        for run in manifest.runs
+    ]
+    facts = manifest.source
+    if facts is not None:
+        flags = tuple(map(name_only, facts.compile_flags))
+        facts = replace(facts, path=target, compile_flags=flags)
+    return replace(manifest, target=(target,), runs=tuple(runs), source=facts)
 
 
 def name_only(word: str) -> str:
@@ -165,20 +169,3 @@ def _chosen(document: Mapping[str, Any]) -> dict[str, object]:
     options = document.get("compile")
     parts = (document.get("sizes"), options.get("defines") if isinstance(options, dict) else None)
     return {name: value for part in parts if isinstance(part, dict) for name, value in part.items()}
-
-
-def _portable_run(run: RunFacts, source: str, target: str) -> RunFacts:
-    return replace(
-        run,
-        command=tuple(target if word == source else name_only(word) for word in run.command),
-        report=None,
-        application=None if run.application is None else name_only(run.application),
-    )
-
-
-def _portable_source(source: SourceFacts, target: str) -> SourceFacts:
-    return replace(
-        source,
-        path=target,
-        compile_flags=tuple(name_only(flag) for flag in source.compile_flags),
-    )

@@ -1,24 +1,35 @@
-"""What to collect of which launches of which program: plain values."""
+"""What is to be profiled and how: plain values, the command, and what is checked before it.
+
+Where something is missing on this machine, the error holds the commands for one that has it.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
+import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from kernelprof.analysis.metrics.catalogue import SAMPLES
 from kernelprof.analysis.ncu_command import collection
+from kernelprof.errors import MissingToolError, UsageError
 from kernelprof.launch.overrides import LaunchOverrides
 from kernelprof.model.kernel_name import function_name, kernel_filter
 from kernelprof.model.manifest import PresetFacts
+from kernelprof.tools import find_ncu
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from kernelprof.analysis.metrics.catalogue import Metric, Preset
+    from kernelprof.collect.environment import Machine
+    from kernelprof.launch.spec import LaunchSpec
+
+_OF_A_RECORD = ("--size", "--define", "--kernel", "--time-limit")
+"""Options that a recorded capture can follow."""
 
 DEFAULT_CLOCKS = "none"
 """The GPU's clocks are left alone: a time under the profiler is then one at the clocks that the
@@ -150,3 +161,186 @@ def _only(kernels: Sequence[str]) -> list[str]:
         return []
     names = dict.fromkeys(re.escape(function_name(kernel)) for kernel in kernels)
     return ["--kernel-name", f"regex:^({'|'.join(names)})$"]
+
+
+@dataclass(frozen=True, slots=True)
+class LocalTools:
+    """What this machine has for a measurement; ``problem`` says why there is no ``ncu``.
+
+    ``machine`` is ``None`` where nobody asked for a GPU: whether a program needs one is its own
+    affair.
+    """
+
+    ncu: str | None
+    problem: MissingToolError | None = None
+    machine: Machine | None = None
+
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """``GPU`` and ``ncu``, as far as they are missing."""
+        gpu = self.machine is not None and not self.machine.gpus
+        return ("GPU",) * gpu + ("ncu",) * (self.ncu is None)
+
+    def missing_here(self, *which: str) -> str:
+        """What is missing, as a sentence."""
+        shown = {
+            "GPU": "no NVIDIA GPU (none answers nvidia-smi)",
+            "ncu": "no ncu (Nsight Compute)",
+        }
+        return f"this machine has {' and '.join(shown[each] for each in which or self.missing)}"
+
+    def describe(self) -> str:
+        """What is missing, within a sentence: ``no GPU``, ``no GPU and no ncu``."""
+        return " and ".join(f"no {each}" for each in self.missing)
+
+
+def local_tools(*, for_source: bool) -> LocalTools:
+    """Look for ``ncu``, and for a GPU where a source is to be launched."""
+    from kernelprof.collect import environment
+
+    machine = environment.machine() if for_source else None
+    try:
+        return LocalTools(find_ncu(), machine=machine)
+    except MissingToolError as error:
+        return LocalTools(None, error, machine)
+
+
+def check_request(request: ProfileRequest, preset: str | None) -> LaunchSpec | None:
+    """Refuse what is wrong on any machine; the specification of a source that has one."""
+    from kernelprof.analysis.metrics.catalogue import preset as known_preset
+
+    if preset is not None:
+        known_preset(preset)
+    if request.keep is not None:
+        from kernelprof.collect.store import refuse_existing
+
+        refuse_existing(request.keep.expanduser(), force=request.force)
+    if request.source is not None:
+        return _specification(request.source, request.overrides)
+    if not request.application:
+        raise UsageError(
+            "there is no program after --", hint="name one: kernelprof diagnose -- ./app args..."
+        )
+    return None
+
+
+def check_recordable(request: ProfileRequest, tools: LocalTools) -> None:
+    """Refuse options that only a measurement can follow, where a record takes its place."""
+    given = [option for option, _ in _options(request, None)]
+    options = ["--keep"] * (request.keep is not None)
+    options += [each for each in dict.fromkeys(given) if each not in _OF_A_RECORD]
+    if options:
+        raise MissingToolError(
+            f"{' and '.join(options)} cannot be done with a recorded capture, and this machine has "
+            f"{tools.describe()} to make another",
+            where=str(request.source),
+            hint="leave it out to diagnose what was recorded, or run it on a machine with a GPU",
+        )
+
+
+def program_error(request: ProfileRequest, preset: str, tools: LocalTools) -> MissingToolError:
+    """What is missing here, and the command of ``ncu`` that makes the capture elsewhere."""
+    from kernelprof.analysis.ncu_command import ncu_command, quote
+
+    problem, before, application = tools.problem, "", request.application
+    what, where = ("", None) if problem is None else (problem.what, problem.where)
+    if request.source is not None:
+        source = str(request.source)
+        what, where = f"{source} cannot be measured here: {tools.missing_here()}", source
+        name = request.source.stem
+        build = quote(["nvcc", "-O3", "-lineinfo", "-o", name, source])
+        before, application = f"build {name} from it ({build}), then ", (f"./{name}",)
+    filters = request.filters
+    command = ncu_command(
+        preset,
+        launch_skip=filters.launch_skip,
+        launch_count=filters.launch_count,
+        clock_control=request.clock_control,
+        nvtx_include=filters.nvtx_include,
+        application=application,
+    )
+    if filters.kernel is not None:
+        # Like --kernel, and unlike ncu's default, this looks at the whole demangled name.
+        command[1:1] = [
+            "--kernel-name-base",
+            "demangled",
+            "--kernel-name",
+            f"regex:{filters.kernel}",
+        ]
+    return MissingToolError(
+        what,
+        where=where,
+        hint=f"{_remedy(tools)}on a machine with a GPU {before}make capture.csv with the command "
+        f"below, and then diagnose that: kernelprof diagnose capture.csv\n{quote(command)}",
+    )
+
+
+def source_error(
+    request: ProfileRequest,
+    preset: str | None,
+    tools: LocalTools,
+    *,
+    diagnosing: bool,
+    why: str = "",
+) -> MissingToolError:
+    """What is missing here, why no record helps, and the commands for a machine with a GPU."""
+    assert request.source is not None
+    source = str(request.source)
+    options = [word for option in _options(request, preset) for word in option]
+    folder = str(request.keep or request.source.stem)
+    keep = [] if request.keep is None else ["--keep", folder]
+    diagnose = shlex.join(["kernelprof", "diagnose", source, *options, *keep])
+    profile = shlex.join(["kernelprof", "profile", source, *options, "-o", folder])
+    later = shlex.join(["kernelprof", "diagnose", folder])
+    if diagnosing:
+        hint = f"on a machine with a GPU and ncu:\n{diagnose}\nor capture there"
+    else:
+        hint = "capture on a machine with a GPU and ncu"
+    return MissingToolError(
+        f"{source} cannot be measured here: {tools.missing_here()}" + (f"; {why}" if why else ""),
+        where=source,
+        hint=f"{_remedy(tools)}{hint}, and diagnose here the folder that it writes:\n"
+        f"{profile}\n{later}",
+    )
+
+
+def _specification(source: Path, overrides: LaunchOverrides) -> LaunchSpec | None:
+    """The launch specification with the overrides; ``None`` for a source with its own main."""
+    from kernelprof.launch.build import check_arguments
+    from kernelprof.launch.prepare import is_program
+    from kernelprof.launch.read_spec import load_spec
+    from kernelprof.launch.signature import choose, kernels
+    from kernelprof.launch.source import read_source, refuse_other_than_file
+
+    refuse_other_than_file(source, hint="name a .cu file, or a program after --")
+    if is_program(source, overrides):
+        return None
+    spec = overrides.applied_to(load_spec(source), source)
+    check_arguments(spec, choose(kernels(read_source(source)), spec.kernel, str(source)))
+    return spec
+
+
+def _remedy(tools: LocalTools) -> str:
+    """How to get ``ncu``, where that is all that is missing; a line, or nothing."""
+    if tools.problem is None or "GPU" in tools.missing:
+        return ""
+    before = "" if tools.machine is None else f"{tools.problem.what}: "
+    return f"{before}{tools.problem.hint}\n"
+
+
+def _options(request: ProfileRequest, preset: str | None) -> list[tuple[str, str]]:
+    """The options of a measurement with their values, as they were given."""
+    filters, changes = request.filters, request.overrides.options()
+    clocks = None if request.clock_control == DEFAULT_CLOCKS else request.clock_control
+    given = (
+        ("--sanitize", request.overrides.sanitizers),
+        ("--preset", (preset,)),
+        ("--kernel", (filters.kernel,)),
+        ("--launch-skip", (filters.launch_skip,)),
+        ("--launch-count", (filters.launch_count,)),
+        ("--nvtx-include", filters.nvtx_include),
+        ("--clock-control", (clocks,)),
+        ("--time-limit", (request.time_limit,)),
+    )
+    found = [(name, str(each)) for name, values in given for each in values if each is not None]
+    return [*zip(changes[::2], changes[1::2], strict=True), *found]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import time
 from dataclasses import dataclass, field, replace
-from pathlib import Path
+from functools import partial
 from typing import TYPE_CHECKING
 
 from kernelprof.collect import lines as source_lines
-from kernelprof.collect.environment import Machine
+from kernelprof.collect.drill import passes_of
+from kernelprof.collect.environment import Gpu, Machine
 from kernelprof.collect.failures import Ended, ProfilerError, failure
-from kernelprof.collect.progress import LogTail, NoProgress
+from kernelprof.collect.progress import LogTail, Progress
 from kernelprof.collect.request import (
     DEFAULT_CLOCKS,
     Filters,
@@ -24,20 +26,21 @@ from kernelprof.errors import InputError
 from kernelprof.launch import processes
 from kernelprof.model.capture import DEVICE_NAME
 from kernelprof.model.manifest import GpuFacts, Manifest, RunFacts
+from kernelprof.sources import read_log
 from kernelprof.sources.capture_directory import capture_of_run
 from kernelprof.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from kernelprof.analysis.metrics.catalogue import Metric
-    from kernelprof.collect.progress import Progress
     from kernelprof.collect.store import Draft
     from kernelprof.launch.prepare import PreparedKernel
     from kernelprof.launch.processes import Interrupts
     from kernelprof.model.capture import Capture, SourceLine
 
-PASSES = "profiler__replayer_passes"
+_CONNECTED = re.compile(r"Connected to process (\d+)")
 _MOST_WARNINGS = 20
 
 
@@ -59,7 +62,7 @@ class Session:
     time_limit: float | None = None
     version: str | None = None
     machine: Machine = field(default_factory=Machine)
-    progress: Progress = field(default_factory=NoProgress)
+    progress: Progress = field(default_factory=Progress)
     name_file: Callable[[str], str] = source_lines.same_name
     runs: list[RunFacts] = field(default_factory=list)
     lines: tuple[SourceLine, ...] | None = None
@@ -83,22 +86,33 @@ class Session:
         number = len(self.runs)
         report = self.draft.folder / numbered("capture", number, ".ncu-rep")
         log = self.draft.folder / "ncu.log"
-        wanted = _Wanted(metrics, kernels, samples, tuple(sets))
-        command = self._command(wanted, report, log)
-        kept_report, kept_log = (Path(self.draft.place(each.name)) for each in (report, log))
-        shown = self._command(wanted, kept_report, kept_log)
+        command = partial(
+            profile_command,
+            self.ncu,
+            self.application,
+            metrics,
+            filters=self.filters,
+            narrowed=kernels,
+            clock_control=self.clock_control,
+            compute_capability=self._capability,
+            samples=samples,
+            sets=sets,
+        )
+        place = self.draft.place
+        shown = command(report=place(report.name), log=place(log.name))
         tail = LogTail(log, self.progress.listen)
         try:
-            outcome = processes.run(
-                command, self.interrupts, time_limit=self.time_limit, poll=tail.read
-            )
+            words, limit = command(report=str(report), log=str(log)), self.time_limit
+            outcome = processes.run(words, self.interrupts, time_limit=limit, poll=tail.read)
             said = tail.lines()
         finally:
             log.unlink(missing_ok=True)
+        printed = _lines(outcome.printed)
         ended = Ended(
             code=outcome.code,
-            said=said or _own_lines(outcome.printed),
-            printed=_lines(outcome.printed),
+            # It refuses options before it has a log, on the channel of the program.
+            said=said or tuple(line for line in printed if line.startswith("==")),
+            printed=printed,
             command=shlex.join(shown),
             program=shlex.join(self.application),
             has_report=report.is_file(),
@@ -110,14 +124,16 @@ class Session:
             report.unlink(missing_ok=True)
             raise error
         page = self.page(report)
-        name, digest = self.draft.store_raw(number, page)
+        name, digest = self.draft.store("raw", number, page)
         facts = RunFacts(
             command=tuple(shown),
             raw=name,
             raw_sha256=digest,
             report=report.name,
             why=why,
-            metrics=tuple(self._names(metrics)),
+            metrics=tuple(
+                names[0] for metric in metrics if (names := metric.ncu_names(self._capability))
+            ),
             launches=0,
             passes=None,
             seconds=round(outcome.seconds, 3),
@@ -125,8 +141,7 @@ class Session:
             program_exit_code=ended.program_code or 0,
             warnings=_warnings(ended),
         )
-        if samples:
-            facts = self._with_lines(facts, number, report)
+        facts = self._with_lines(facts, number, report) if samples else facts
         capture, facts = self._understood(page, facts, said)
         self.runs.append(facts)
         self._first = self._first or capture
@@ -156,30 +171,11 @@ class Session:
             correctness=None if prepared is None else prepared.correctness,
         )
 
+    @property
     def _capability(self) -> tuple[int, int] | None:
         if self._first is not None:
             return self._first.launches[0].compute_capability
         return self.machine.compute_capability
-
-    def _command(
-        self,
-        wanted: _Wanted,
-        report: Path,
-        log: Path,
-    ) -> list[str]:
-        return profile_command(
-            self.ncu,
-            self.application,
-            wanted.metrics,
-            report=str(report),
-            log=str(log),
-            filters=self.filters,
-            narrowed=wanted.kernels,
-            clock_control=self.clock_control,
-            compute_capability=self._capability(),
-            samples=wanted.samples,
-            sets=wanted.sets,
-        )
 
     def _with_lines(self, facts: RunFacts, number: int, report: Path) -> RunFacts:
         """The facts with the samples by source line; with a warning where that fails."""
@@ -190,7 +186,7 @@ class Session:
         if not found:
             return facts
         self.lines = found
-        name, digest = self.draft.store_lines(number, source_lines.to_csv(found))
+        name, digest = self.draft.store("lines", number, source_lines.to_csv(found))
         return replace(facts, lines=name, lines_sha256=digest)
 
     def page(self, report: Path, name: str = "raw") -> bytes:
@@ -210,14 +206,10 @@ class Session:
         self, page: bytes, facts: RunFacts, said: tuple[str, ...]
     ) -> tuple[Capture, RunFacts]:
         """The capture, and the facts that only it knows; metrics without a trace are named."""
-        import numpy as np
-
-        from kernelprof.sources import read_log
-
         log = read_log(said)
-        facts = replace(
-            facts, application=log.programs.get(_first_process(said)) or facts.application
-        )
+        process = next(filter(None, map(_CONNECTED.search, said)), None)
+        program = None if process is None else log.programs.get(process[1])
+        facts = replace(facts, application=program or facts.application)
         found = capture_of_run(page, self.draft.place(facts.raw), facts, self.clock_control)
         absent = [name for name in facts.metrics if name not in found.columns]
         if absent and len(absent) == len(facts.metrics):
@@ -226,79 +218,43 @@ class Session:
                 where=", ".join(absent[:5]) + (", ..." if len(absent) > 5 else ""),
                 hint="'ncu --query-metrics' lists what this GPU has",
             )
-        passes = found.columns.get(PASSES)
         facts = replace(
             facts,
             launches=len(found),
-            passes=None if passes is None else int(np.nansum(passes.values)),
+            passes=passes_of(found),
             application=facts.application or found.application,
             unavailable=tuple(sorted({*found.unavailable, *log.unavailable, *absent})),
         )
         return capture_of_run(page, self.draft.place(facts.raw), facts, self.clock_control), facts
 
-    def _names(self, metrics: Sequence[Metric]) -> list[str]:
-        capability = self._capability()
-        return [names[0] for metric in metrics if (names := metric.ncu_names(capability))]
-
     def _gpu(self) -> GpuFacts:
         """The GPU of the first launch: as nvidia-smi knows it, else as the capture names it."""
-        capture = self._first
-        if capture is None:
+        if self._first is None:
             return GpuFacts()
-        launch = capture.launches[0]
-        named = next(iter(capture.text.get(DEVICE_NAME, ())), None)
-        capability = launch.compute_capability
-        seen = next(
-            (
-                gpu
-                for gpu in self.machine.gpus
-                if gpu.compute_capability == capability and named in (None, gpu.name)
-            ),
-            None,
+        named = next(iter(self._first.text.get(DEVICE_NAME, ())), None)
+        capability = self._first.launches[0].compute_capability
+        alike = (
+            gpu
+            for gpu in self.machine.gpus
+            if gpu.compute_capability == capability and named in (None, gpu.name)
         )
+        seen = next(alike, Gpu(0, "", capability))
         return GpuFacts(
-            name=named or (seen.name if seen else None),
+            name=named or seen.name or None,
             compute_capability=".".join(map(str, capability)) if capability else None,
-            sm_mhz=seen.sm_mhz if seen else None,
-            memory_mhz=seen.memory_mhz if seen else None,
-            max_sm_mhz=seen.max_sm_mhz if seen else None,
-            max_memory_mhz=seen.max_memory_mhz if seen else None,
+            sm_mhz=seen.sm_mhz,
+            memory_mhz=seen.memory_mhz,
+            max_sm_mhz=seen.max_sm_mhz,
+            max_memory_mhz=seen.max_memory_mhz,
         )
-
-
-@dataclass(frozen=True, slots=True)
-class _Wanted:
-    """What one run is to collect."""
-
-    metrics: Sequence[Metric]
-    kernels: Sequence[str] | None
-    samples: bool
-    sets: tuple[str, ...]
 
 
 def _lines(printed: bytes) -> tuple[str, ...]:
     return tuple(printed.decode("utf-8", "replace").splitlines())
 
 
-def _own_lines(printed: bytes) -> tuple[str, ...]:
-    """What ``ncu`` said on the channel of the program: it refuses options before it has a log."""
-    return tuple(line for line in _lines(printed) if line.startswith("=="))
-
-
-def _first_process(said: Sequence[str]) -> str:
-    import re
-
-    for line in said:
-        match = re.search(r"Connected to process (\d+)", line)
-        if match:
-            return match[1]
-    return ""
-
-
 def _warnings(ended: Ended) -> tuple[str, ...]:
     """What somebody who reads the capture has to know."""
-    from kernelprof.sources import read_log
-
     found = [
         sentence
         for sentence in read_log(ended.said).complaints

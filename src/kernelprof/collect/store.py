@@ -40,15 +40,8 @@ class Draft:
         """Where a file of the draft will stand in the end."""
         return str((self.final or self.folder) / name)
 
-    def store_raw(self, number: int, page: bytes) -> tuple[str, str]:
-        """Keep a raw page; its file's name and hash."""
-        return self._store("raw", number, page)
-
-    def store_lines(self, number: int, lines: bytes) -> tuple[str, str]:
-        """Keep the samples by source line; their file's name and hash."""
-        return self._store("lines", number, lines)
-
-    def _store(self, stem: str, number: int, text: bytes) -> tuple[str, str]:
+    def store(self, stem: str, number: int, text: bytes) -> tuple[str, str]:
+        """Keep a raw page, or the samples by source line; the file's name and hash."""
         name = numbered(stem, number, ".csv.gz")
         packed = gzip.compress(text, 6, mtime=0)
         (self.folder / name).write_bytes(packed)

@@ -239,11 +239,11 @@ def profile(
             where=os.fspath(target),
             hint=f"a program stands after --: kernelprof profile -o {output} -- {target}",
         )
-    from kernelprof.collect.preflight import check_filters
     from kernelprof.collect.session import profile as run
     from kernelprof.report.measurement import facts
 
-    check_filters(kernel)
+    if kernel is not None:
+        name_pattern(kernel)
     profiling = {**profiling, "keep": Path(output)}
     manifest = run(_request(program, target, kernel, profiling), preset, profiling.get("progress"))
     remarks = tuple(facts(manifest.timing, manifest.correctness))

@@ -12,7 +12,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kernelprof.collect.progress import Progress
-    from kernelprof.ladder.climb import Step
     from kernelprof.ladder.registry import Rung
     from kernelprof.ladder.results import Climb, Climbed
     from kernelprof.report.documents.ladder_parts import Card
@@ -74,20 +73,19 @@ def climb(
         profile=profile,
         display=display,
     )
-    return run(plan, Callbacks(lambda done: step(_line(done)), warn, save), known)
+    return run(plan, Callbacks(lambda *done: step(_line(*done)), warn, save), known)
 
 
-def _line(step: Step) -> str:
+def _line(position: int, of: int, rung: Climbed, seconds: float) -> str:
     """A rung in a line: ``1 of 2: 01_naive.cu: 275 ms, uncoalesced-global-access (9 s)``."""
     from kernelprof.report.documents.ladder_parts import time_cell, verdict_name
 
-    rung = step.climbed
     parts = [] if rung.timing is None else [time_cell(rung.timing)]
     if rung.full is not None:
         parts.append(verdict_name(rung.full.said))
     if rung.error is not None:
         parts.append(f"failed: {rung.error.what}")
-    return f"{step.position} of {step.of}: {rung.file}: {', '.join(parts)} ({step.seconds:.0f} s)"
+    return f"{position} of {of}: {rung.file}: {', '.join(parts)} ({seconds:.0f} s)"
 
 
 def read_results(path: PathLike) -> Climb:

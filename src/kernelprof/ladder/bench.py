@@ -15,10 +15,12 @@ from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.analysis.metrics.traffic import traffic_at
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.collect import environment
+from kernelprof.collect.drill import passes_of
+from kernelprof.collect.lines import names_for
 from kernelprof.collect.progress import Progress
-from kernelprof.collect.recorded import file_names, portable
+from kernelprof.collect.recorded import name_only, portable
 from kernelprof.collect.request import DEFAULT_CLOCKS, Filters
-from kernelprof.collect.run import PASSES, Session
+from kernelprof.collect.run import Session
 from kernelprof.collect.store import draft
 from kernelprof.ladder.results import ShortVerdict, Way
 from kernelprof.launch.overrides import LaunchOverrides
@@ -39,14 +41,6 @@ if TYPE_CHECKING:
 
 PRESET: Final = "full"
 _MULTIPROCESSORS: Final = "device__attribute_multiprocessor_count"
-
-
-@dataclass(frozen=True, slots=True)
-class Chip:
-    """The GPU as a capture shows it."""
-
-    gpu: GpuFacts
-    multiprocessors: int | None
 
 
 Display = Callable[[], Progress]
@@ -84,13 +78,16 @@ class Work:
     prepared: PreparedKernel
     progress: Progress
 
-    def full(self, keep: Path | None) -> tuple[Way, Traffic, Chip]:
-        """The preset ``full`` in one run; its capture directory is written, without a report."""
+    def full(self, keep: Path | None) -> tuple[Way, Traffic, GpuFacts, int | None]:
+        """The preset ``full`` in one run, with the GPU and its multiprocessors.
+
+        Its capture directory is written, without a report.
+        """
         wanted, start = preset(PRESET), time.monotonic()
         with draft(keep, force=True) as stage:
             why = f"preset {PRESET}: {wanted.title}"
             session = self.session(stage, why)
-            session.name_file = file_names(self.rung.path, self.rung.target)
+            session.name_file = names_for(self.rung.path, self.rung.target, name_only)
             capture = session.collect(wanted.metrics, None, why, samples=wanted.samples)
             diagnosis = diagnose(capture, preset=PRESET)
             way = finished(diagnosis, capture, start)
@@ -103,8 +100,8 @@ class Work:
         row = diagnosis.kernels[0].rows[0]
         column = capture.columns.get(_MULTIPROCESSORS)
         count = np.nan if column is None else column.values[row]
-        chip = Chip(manifest.gpu, None if np.isnan(count) else int(count))
-        return way, traffic_at(Facts(capture), row), chip
+        multiprocessors = None if np.isnan(count) else int(count)
+        return way, traffic_at(Facts(capture), row), manifest.gpu, multiprocessors
 
     def session(self, stage: Draft, why: str) -> Session:
         """Runs of the prepared kernel under ``ncu``; ``why`` is shown while they run."""
@@ -126,11 +123,10 @@ class Work:
 
 def finished(diagnosis: Diagnosis, capture: Capture, start: float) -> Way:
     """One run with its verdict; ``start`` is when it began, by the monotonic clock."""
-    passes = capture.columns.get(PASSES)
     return Way(
         said=short_verdict(diagnosis),
         runs=1,
-        passes=None if passes is None else int(np.nansum(passes.values)),
+        passes=passes_of(capture),
         seconds=round(time.monotonic() - start, 1),
     )
 

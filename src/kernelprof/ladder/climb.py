@@ -5,26 +5,29 @@ from __future__ import annotations
 import time
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from kernelprof.collect.progress import NoProgress
-from kernelprof.collect.request import DEFAULT_CLOCKS
+from kernelprof.collect.progress import Progress
+from kernelprof.collect.request import DEFAULT_CLOCKS, local_tools
+from kernelprof.collect.store import draft
 from kernelprof.errors import ExitCode, KernelprofError, MissingToolError, UsageError
 from kernelprof.ladder import registry
 from kernelprof.ladder.ceiling import measured_ceiling
 from kernelprof.ladder.results import Climb, Climbed, Surroundings, trouble
+from kernelprof.launch.processes import Interrupts
+from kernelprof.launch.read_spec import load_spec
+from kernelprof.launch.source import file_hash
+from kernelprof.sources.capture_directory import is_capture
+from kernelprof.tools import ncu_version
 from kernelprof.version import __version__
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from kernelprof.collect.environment import Machine
-    from kernelprof.ladder.bench import Bench, Display, Work
+    from kernelprof.ladder.bench import Bench, Display
     from kernelprof.ladder.registry import Rung
-    from kernelprof.launch.spec import LaunchSpec
-
-_MISSING = {"GPU": "no NVIDIA GPU (none answers nvidia-smi)", "ncu": "no ncu (Nsight Compute)"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +45,7 @@ class Plan:
     size: int | None = None
     captures: Path | None = None
     profile: bool = True
-    display: Display = NoProgress
+    display: Display = Progress
 
     @property
     def sizes(self) -> dict[str, int]:
@@ -50,21 +53,14 @@ class Plan:
         return {} if self.size is None else dict.fromkeys("MNK", self.size)
 
 
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A rung that was just climbed: the ``position`` of ``of``, in so many seconds."""
+class Callbacks(NamedTuple):
+    """Called during the climb.
 
-    position: int
-    of: int
-    climbed: Climbed
-    seconds: float
+    ``progress`` gets each rung that was climbed: its position, of how many, what was found, and the
+    seconds that it took. ``save`` gets the results so far.
+    """
 
-
-@dataclass(frozen=True, slots=True)
-class Callbacks:
-    """Called during the climb: after each rung, for a warning, and with the results so far."""
-
-    progress: Callable[[Step], None]
+    progress: Callable[[int, int, Climbed, float], None]
     warn: Callable[[str], None]
     save: Callable[[Climb], None]
 
@@ -77,22 +73,25 @@ def climb(plan: Plan, callbacks: Callbacks, known: Climb | None = None) -> Climb
     """
     with open_bench(plan) as (bench, machine):
         if plan.captures is not None:
-            _check_places(plan.rungs, plan.captures)
+            for rung in plan.rungs:
+                with draft(plan.captures / rung.stem, force=True):
+                    pass  # a place that cannot be written is known before an hour of measuring
         return _Climber(plan, callbacks, bench, machine).climb(known)
 
 
 @contextmanager
 def open_bench(plan: Plan) -> Iterator[tuple[Bench, Machine]]:
     """This machine's GPU and tools; :class:`MissingToolError` for what a plan needs beyond them."""
-    from kernelprof.collect.preflight import local_tools
-    from kernelprof.launch.processes import Interrupts
-
     here = local_tools(for_source=True)
     missing = [each for each in here.missing if each != "ncu" or plan.profile]
     if missing or here.machine is None:
-        raise _not_here(missing, plan.command)
+        raise MissingToolError(
+            f"the ladder cannot be climbed here: {here.missing_here(*missing)}",
+            hint=f"on a machine with a GPU, ncu, nvcc and PyCUDA:\n{plan.command}\n"
+            "'kernelprof doctor' says what a machine lacks; 'kernelprof diagnose' takes a rung's "
+            "file without a GPU where a capture of it was recorded",
+        )
     from kernelprof.ladder.bench import Bench
-    from kernelprof.tools import ncu_version
 
     ncu = here.ncu if plan.profile else None
     version = None if ncu is None else ncu_version(ncu)
@@ -102,9 +101,6 @@ def open_bench(plan: Plan) -> Iterator[tuple[Bench, Machine]]:
 
 def finished(found: Climbed | None, rung: Rung, plan: Plan) -> bool:
     """Whether there are results of a rung as it is now, with all that a plan asks for."""
-    from kernelprof.launch.hashes import file_hash
-    from kernelprof.sources.capture_directory import is_capture
-
     if plan.anew or found is None or found.error is not None:
         return False
     if found.source_sha256 != file_hash(rung.path):
@@ -139,7 +135,7 @@ class _Climber:
             found = replace(found, rungs=rungs, surroundings=surroundings)
             self.callbacks.save(found)
             seconds = time.monotonic() - start
-            self.callbacks.progress(Step(position, len(todo), climbed, seconds))
+            self.callbacks.progress(position, len(todo), climbed, seconds)
         return found
 
     def _begun(self, known: Climb | None) -> Climb:
@@ -149,7 +145,7 @@ class _Climber:
             kernelprof=__version__,
             created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             command=self.plan.command,
-            sizes=self.plan.sizes or dict(_spec(self.plan.rungs[0]).sizes),
+            sizes=self.plan.sizes or dict(load_spec(self.plan.rungs[0].path).sizes),
             surroundings=Surroundings(
                 gpu=gpu.name,
                 compute_capability=None if capability is None else ".".join(map(str, capability)),
@@ -188,44 +184,33 @@ class _Climber:
 
     def _rung(self, rung: Rung, surroundings: Surroundings) -> tuple[Climbed, Surroundings]:
         """One rung with all that was asked for, as far as it went well."""
-        from kernelprof.launch.hashes import file_hash
-
         found = Climbed(rung.file, rung.title, rung.after, file_hash(rung.path))
         try:
-            found = replace(found, defines=dict(_spec(rung).compile.defines))
+            found = replace(found, defines=dict(load_spec(rung.path).compile.defines))
             with self.bench.prepared(rung, {}) as work:
                 prepared = work.prepared
                 found = replace(found, timing=prepared.timing, correctness=prepared.correctness)
                 if prepared.source is not None:
                     surroundings = replace(surroundings, compiler=prepared.source.compiler)
                 if self.plan.profile:
-                    found, surroundings = self._profiled(work, found, surroundings)
+                    captures = self.plan.captures
+                    keep = None if captures is None else captures / rung.stem
+                    full, traffic, gpu, multiprocessors = work.full(keep)
+                    found = replace(found, full=full, traffic=traffic)
+                    surroundings = replace(
+                        surroundings,
+                        gpu=gpu.name or surroundings.gpu,
+                        compute_capability=gpu.compute_capability
+                        or surroundings.compute_capability,
+                        max_sm_mhz=gpu.max_sm_mhz or surroundings.max_sm_mhz,
+                        multiprocessors=multiprocessors,
+                    )
         except KernelprofError as error:
             if not self.measured and error.exit_code == ExitCode.ENVIRONMENT:
                 raise
             return replace(found, error=trouble(error)), surroundings
         self.measured += 1
         return found, surroundings
-
-    def _profiled(
-        self, work: Work, found: Climbed, surroundings: Surroundings
-    ) -> tuple[Climbed, Surroundings]:
-        """The verdict, the bytes, and the capture that is kept."""
-        captures = self.plan.captures
-        full, traffic, chip = work.full(None if captures is None else captures / work.rung.stem)
-        return replace(found, full=full, traffic=traffic), replace(
-            surroundings,
-            gpu=chip.gpu.name or surroundings.gpu,
-            compute_capability=chip.gpu.compute_capability or surroundings.compute_capability,
-            max_sm_mhz=chip.gpu.max_sm_mhz or surroundings.max_sm_mhz,
-            multiprocessors=chip.multiprocessors,
-        )
-
-
-def _spec(rung: Rung) -> LaunchSpec:
-    from kernelprof.launch.read_spec import load_spec
-
-    return load_spec(rung.path)
 
 
 def _filled(now: Surroundings, before: Surroundings) -> Surroundings:
@@ -245,22 +230,3 @@ def _check_same(known: Climb, begun: Climb) -> None:
                 f"the results to continue are of another {what}: {before}, and not {now}",
                 hint="write to other files, or leave out --continue to begin anew",
             )
-
-
-def _check_places(rungs: Sequence[Rung], captures: Path) -> None:
-    """Refuse to write where something else stands, before an hour of measuring."""
-    from kernelprof.collect.store import draft
-
-    for rung in rungs:
-        with draft(captures / rung.stem, force=True):
-            pass
-
-
-def _not_here(lacks: Sequence[str], command: str) -> MissingToolError:
-    return MissingToolError(
-        f"the ladder cannot be climbed here: this machine has "
-        f"{' and '.join(_MISSING[each] for each in lacks)}",
-        hint=f"on a machine with a GPU, ncu, nvcc and PyCUDA:\n{command}\n"
-        "'kernelprof doctor' says what a machine lacks; 'kernelprof diagnose' takes a rung's file "
-        "without a GPU where a capture of it was recorded",
-    )

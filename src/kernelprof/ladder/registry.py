@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal, NoReturn
 
@@ -15,7 +14,7 @@ from kernelprof.errors import InputError, UsageError
 from kernelprof.resources import data_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
 Define = int | float | str
 
@@ -28,18 +27,22 @@ _PLACE: Final = re.compile(r" - at (?:`key` in )?`\$\.?(?P<key>[^`]*)`$")
 """Where ``msgspec`` says that a mistake is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rung:
+class _Entry(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """A ``[[rung]]`` as the file has it."""
+
+    file: Annotated[str, Meta(pattern=r"^\d\d_[a-z0-9_]+\.cu$")]
+    title: _Text
+    changes: _Text
+    after: _Text | None = None
+    before: _Text | None = None
+    expected: _Slug | None = None
+    variants: tuple[Annotated[dict[_Macro, Define], Meta(min_length=1)], ...] = ()
+
+
+class Rung(_Entry, frozen=True, kw_only=True):
     """One kernel of the ladder; the keys of ``ladder.toml`` say what each field is."""
 
-    file: str
-    title: str
-    changes: str
     path: Path
-    after: str | None = None
-    before: str | None = None
-    expected: str | None = None
-    variants: tuple[Mapping[str, Define], ...] = ()
 
     @property
     def number(self) -> int:
@@ -61,18 +64,6 @@ class Rung:
     def stem(self) -> str:
         """The file's name without its suffix: what its capture directory is called."""
         return self.file.removesuffix(".cu")
-
-
-class _Entry(Struct, forbid_unknown_fields=True):
-    """A ``[[rung]]`` as the file has it."""
-
-    file: Annotated[str, Meta(pattern=r"^\d\d_[a-z0-9_]+\.cu$")]
-    title: _Text
-    changes: _Text
-    after: _Text | None = None
-    before: _Text | None = None
-    expected: _Slug | None = None
-    variants: tuple[Annotated[dict[_Macro, Define], Meta(min_length=1)], ...] = ()
 
 
 class _File(Struct, forbid_unknown_fields=True):

@@ -54,9 +54,11 @@ def fill(array: ResolvedArray, folder: Path, sizes: Mapping[str, int]) -> Array:
     if argument.fill is None:
         return poisoned(argument.type, array.shape)
     if argument.file is not None:
-        return _loaded(array, folder)
+        file = folder / argument.file
+        return _fitting(_loaded(file, argument.name), array, str(file))
     if argument.function is not None:
-        return _computed(array, argument.function, folder, sizes)
+        values = call(argument.function, {**sizes, "shape": array.shape}, folder)
+        return _fitting(values, array, argument.function)
     return _by_rule(array)
 
 
@@ -91,16 +93,17 @@ def decode(stored: Array, type_name: str) -> Array:
 
 def case_of(launch: ResolvedLaunch, filled: Mapping[str, Array]) -> Case:
     """What the reference is given, from the arrays as they lie in memory before the launch."""
-    arrays = [a for a in launch.arguments if isinstance(a, ResolvedArray)]
-    decoded = {a.argument.name: decode(filled[a.argument.name], a.argument.type) for a in arrays}
-    return Case(
-        inputs={a.argument.name: decoded[a.argument.name] for a in arrays if not a.argument.output},
-        outputs={a.argument.name: decoded[a.argument.name] for a in arrays if a.argument.output},
-        scalars={
-            a.argument.name: a.value for a in launch.arguments if isinstance(a, ResolvedScalar)
-        },
-        sizes=launch.sizes,
-    )
+    inputs: dict[str, Array] = {}
+    outputs: dict[str, Array] = {}
+    scalars: dict[str, float] = {}
+    for each in launch.arguments:
+        name = each.argument.name
+        if isinstance(each, ResolvedScalar):
+            scalars[name] = each.value
+        else:
+            values = outputs if each.argument.output else inputs
+            values[name] = decode(filled[name], each.argument.type)
+    return Case(inputs, outputs, scalars, launch.sizes)
 
 
 def count_poison(type_name: str, stored: Array) -> int:
@@ -186,38 +189,29 @@ def compare(
 
 def _by_rule(array: ResolvedArray) -> Array:
     """The values of a fill that has a name."""
-    argument = array.argument
+    argument, shape = array.argument, array.shape
     if argument.fill == "zeros":
-        return np.zeros(array.shape, storage_type(argument.type))
-    count = math.prod(array.shape)
+        return np.zeros(shape, storage_type(argument.type))
     if argument.fill == "arange":
-        return encode(np.arange(count).reshape(array.shape), argument.type)
-    seed = array.index if argument.seed is None else argument.seed
-    generator = np.random.default_rng(seed)
+        return encode(np.arange(math.prod(shape)).reshape(shape), argument.type)
+    generator = np.random.default_rng(array.index if argument.seed is None else argument.seed)
     if is_floating(argument.type):
         kind: Any = np.float64 if argument.type == "float64" else np.float32
-        uniform = generator.random(count, dtype=kind)
-        return encode((2 * uniform - 1).reshape(array.shape), argument.type)
+        return encode(2 * generator.random(shape, dtype=kind) - 1, argument.type)
     most = 2 if argument.type == "bool" else _RANDOM_INTEGERS
-    return encode(generator.integers(0, most, array.shape), argument.type)
+    return encode(generator.integers(0, most, shape), argument.type)
 
 
-def _loaded(array: ResolvedArray, folder: Path) -> Array:
-    argument = array.argument
-    file = folder / (argument.file or "")
+def _loaded(file: Path, name: str) -> Array:
     try:
-        values = np.load(file, allow_pickle=False)
+        values: Array = np.load(file, allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise SpecError(
-            f"the values of {argument.name} cannot be read: {error}",
+            f"the values of {name} cannot be read: {error}",
             where=str(file),
             hint="numpy.save(file, array) writes such a file, without Python objects in it",
         ) from error
-    return _fitting(values, array, str(file))
-
-
-def _computed(array: ResolvedArray, function: str, folder: Path, sizes: Mapping[str, int]) -> Array:
-    return _fitting(call(function, {**sizes, "shape": array.shape}, folder), array, function)
+    return values
 
 
 def _fitting(values: object, array: ResolvedArray, where: str) -> Array:

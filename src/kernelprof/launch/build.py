@@ -31,18 +31,17 @@ from kernelprof.launch.spec import SpecError
 from kernelprof.tools import HOW_TO_GET_NVCC, ask, find_in_toolkit, find_nvcc
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
-    from typing import Protocol
 
     from kernelprof.launch.signature import KernelSignature
     from kernelprof.launch.spec import LaunchSpec
 
-    class Compiler(Protocol):
-        """Compiles a source to a cubin; raises :class:`CompileError` with what ``nvcc`` wrote."""
+    Compiler = Callable[[str, Sequence[str], str, Path], bytes]
+    """Compiles a source with options for an architecture; includes are looked for in the folder.
 
-        def __call__(self, source: str, options: Sequence[str], arch: str, folder: Path) -> bytes:
-            """Compile ``source``; ``folder`` is where it includes from."""
+    Raises :class:`CompileError` with what ``nvcc`` wrote.
+    """
 
 
 _ELF = b"\x7fELF\x02\x01"
@@ -86,62 +85,41 @@ def build(spec: LaunchSpec, source: Path, arch: str, compiler: Compiler) -> Buil
 
 def check_arguments(spec: LaunchSpec, kernel: KernelSignature) -> None:
     """Refuse arguments that cannot be those of the kernel: their number, arrays, types."""
-    where = str(spec.path) if spec.path else None
-    if not kernel.readable:
-        return
-    _check_template(spec.kernel, kernel, where)
+    for what, hint in _misfits(spec, kernel) if kernel.readable else ():
+        raise SpecError(what, where=str(spec.path) if spec.path else None, hint=hint)
+
+
+def _misfits(spec: LaunchSpec, kernel: KernelSignature) -> Iterator[tuple[str, str | None]]:
+    """What does not fit, and what to do."""
+    if "<" in spec.kernel and not kernel.template:
+        what = f"{kernel.name} is not a template, and has arguments: {spec.kernel!r}"
+        yield what, f'kernel = "{kernel.name}"'
+    if kernel.template and "<" not in spec.kernel:
+        listed = ", ".join(f"{p.kind} {p.name}" for p in kernel.template)
+        what = f"{kernel.name} is a template of ({listed}), and its arguments are missing"
+        yield what, f'name the instance to measure: kernel = "{kernel.name}<...>"'
+    listed = f"the parameters are ({', '.join(p.written for p in kernel.parameters)})"
+    wanted, given = len(kernel.parameters), len(spec.arguments)
+    if wanted != given:
+        what = f"{kernel.name} has {wanted} parameters, and the specification {given} arguments"
+        yield what, f"{listed}; each has one [[arguments]] table, in order"
     chosen = chosen_arguments(kernel, spec.kernel)
-    signature = ", ".join(p.written for p in kernel.parameters)
-    if len(spec.arguments) != len(kernel.parameters):
-        raise SpecError(
-            f"{kernel.name} has {len(kernel.parameters)} parameters, and the specification "
-            f"{len(spec.arguments)} arguments",
-            where=where,
-            hint=f"the parameters are ({signature}); each has one [[arguments]] table, in order",
-        )
     for argument, parameter in zip(spec.arguments, kernel.parameters, strict=True):
-        wanted = parameter.type or template_type(parameter, chosen)
-        wrong_type = wanted is not None and argument.type != wanted
-        is_array = argument.shape is not None
-        if is_array != parameter.pointer or wrong_type:
-            kind = "an array" if is_array else "a scalar"
-            raise SpecError(
-                f"argument {argument.name!r} is {kind} of {argument.type}, and the kernel's "
-                f"parameter is '{parameter.written}'"
-                + (f", here of {wanted}" if wanted != parameter.type else ""),
-                where=where,
-                hint=f"the parameters are ({signature}); the arguments stand in the same order",
+        name, is_array, file = repr(argument.name), argument.shape is not None, argument.file
+        type_name = parameter.type or template_type(parameter, chosen)
+        if is_array != parameter.pointer or type_name not in (None, argument.type):
+            what = (
+                f"argument {name} is {'an array' if is_array else 'a scalar'} of {argument.type}, "
+                f"and the kernel's parameter is '{parameter.written}'"
             )
+            what += f", here of {type_name}" if type_name != parameter.type else ""
+            yield what, f"{listed}; the arguments stand in the same order"
         if argument.output and parameter.const:
-            raise SpecError(
-                f"argument {argument.name!r} is an output, and the kernel may not write it: "
-                f"'{parameter.written}'",
-                where=where,
-            )
-        file = argument.file
+            what = f"argument {name} is an output, and the kernel may not write it"
+            yield f"{what}: '{parameter.written}'", None
         if file is not None and spec.path is not None and not (spec.path.parent / file).is_file():
-            raise SpecError(
-                f"argument {argument.name!r} is filled from {file}, and there is no such file",
-                where=where,
-                hint=f"it is looked for in {spec.path.parent}",
-            )
-
-
-def _check_template(name: str, kernel: KernelSignature, where: str | None) -> None:
-    """Refuse template arguments of a plain kernel, and a template without any."""
-    if "<" in name and not kernel.template:
-        raise SpecError(
-            f"{kernel.name} is not a template, and has arguments: {name!r}",
-            where=where,
-            hint=f'kernel = "{kernel.name}"',
-        )
-    if kernel.template and "<" not in name:
-        parameters = ", ".join(f"{p.kind} {p.name}" for p in kernel.template)
-        raise SpecError(
-            f"{kernel.name} is a template of ({parameters}), and its arguments are missing",
-            where=where,
-            hint=f'name the instance to measure: kernel = "{kernel.name}<...>"',
-        )
+            what = f"argument {name} is filled from {file}, and there is no such file"
+            yield what, f"it is looked for in {spec.path.parent}"
 
 
 def options_of(spec: LaunchSpec) -> tuple[str, ...]:
@@ -188,24 +166,20 @@ def find_entry(names: Sequence[str], kernel: str, where: str) -> str:
         found = _instances(found, kernel)
     if len(found) == 1:
         return found[0]
-    listing = ", ".join(names) or "none"
     if not found:
         raise CompileError(
-            f"the compiled file has no kernel {kernel!r}; it has: {listing}",
+            f"the compiled file has no kernel {kernel!r}; it has: {', '.join(names) or 'none'}",
             where=where,
             hint="is it inside an #if that the defines leave out?",
         )
-    if not template:
-        hint = 'give the kernel a name of its own, or declare it extern "C"'
-    elif find_in_toolkit(_DEMANGLER) is None:
-        hint = (
-            f"{_DEMANGLER} of the CUDA toolkit distinguishes them, and is not installed here: "
-            "install it, or leave one of them in the file"
-        )
-    else:
-        hint = (
-            "write all template arguments as plain numbers and types, in the order of the template"
-        )
+    hint = 'give the kernel a name of its own, or declare it extern "C"'
+    if template:
+        hint = "write all template arguments as plain numbers and types, in the template's order"
+        if find_in_toolkit(_DEMANGLER) is None:
+            hint = (
+                f"{_DEMANGLER} of the CUDA toolkit distinguishes them, and is not installed here: "
+                "install it, or leave one of them in the file"
+            )
     raise CompileError(
         f"more than one compiled kernel is called {plain!r}: {', '.join(found)}",
         where=where,
@@ -258,25 +232,20 @@ def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> 
     first = _FIRST_ERROR.search(output)
     place = f"{first[1]}:{first[2] or first[3]}" if first else str(source)
     undefined = re.search(r'identifier "(\w+)" is undefined', output)
-    if kernel is None:
-        return CompileError(
-            f"the program does not compile:\n{output.strip()}",
-            where=place,
-            hint="one that needs other options or libraries is built by yourself, and then "
-            "profiled: kernelprof diagnose -- ./app args...",
-        )
     hint = "correct the source, or the flags and defines under [compile]"
-    if undefined:
+    if kernel is None:
+        hint = (
+            "one that needs other options or libraries is built by yourself, and then "
+            "profiled: kernelprof diagnose -- ./app args..."
+        )
+    elif undefined:
         hint = f"declare {undefined[1]}, or add it to [compile] defines"
     elif "kernel of the launch specification" in output:
         hint = f"do the template arguments of kernel = {kernel!r} fit the template?"
     elif has_main(read_source(source)):
         hint += "; a file with its own main() can be profiled as a program, too"
-    return CompileError(
-        f"the kernel does not compile:\n{output.strip()}",
-        where=place,
-        hint=hint,
-    )
+    what = "program" if kernel is None else "kernel"
+    return CompileError(f"the {what} does not compile:\n{output.strip()}", where=place, hint=hint)
 
 
 def pycuda_compiler(source: str, options: Sequence[str], arch: str, folder: Path) -> bytes:

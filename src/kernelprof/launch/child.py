@@ -13,6 +13,7 @@ import ctypes
 import math
 import os
 import sys
+import traceback
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -30,10 +31,10 @@ from kernelprof.launch.build import (
     pycuda_compiler,
 )
 from kernelprof.launch.device import BoundKernel, Device, LoadedKernel
-from kernelprof.launch.hashes import changed_meanwhile, launch_hashes
 from kernelprof.launch.overrides import parse_define, parse_size
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.launch.references import expected
+from kernelprof.launch.source import changed_meanwhile, launch_hashes
 from kernelprof.launch.spec import NO_REFERENCE
 from kernelprof.launch.trial import INTERNAL_ERROR, CheckedOutput, LaunchError, Trial
 from kernelprof.tools import nvcc_version
@@ -58,7 +59,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except KernelprofError as error:
         _end(asked.trial, trial, error, int(error.exit_code))
     except Exception as error:
-        _end(asked.trial, trial, _unexpected(error), INTERNAL_ERROR)
+        ours = LaunchError(
+            f"the process that launches the kernel failed: {type(error).__name__}: {error}",
+            hint="this is a mistake in kernelprof; please report it with these lines:\n"
+            + "".join(traceback.format_exception(error)[-4:]),
+        )
+        _end(asked.trial, trial, ours, INTERNAL_ERROR)
     if asked.trial is not None:
         trial.write(asked.trial)
     return 0
@@ -114,7 +120,7 @@ class _Task:
         self.trial.compiler = nvcc_version()
         fully_written = self._check(kernel)
         bound = BoundKernel(kernel, spec.resolve(), self.folder)
-        bound.forget()
+        bound.before.clear()  # the copies on the host are not needed for a measurement
         for _ in range(max(1, spec.launch.warmup)):
             bound.run(spec.launch.time_limit_s)
         self.trial.times_ns = bound.times_ns(spec.launch.measured, spec.launch.time_limit_s)
@@ -159,14 +165,8 @@ class _Task:
         refuse_circular(case, wanted, self.where, spec.reference)
         bound.run(spec.launch.time_limit_s)
         found = [
-            compare(
-                each.name,
-                each.type,
-                bound.result(each.name),
-                wanted[each.name],
-                spec.check.tolerance,
-            )
-            for each in spec.outputs
+            compare(n, each.type, bound.result(n), wanted[n], spec.check.tolerance)
+            for n, each in ((each.name, each) for each in spec.outputs)
         ]
         self.trial.checked = tuple(CheckedOutput(f.name, f.error, f.tolerance) for f in found)
         for each in found:
@@ -212,16 +212,15 @@ def wrong_result(
     found: Comparison, launch: ResolvedLaunch, where: str, reference: str
 ) -> LaunchError:
     """The error for a kernel whose result is not that of the reference."""
+    allowed = "whole numbers have to be equal"
+    if not found.exact:
+        allowed = f"{found.tolerance:g} is allowed"
+    what = f"differs from {reference} by {found.error:.3g} (relative; {allowed})"
+    if math.isnan(found.error):
+        kind = "NaN" if found.unwritten else "infinities or NaN"
+        what = f"holds {kind} where {reference} has none,"
     sizes = sizes_text(launch.sizes)
-    parts = [
-        f"the kernel's result is wrong: {found.name} differs from {reference} by {found.error:.3g} "
-        f"(relative; {'whole numbers have to be equal' if found.exact else _allowed(found)}) at "
-        f"{sizes}"
-        if not math.isnan(found.error)
-        else f"the kernel's result is wrong: {found.name} holds "
-        f"{'NaN' if found.unwritten else 'infinities or NaN'} where {reference} has none, at "
-        f"{sizes}"
-    ]
+    parts = [f"the kernel's result is wrong: {found.name} {what} at {sizes}"]
     if found.unwritten:
         parts.append(f"{found.unwritten} of its elements were never written")
     if found.worst is not None and found.worst_value is not None:
@@ -238,24 +237,9 @@ def wrong_result(
     )
 
 
-def _allowed(found: Comparison) -> str:
-    return f"{found.tolerance:g} is allowed"
-
-
 def sizes_text(sizes: Mapping[str, int]) -> str:
     """Sizes for a message."""
     return ", ".join(f"{name}={value}" for name, value in sizes.items()) or "its fixed sizes"
-
-
-def _unexpected(error: Exception) -> LaunchError:
-    import traceback
-
-    frames = traceback.format_exception(error)
-    return LaunchError(
-        f"the process that launches the kernel failed: {type(error).__name__}: {error}",
-        hint="this is a mistake in kernelprof; please report it with these lines:\n"
-        + "".join(frames[-4:]),
-    )
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 import time
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +17,7 @@ from kernelprof.launch.spec import ResolvedArray, ResolvedScalar
 from kernelprof.launch.trial import LaunchError, Resources
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
     import numpy.typing as npt
@@ -32,6 +33,7 @@ _PLAIN_SHARED_BYTES = 48 * 1024
 
 _FIRST_DELAY_NS = 2_000_000
 _LONGEST_DELAY_NS = 512_000_000
+# Keeps the GPU waiting, and touches no memory, while launches are queued.
 _DELAY = """
 .version 6.0
 .target sm_50
@@ -72,15 +74,6 @@ class Device:
         self.context.pop()
         self.context.detach()
 
-    def free_bytes(self) -> tuple[int, int]:
-        """Free and all device memory."""
-        free, total = self.driver.mem_get_info()
-        return int(free), int(total)
-
-    def attribute(self, name: str) -> int:
-        """A device attribute by its name in PyCUDA."""
-        return int(self.device.get_attribute(getattr(self.driver.device_attribute, name)))
-
 
 class LoadedKernel:
     """A loaded kernel, and everything that its launches need."""
@@ -114,7 +107,8 @@ class LoadedKernel:
                 f"__launch_bounds__({threads}), so that it uses fewer registers",
             )
         total = got.shared_bytes + launch.shared_bytes
-        most = self.device.attribute("MAX_SHARED_MEMORY_PER_BLOCK_OPTIN")
+        attribute = self.device.driver.device_attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
+        most = int(self.device.device.get_attribute(attribute))
         if total > most:
             raise LaunchError(
                 f"a block needs {total} bytes of shared memory ({got.shared_bytes} static, "
@@ -137,7 +131,11 @@ class BoundKernel:
         self._poison = poison
         self.launch = launch
         self._driver = kernel.device.driver
-        self._fresh: dict[str, Array] = {}
+        self.before: dict[str, Array] = {}
+        """The arrays as they were filled, by name."""
+        self._arrays = {
+            each.argument.name: each for each in launch.arguments if isinstance(each, ResolvedArray)
+        }
         self._memory: dict[str, Any] = {}
         self._kept: dict[str, Any] = {}
         self._arguments: list[Any] = []
@@ -160,15 +158,6 @@ class BoundKernel:
                 exit_code=ExitCode.ENVIRONMENT,
             ) from error
 
-    @property
-    def before(self) -> Mapping[str, Array]:
-        """The arrays as they were filled, by name."""
-        return self._fresh
-
-    def forget(self) -> None:
-        """Let go of the copies on the host; they are not needed for a measurement."""
-        self._fresh = {}
-
     def run(self, limit_s: float) -> None:
         """Launch once and wait for the end."""
         with self._explaining():
@@ -190,7 +179,8 @@ class BoundKernel:
         times: list[float] = []
         delay_ns = _FIRST_DELAY_NS
         with self._explaining():
-            delay = _Delay(self._driver)
+            module = self._driver.module_from_buffer(_DELAY.encode() + b"\0")
+            delay = module.get_function("delay")
             while len(times) < count:
                 got = self._row(delay, delay_ns, count - len(times), limit_s)
                 times += got
@@ -205,10 +195,10 @@ class BoundKernel:
                 delay_ns = min(4 * delay_ns, _LONGEST_DELAY_NS)
         return tuple(times)
 
-    def _row(self, delay: _Delay, delay_ns: int, count: int, limit_s: float) -> list[float]:
+    def _row(self, delay: Any, delay_ns: int, count: int, limit_s: float) -> list[float]:
         """Times of launches that all stood in the queue before the GPU came to them."""
         pairs = []
-        delay.queue(delay_ns)
+        delay(np.uint64(delay_ns), block=(1, 1, 1), grid=(1, 1, 1))
         self.restore()
         self._launch()
         for _ in range(count):
@@ -226,7 +216,7 @@ class BoundKernel:
 
     def result(self, name: str) -> Array:
         """An array as it is now."""
-        array = self._array(name)
+        array = self._arrays[name]
         host = np.empty(array.shape, storage_type(array.argument.type))
         try:
             self._driver.memcpy_dtoh(host, self._memory[name])
@@ -237,7 +227,7 @@ class BoundKernel:
     def restore(self) -> None:
         """Put back what the kernel both reads and writes."""
         for name, kept in self._kept.items():
-            self._driver.memcpy_dtod(self._memory[name], kept, _bytes(self._array(name)))
+            self._driver.memcpy_dtod(self._memory[name], kept, _bytes(self._arrays[name]))
 
     def _launch(self) -> None:
         launch = self.launch
@@ -272,7 +262,7 @@ class BoundKernel:
     def _allocated(self, array: ResolvedArray, folder: Path) -> Any:
         argument = array.argument
         values = fill(array, folder, self.launch.sizes)
-        self._fresh[argument.name] = values
+        self.before[argument.name] = values
         memory = self._driver.mem_alloc(max(values.nbytes, 1))
         if self._poison or argument.fill is not None:
             self._driver.memcpy_htod(memory, values)
@@ -283,20 +273,13 @@ class BoundKernel:
             self._kept[argument.name] = kept
         return memory
 
-    def _array(self, name: str) -> ResolvedArray:
-        return next(
-            each
-            for each in self.launch.arguments
-            if isinstance(each, ResolvedArray) and each.argument.name == name
-        )
-
     def _enough_memory(self) -> None:
-        arrays = [each for each in self.launch.arguments if isinstance(each, ResolvedArray)]
+        arrays = list(self._arrays.values())
         needed = sum(
             _bytes(each) * (2 if each.argument.output and each.argument.fill is not None else 1)
             for each in arrays
         )
-        free, total = self.kernel.device.free_bytes()
+        free, total = self._driver.mem_get_info()
         if needed > free:
             largest = max(arrays, key=_bytes)
             raise LaunchError(
@@ -309,23 +292,8 @@ class BoundKernel:
             )
 
 
-class _Delay:
-    """A kernel that keeps the GPU waiting, and touches no memory, while launches are queued."""
-
-    def __init__(self, driver: Any) -> None:
-        self._module = driver.module_from_buffer(_DELAY.encode() + b"\0")
-        self._function = self._module.get_function("delay")
-
-    def queue(self, nanoseconds: int) -> None:
-        """Put a wait into the queue."""
-        self._function(np.uint64(nanoseconds), block=(1, 1, 1), grid=(1, 1, 1))
-
-
 def _bytes(array: ResolvedArray) -> int:
-    size = storage_type(array.argument.type).itemsize
-    for extent in array.shape:
-        size *= extent
-    return size
+    return storage_type(array.argument.type).itemsize * math.prod(array.shape)
 
 
 def _scalar(scalar: ResolvedScalar) -> Any:

@@ -42,7 +42,7 @@ _PTXAS = re.compile(
     r"|-?(maxrregcount|register-usage-level)=[0-9]+)"
 )
 _FOR_SHELLS = re.compile(r"[$`\\\x00-\x1f\x7f]")
-_FOLDERS = re.compile(r"(--include-path=|--system-include=|-isystem=|-I[= ]?)(?! )(.+)")
+_FOLDERS = re.compile(r"^(--include-path=|--system-include=|-isystem=|-I[= ]?)(?! )(.+)$")
 
 
 def shell_characters(value: str) -> str | None:
@@ -92,15 +92,11 @@ def _ptxas(flag: str, value: str) -> tuple[str, str] | None:
 
 def with_folders(options: Sequence[str], folder: Path) -> list[str]:
     """The options with relative folders of includes in ``folder``: ``nvcc`` runs elsewhere."""
-    return [_absolute(option, folder) for option in options]
 
+    def absolute(found: re.Match[str]) -> str:
+        return found[1].rstrip() + ",".join(str(folder / each) for each in found[2].split(","))
 
-def _absolute(option: str, folder: Path) -> str:
-    found = _FOLDERS.fullmatch(option)
-    if found is None:
-        return option
-    places = [str(folder / each) for each in found[2].split(",")]
-    return found[1].rstrip() + ",".join(places)
+    return [_FOLDERS.sub(absolute, option) for option in options]
 
 
 def _split(flag: str) -> tuple[str, str, str]:

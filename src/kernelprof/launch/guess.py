@@ -5,9 +5,10 @@ A guess is ``None`` where nothing speaks for one: a wrong guess costs more than 
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kernelprof.launch.expressions import FUNCTIONS
 from kernelprof.launch.signature import chosen_arguments, template_type
@@ -129,106 +130,95 @@ def _meaning(kernel: KernelSignature, arrays: list[Parameter], found: Guesses) -
     """Recognise well-known operations; shapes, reference and amounts of work follow from them."""
     inputs = [p.name for p in arrays if p.name not in found.outputs]
     outputs = [p.name for p in arrays if p.name in found.outputs]
-    if len(outputs) != 1:
-        _flat(arrays, found)
-        return
     name = kernel.name.rpartition("::")[2].lower()
     upper = {size.upper() for size in found.sizes}
-    width = _bytes(found.types.get(outputs[0]))
-    if len(inputs) == 2 and upper in ({"M", "N", "K"}, {"N"}) and _looks_like_gemm(name):
-        _gemm(name, inputs, outputs[0], found)
+    digits = re.search(r"\d+$", found.types.get(outputs[0], "")) if outputs else None
+    width = int(digits[0]) // 8 if digits else 0
+    if len(found.sizes) == 1:  # every array has that many elements
+        found.shapes = {array.name: list(found.sizes) for array in arrays}
+    if len(outputs) != 1:
+        return
+    if (
+        len(inputs) == 2
+        and upper in ({"M", "N", "K"}, {"N"})
+        and re.search("gemm|mat_?mul|mm", name)
+    ):
+        _gemm(name, inputs, outputs[0], width, found)
     elif len(inputs) == 1 and "transpose" in name and len(found.sizes) == 2:
         rows, columns = found.sizes
         found.shapes = {inputs[0]: [rows, columns], outputs[0]: [columns, rows]}
-        if {"M", "N"} == set(found.sizes):
-            found.reference = "transpose"
+        found.reference = "transpose" if {"M", "N"} == set(found.sizes) else None
         found.min_bytes = f"{2 * width} * {rows} * {columns}" if width else None
-    else:
-        _flat(arrays, found)
+    elif len(found.sizes) == 1:
         _elementwise(name, inputs, outputs[0], width, found)
 
 
-def _looks_like_gemm(name: str) -> bool:
-    return any(word in name for word in ("gemm", "matmul", "mat_mul", "mm"))
-
-
-def _gemm(name: str, inputs: list[str], output: str, found: Guesses) -> None:
+def _gemm(name: str, inputs: list[str], output: str, width: int, found: Guesses) -> None:
     by_upper = {size.upper(): size for size in found.sizes}
-    width = _bytes(found.types.get(output))
     n = by_upper["N"]
     m, k = by_upper.get("M", n), by_upper.get("K", n)
     transposed = any(_B_TRANSPOSED.search(text) for text in (name, inputs[1].lower()))
     found.reference = "gemm_nt" if transposed else "gemm"
     found.shapes = {inputs[0]: [m, k], inputs[1]: [n, k] if transposed else [k, n], output: [m, n]}
     found.flops = f"2 * {m} * {n} * {k}"
-    if width:
-        found.min_bytes = f"{width} * ({m} * {k} + {k} * {n} + {m} * {n})"
+    found.min_bytes = f"{width} * ({m} * {k} + {k} * {n} + {m} * {n})" if width else None
     for size, check in zip((m, n, k), CHECK_MATRIX, strict=True):
         found.sizes[size] = TWO_DIMENSIONS
         found.check_sizes[size] = CHECK_MATRIX[0] if m == n else check
-    if found.fills.get(output) and "beta" in {name.lower() for name in found.values}:
-        found.values |= {name: "0.5" for name in found.values if name.lower() == "beta"}
+    if output in found.fills:
+        found.values |= {factor: "0.5" for factor in found.values if factor.lower() == "beta"}
 
 
-def _flat(arrays: list[Parameter], found: Guesses) -> None:
-    """With a single size, every array has that many elements."""
-    if len(found.sizes) == 1:
-        size = next(iter(found.sizes))
-        found.shapes = {array.name: [size] for array in arrays}
+_ELEMENTWISE: Final = {
+    "copy": ("copy", 1, 2, None),
+    "scale": ("scale", 1, 2, "{}"),
+    "add": ("add", 2, 3, "{}"),
+    "axpy": ("saxpy", 1, 3, "2 * {}"),
+    "sum": ("sum", 1, 1, "{}"),
+    "reduce": ("sum", 1, 1, "{}"),
+    "dot": ("dot", 2, 2, "2 * {}"),
+}
+"""By a word of the name: the reference, how many inputs it has, what it moves and computes."""
 
 
 def _elementwise(name: str, inputs: list[str], output: str, width: int, found: Guesses) -> None:
-    if len(found.sizes) != 1:
-        return
-    size = next(iter(found.sizes))
+    (size,) = found.sizes
     in_out = output in found.fills
-    moved = {"copy": 2, "scale": 2, "add": 3, "axpy": 3, "sum": 1, "reduce": 1, "dot": 2}
-    wanted = {"add": 2, "dot": 2}
-    word = next((word for word in moved if word in name), None)
-    if word is None or len(inputs) != wanted.get(word, 1):
-        return
+    word = next((word for word in _ELEMENTWISE if word in name), "copy")
+    reference, wanted, moved, flops = _ELEMENTWISE[word]
     reduces = word in {"sum", "reduce", "dot"}
-    if not reduces and in_out != (word == "axpy"):
+    if word not in name or len(inputs) != wanted or (not reduces and in_out != (word == "axpy")):
         return
-    found.reference = {"axpy": "saxpy", "reduce": "sum"}.get(word, word)
-    found.min_bytes = f"{moved[word] * width} * {size}" if width else None
-    found.flops = {"copy": None, "axpy": f"2 * {size}", "dot": f"2 * {size}"}.get(word, size)
-    if reduces:
-        if in_out:  # adds to what is there
-            found.fills[output] = "zeros"
-            found.shapes[output] = ["1"]
-        else:  # perhaps one partial result a block: nobody can tell from here
-            found.reference, found.shapes = (
-                None,
-                {k: v for k, v in found.shapes.items() if k != output},
-            )
+    found.reference = reference
+    found.min_bytes = f"{moved * width} * {size}" if width else None
+    found.flops = None if flops is None else flops.format(size)
+    if reduces and in_out:  # adds to what is there
+        found.fills[output] = "zeros"
+        found.shapes[output] = ["1"]
+    elif reduces:  # perhaps one partial result a block: nobody can tell from here
+        found.reference = None
+        del found.shapes[output]
 
 
 def _block(kernel: KernelSignature, usage: Usage, known: Mapping[str, int], found: Guesses) -> None:
     axes = [axis for axis in AXES if axis in usage.axes] or ["x"]
-    dimensions = AXES.index(axes[-1]) + 1
-    default = _BLOCKS[dimensions]
+    default = _BLOCKS[AXES.index(axes[-1]) + 1]
     bounds = (kernel.launch_bounds or "").split(",")[0].strip()
     block = []
     for axis, threads in zip(AXES, default, strict=False):
         stride = usage.strides.get(axis, "")
-        if stride in known:
-            block.append(str(known[stride]))
-        elif stride.isdecimal():
-            block.append(stride)
+        if stride in known or stride.isdecimal():
+            block.append(str(known.get(stride, stride)))
         elif stride == f"blockDim.{axis}" or (not stride and usage.uses_block_dim):
             block.append(str(threads))
-        elif re.fullmatch(r"[A-Za-z_]\w*", stride) and _TILE_NAME.search(stride):
+        elif stride.isidentifier() and _TILE_NAME.search(stride):
             found.defines[stride] = 16
             block.append(stride)
         else:
             return
-    if bounds.isdecimal() and dimensions == 1 and usage.uses_block_dim:
+    if bounds.isdecimal() and len(default) == 1 and usage.uses_block_dim:
         block = [str(min(int(bounds), default[0]))]
-    threads = 1
-    for extent in block:
-        threads *= found.defines.get(extent) or int(extent)
-    if threads <= MAX_THREADS:
+    if math.prod(found.defines.get(each) or int(each) for each in block) <= MAX_THREADS:
         found.block = block
 
 
@@ -241,14 +231,6 @@ def _grid(usage: Usage, found: Guesses) -> None:
         rows, columns = next(reversed(found.shapes.values()))
         by_row = next((a for n, a in usage.indices.items() if n.lower().startswith("row")), "y")
         names = {by_row: rows, "y" if by_row == "x" else "x": columns}
-    grid = []
-    for axis, threads in zip(AXES, found.block, strict=False):
-        if axis not in names:
-            return
-        grid.append(f"ceil_div({names[axis]}, {threads})")
-    found.grid = grid
-
-
-def _bytes(type_name: str | None) -> int:
-    digits = re.search(r"\d+$", type_name or "")
-    return int(digits.group()) // 8 if digits else 0
+    extents = list(zip(AXES, found.block, strict=False))
+    if all(axis in names for axis, _ in extents):
+        found.grid = [f"ceil_div({names[axis]}, {threads})" for axis, threads in extents]

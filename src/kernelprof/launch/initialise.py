@@ -23,7 +23,7 @@ from kernelprof.launch.usage import constants, undefined_macros, usage
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kernelprof.launch.signature import KernelSignature, Parameter
+    from kernelprof.launch.signature import KernelSignature
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,59 +82,45 @@ def draft(path: Path, *, kernel: str | None = None, force: bool = False) -> Draf
 
 def _toml(kernel: KernelSignature, guesses: Guesses) -> str:
     lines = [
-        _line("kernel", _quoted(guesses.kernel), f'"{kernel.name}<...>"'),
-        _line("block", _list(guesses.block), "[]"),
-        _line("grid", _list(guesses.grid), "[]"),
-        _line("reference", _quoted(guesses.reference), '"none"'),
+        _line("kernel", guesses.kernel, f'"{kernel.name}<...>"'),
+        _line("block", guesses.block, "[]"),
+        _line("grid", guesses.grid, "[]"),
+        _line("reference", guesses.reference, '"none"'),
     ]
-    lines += [
-        f"{key} = {_quoted(value)}"
-        for key, value in (("flops", guesses.flops), ("min_bytes", guesses.min_bytes))
-        if value is not None
-    ]
+    work = (("flops", guesses.flops), ("min_bytes", guesses.min_bytes))
+    lines += [_line(key, value, "") for key, value in work if value is not None]
     if guesses.sizes:
         lines += ["", "[sizes]", *(f"{name} = {size}" for name, size in guesses.sizes.items())]
         lines += ["", "[check]", f"sizes = {_inline(guesses.check_sizes)}", "tolerance = 1e-5"]
     if guesses.defines or guesses.macros:
         defines = _inline({**guesses.defines, **dict.fromkeys(guesses.macros, 1)})
-        known = None if guesses.macros else defines
-        lines += ["", "[compile]", _line("defines", known, defines)]
+        unsure = f"  {FILL_IN}" if guesses.macros else ""
+        lines += ["", "[compile]", f"defines = {defines}{unsure}"]
     if guesses.shared_bytes is None:
         lines += ["", "[launch]", _line("shared_bytes", None, '"0"')]
     for parameter in kernel.parameters:
-        lines += ["", "[[arguments]]", *_argument(parameter, guesses)]
+        name = parameter.name
+        lines += ["", "[[arguments]]", _line("name", name or None, '""')]
+        lines.append(_line("type", guesses.types.get(name), '""'))
+        if not parameter.pointer:
+            lines.append(_line("value", guesses.values.get(name), '""'))
+            continue
+        lines.append(_line("shape", guesses.shapes.get(name), "[]"))
+        fill = guesses.fills.get(name)
+        if name in guesses.outputs:
+            lines.append("output = true")
+        if fill or name not in guesses.outputs:
+            lines.append(_line("fill", fill or "random", ""))
     return "\n".join(lines)
 
 
-def _argument(parameter: Parameter, guesses: Guesses) -> list[str]:
-    name = parameter.name
-    lines = [
-        _line("name", _quoted(name or None), '""'),
-        _line("type", _quoted(guesses.types.get(name)), '""'),
-    ]
-    if not parameter.pointer:
-        return [*lines, _line("value", _quoted(guesses.values.get(name)), '""')]
-    lines.append(_line("shape", _list(guesses.shapes.get(name)), "[]"))
-    if name in guesses.outputs:
-        lines.append("output = true")
-    fill = guesses.fills.get(name)
-    if fill or name not in guesses.outputs:
-        lines.append(f"fill = {_quoted(fill or 'random')}")
-    return lines
-
-
-def _line(key: str, value: str | None, placeholder: str) -> str:
-    return f"{key} = {value}" if value is not None else f"{key} = {placeholder}  {FILL_IN}"
-
-
-def _quoted(text: str | None) -> str | None:
-    return None if text is None else json.dumps(text)
-
-
-def _list(values: list[str] | None) -> str | None:
-    if values is None:
-        return None
-    return f"[{', '.join(v if v.isdecimal() else json.dumps(v) for v in values)}]"
+def _line(key: str, value: str | list[str] | None, placeholder: str) -> str:
+    if value is None:
+        return f"{key} = {placeholder}  {FILL_IN}"
+    if isinstance(value, list):
+        written = [each if each.isdecimal() else json.dumps(each) for each in value]
+        return f"{key} = [{', '.join(written)}]"
+    return f"{key} = {json.dumps(value)}"
 
 
 def _inline(values: dict[str, int]) -> str:

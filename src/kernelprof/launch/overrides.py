@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from kernelprof.errors import UsageError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from kernelprof.launch.spec import Define, LaunchSpec
@@ -102,42 +102,32 @@ def overrides(
     has_source: bool,
 ) -> LaunchOverrides:
     """What the options ask for; they are refused where there is no source to build."""
-    given = {"--size": size, "--define": define, "--sanitize": sanitize}
+    given = {"--size": size or (), "--define": define or (), "--sanitize": sanitize or ()}
     useless = [option for option, values in given.items() if values]
-    if useless and not has_source:
+    if not useless:
+        return LaunchOverrides()
+    if not has_source:
         raise UsageError(
             f"{useless[0]} is for a kernel that is built from source, and no .cu file is named",
             hint="name one: kernelprof diagnose kernel.cu --size M=2048",
         )
-    if not useless:
-        return LaunchOverrides()
     from kernelprof.launch.faults import SANITIZERS
 
-    tools = tuple(dict.fromkeys(sanitize or ()))
+    tools = tuple(dict.fromkeys(given["--sanitize"]))
     for tool in tools:
         if tool not in SANITIZERS:
             raise UsageError(
                 f"--sanitize {tool!r} is no tool of compute-sanitizer",
                 hint=f"there are: {', '.join(SANITIZERS)}",
             )
-    return LaunchOverrides(
-        sizes=_named("--size", size, parse_size),
-        defines=_named("--define", define, parse_define),
-        sanitizers=tools,
-    )
-
-
-def _named(
-    option: str, given: Sequence[str] | None, parse: Callable[[str], tuple[str, Any]]
-) -> dict[str, Any]:
-    """Values by name; two for one name are a mistake."""
-    found: dict[str, Any] = {}
-    for text in given or ():
-        name, value = parse(text)
-        if name in found:
-            raise UsageError(
-                f"{option} {text!r} is a second value for {name}",
-                hint="give one; several are measured one after the other",
-            )
-        found[name] = value
-    return found
+    values: dict[str, dict[str, Any]] = {"--size": {}, "--define": {}}
+    for option, parse in (("--size", parse_size), ("--define", parse_define)):
+        for text in given[option]:
+            name, value = parse(text)
+            if name in values[option]:
+                raise UsageError(
+                    f"{option} {text!r} is a second value for {name}",
+                    hint="give one; several are measured one after the other",
+                )
+            values[option][name] = value
+    return LaunchOverrides(values["--size"], values["--define"], tools)

@@ -18,25 +18,25 @@ from kernelprof.errors import UsageError
 from kernelprof.launch import processes
 from kernelprof.launch.build import compile_failure
 from kernelprof.launch.faults import sanitize
-from kernelprof.launch.hashes import (
-    changed_meanwhile,
-    file_hash,
-    include_hashes,
-    launch_hashes,
-)
 from kernelprof.launch.overrides import LaunchOverrides
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.launch.signature import has_main
-from kernelprof.launch.source import find_block, read_source
+from kernelprof.launch.source import (
+    changed_meanwhile,
+    file_hash,
+    find_block,
+    include_hashes,
+    launch_hashes,
+    read_source,
+)
 from kernelprof.launch.spec import NO_REFERENCE
 from kernelprof.launch.trial import LaunchError, Trial, read_trial, timing_facts
 from kernelprof.model.manifest import CorrectnessFacts, SourceFacts
 from kernelprof.tools import find_nvcc, nvcc_version
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Sequence
 
-    from kernelprof.launch.hashes import LaunchHashes
     from kernelprof.launch.processes import Interrupts
     from kernelprof.launch.spec import LaunchSpec
     from kernelprof.model.manifest import TimingFacts
@@ -82,7 +82,7 @@ def prepare(
         if is_program(source, overrides):
             yield _program(source, Path(folder), interrupts, progress)
         else:
-            yield _Source(source, overrides, Path(folder), interrupts, progress).prepared()
+            yield _launched(source, overrides, Path(folder), interrupts, progress)
 
 
 def is_program(source: Path, overrides: LaunchOverrides) -> bool:
@@ -98,118 +98,91 @@ def is_program(source: Path, overrides: LaunchOverrides) -> bool:
     return True
 
 
-class _Source:
-    """A source with a launch specification."""
-
-    def __init__(
-        self,
-        source: Path,
-        overrides: LaunchOverrides,
-        folder: Path,
-        interrupts: Interrupts,
-        progress: Callable[[str], None],
-    ) -> None:
-        self.source = source
-        self.overrides = overrides
-        self.folder = folder
-        self.interrupts = interrupts
-        self.progress = progress
-        self.spec = overrides.applied_to(load_spec(source), source)
-        self.hashes = launch_hashes(source, self.spec)
-        self.name = str(source)
-
-    def prepared(self) -> PreparedKernel:
-        """Check, time, and say how it is launched."""
-        unclear = []
-        for tool in self.overrides.sanitizers:
-            self.progress(f"{self.source.name}: checking with {tool}")
-            bare = ["--no-poison"] if tool == "initcheck" else []
-            command = self.command("--only-check", *bare)
-            unclear.append(sanitize(tool, command, self.name, self.interrupts))
-        self.progress(f"{self.source.name}: compiling, checking and timing")
-        trial = self._trial()
-        for error in unclear:
-            if error is not None:
-                raise error
-        now = self.overrides.applied_to(load_spec(self.source), self.source)
-        if launch_hashes(self.source, now) != self.hashes:
-            raise changed_meanwhile(self.name)
-        at = self.spec.resolve()
-        return PreparedKernel(
-            target=self.name,
-            command=tuple(self.command()),
-            source=_facts(self.name, self.spec, self.hashes, trial),
-            timing=timing_facts(
-                trial.times_ns,
-                warm_up=self.spec.launch.warmup,
-                flops=at.flops,
-                min_bytes=at.min_bytes,
-            ),
-            correctness=_correctness(self.spec, trial),
-        )
-
-    def command(self, *more: str) -> list[str]:
-        """The command that launches the kernel."""
-        cubin = str(self.folder / "kernel.cubin")
-        kept = ["--cubin", cubin, "--expect", self.hashes.digest()]
-        return [sys.executable, *CHILD, self.name, *self.overrides.options(), *kept, *more]
-
-    def _trial(self) -> Trial:
-        """Run the child process; what it found out, if the kernel is fine."""
-        file = self.folder / "trial.json"
-        launch = self.spec.launch
-        limit = _COMPILE_LIMIT_S + (2 + launch.warmup + launch.measured) * launch.time_limit_s
-        command = self.command("--trial", str(file))
-        try:
-            ended = processes.run(command, self.interrupts, time_limit=limit)
-        except processes.TimeLimitError as error:
-            raise LaunchError(
-                f"compiling, checking and timing the kernel took longer than {limit:g} s",
-                where=self.name,
-                hint="give it smaller sizes or fewer launches; [launch] time_limit_s is for each",
-            ) from error
-        trial = read_trial(file)
-        if trial is None:
-            raise LaunchError(
-                f"the process that launches the kernel ended with exit code {ended.code}",
-                where=self.name,
-                hint=f"run it by itself: {shlex.join(self.command())}{last_lines(ended.printed)}",
-            )
-        if trial.error is not None:
-            hint = f"{trial.error['hint'] or ''}{last_lines(ended.printed)}"
-            trial.error["hint"] = hint or None
-        trial.raise_error()
-        return trial
-
-
-def _facts(name: str, spec: LaunchSpec, hashes: LaunchHashes, trial: Trial) -> SourceFacts:
-    return SourceFacts(
-        path=name,
-        sha256=hashes.source,
-        specification=spec.document(),
-        specification_sha256=hashes.specification,
-        compiler=_compiler(trial.compiler),
-        compile_flags=trial.options,
-        compile_sha256=hashes.compile,
-        includes=dict(hashes.includes),
-        resources=None if trial.resources is None else asdict(trial.resources),
+def _launched(
+    source: Path,
+    overrides: LaunchOverrides,
+    folder: Path,
+    interrupts: Interrupts,
+    progress: Callable[[str], None],
+) -> PreparedKernel:
+    """Check a source with a launch specification, time it, and say how it is launched."""
+    spec, name = overrides.applied_to(load_spec(source), source), str(source)
+    hashes = launch_hashes(source, spec)
+    kept = ["--cubin", str(folder / "kernel.cubin"), "--expect", hashes.digest()]
+    command = [sys.executable, *CHILD, name, *overrides.options(), *kept]
+    unclear = []
+    for tool in overrides.sanitizers:
+        progress(f"{source.name}: checking with {tool}")
+        bare = ["--no-poison"] if tool == "initcheck" else []
+        unclear.append(sanitize(tool, [*command, "--only-check", *bare], name, interrupts))
+    progress(f"{source.name}: compiling, checking and timing")
+    trial = _trial(command, spec, name, folder / "trial.json", interrupts)
+    for error in unclear:
+        if error is not None:
+            raise error
+    now = overrides.applied_to(load_spec(source), source)
+    if launch_hashes(source, now) != hashes:
+        raise changed_meanwhile(name)
+    at = spec.resolve()
+    return PreparedKernel(
+        target=name,
+        command=tuple(command),
+        source=SourceFacts(
+            path=name,
+            sha256=hashes.source,
+            specification=spec.document(),
+            specification_sha256=hashes.specification,
+            compiler=_compiler(trial.compiler),
+            compile_flags=trial.options,
+            compile_sha256=hashes.compile,
+            includes=dict(hashes.includes),
+            resources=None if trial.resources is None else asdict(trial.resources),
+        ),
+        timing=timing_facts(
+            trial.times_ns, warm_up=spec.launch.warmup, flops=at.flops, min_bytes=at.min_bytes
+        ),
+        correctness=None
+        if spec.reference == NO_REFERENCE
+        else CorrectnessFacts(
+            passed=True,
+            reference=spec.reference,
+            largest_error=max((each.error for each in trial.checked), default=None),
+            tolerance=spec.check.tolerance,
+            sizes=spec.check_sizes,
+        ),
     )
+
+
+def _trial(
+    command: Sequence[str], spec: LaunchSpec, name: str, file: Path, interrupts: Interrupts
+) -> Trial:
+    """Run the child process; what it found out, if the kernel is fine."""
+    launch = spec.launch
+    limit = _COMPILE_LIMIT_S + (2 + launch.warmup + launch.measured) * launch.time_limit_s
+    try:
+        ended = processes.run([*command, "--trial", str(file)], interrupts, time_limit=limit)
+    except processes.TimeLimitError as error:
+        raise LaunchError(
+            f"compiling, checking and timing the kernel took longer than {limit:g} s",
+            where=name,
+            hint="give it smaller sizes or fewer launches; [launch] time_limit_s is for each",
+        ) from error
+    trial = read_trial(file)
+    if trial is None:
+        raise LaunchError(
+            f"the process that launches the kernel ended with exit code {ended.code}",
+            where=name,
+            hint=f"run it by itself: {shlex.join(command)}{last_lines(ended.printed)}",
+        )
+    if trial.error is not None:
+        hint = f"{trial.error['hint'] or ''}{last_lines(ended.printed)}"
+        trial.error["hint"] = hint or None
+    trial.raise_error()
+    return trial
 
 
 def _compiler(version: str | None) -> str | None:
     return None if version is None else f"nvcc {version}"
-
-
-def _correctness(spec: LaunchSpec, trial: Trial) -> CorrectnessFacts | None:
-    if spec.reference == NO_REFERENCE:
-        return None
-    return CorrectnessFacts(
-        passed=True,
-        reference=spec.reference,
-        largest_error=max((each.error for each in trial.checked), default=None),
-        tolerance=spec.check.tolerance,
-        sizes=spec.check_sizes,
-    )
 
 
 def last_lines(printed: bytes) -> str:

@@ -161,14 +161,6 @@ def end(process: subprocess.Popen[bytes], grace: float = GRACE_S) -> None:
         time.sleep(POLL_S)
 
 
-@dataclass(frozen=True, slots=True)
-class _Member:
-    """A process, told from a later one of the same number by when it started."""
-
-    pid: int
-    started: str
-
-
 class _Family:
     """A process with what it starts, also later, and also in sessions of their own.
 
@@ -177,36 +169,42 @@ class _Family:
 
     def __init__(self, leader: int) -> None:
         self._leader = leader
-        self._known: set[_Member] = set()
+        self._known: set[tuple[int, str]] = set()
 
     def signal(self, number: int) -> None:
         """Send a signal to all, who are looked for before the first one can end."""
         members = self._look()
         with contextlib.suppress(ProcessLookupError, PermissionError):
             os.killpg(self._leader, number)
-        for member in members:
+        for pid, _ in members:
             with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.kill(member.pid, number)
+                os.kill(pid, number)
 
     def is_gone(self) -> bool:
         """Whether none is left; looked twice, as a process may be born while one looks."""
         return not self._look() and not self._look()
 
-    def _look(self) -> set[_Member]:
-        """Who is alive: found by a parent, or by the session where the parent has ended."""
+    def _look(self) -> set[tuple[int, str]]:
+        """Who is alive: found by a parent, or by the session where the parent has ended.
+
+        A process is told from a later one of the same number by when it started.
+        """
         parents: dict[int, int] = {}
         sessions: dict[int, int] = {}
-        members: dict[int, _Member] = {}
+        members: dict[int, tuple[int, str]] = {}
         for entry in Path("/proc").glob("[0-9]*"):
-            pid = int(entry.name)
-            fields = _stat(pid)
-            if fields is None or fields[0] in "ZX":
+            try:
+                stat = (entry / "stat").read_text(encoding="utf-8", errors="replace")
+            except OSError:
                 continue
-            members[pid] = _Member(pid, fields[19])
+            pid, fields = int(entry.name), stat.rpartition(")")[2].split()  # from the state on
+            if fields[0] in "ZX":
+                continue
+            members[pid] = (pid, fields[19])
             parents[pid], sessions[pid] = int(fields[1]), int(fields[3])
         # A number is not given again while it is that of a session with members. One that is
         # another process's by now is no sign of the family.
-        heads = {each.pid for each in self._known if members.get(each.pid, each) == each}
+        heads = {each[0] for each in self._known if members.get(each[0], each) == each}
         heads.add(self._leader)
         found = {pid for pid in heads if pid in members}
         grown = True
@@ -218,15 +216,6 @@ class _Family:
         alive = {members[pid] for pid in found}
         self._known |= alive
         return alive
-
-
-def _stat(pid: int) -> list[str] | None:
-    """The fields of /proc/PID/stat from the state on."""
-    try:
-        text = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return None
-    return text.rpartition(")")[2].split()
 
 
 class _Drain:

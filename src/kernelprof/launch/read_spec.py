@@ -29,9 +29,12 @@ from kernelprof.launch.spec import (
 from kernelprof.launch.syntax import toml_places
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
     from kernelprof.launch.syntax import TomlPath, TomlPlaces
+
+    _Mistake = tuple[TomlPath, str, str | None]
 
 FILL_IN: Final = "# kernelprof: please fill in"
 """The comment that ``kernelprof init`` leaves where it could not guess."""
@@ -49,6 +52,8 @@ _EXPRESSIONS: Final[dict[str, tuple[type, ...]]] = {
 }
 """The keys that hold expressions, and the types of a text or a number that stands for one."""
 
+_OF_NAMES: Final = (("sizes",), ("check", "sizes"), ("compile", "defines"))
+"""The tables whose keys are names that a specification chooses."""
 _KINDS: Final = {
     "int": "a whole number",
     "float": "a number",
@@ -122,54 +127,28 @@ class _Reading:
     def spec(self) -> LaunchSpec:
         """The specification, if all of it can be used."""
         try:
-            table = msgspec.convert(self._with_expressions(), SpecTable)
+            table = msgspec.convert(self._with_expressions(self.data, ()), SpecTable)
         except msgspec.ValidationError as error:
             self._explain(str(error))
-        self._check_names(table)
-        self._check_compile_options(table.compile)
-        for path, value in (
-            (("check", "tolerance"), table.check.tolerance),
-            (("launch", "time_limit_s"), table.launch.time_limit_s),
-        ):
-            if math.isinf(value):
-                self._refuse(path, f"{path[-1]} is {value}, and has to be finite")
-        filled = [self._filled(index, each) for index, each in enumerate(table.arguments)]
+        for path, what, hint in self._mistakes(table):
+            self._refuse(path, what, hint)
         defines = {
-            k: int(v) if v is True or v is False else v for k, v in table.compile.defines.items()
+            name: int(value) if isinstance(value, bool) else value
+            for name, value in table.compile.defines.items()
         }
         fields = msgspec.structs.asdict(table) | {
-            "arguments": tuple(filled),
+            "arguments": tuple(map(_filled, table.arguments)),
             "compile": msgspec.structs.replace(table.compile, defines=defines),
         }
-        spec = LaunchSpec(**fields, path=self.block.path)
-        self._check_reference(spec)
-        return spec
+        return LaunchSpec(**fields, path=self.block.path)
 
-    def _with_expressions(self) -> dict[str, Any]:
-        """The tables with expressions in the place of the texts and numbers that stand for them."""
-        found = self._located(self.data, ())
-        launch, arguments = found.get("launch"), found.get("arguments")
-        if isinstance(launch, dict):
-            found["launch"] = self._located(launch, ("launch",))
-        if isinstance(arguments, list):
-            found["arguments"] = [
-                self._located(each, ("arguments", index)) if isinstance(each, dict) else each
-                for index, each in enumerate(arguments)
-            ]
-        return found
-
-    def _located(self, table: dict[str, Any], path: TomlPath) -> dict[str, Any]:
-        return {
-            key: self._expression((*path, key), value, _EXPRESSIONS[key])
-            if key in _EXPRESSIONS
-            else value
-            for key, value in table.items()
-        }
-
-    def _expression(self, path: TomlPath, value: Any, kinds: tuple[type, ...]) -> Any:
-        """A value of these types as an expression, those of a list each; others as they are."""
+    def _with_expressions(self, value: Any, path: TomlPath) -> Any:
+        """Tables with expressions in the place of the texts and numbers that stand for them."""
+        kinds = _EXPRESSIONS.get(str(next(reversed(_names(path)), None)), ())
+        if isinstance(value, dict) and path not in _OF_NAMES:
+            return {key: self._with_expressions(each, (*path, key)) for key, each in value.items()}
         if isinstance(value, list):
-            return [self._expression((*path, i), each, kinds) for i, each in enumerate(value)]
+            return [self._with_expressions(each, (*path, i)) for i, each in enumerate(value)]
         if isinstance(value, bool) or not isinstance(value, kinds):
             return value
         return Expression(str(value), self._where(path))
@@ -213,87 +192,57 @@ class _Reading:
                 self._refuse((*path, key), wrong, hint="choose another name")
         raise AssertionError(path)
 
-    def _check_names(self, table: SpecTable) -> None:
-        """Refuse names that mean two things or none, and texts with control characters."""
+    def _mistakes(self, table: SpecTable) -> Iterator[_Mistake]:
+        """What is wrong beside the types, where, and what to do."""
         for name in table.sizes:
             if name in table.compile.defines:
-                self._refuse(("sizes", name), f"{name!r} is a define, too", hint="keep one of them")
+                yield ("sizes", name), f"{name!r} is a define, too", "keep one of them"
         for name in table.check.sizes:
             if name not in table.sizes:
-                self._refuse(
-                    ("check", "sizes", name),
-                    f"[sizes] has no {name!r}",
-                    hint="sizes are introduced there",
-                )
+                hint = "sizes are introduced there"
+                yield ("check", "sizes", name), f"[sizes] has no {name!r}", hint
         if not table.kernel.isprintable():
-            self._refuse(("kernel",), "kernel holds control characters")
-        for index, argument in enumerate(table.arguments):
-            at = ("arguments", index)
-            if any(argument.name == each.name for each in table.arguments[:index]):
-                self._refuse((*at, "name"), f"a second argument is called {argument.name!r}")
-            if argument.fill is not None and not argument.fill.isprintable():
-                self._refuse((*at, "fill"), "fill holds control characters")
-
-    def _check_compile_options(self, options: CompileOptions) -> None:
-        """Refuse flags that change more than the kernel, and texts that a shell would run."""
-        for index, flag in enumerate(options.flags):
+            yield ("kernel",), "kernel holds control characters", None
+        for index, flag in enumerate(table.compile.flags):
             if (wrong := refusal(flag)) is not None:
-                self._refuse(("compile", "flags", index), *wrong)
-        for name, value in options.defines.items():
-            character = shell_characters(value) if isinstance(value, str) else None
-            if character is not None:
-                self._refuse(
-                    ("compile", "defines", name),
-                    f"{name} holds {character!r}, which a shell takes for more than text",
-                    hint="write it without $, `, \\ and control characters",
-                )
+                yield ("compile", "flags", index), *wrong
+        for name, value in table.compile.defines.items():
+            if character := shell_characters(str(value)):
+                what = f"{name} holds {character!r}, which a shell takes for more than text"
+                hint = "write it without $, `, \\ and control characters"
+                yield ("compile", "defines", name), what, hint
+        if math.isinf(table.check.tolerance):
+            yield ("check", "tolerance"), "tolerance has to be finite", None
+        if math.isinf(table.launch.time_limit_s):
+            yield ("launch", "time_limit_s"), "time_limit_s has to be finite", None
+        yield from self._mistakes_of_arguments(table)
 
-    def _filled(self, index: int, argument: Argument) -> Argument:
-        """An argument with its default fill, if it is either an array or a scalar."""
-        at = ("arguments", index)
-        if (argument.value is None) == (argument.shape is None):
-            raise SpecError(
-                f"argument {argument.name!r} has to have either a shape (an array) or a value "
-                "(a scalar)",
-                where=self._where(at),
-                hint='shape = ["M", "K"], or value = "M"',
-            )
-        table = self.data["arguments"][index]
-        of_an_array = next((key for key in table if key in {"fill", "seed", "output"}), None)
-        if argument.value is not None and of_an_array is not None:
-            self._refuse((*at, of_an_array), f"a scalar has no {of_an_array!r}")
-        if argument.value is not None or argument.output or argument.fill is not None:
-            return argument
-        return msgspec.structs.replace(argument, fill="random")
+    def _mistakes_of_arguments(self, table: SpecTable) -> Iterator[_Mistake]:
+        for index, argument in enumerate(table.arguments):
+            at, name = ("arguments", index), argument.name
+            if any(name == each.name for each in table.arguments[:index]):
+                yield (*at, "name"), f"a second argument is called {name!r}", None
+            if argument.fill is not None and not argument.fill.isprintable():
+                yield (*at, "fill"), "fill holds control characters", None
+            if (argument.value is None) == (argument.shape is None):
+                what = "has to have either a shape (an array) or a value (a scalar)"
+                yield at, f"argument {name!r} {what}", 'shape = ["M", "K"], or value = "M"'
+            for key in self.data["arguments"][index]:
+                if argument.value is not None and key in {"fill", "seed", "output"}:
+                    yield (*at, key), f"a scalar has no {key!r}", None
+        outputs = sum(each.output for each in table.arguments)
+        if table.reference != NO_REFERENCE and not outputs:
+            what = "no argument is an output, so there is nothing to compare with the reference"
+            hint = "add output = true to the arrays that the kernel writes, or reference = "
+            yield ("arguments",), what, f'{hint}"none"'
+        if ":" not in table.reference and table.reference != NO_REFERENCE:
+            from kernelprof.launch.references import find_builtin
 
-    def _check_reference(self, spec: LaunchSpec) -> None:
-        """Refuse a reference that does not exist or that does not fit the arrays."""
-        if spec.reference != NO_REFERENCE and not spec.outputs:
-            raise SpecError(
-                "no argument is an output, so there is nothing to compare with the reference",
-                where=self._where(("arguments",)),
-                hint="add output = true to the arrays that the kernel writes, or reference = "
-                '"none"',
-            )
-        if ":" in spec.reference or spec.reference == NO_REFERENCE:
-            return
-        from kernelprof.launch.references import find_builtin
-
-        try:
-            builtin = find_builtin(spec.reference)
-        except KernelprofError as error:
-            self._refuse(("reference",), error.what, hint=error.hint)
-        arrays = [each for each in spec.arguments if each.shape is not None]
-        inputs, outputs = len(arrays) - len(spec.outputs), len(spec.outputs)
-        if (inputs, outputs) != (builtin.inputs, 1):
-            self._refuse(
-                ("reference",),
-                f"the reference {builtin.name!r} ({builtin.summary}) takes {builtin.inputs} input "
-                f"array{'s' * (builtin.inputs != 1)} and one output; the arguments have {inputs} "
-                f"and {outputs}",
-                hint="mark outputs with output = true, or name a function of yours: "
-                '"module:function"',
-            )
+            arrays = sum(each.shape is not None for each in table.arguments)
+            try:
+                find_builtin(table.reference, arrays - outputs, outputs)
+            except KernelprofError as error:
+                yield ("reference",), error.what, error.hint
 
     def _value(self, path: TomlPath) -> Any:
         found: Any = self.data
@@ -307,6 +256,13 @@ class _Reading:
 
     def _refuse(self, path: TomlPath, what: str, hint: str | None = None) -> NoReturn:
         raise SpecError(what, where=self._where(path), hint=hint)
+
+
+def _filled(argument: Argument) -> Argument:
+    """An argument with its default fill."""
+    if argument.value is not None or argument.output or argument.fill is not None:
+        return argument
+    return msgspec.structs.replace(argument, fill="random")
 
 
 def dotted(path: TomlPath) -> str:

@@ -78,7 +78,6 @@ class KernelSignature:
     name: str
     parameters: tuple[Parameter, ...]
     template: tuple[TemplateParameter, ...] = ()
-    extern_c: bool = False
     defined: bool = True
     readable: bool = True
     """Whether the parser could make sense of the whole signature."""
@@ -110,8 +109,8 @@ def declared_kernels(root: Node) -> list[DeclaredKernel]:
             continue
         declarator = _function_declarator(node)
         name_node = syntax.child(declarator, "declarator")
-        if declarator is None or name_node is None or _is_specialisation(node):
-            continue
+        if declarator is None or name_node is None or _template(node) == []:
+            continue  # the last is a specialisation: template <>
         kernel = _kernel(node, declarator, syntax.text(name_node), types)
         if kernel.name not in found or (kernel.defined and not found[kernel.name].kernel.defined):
             found[kernel.name] = DeclaredKernel(kernel, node)
@@ -212,7 +211,7 @@ def plain_argument(written: str) -> str | None:
 
 
 def _kernel(node: Node, declarator: Node, name: str, types: dict[str, str]) -> KernelSignature:
-    template = _template(node)
+    template = tuple(_template(node) or ())
     parameters = syntax.child(declarator, "parameters")
     bounds = next((n for n in node.children if n.type == "launch_bounds"), None)
     known = {**types, **{p.name: "" for p in template if p.kind in {"typename", "class"}}}
@@ -225,11 +224,6 @@ def _kernel(node: Node, declarator: Node, name: str, types: dict[str, str]) -> K
         name="::".join((*_scopes(node), name)),
         parameters=tuple(read),
         template=template,
-        extern_c=any(
-            syntax.text(syntax.child(parent, "value")) == '"C"'
-            for parent in _parents(node)
-            if parent.type == "linkage_specification"
-        ),
         defined=node.type == "function_definition",
         readable=not (broken or strange),
         launch_bounds=None if bounds is None else syntax.text(bounds).partition("(")[2][:-1],
@@ -292,39 +286,25 @@ def _typedefs(root: Node) -> dict[str, str]:
     return found
 
 
-def _is_specialisation(node: Node) -> bool:
-    """Whether it is headed by ``template <>``."""
-    parameters = syntax.child(node.parent, "parameters")
-    return (
-        node.parent is not None
-        and node.parent.type == "template_declaration"
-        and parameters is not None
-        and parameters.named_child_count == 0
-    )
-
-
-def _template(node: Node) -> tuple[TemplateParameter, ...]:
+def _template(node: Node) -> list[TemplateParameter] | None:
+    """The parameters of the template around it; ``None`` where there is none."""
     parent = node.parent
     if parent is None or parent.type != "template_declaration":
-        return ()
+        return None
     parameters = syntax.child(parent, "parameters")
     read = []
     for part in [] if parameters is None else parameters.named_children:
+        if part.type == "comment":
+            continue
         default = syntax.child(part, "default_type") or syntax.child(part, "default_value")
         if "type_parameter" in part.type:
             name = syntax.child(part, "name") or next(iter(part.named_children), None)
             kind = "typename"
-        elif "parameter" in part.type:
-            name = syntax.child(part, "declarator")
-            kind = syntax.text(syntax.child(part, "type"))
         else:
-            continue
-        read.append(
-            TemplateParameter(
-                syntax.text(name), kind, None if default is None else syntax.text(default)
-            )
-        )
-    return tuple(read)
+            name = syntax.child(part, "declarator") or part
+            kind = syntax.text(syntax.child(part, "type"))
+        read.append(TemplateParameter(syntax.text(name), kind, syntax.text(default) or None))
+    return read
 
 
 def _function_declarator(node: Node) -> Node | None:
@@ -334,17 +314,11 @@ def _function_declarator(node: Node) -> Node | None:
     return declarator
 
 
-def _parents(node: Node) -> list[Node]:
-    found = []
-    parent = node.parent
-    while parent is not None:
-        found.append(parent)
-        parent = parent.parent
-    return found
-
-
 def _scopes(node: Node) -> tuple[str, ...]:
     """The names of the namespaces and classes around it, outermost first."""
-    kinds = {"namespace_definition", "class_specifier", "struct_specifier"}
-    names = [syntax.text(syntax.child(p, "name")) for p in _parents(node) if p.type in kinds]
-    return tuple(name for name in reversed(names) if name)
+    names: list[str] = []
+    while (parent := node.parent) is not None:
+        node = parent
+        if node.type in {"namespace_definition", "class_specifier", "struct_specifier"}:
+            names.insert(0, syntax.text(syntax.child(node, "name")))
+    return tuple(filter(None, names))

@@ -9,7 +9,7 @@ import json
 import math
 from dataclasses import dataclass
 from pathlib import Path  # noqa: TC003 (msgspec reads the annotations)
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeVar, get_args
 
 import msgspec
 from msgspec import Meta
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 Dim3 = tuple[int, int, int]
+Amounts = TypeVar("Amounts", int, float)
 Define = int | float | str
 Type = Literal[
     "float16", "bfloat16", "float32", "float64", "bool",
@@ -248,11 +249,8 @@ class LaunchSpec(SpecTable, frozen=True, kw_only=True):
         sizes = dict(self.sizes if sizes is None else sizes)
         numbers = {k: v for k, v in self.compile.defines.items() if not isinstance(v, str)}
         names: dict[str, Number] = {**numbers, **sizes}
-        grid, block = _dim3(self.grid, names), _dim3(self.block, names)
-        for axis, (threads, most) in enumerate(zip(block, MAX_BLOCK, strict=True)):
-            _within(threads, most, "threads of a block", self.block, axis)
-        for axis, (blocks, most) in enumerate(zip(grid, MAX_GRID, strict=True)):
-            _within(blocks, most, "blocks of the grid", self.grid, axis)
+        grid = _dim3(self.grid, names, MAX_GRID, "blocks of the grid")
+        block = _dim3(self.block, names, MAX_BLOCK, "threads of a block")
         if math.prod(block) > MAX_THREADS:
             raise SpecError(
                 f"a block of {'x'.join(map(str, block))} has {math.prod(block)} threads; "
@@ -263,12 +261,12 @@ class LaunchSpec(SpecTable, frozen=True, kw_only=True):
         return ResolvedLaunch(
             grid=grid,
             block=block,
-            shared_bytes=_at_least(self.launch.shared_bytes, names, 0),
+            shared_bytes=_whole(self.launch.shared_bytes, names, 0),
             sizes=sizes,
             arguments=tuple(
                 ResolvedScalar(a, i, _scalar(a.type, a.value, names))
                 if a.value is not None
-                else ResolvedArray(a, i, tuple(_at_least(e, names, 1) for e in a.shape or ()))
+                else ResolvedArray(a, i, tuple(_whole(e, names, 1) for e in a.shape or ()))
                 for i, a in enumerate(self.arguments)
             ),
             flops=_amount(self.flops, names),
@@ -332,62 +330,52 @@ def _plain(value: Any) -> Any:
     return [_plain(each) for each in value] if isinstance(value, tuple) else value
 
 
-def _dim3(extents: tuple[Expression, ...], names: Mapping[str, Number]) -> Dim3:
-    x, y, z = (*(extent.integer(names) for extent in extents), 1, 1, 1)[:3]
+def _dim3(
+    extents: tuple[Expression, ...], names: Mapping[str, Number], most: Dim3, what: str
+) -> Dim3:
+    found = [
+        _whole(extent, names, 1, limit, f" {what} in {axis}")
+        for extent, limit, axis in zip(extents, most, "xyz", strict=False)
+    ]
+    x, y, z = (*found, 1, 1, 1)[:3]
     return x, y, z
 
 
-def _within(
-    value: int, most: int, what: str, expressions: tuple[Expression, ...], axis: int
-) -> None:
-    if not 1 <= value <= most:
-        written = expressions[axis]
-        raise SpecError(
-            f"{value} {what} in {'xyz'[axis]} ({written.text}); 1 to {most} are possible",
-            where=written.where,
-        )
-
-
-def _at_least(expression: Expression, names: Mapping[str, Number], least: int) -> int:
-    value = expression.integer(names)
-    if value < least:
-        raise SpecError(
-            f"{expression.text!r} is {value}; it has to be {least} or more", where=expression.where
-        )
-    return value
+def _whole(
+    expression: Expression,
+    names: Mapping[str, Number],
+    least: int,
+    most: float = math.inf,
+    what: str = "",
+) -> int:
+    return _bounded(expression, expression.integer(names), least, most, what)
 
 
 def _amount(expression: Expression | None, names: Mapping[str, Number]) -> float | None:
     """Operations or bytes, of which there are none or more."""
     if expression is None:
         return None
-    value = float(expression.value(names))
-    if not 0 <= value < math.inf:
-        raise SpecError(
-            f"{expression.text!r} is {value:g}; it has to be 0 or more", where=expression.where
-        )
-    return value
+    return _bounded(expression, float(expression.value(names)), 0, math.inf)
 
 
 def _scalar(type_name: str, expression: Expression, names: Mapping[str, Number]) -> Number:
     """A scalar's value, which has to fit its type."""
     if type_name.startswith(("float", "bfloat")):
         return float(expression.value(names))
-    value = expression.integer(names)
-    least, most = _range(type_name)
+    least, most = 0, 1
+    if type_name != "bool":
+        values = 1 << int(type_name.removeprefix("u").removeprefix("int"))
+        least = 0 if type_name.startswith("u") else -values // 2
+        most = least + values - 1
+    return _whole(expression, names, least, most, f", which does not fit {type_name}")
+
+
+def _bounded(
+    expression: Expression, value: Amounts, least: int, most: float, what: str = ""
+) -> Amounts:
     if not least <= value <= most:
+        possible = f"{least} or more" if most == math.inf else f"{least} to {most}"
         raise SpecError(
-            f"{expression.text!r} is {value}, which does not fit {type_name}",
-            where=expression.where,
-            hint=f"{type_name} holds {least} to {most}",
+            f"{expression.text!r} is {value}{what}; it has to be {possible}", where=expression.where
         )
     return value
-
-
-def _range(type_name: str) -> tuple[int, int]:
-    if type_name == "bool":
-        return 0, 1
-    bits = int(type_name.removeprefix("u").removeprefix("int"))
-    return (
-        (0, 2**bits - 1) if type_name.startswith("u") else (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1)
-    )

@@ -76,51 +76,34 @@ def toml_places(source: str) -> TomlPlaces:
     root = _parser("toml").parse(source.replace("\r\n", "\n").encode()).root_node
     found = TomlPlaces()
     tables: dict[TomlPath, int] = {}
-    for node in root.children:
-        if node.type == "pair":
-            _place_pair(node, (), found)
-        elif node.type in {"table", "table_array_element"}:
-            _place_table(node, tables, found)
+    for node in root.named_children:
+        _place(node, (), found, tables)
     found.comments = [(_line(node), text(node)) for node in walk(root) if node.type == "comment"]
     return found
 
 
-def _place_table(node: Node, tables: dict[TomlPath, int], found: TomlPlaces) -> None:
-    """A table under a heading; ``tables`` counts those of each array of tables."""
-    *around, last = _toml_keys(node.named_children[0])
-    path: TomlPath = ()
-    for key in around:
-        path = (*path, key)
-        if path in tables:
+def _place(node: Node, path: TomlPath, found: TomlPlaces, tables: dict[TomlPath, int]) -> None:
+    """A pair, a table or a value below a path; ``tables`` counts those of each array of tables."""
+    inside = [each for each in node.named_children if each.type != "comment"]
+    if node.type in {"table", "table_array_element"}:
+        for key in _toml_keys(inside.pop(0)):
+            path = (*path, tables[path], key) if path in tables else (*path, key)
+        if node.type == "table_array_element":
+            tables[path] = tables.get(path, -1) + 1
+            found.lines.setdefault(path, _line(node))
             path = (*path, tables[path])
-    path = (*path, last)
-    if node.type == "table_array_element":
-        tables[path] = tables.get(path, -1) + 1
-        found.lines.setdefault(path, _line(node))
-        path = (*path, tables[path])
-    found.lines[path] = _line(node)
-    for pair in node.named_children[1:]:
-        if pair.type == "pair":
-            _place_pair(pair, path, found)
-
-
-def _place_pair(pair: Node, path: TomlPath, found: TomlPlaces) -> None:
-    key, value = (each for each in pair.named_children if each.type != "comment")
-    for each in _toml_keys(key):
-        path = (*path, each)
-        found.lines.setdefault(path, _line(pair))
-    _place_value(value, path, found)
-
-
-def _place_value(value: Node, path: TomlPath, found: TomlPlaces) -> None:
-    inside = [each for each in value.named_children if each.type != "comment"]
-    if value.type == "inline_table":
-        for pair in inside:
-            _place_pair(pair, path, found)
-    elif value.type == "array":
+        found.lines[path] = _line(node)
+    elif node.type == "pair":
+        for key in _toml_keys(inside.pop(0)):
+            path = (*path, key)
+            found.lines.setdefault(path, _line(node))
+    elif node.type == "array":
         for index, each in enumerate(inside):
             found.lines[(*path, index)] = _line(each)
-            _place_value(each, (*path, index), found)
+            _place(each, (*path, index), found, tables)
+    if node.type in {"table", "table_array_element", "pair", "inline_table"}:
+        for each in inside:
+            _place(each, path, found, tables)
 
 
 def _toml_keys(node: Node) -> list[str]:

@@ -133,13 +133,9 @@ def timing_facts(
         median_ns=float(np.median(times)),
         low_ns=float(times.min()),
         high_ns=float(times.max()),
-        confidence_low_ns=_known(interval.low),
-        confidence_high_ns=_known(interval.high),
+        confidence_low_ns=None if math.isnan(interval.low) else float(interval.low),
+        confidence_high_ns=None if math.isnan(interval.high) else float(interval.high),
         times_ns=tuple(float(each) for each in times),
         flops=flops,
         min_bytes=min_bytes,
     )
-
-
-def _known(value: float) -> float | None:
-    return None if math.isnan(value) else float(value)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import sys
-from typing import Any
+from typing import Any, Self
 
+from kernelprof.collect.progress import Progress
 from kernelprof.model.names import printable
 
 _KERNEL = re.compile(r'==PROF== Profiling "(?P<name>.*)" - (?P<number>\d+):?\s*(?P<rest>.*)')
@@ -13,7 +14,7 @@ _PERCENT = re.compile(r"(\d+)%")
 _WIDEST_NAME = 40
 
 
-class ProgressLine:
+class ProgressLine(Progress):
     """One line on stderr while a program runs under ``ncu``, if stderr is a terminal."""
 
     def __init__(self, *, shown: bool | None = None) -> None:
@@ -22,7 +23,7 @@ class ProgressLine:
         self._title = ""
         self._profiled = 0
 
-    def __enter__(self) -> ProgressLine:
+    def __enter__(self) -> Self:
         """Show the line."""
         if self._shown:
             from rich.console import Console

@@ -1,4 +1,4 @@
-"""One module a command, each with ``COMMAND`` and its place in the help, ``ORDER``.
+"""One module a command: its function, or ``COMMAND`` for a group; ``ORDER`` is its place.
 
 A new module is found by being here.
 """

@@ -7,36 +7,22 @@ from typing import Annotated
 import typer
 
 from kernelprof.cli import options, output
-from kernelprof.cli.options import ClockControl, ProgramCommand
+from kernelprof.cli.options import ClockControl  # noqa: TC001 (typer reads the types)
 from kernelprof.interface import reference
 
 ORDER = 90
-COMMAND = typer.Typer(add_completion=False)
 
 
-@COMMAND.command(cls=ProgramCommand)
 def command(
     ctx: typer.Context,
     *,
-    preset: Annotated[
-        str,
-        typer.Option(
-            "--preset",
-            metavar="NAME",
-            help="Metrics to collect; see `presets`.",
-            autocompletion=options.complete_preset,
-        ),
-    ],
+    preset: Annotated[str, options.preset_option("Metrics to collect; see `presets`.")],
     kernel: Annotated[
         str | None,
         typer.Option("--kernel", metavar="NAME", help="Only this kernel, named as in a capture."),
     ] = None,
-    launch_skip: Annotated[
-        int | None, typer.Option("--launch-skip", min=0, help="Leave out the first launches.")
-    ] = None,
-    launch_count: Annotated[
-        int | None, typer.Option("--launch-count", min=1, help="Stop after this many launches.")
-    ] = None,
+    launch_skip: options.LaunchSkipOption = None,
+    launch_count: options.LaunchCountOption = None,
     clock_control: Annotated[
         ClockControl | None,
         typer.Option("--clock-control", help="What ncu does to the GPU's clocks."),
@@ -51,7 +37,7 @@ def command(
         kernel=kernel,
         launch_skip=launch_skip,
         launch_count=launch_count,
-        clock_control=None if clock_control is None else clock_control.value,
+        clock_control=clock_control,
         application=options.program(ctx),
     )
     output.write_text(f"{line}\n")

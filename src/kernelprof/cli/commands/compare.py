@@ -11,10 +11,8 @@ from kernelprof.cli import options, output
 from kernelprof.cli.progress import progress_line
 
 ORDER = 40
-COMMAND = typer.Typer(add_completion=False)
 
 
-@COMMAND.command()
 def compare(
     before: Annotated[
         str,

@@ -9,7 +9,6 @@ import typer
 
 from kernelprof import interface
 from kernelprof.cli import options, output
-from kernelprof.cli.options import ProgramCommand
 from kernelprof.cli.progress import progress_line, reading
 from kernelprof.errors import ExitCode, UsageError
 from kernelprof.model.kernel_name import name_pattern
@@ -21,10 +20,8 @@ if TYPE_CHECKING:
     from kernelprof.results import Diagnosis
 
 ORDER = 10
-COMMAND = typer.Typer(add_completion=False)
 
 
-@COMMAND.command(cls=ProgramCommand)
 def diagnose(
     ctx: typer.Context,
     *,
@@ -38,12 +35,9 @@ def diagnose(
     ] = None,
     preset: Annotated[
         str | None,
-        typer.Option(
-            "--preset",
-            metavar="NAME",
-            help="Printed ncu commands collect this preset, not just what is missing; a program "
-            "is measured with it in one run.",
-            autocompletion=options.complete_preset,
+        options.preset_option(
+            "Printed ncu commands collect this preset, not just what is missing; a program is "
+            "measured with it in one run."
         ),
     ] = None,
     output_format: Annotated[
@@ -74,7 +68,7 @@ def diagnose(
     launch_skip: options.LaunchSkipOption = None,
     launch_count: options.LaunchCountOption = None,
     nvtx_include: options.NvtxOption = None,
-    clock_control: options.ClockOption = options.ClockControl.NONE,
+    clock_control: options.ClockOption = "none",
     time_limit: options.TimeLimitOption = None,
     html: options.HtmlOption = None,
     size: options.SizeOption = None,
@@ -110,7 +104,7 @@ def diagnose(
                 launch_skip=launch_skip,
                 launch_count=launch_count,
                 nvtx_include=nvtx_include,
-                clock_control=clock_control.value,
+                clock_control=clock_control,
                 time_limit=time_limit,
                 samples=html is not None and source,
                 size=size,

@@ -12,7 +12,6 @@ from kernelprof.errors import ExitCode
 from kernelprof.interface import reference
 
 ORDER = 140
-COMMAND = typer.Typer(add_completion=False)
 
 
 class Requirement(StrEnum):
@@ -27,7 +26,6 @@ class Requirement(StrEnum):
     SOURCES = "sources"
 
 
-@COMMAND.command()
 def doctor(
     *,
     require: Annotated[

@@ -11,10 +11,8 @@ from kernelprof.errors import UsageError
 from kernelprof.interface import reference
 
 ORDER = 100
-COMMAND = typer.Typer(add_completion=False)
 
 
-@COMMAND.command()
 def explain(
     name: Annotated[
         str | None,

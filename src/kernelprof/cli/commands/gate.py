@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -12,14 +12,9 @@ from kernelprof.cli import options, output
 from kernelprof.errors import UsageError
 from kernelprof.interface import baselines
 
-if TYPE_CHECKING:
-    from kernelprof.comparison_results import GateResult
-
 ORDER = 50
-COMMAND = typer.Typer(add_completion=False)
 
 
-@COMMAND.command()
 def gate(
     baseline: Annotated[
         str,
@@ -90,12 +85,8 @@ def gate(
             output.write_file(result.to_text(name), place)
     if html is not None:
         output.write_page(result, html, command=output.typed("gate", baseline, candidate[0]))
-    _write(result, output_format, file, no_color=no_color)
+    output.write_result(output.rendered(result, output_format, file, no_color=no_color), file)
     raise typer.Exit(result.exit_code)
-
-
-def _write(result: GateResult, name: str, file: Path | None, *, no_color: bool) -> None:
-    output.write_result(output.rendered(result, name, file, no_color=no_color), file)
 
 
 def _calibrate(file: Path, captures: list[str]) -> None:

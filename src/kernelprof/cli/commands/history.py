@@ -12,10 +12,8 @@ from kernelprof.cli import options, output
 from kernelprof.cli.progress import progress_line
 
 ORDER = 70
-COMMAND = typer.Typer(add_completion=False)
 
 
-@COMMAND.command()
 def history(
     folder: Annotated[
         Path,

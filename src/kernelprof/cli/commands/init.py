@@ -13,10 +13,8 @@ from kernelprof.errors import InputError, UsageError
 from kernelprof.interface import reference
 
 ORDER = 110
-COMMAND = typer.Typer(add_completion=False)
 
 
-@COMMAND.command()
 def init(
     source: Annotated[Path, typer.Argument(metavar="KERNEL.cu", help="The kernel's source file.")],
     kernel: Annotated[

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -15,8 +14,6 @@ from kernelprof.errors import InputError, UsageError
 from kernelprof.interface import ladder
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from kernelprof.ladder.results import Climb
 
 ORDER = 120
@@ -26,31 +23,28 @@ COMMAND = typer.Typer(
     help="The GEMM ladder: kernels that change one thing at a time, measured and diagnosed.",
 )
 
+FileOption = Annotated[
+    Path | None,
+    typer.Option("-o", "--output", metavar="FILE.md", help="Write the report into this file."),
+]
 HtmlOption = Annotated[
     Path | None, typer.Option("--html", metavar="FILE.html", help="A report for a browser.")
 ]
-
-
-class ListFormat(StrEnum):
-    """How the rungs are listed."""
-
-    TEXT = "text"
-    JSON = "json"
 
 
 @COMMAND.command("list")
 def list_rungs(
     *,
     list_format: Annotated[
-        ListFormat, typer.Option("--format", help="For people or for programs.")
-    ] = ListFormat.TEXT,
+        Literal["text", "json"], typer.Option("--format", help="For people or for programs.")
+    ] = "text",
     changes: Annotated[
         bool, typer.Option("--changes", help="Also say what each rung changes.")
     ] = False,
 ) -> None:
     """List the rungs, each with the file that `kernelprof diagnose` takes."""
     width = output.screen().width
-    output.write_text(ladder.listing(list_format.value, width, changes=changes))
+    output.write_text(ladder.listing(list_format, width, changes=changes))
 
 
 @COMMAND.command("run")
@@ -64,10 +58,7 @@ def run(
         list[str] | None,
         typer.Option("--rung", metavar="RUNG", help="Only this rung: a number or a file."),
     ] = None,
-    file: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE.md", help="Write the report into this file."),
-    ] = None,
+    file: FileOption = None,
     results: Annotated[
         Path | None,
         typer.Option(
@@ -99,8 +90,15 @@ def run(
     kept = _results_place(file, results, html)
     if go_on and kept is None:
         raise UsageError("there are no results to go on from", hint="name them: -o or --json")
-    places = {"--captures": captures, "--json": results, "-o": file, "--html": html}
-    words = [*_words(size, rung or [], places), *(["--no-profile"] if no_profile else [])]
+    given: list[tuple[str, object]] = [("--size", size), *(("--rung", each) for each in rung or ())]
+    given += [("--captures", captures), ("--json", results), ("-o", file), ("--html", html)]
+    words = [word for name, value in given if value is not None for word in (name, str(value))]
+    words += ["--no-profile"] * no_profile
+
+    def save(found: Climb) -> None:
+        if kept is not None:
+            output.write_file(ladder.results_text(found), kept)
+
     found = ladder.climb(
         rung or [],
         shlex.join(["kernelprof", "ladder", "run", *words]),
@@ -111,7 +109,7 @@ def run(
         display=progress_line,
         step=lambda line: output.remark([line]),
         warn=output.warn,
-        save=lambda found: None if kept is None else _save(found, kept),
+        save=save,
     )
     _write_reports(found, file, html, captures)
     troubles = [each.error for each in found.rungs if each.error is not None]
@@ -127,10 +125,7 @@ def report(
         Path, typer.Argument(metavar="FILE.json", help="The results that a run kept.")
     ],
     *,
-    file: Annotated[
-        Path | None,
-        typer.Option("-o", "--output", metavar="FILE.md", help="Write the report into this file."),
-    ] = None,
+    file: FileOption = None,
     captures: Annotated[
         Path | None,
         typer.Option("--captures", metavar="DIR", help="The rungs' captures, for --html."),
@@ -156,22 +151,7 @@ def _results_place(
     file: Path | None, results: Path | None, html: Path | None = None
 ) -> Path | None:
     """Where results are kept: where somebody says, else beside the report."""
-    output.check_places(html=html)
-    for path in (file, results, html):
-        if path is not None and not path.expanduser().parent.is_dir():
-            raise InputError(
-                "there is no such folder to write to",
-                where=str(path.parent),
-                hint="make it, or name a file in another",
-            )
-        if path is not None:
-            output.check_place(path)
-    if file is not None and results is not None and _same_file(file, results):
-        raise UsageError(
-            "the report and its results would be one file",
-            where=str(results),
-            hint="give --json a name that ends in .json",
-        )
+    output.check_places(file, results, html=html)
     if file is not None and file.suffix != ".md":
         raise UsageError(
             "a report is Markdown", where=str(file), hint="give -o a name that ends in .md"
@@ -180,29 +160,6 @@ def _results_place(
         return results.expanduser()
     beside = file or html
     return None if beside is None else beside.expanduser().with_suffix(".json")
-
-
-def _same_file(one: Path, other: Path) -> bool:
-    return one.expanduser().resolve() == other.expanduser().resolve()
-
-
-def _words(
-    size: int | None,
-    rung: list[str],
-    places: Mapping[str, Path | None],
-) -> list[str]:
-    """The options with a value, as they were given."""
-    words = [] if size is None else ["--size", str(size)]
-    for each in rung:
-        words += ["--rung", each]
-    for option, path in places.items():
-        if path is not None:
-            words += [option, str(path)]
-    return words
-
-
-def _save(found: Climb, path: Path) -> None:
-    output.write_file(ladder.results_text(found), path)
 
 
 def _write_reports(

@@ -10,10 +10,8 @@ from kernelprof.cli import options, output
 from kernelprof.interface import reference
 
 ORDER = 80
-COMMAND = typer.Typer(add_completion=False)
 
 
-@COMMAND.command()
 def presets(
     name: Annotated[
         str | None,

@@ -9,14 +9,11 @@ import typer
 
 from kernelprof import interface
 from kernelprof.cli import options, output
-from kernelprof.cli.options import ProgramCommand
 from kernelprof.cli.progress import progress_line
 
 ORDER = 20
-COMMAND = typer.Typer(add_completion=False)
 
 
-@COMMAND.command(cls=ProgramCommand)
 def profile(
     ctx: typer.Context,
     *,
@@ -26,20 +23,12 @@ def profile(
     directory: Annotated[
         Path, typer.Option("-o", "--output", metavar="DIR", help="The capture directory to write.")
     ],
-    preset: Annotated[
-        str,
-        typer.Option(
-            "--preset",
-            metavar="NAME",
-            help="Metrics to collect; see `presets`.",
-            autocompletion=options.complete_preset,
-        ),
-    ] = "full",
+    preset: Annotated[str, options.preset_option("Metrics to collect; see `presets`.")] = "full",
     kernel: options.KernelOption = None,
     launch_skip: options.LaunchSkipOption = None,
     launch_count: options.LaunchCountOption = None,
     nvtx_include: options.NvtxOption = None,
-    clock_control: options.ClockOption = options.ClockControl.NONE,
+    clock_control: options.ClockOption = "none",
     time_limit: options.TimeLimitOption = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a capture in DIR.")] = False,
     size: options.SizeOption = None,
@@ -61,7 +50,7 @@ def profile(
         launch_skip=launch_skip,
         launch_count=launch_count,
         nvtx_include=nvtx_include,
-        clock_control=clock_control.value,
+        clock_control=clock_control,
         time_limit=time_limit,
         size=size,
         define=define,

@@ -12,10 +12,8 @@ from kernelprof.cli import output
 from kernelprof.cli.progress import reading
 
 ORDER = 30
-COMMAND = typer.Typer(add_completion=False)
 
 
-@COMMAND.command()
 def report(
     capture: Annotated[
         str,

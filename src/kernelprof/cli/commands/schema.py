@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -11,26 +10,17 @@ from kernelprof.cli import output
 from kernelprof.interface import reference
 
 ORDER = 130
-COMMAND = typer.Typer(add_completion=False)
 
 
-class Document(StrEnum):
-    DIAGNOSIS = "diagnosis"
-    COMPARISON = "comparison"
-    GATE = "gate"
-    HISTORY = "history"
-
-
-@COMMAND.command()
 def schema(
     document: Annotated[
-        Document,
+        Literal["diagnosis", "comparison", "gate", "history"],
         typer.Argument(
             metavar="[DOCUMENT]",
             help="diagnosis: what `diagnose` writes. comparison: `compare`. gate: `gate`. "
             "history: `history`.",
         ),
-    ] = Document.DIAGNOSIS,
+    ] = "diagnosis",
 ) -> None:
     """Print the JSON Schema of what a command writes with `--format json`."""
-    output.write_text(reference.schema(document.value))
+    output.write_text(reference.schema(document))
