@@ -56,8 +56,6 @@ def _modules(environment: dict[str, str], code: str, *arguments: str) -> set[str
         ("presets", "full"),
         ("command", "--preset", "full", "--", "./app"),
         ("explain",),
-        ("explain", "small-grid"),
-        ("explain", "small-grid", "--format", "markdown"),
         ("explain", "no-such-rule"),
         ("schema",),
     ],
@@ -66,6 +64,11 @@ def _modules(environment: dict[str, str], code: str, *arguments: str) -> set[str
 def test_commands_that_read_no_capture_import_nothing_heavy(cli_environment, arguments) -> None:
     heavy = HEAVY & _modules(cli_environment, RUN, *arguments)
     assert not heavy
+
+
+def test_explaining_a_rule_runs_it_and_loads_numpy_alone(cli_environment) -> None:
+    """What a rule looks at is found out by running it."""
+    assert HEAVY & _modules(cli_environment, RUN, "explain", "small-grid") == {"numpy"}
 
 
 def test_importing_the_package_imports_nothing_else(cli_environment) -> None:

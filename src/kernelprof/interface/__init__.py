@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 
 from kernelprof.errors import UsageError
+from kernelprof.model.kernel_name import name_pattern
 from kernelprof.results import (
     Capture,
     Diagnosis,
