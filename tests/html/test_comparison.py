@@ -178,7 +178,7 @@ def test_the_top_says_what_happened(slower_page: Path, open_page: OpenPage):
     assert times == [f"{each / 1e6:.4g} ms" for each in medians]
     assert top.locator("h2 .status.bad").inner_text() == "1.63x slower"
     assert rows["verdict"] == ["shared-memory-throughput", "instruction-issue"]
-    assert "95 % interval 1.6259 to 1.6281" in top.inner_text()
+    assert "95 % interval 1.6256 to 1.6279" in top.inner_text()
 
 
 def test_worse_counters_say_so_in_words(slower_page: Path, open_page: OpenPage):

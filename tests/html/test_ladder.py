@@ -196,7 +196,6 @@ def test_a_rung_that_failed_is_shown_as_failed(failed: Path, open_page: OpenPage
     assert undrawn_charts(page) == []
     last = rows(page)[-1]
     assert [last[1], *last[3:5]] == ["failed", "-", "-"]
-    assert any(text.startswith("failed: wrong <img") for text in texts(page, "climb"))
     assert "1 rung failed." in page.locator(".hero").inner_text()
     page.locator("details#rung-3 > summary").click()
     assert "failed: wrong <img" in page.locator("details#rung-3").inner_text()

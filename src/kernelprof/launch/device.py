@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     Array = npt.NDArray[Any]
 
+_LAST_WORDS_S = 0.3
 _POLL_S = 0.0005
 _PLAIN_SHARED_BYTES = 48 * 1024
 """Shared memory that a kernel gets without asking for more (CUDA C++ Programming Guide)."""
@@ -254,9 +255,11 @@ class BoundKernel:
         try:
             yield
         except self._driver.Error as error:
-            # Let the driver write what an assert said; the context is dead, so this does not wait.
+            # Let the driver write what an assert said. The context is dead, so this does not wait;
+            # the text comes from a thread of the driver, a moment later.
             with contextlib.suppress(self._driver.Error):
                 self.kernel.device.context.synchronize()
+            time.sleep(_LAST_WORDS_S)
             raise driver_error(error, self.kernel.where) from error
 
     def _allocated(self, array: ResolvedArray, folder: Path) -> Any:
