@@ -19,6 +19,7 @@ from kernelprof.model.diagnosis import (
     Confidence,
     Diagnosis,
     Evidence,
+    Finding,
     KernelDiagnosis,
     MissingMetric,
     Spread,
@@ -31,6 +32,13 @@ CAPTURES = ROOT / "tests" / "captures"
 BUILT = {"build", "dist", ".hypothesis", ".pytest_cache", ".mypy_cache", ".ruff_cache"}
 """What may appear at the root of the checkout while tests run."""
 COMMAND = "ncu --metrics " + ",".join(f"metric_{number}.sum" for number in range(12)) + " ./app x"
+
+FINDINGS = (
+    "Stores touch 32 sectors per request.",
+    "Loads touch 16 sectors per request.",
+    "L1/TEX is at 97 % of peak.",
+    "The grid fills 77 % of the GPU once.",
+)
 
 RunCli = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -45,13 +53,23 @@ class Samples:
         bottleneck="uncoalesced-global-access",
         confidence=Confidence.HIGH,
         gain=12.7,
+        gain_interval=(7.62, 21.59),
         gain_reason="L1 is 99 % busy, and 92 % of its sectors are waste",
         also=(Candidate("memory-latency", 1.0, 1.3),),
         evidence=(
             Evidence("load_bytes", "used of each loaded sector", 4.23, "byte/sector", "<", 16),
             Evidence("l1_throughput", "L1 busy", 98.97, "%", ">", 80.0),
             Evidence("load_sectors", "sectors loaded", 4563402752, "sector"),
-            Evidence("excess", "sectors for one needed", 8.5, "1", ">", 1.25, Origin.DERIVED),
+            Evidence(
+                "excess",
+                "sectors for one needed",
+                8.5,
+                "1",
+                ">",
+                1.25,
+                Origin.DERIVED,
+                "sectors loaded / sectors needed",
+            ),
         ),
         why="Neighbouring threads of a warp read addresses that lie a row apart.",
         advice=("Let threadIdx.x run along the columns.", "Or stage a tile in shared memory."),
@@ -76,6 +94,7 @@ class Samples:
         ),
         evidence=(Evidence("memory_throughput", "memory system busy", 97.8, "%"),),
         why="The memory system is busy, and the capture does not say with what.",
+        findings=tuple(Finding(text, f"metric_{at}") for at, text in enumerate(FINDINGS)),
         missing=(
             MissingMetric(
                 "shared_wavefronts",

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from benchmarks.corpus.pairs import Side
 
-from kernelprof.analysis.metrics.catalogue import catalogue, preset
+from kernelprof.analysis.metrics.catalogue import names_known, names_read, preset
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.collect.drill import PASSES
 from kernelprof.collect.recorded import portable
@@ -235,5 +235,5 @@ def _is_kept(name: str) -> bool:
 
 @cache
 def _known() -> frozenset[str]:
-    """Every name of every metric, on any architecture."""
-    return frozenset(name for metric in catalogue().values() for name in metric.all_ncu_names())
+    """Every name of every metric, on any architecture, and what advice looks at beside them."""
+    return names_known() | names_read()

@@ -98,6 +98,14 @@ class Scored:
         return max(self.predicted / self.measured, self.measured / self.predicted)
 
     @property
+    def within(self) -> bool | None:
+        """Whether the measured gain lies in the interval of the estimate, where there is one."""
+        expected = self.verdict.gain_interval
+        if not self.right or expected is None or self.measured is None:
+            return None
+        return expected[0] <= self.measured <= expected[1]
+
+    @property
     def anywhere(self) -> bool:
         """Whether what was planted is named at all, if only among the candidates."""
         verdict = self.verdict
@@ -112,7 +120,8 @@ class Totals:
     ``at_limit`` are those named first whose unit is said to be full of needed work: the place is
     right, and that there is a way out is missed. ``anywhere`` are those in which it is named at
     all, if only as one of many candidates.
-    ``predicted`` are the right ones that promise a gain, ``near`` those within :data:`NEAR`. A unit
+    ``predicted`` are the right ones that promise a gain, ``near`` those within :data:`NEAR`,
+    ``within`` those in the interval that the verdict gives. A unit
     at its limit promises none: ``near_halved`` are those of ``at_limit`` where half of its work was
     said to bring what the fix brought, within the same factor. ``median_error`` is of both.
     ``fixed`` are the right ones with a verdict on the fixed kernel, ``gone`` those of them in which
@@ -127,6 +136,7 @@ class Totals:
     anywhere: int
     predicted: int
     near: int
+    within: int
     near_halved: int
     median_error: float | None
     fixed: int
@@ -176,6 +186,7 @@ def totals(scored: Iterable[Scored]) -> Totals:
         anywhere=sum(each.anywhere for each in planted),
         predicted=len(promised),
         near=sum(error <= NEAR for error in promised),
+        within=sum(bool(each.within) for each in planted),
         near_halved=sum(error <= NEAR for error in halved),
         median_error=median(errors) if errors else None,
         fixed=len(fixed),

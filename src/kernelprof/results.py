@@ -164,6 +164,7 @@ class Diagnosis(Shown, diagnosis.Diagnosis):
     def to_pandas(self) -> pd.DataFrame:
         """One row a kernel: who it is, time, verdict, confidence, gain and evidence in words.
 
+        ``gain`` is an estimate, ``gain_low`` and ``gain_high`` are its interval.
         ``attrs["units"]`` has the units. :meth:`evidence` has the evidence as a table.
         """
         import pandas as pd
@@ -175,6 +176,8 @@ class Diagnosis(Shown, diagnosis.Diagnosis):
             "duration_max_ns": "ns",
             "share": "part of the time of all kernels",
             "gain": "factor of run time",
+            "gain_low": "factor of run time",
+            "gain_high": "factor of run time",
         }
         return table
 
@@ -193,6 +196,7 @@ class Diagnosis(Shown, diagnosis.Diagnosis):
                     "threshold": each.threshold,
                     "unit": each.unit,
                     "origin": each.source.value,
+                    "formula": each.formula,
                 }
                 for kernel in self.kernels
                 for each in kernel.verdict.evidence
@@ -215,6 +219,8 @@ def _kernel_row(kernel: KernelDiagnosis) -> dict[str, Any]:
         "bottleneck": verdict.bottleneck,
         "confidence": verdict.confidence.value,
         "gain": verdict.gain,
+        "gain_low": None if verdict.gain_interval is None else verdict.gain_interval[0],
+        "gain_high": None if verdict.gain_interval is None else verdict.gain_interval[1],
         "evidence": "; ".join(map(_in_words, verdict.evidence)),
         "also": ", ".join(each.bottleneck for each in verdict.also),
         "command": verdict.command,

@@ -1,1 +1,1 @@
-"""What the command line answered before the library was rebuilt, and what it answers now."""
+"""What the command line answers: as in 0.1.0 in form, as recorded in substance."""

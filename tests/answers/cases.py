@@ -1,9 +1,7 @@
 """Commands whose JSON is a contract, over every capture of this repository.
 
 Each case is the words of one command, with paths relative to the repository, so that the same words
-run on any version of kernelprof. The recording was made by the version that it is named after::
-
-    PYTHONPATH=<checkout of that version>/src:. python -m tests.answers.record 0.1.0
+run on any version of kernelprof.
 """
 
 from __future__ import annotations

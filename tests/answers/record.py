@@ -1,28 +1,36 @@
-"""Writes down what every case answers: ``python -m tests.answers.record VERSION``.
+"""Writes down what every case answers today: ``python -m tests.answers.record``.
 
-It runs in a checkout of that version; a path of the checkout is no part of an answer.
+The recording is text: what a change does to the answers is the difference of two of them, for
+whoever reviews it. ``.ncu-rep`` reports need NVIDIA's reader (the extra ``rep``).
 """
 
 from __future__ import annotations
 
-import gzip
-import json
 import shlex
 import sys
 from pathlib import Path
 
 from tests.answers.cases import answer, cases
+from tests.answers.lines import lines
+
+RECORDING = Path(__file__).with_name("today.txt")
+MARK = "$ kernelprof "
+
+
+def read() -> dict[str, list[str]]:
+    """What was recorded, by the words of the case."""
+    blocks = RECORDING.read_text(encoding="utf-8").split(MARK)[1:]
+    return {block.splitlines()[0]: block.splitlines()[1:] for block in blocks}
 
 
 def main() -> None:
     """Run every case and keep what it answers."""
-    found = {}
+    found = []
     for case in cases():
-        found[shlex.join(case)] = answer(case)
-        sys.stderr.write(f"{found[shlex.join(case)]['exit']} {shlex.join(case)}\n")
-    text = json.dumps(found, separators=(",", ":"), ensure_ascii=False)
-    place = Path(__file__).with_name(f"{sys.argv[1]}.json.gz")
-    place.write_bytes(gzip.compress(text.encode(), mtime=0))
+        words = shlex.join(case)
+        found += [f"{MARK}{words}", *lines(answer(case))]
+        sys.stderr.write(f"{words}\n")
+    RECORDING.write_text("\n".join([*found, ""]), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -220,7 +220,8 @@ def test_a_directory_is_read_as_the_capture_that_it_holds(
     assert found.launches == alone.launches
     assert set(found.columns) == set(alone.columns)
     assert found.origin == str(folder)
-    assert (found.application, found.clock_control) == ("/x/app", "none")
+    # What to run again is the source.
+    assert (found.application, found.clock_control) == ("k.cu", "none")
     assert "x__y.sum" in found.unavailable
     assert "A warning." in found.warnings
     assert [each.name for each in (tmp_path / "new").iterdir()] == ["out"]
@@ -280,7 +281,7 @@ def test_a_damaged_capture_is_refused(tmp_path: Path, page: bytes) -> None:
     with pytest.raises(InputError, match=r"raw\.csv\.gz cannot be read"):
         read_capture(folder)
     (folder / "manifest.json").unlink()
-    with pytest.raises(InputError, match="directory without a capture"):
+    with pytest.raises(InputError, match="this directory is no capture"):
         read_capture(folder)
 
 

@@ -62,7 +62,12 @@ def test_a_bottleneck(samples) -> None:
         "op": "<",
         "threshold": 16,
         "source": "measured",
+        "formula": "",
     }
+    assert verdict["evidence"][3]["source"] == "derived"
+    assert verdict["evidence"][3]["formula"] == "sectors loaded / sectors needed"
+    assert verdict["gain_interval"] == [7.62, 21.59]
+    assert verdict["findings"] == []
     assert verdict["evidence"][2]["op"] == "="
     assert verdict["evidence"][2]["threshold"] is None
 
@@ -124,7 +129,7 @@ def test_a_name_that_is_not_unicode_is_still_json(samples) -> None:
         (("kernels", 0, "verdict", "status"), "none"),
         (("kernels", 0, "verdict", "bottleneck"), None),
         (("kernels", 0, "verdict", "bottleneck"), "l1-cache-thrashing"),
-        (("kernels", 2, "verdict", "command"), None),
+        (("kernels", 2, "verdict", "command"), 1),
         (("kernels", 2, "verdict", "bottleneck"), "dram-bandwidth"),
         (("kernels", 0, "ids"), []),
         (("kernels", 0, "surprise"), 1),

@@ -21,7 +21,8 @@ def render_markdown(diagnoses: list[Diagnosis], *, top: int | None = None) -> st
 EXPECTED = """\
 ### kernelprof: `gemm_series.full.raw.csv`
 
-**`gemm_bad 32x32`: Limited by uncoalesced-global-access.** Confidence: high. Gain: 12.7x.
+**`gemm_bad 32x32`: Limited by uncoalesced-global-access.** Confidence: high. \
+Gain: about 12.7x (7.6x to 21.6x).
 
 4 kernels in 20,003 launches on NVIDIA H200 (compute capability 9.0).
 
@@ -45,8 +46,10 @@ grid 64x64, block 32x32, 1 launch (ID 0), 35.31 ms, 61 % of the time
 | :-- | :-- | :-- |
 | `4.23 < 16 byte/sector` | used of each loaded sector | `load_bytes` |
 | `98.97 > 80 %` | L1 busy | `l1_throughput` |
-| `4,563,402,752 sector` | sectors loaded | `load_sectors` |
-| `8.5 > 1.25` | sectors for one needed | `excess`, derived |
+| `4,563,402,752` | sectors loaded | `load_sectors` |
+| `8.5 > 1.25` | sectors for one needed | `excess`, worked out |
+
+**Worked out:** sectors for one needed: sectors loaded / sectors needed
 
 **Why:** Neighbouring threads of a warp read addresses that lie a row apart.
 
@@ -55,9 +58,9 @@ grid 64x64, block 32x32, 1 launch (ID 0), 35.31 ms, 61 % of the time
 - Let threadIdx.x run along the columns.
 - Or stage a tile in shared memory.
 
-**Gain:** up to 12.7x: L1 is 99 % busy, and 92 % of its sectors are waste
+**Gain:** about 12.7x (7.6x to 21.6x): L1 is 99 % busy, and 92 % of its sectors are waste
 
-**Runner-up:** memory-latency (up to 1.30x)
+**Runner-up:** memory-latency
 
 </details>
 """

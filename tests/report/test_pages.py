@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from kernelprof.analysis.advice import Advice, Condition
+from kernelprof.analysis.advice.lines import CALLER
 from kernelprof.analysis.metrics.catalogue import Metric, Preset, catalogue, presets
 from kernelprof.analysis.rules import Docs, Finding, Headline, Rule, Threshold, registry
 from kernelprof.report.documents import presets as preset_documents
@@ -32,7 +34,15 @@ RULE = Rule(
         detects="Launches with fewer blocks than\nthe GPU holds at once.",
         matters="SMs without a block do nothing.",
         example="Four blocks:\n\n```\nsum<<<4, 128>>>(x);\n\nother<<<1, 1>>>(x);\n```",
-        fixes=("Launch more blocks.", "Split the sum | combine."),
+        fixes=(
+            Advice("Launch more blocks.", unless=Condition("it is full", lambda _: False)),
+            Advice("Split the sum | combine."),
+        ),
+        caller=(
+            Advice(
+                "Batch {x}.", when=Condition("it is short", lambda _: True), number=lambda _: 2.0
+            ),
+        ),
         wrong_when="A persistent kernel.",
         references=("Best Practices Guide, 10.3",),
     ),
@@ -60,8 +70,14 @@ other<<<1, 1>>>(x);
 
 ### What to do
 
-- Launch more blocks.
+- Launch more blocks (unless it is full).
 - Split the sum &#124; combine.
+
+### Where the kernel is a library's
+
+- Batch N (if it is short).
+
+More under [kernels-of-libraries](#kernels-of-libraries).
 
 ### When it is wrong
 
@@ -99,9 +115,12 @@ sum<<<4, 128>>>(x);
 other<<<1, 1>>>(x);
 
 What to do ─────────────────────────────────────
-- Launch more blocks.
+- Launch more blocks (unless it is full).
 - Split the sum | combine.
 
+Where the kernel is a library's ────────────────
+- Batch N (if it is short).
+GENERAL
 When it is wrong ───────────────────────────────
 A persistent kernel.
 
@@ -139,17 +158,28 @@ def all_pages(every: Mapping[str, Rule], metrics: Mapping[str, Metric]) -> str:
 
 def test_a_rule_in_markdown() -> None:
     page = markdown.write(rules.document(RULE, METRICS), level=2)
-    assert page == "## small-grid: Grid too small for the GPU\n\n" + PAGE
+    start, _, after = page.partition("- Batch N (if it is short).\n")
+    before, _, rest = PAGE.partition("- Batch N (if it is short).\n")
+    assert start == "## small-grid: Grid too small for the GPU\n\n" + before
+    # Alone it has the lines for every kernel of a library; on the page of all they stand once.
+    assert after.startswith("- Let the library choose another kernel")
+    assert after.endswith(rest.partition("kernels-of-libraries).\n")[2])
 
 
 def test_a_rule_as_text() -> None:
-    assert explain_text(RULE, METRICS, width=48) == TEXT
+    before, after = TEXT.split("GENERAL\n")
+    text = explain_text(RULE, METRICS, width=48)
+    assert text.startswith(before)
+    assert text.endswith(after)
+    assert text.count("\n- ") == TEXT.count("\n- ") + len(CALLER)
 
 
 def test_all_rules_in_markdown() -> None:
     text = all_pages({"small-grid": RULE}, METRICS)
     assert "- [small-grid](#small-grid): Grid too small for the GPU\n" in text
-    assert text.endswith("## small-grid\n\n**Grid too small for the GPU**\n\n" + PAGE)
+    page = "## small-grid\n\n**Grid too small for the GPU**\n\n" + PAGE
+    assert f"{page}\n## kernels-of-libraries\n" in text
+    assert text.count("triton.autotune") == 1
     assert rules.COMMAND in text
 
 

@@ -8,22 +8,34 @@ from textwrap import dedent
 
 import pytest
 
-from kernelprof.model.diagnosis import Diagnosis, MissingMetric
+from kernelprof.analysis.verdict import diagnose
+from kernelprof.model.diagnosis import (
+    Candidate,
+    Confidence,
+    Diagnosis,
+    Finding,
+    MissingMetric,
+)
 from kernelprof.report.documents.diagnosis import MOST_ROWS, document
 from kernelprof.report.writers import Screen
 from kernelprof.report.writers.terminal import write
+from kernelprof.sources import read_bytes
 
 
 def render_text(
-    diagnoses: list[Diagnosis], screen: Screen | None = None, top: int | None = None
+    diagnoses: list[Diagnosis],
+    screen: Screen | None = None,
+    top: int | None = None,
+    *,
+    explain: bool = True,
 ) -> str:
-    return "\n".join(write(document(each, top), screen) for each in diagnoses)
+    return "\n".join(write(document(each, top, explain=explain), screen) for each in diagnoses)
 
 
 HEAD_80 = """\
 gemm_series.full.raw.csv
 gemm_bad 32x32: Limited by uncoalesced-global-access. Confidence: high. Gain:
-12.7x.
+about 12.7x (7.6x to 21.6x).
 4 kernels in 20,003 launches on NVIDIA H200 (compute capability 9.0).
 warning: The last row is cut off in the middle and was left out.
 
@@ -44,20 +56,22 @@ grid 64x64, block 32x32, 1 launch (ID 0), 35.31 ms, 61 % of the time
 
   4.23 < 16 byte/sector  used of each loaded sector  load_bytes
   98.97 > 80 %           L1 busy                     l1_throughput
-  4,563,402,752 sector   sectors loaded              load_sectors
-  8.5 > 1.25             sectors for one needed      excess, derived
+  4,563,402,752          sectors loaded              load_sectors
+  8.5 > 1.25             sectors for one needed      excess, worked out
 
+Worked out   sectors for one needed: sectors loaded / sectors needed
 Why          Neighbouring threads of a warp read addresses that lie a row apart.
 What to do   - Let threadIdx.x run along the columns.
              - Or stage a tile in shared memory.
-Gain         up to 12.7x: L1 is 99 % busy, and 92 % of its sectors are waste
-Runner-up    memory-latency (up to 1.30x)
+Gain         about 12.7x (7.6x to 21.6x): L1 is 99 % busy, and 92 % of its
+             sectors are waste
+Runner-up    memory-latency
 """
 
 HEAD_60 = """\
 gemm_series.full.raw.csv
 gemm_bad 32x32: Limited by uncoalesced-global-access.
-Confidence: high. Gain: 12.7x.
+Confidence: high. Gain: about 12.7x (7.6x to 21.6x).
 4 kernels in 20,003 launches on NVIDIA H200 (compute
 capability 9.0).
 warning: The last row is cut off in the middle and was left
@@ -80,21 +94,22 @@ int)
 grid 64x64, block 32x32, 1 launch (ID 0), 35.31 ms, 61 % of
 the time
 
-  4.23 < 16            used of each loaded   load_bytes
-  byte/sector          sector
-  98.97 > 80 %         L1 busy               l1_throughput
-  4,563,402,752        sectors loaded        load_sectors
-  sector
-  8.5 > 1.25           sectors for one       excess, derived
-                       needed
+  4.23 < 16           used of each        load_bytes
+  byte/sector         loaded sector
+  98.97 > 80 %        L1 busy             l1_throughput
+  4,563,402,752       sectors loaded      load_sectors
+  8.5 > 1.25          sectors for one     excess, worked out
+                      needed
 
+Worked out   sectors for one needed: sectors loaded /
+             sectors needed
 Why          Neighbouring threads of a warp read addresses
              that lie a row apart.
 What to do   - Let threadIdx.x run along the columns.
              - Or stage a tile in shared memory.
-Gain         up to 12.7x: L1 is 99 % busy, and 92 % of its
-             sectors are waste
-Runner-up    memory-latency (up to 1.30x)
+Gain         about 12.7x (7.6x to 21.6x): L1 is 99 % busy,
+             and 92 % of its sectors are waste
+Runner-up    memory-latency
 """
 
 UNDECIDED_80 = """\
@@ -107,13 +122,130 @@ grid 64x64, block 32x32, 20,000 launches (ID 2, 3, 4, 5, ...), median 2.13 µs
 
   97.8 %  memory system busy  memory_throughput
 
-Candidates   shared-bank-conflicts (up to 16.0x), shared-memory-throughput (up
-             to 2.0x)
+- Stores touch 32 sectors per request.
+- Loads touch 16 sectors per request.
+- L1/TEX is at 97 % of peak.
+- The grid fills 77 % of the GPU once.
+
 Missing      l1tex__data_pipe_lsu_wavefronts_mem_shared.sum: tells conflicts
              from plain traffic
 
 This command collects what would decide:
 """
+
+
+SHORT_80 = """\
+gemm_series.full.raw.csv
+4 kernels in 20,003 launches on NVIDIA H200 (compute capability 9.0).
+warning: The last row is cut off in the middle and was left out.
+
+1 gemm_bad 32x32, 35.31 ms, 61 % of the time ───────────────────────────────────
+Limited by uncoalesced-global-access. Confidence: high.
+  4.23 < 16 byte/sector  used of each loaded sector
+  98.97 > 80 %           L1 busy
+  4,563,402,752          sectors loaded
+What to do   - Let threadIdx.x run along the columns.
+             - Or stage a tile in shared memory.
+Gain         about 12.7x (7.6x to 21.6x)
+
+"""
+SHORT_UNDECIDED_80 = """\
+3 bank_conflict<(int)32>, 20,000 launches of 2.13 µs, 7.0 % of the time ────────
+Inconclusive: the capture does not decide between shared-bank-conflicts and
+shared-memory-throughput. Confidence: low.
+  - Stores touch 32 sectors per request.
+  - Loads touch 16 sectors per request.
+  - L1/TEX is at 97 % of peak.
+To decide:
+"""
+SHORT_FULL_80 = """\
+
+4 copy_vec4, 544.1 µs, ~0 % of the time ────────────────────────────────────────
+At its limit: dram-bandwidth. The work that fills this unit is needed.
+Confidence: medium.
+  91.7 > 85 %  device memory busy
+What to do   Move fewer bytes.
+Less work    half of it would bring up to 2.0x, and no cut more than 3.7x
+
+`--explain` says why and shows all evidence
+"""
+
+
+def test_in_short_a_kernel_takes_a_few_lines(samples) -> None:
+    text = render_text([samples.diagnosis()], top=4, explain=False)
+    assert text.startswith(SHORT_80)
+    assert f"{SHORT_UNDECIDED_80}{samples.command}\n" in text
+    assert text.endswith(SHORT_FULL_80)
+
+
+def test_in_short_what_is_left_out_is_said(samples) -> None:
+    assert render_text([samples.diagnosis()], explain=False).endswith(
+        "and 2 more kernels (7.1 % of the time), 1 of them inconclusive: `--top 4` shows\n"
+        "all, `--top 0` a table, `--explain` says why\n"
+    )
+    table = render_text([samples.diagnosis()], top=0, explain=False)
+    assert table.endswith(f"left out.\n\n{TABLE_80}")
+
+
+def test_in_short_five_kernels_fit_on_a_screen(samples) -> None:
+    text = render_text([samples.many(20_000)], explain=False)
+    assert text.count("Confidence:") == 5
+    assert text.count("\n") <= 50
+
+
+def test_in_short_advice_is_two_lines_at_most(samples) -> None:
+    long, short = "Store records as a structure of arrays, " * 2, "Or load wider."
+    verdict = replace(samples.uncoalesced, advice=(long.strip(), short))
+    text = render_text([Diagnosis((samples.kernel("f(int)", verdict),), "x.csv")], explain=False)
+    assert short not in text
+    verdict = replace(samples.uncoalesced, advice=(short, short, "A third."))
+    text = render_text([Diagnosis((samples.kernel("f(int)", verdict),), "x.csv")], explain=False)
+    assert text.count(short) == 2
+    assert "A third." not in text
+
+
+def test_a_verdict_of_low_confidence_has_what_single_values_say_beside_its_evidence(
+    samples,
+) -> None:
+    seen = Finding("The memory system is at 97.8 %.", "dram_throughput")
+    verdict = replace(
+        samples.at_limit,
+        confidence=Confidence.LOW,
+        findings=(seen, *samples.inconclusive.findings),
+        notes=("judged by the utilization of device memory alone",),
+    )
+    one = Diagnosis((samples.kernel("f(int)", verdict),), "x.csv")
+    short = render_text([one], explain=False)
+    assert "At its limit: dram-bandwidth. Confidence: low.\n" in short
+    assert seen.text not in short, "the row of evidence says so already"
+    assert short.count("  - ") == 3
+    assert "\nNote         judged by the utilization of device memory alone\n" in short
+    long = render_text([one])
+    assert f"- {seen.text}\n- Stores touch 32 sectors per request.\n" in long
+
+
+def test_a_debug_build_is_no_limit_of_the_kernel(samples) -> None:
+    verdict = replace(samples.uncoalesced, bottleneck="debug-build", gain=None, gain_interval=None)
+    one = Diagnosis((samples.kernel("f(int)", verdict),), "x.csv")
+    assert (
+        "Compiled for debugging (debug-build): no other verdict would mean anything.\n"
+        "Confidence: high.\n"
+    ) in render_text([one], explain=False)
+
+
+def test_gains_of_runners_up_are_estimates_or_not_told(samples) -> None:
+    also = (
+        Candidate("memory-latency", 1.2, 1.3),
+        Candidate("low-occupancy", 1.0, 4.0),
+        Candidate("small-grid", 1.25, 1.25),
+    )
+    verdict = replace(samples.uncoalesced, also=also)
+    text = render_text([Diagnosis((samples.kernel("f(int)", verdict),), "x.csv")])
+    assert (
+        "Runner-up    memory-latency (1.20x to 1.30x), low-occupancy, small-grid (about\n"
+        "             1.25x)\n"
+    ) in text
+    assert "up to" not in text
 
 
 @pytest.mark.parametrize(
@@ -164,7 +296,7 @@ def test_top_says_how_many_cards(samples) -> None:
     assert render_text([samples.diagnosis()], top=1).count("Confidence:") == 1 + 1
     assert render_text([samples.diagnosis()], top=99).count("Confidence:") == 1 + 4
     without = [line for line in HEAD_80.splitlines(keepends=True) if "Limited" not in line]
-    table_only = "".join(each for each in without if each != "12.7x.\n") + TABLE_80
+    table_only = "".join(each for each in without if not each.startswith("about")) + TABLE_80
     assert render_text([samples.diagnosis()], top=0) == table_only
 
 
@@ -285,3 +417,11 @@ def test_what_to_do_with_the_file_that_the_command_writes(samples) -> None:
     )
     assert "diagnose CAPTURE more.csv --merge" in render_text([Diagnosis(kernels, "<stdin>")])
     assert "diagnose CAPTURE more.csv --merge" in render_text([Diagnosis(kernels, "a.csv + b.csv")])
+
+
+def test_names_with_wide_characters_are_not_cut() -> None:
+    """A text page may be called as the heading above it, in any script."""
+    page = b'"ID","Kernel Name","gpu__time_duration.sum"\n"","","ns"\n"0","%s","5000"\n'
+    name = "Naive 实现"
+    text = render_text([diagnose(read_bytes(page % name.encode(), "x.csv"))])
+    assert f"1 {name} 1" in text

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import sys
 from typing import TYPE_CHECKING, Any
 
@@ -110,3 +112,60 @@ def test_a_cut_report(captures: Path, tmp_path: Path, monkeypatch: pytest.Monkey
     path.write_bytes((captures / "fixture_basic.ncu-rep").read_bytes()[:5000])
     with pytest.raises(InputError):
         read_capture(path)
+
+
+@pytest.fixture
+def by_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No ncu here, but NVIDIA's reader."""
+    pytest.importorskip("ncu_report")
+    monkeypatch.delenv("KERNELPROF_NCU", raising=False)
+    monkeypatch.setenv("PATH", "")
+
+
+@pytest.mark.usefixtures("by_the_package")
+def test_a_compressed_report(captures: Path, tmp_path: Path, same: Any) -> None:
+    plain = captures / "fixture_basic.ncu-rep"
+    packed = tmp_path / "fixture.ncu-rep.gz"
+    packed.write_bytes(gzip.compress(plain.read_bytes(), 1))
+    capture = read_capture(packed)
+    assert capture.origin == str(packed)
+    assert capture.warnings == ()
+    same(capture, read_capture(plain))
+
+
+@pytest.mark.usefixtures("by_the_package")
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_report_on_standard_input(captures: Path, same: Any, packed: bool) -> None:
+    plain = captures / "fixture_basic.ncu-rep"
+    data = gzip.compress(plain.read_bytes(), 1) if packed else plain.read_bytes()
+    capture = read_capture("-", stdin=io.BytesIO(data))
+    assert capture.origin == "<stdin>"
+    same(capture, read_capture(plain))
+
+
+@pytest.mark.usefixtures("by_the_package")
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_damaged_report_is_called_as_it_was_given(tmp_path: Path, packed: bool) -> None:
+    """Not by the name of the file that it was unpacked into."""
+    path = tmp_path / "damaged.ncu-rep.gz"
+    path.write_bytes(gzip.compress(REPORT) if packed else REPORT)
+    with pytest.raises(InputError, match="holds no launch, or is damaged") as raised:
+        read_capture(path)
+    assert raised.value.where == str(path)
+
+
+def test_through_ncu_a_compressed_report(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, same: Any, captures: Path
+) -> None:
+    """ncu wants a file that is not compressed."""
+    export = captures / "gemm_series.eight-metrics.raw.csv"
+    script = (
+        f"assert open(sys.argv[2], 'rb').read() == {REPORT!r}, sys.argv\n"
+        f"print(open({str(export)!r}).read())"
+    )
+    monkeypatch.setenv("KERNELPROF_NCU", _tool(tmp_path, script))
+    packed = tmp_path / "report.ncu-rep.gz"
+    packed.write_bytes(gzip.compress(REPORT))
+    capture = read_capture(packed)
+    assert capture.origin == str(packed)
+    same(capture, read_capture(export))

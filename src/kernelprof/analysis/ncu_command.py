@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import PurePath
 from typing import TYPE_CHECKING
 
+from kernelprof.analysis.metrics.architectures import dropped
 from kernelprof.analysis.metrics.catalogue import SAMPLES, catalogue, metrics_for, preset
 from kernelprof.analysis.metrics.groups import FALLBACKS
 from kernelprof.analysis.rules import registry
@@ -22,13 +23,19 @@ if TYPE_CHECKING:
     from kernelprof.analysis.verdict.sensitivity import Sensitivity
     from kernelprof.model.capture import Launches
 
+MOST_METRICS = 8
+"""Metrics that a command names one by one; for more it names a set. Eight take five lines."""
+
+SOURCES = (".cu", ".cuh")
+
 PLACEHOLDER = ("./app", "args...")
 """Stands for the program where it is not known."""
 
 
 def ncu_command(
-    metrics: str | Iterable[Metric],
+    metrics: str | Iterable[Metric] | None,
     *,
+    options: Sequence[str] = (),
     compute_capability: tuple[int, int] | None = None,
     kernel: str | None = None,
     launch_skip: int | None = None,
@@ -40,12 +47,14 @@ def ncu_command(
 ) -> list[str]:
     """The command that collects ``metrics`` (a preset's name, or metrics) into ``output``.
 
+    Without metrics, ``options`` say what to collect (``--set full``).
     ``kernel`` is a name as a capture shows it. With it and without ``launch_skip``, launches are
     counted for each launch configuration by itself: one kernel with two grids is two entries of a
     diagnosis, and the launches of the first are not to use up the count of the second.
     Options that are ``None`` are left to ``ncu``'s own default.
     """
-    command = ["ncu", *collection(metrics, compute_capability)]
+    wanted = options if metrics is None else collection(metrics, compute_capability)
+    command = ["ncu", *wanted]
     if kernel is not None:
         from kernelprof.model.kernel_name import kernel_filter
 
@@ -145,24 +154,55 @@ class NextStep:
         """
         if not missing:
             return None
-        if self._preset is not None:
-            return self._command(row, rows, preset(self._preset).metrics)
         capability = self._facts.capture.launches[row].compute_capability
-        return self._command(row, rows, metrics_for([m.metric for m in missing], capability))
+        wanted = metrics_for([each.metric for each in missing], capability)
+        if self._preset is not None or len(wanted) > MOST_METRICS:
+            return self._named_command(row, rows)
+        return self._command(row, rows, collection(wanted, capability))
 
-    def full_command(self, row: int, rows: Sequence[int]) -> str:
-        """The ``ncu`` command that collects all that any rule could want."""
-        return self._command(row, rows, preset("full").metrics)
+    def full_command(self, row: int, rows: Sequence[int]) -> str | None:
+        """The command that collects all that any rule could want."""
+        return self._named_command(row, rows)
 
-    def _command(self, row: int, rows: Sequence[int], metrics: Iterable[Metric]) -> str:
+    def _named_command(self, row: int, rows: Sequence[int]) -> str | None:
+        """A set by its name: a hundred metrics fit no terminal."""
+        capture = self._facts.capture
+        source = capture.application if (capture.application or "").endswith(SOURCES) else None
+        if source is not None:
+            return quote(["kernelprof", "diagnose", source, "--preset", self._preset or "full"])
+        if self._preset is not None:
+            program = _program(capture.application) or PLACEHOLDER
+            wanted = ["--preset", self._preset, "-o", "followup", "--", *program]
+            return quote(["kernelprof", "profile", *wanted])
+        return self._command(row, rows, ["--set", "full"])
+
+    def tool(self, row: int) -> str:
+        """Which Nsight Compute still profiles the launch's GPU; empty where today's does."""
+        capability = self._facts.capture.launches[row].compute_capability
+        gone = dropped(capability)
+        if capability is None or gone is None:
+            return ""
+        gpu = "compute capability {}.{}".format(*capability)
+        if gone.last is None:
+            return f"Nsight Compute does not profile {gpu}; nvprof does"
+        return (
+            f"Nsight Compute {gone.last} is the last that profiles {gpu}: {gone.since} and later "
+            "do not"
+        )
+
+    def _command(self, row: int, rows: Sequence[int], options: Sequence[str]) -> str | None:
+        """The command; none for a GPU where no ``ncu`` would understand it."""
         capture = self._facts.capture
         launch = capture.launches[row]
+        gone = dropped(launch.compute_capability)
+        if gone is not None and gone.other_names:
+            return None
         last = max(rows)
         like_it = self._launched[: last + 1] == self._launched[last]
         return quote(
             ncu_command(
-                metrics,
-                compute_capability=launch.compute_capability,
+                None,
+                options=options,
                 kernel=launch.kernel,
                 launch_count=int(like_it.sum()),
                 clock_control=capture.clock_control,

@@ -139,6 +139,8 @@ def _measured(
             stage.commit(manifest)
     # Named after what was profiled, not after a folder that is gone.
     origin = str(request.keep or request.source or shlex.join(request.application))
+    if request.source is not None:
+        capture = replace(capture, application=str(request.source))
     return ProfileResult(replace(capture, origin=origin), manifest, drill_down, lines=session.lines)
 
 

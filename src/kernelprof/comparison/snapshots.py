@@ -12,6 +12,7 @@ from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.comparison.counters import COUNTERS
 from kernelprof.comparison.inputs import LONG_ENOUGH_NS
 from kernelprof.errors import InputError
+from kernelprof.model.capture import DEVICE_NAME
 from kernelprof.model.records import build
 from kernelprof.model.snapshot import Inputs, KernelSnapshot, Machine, OtherVerdict, Snapshot
 
@@ -191,7 +192,7 @@ def _machine(facts: Facts, manifest: Manifest | None) -> Machine:
     launches = facts.capture.launches
     capabilities = {each.compute_capability for each in launches}
     known = Machine(
-        gpu=_only(each.device for each in launches),
+        gpu=_gpu(facts.capture),
         compute_capability=_only(each and ".".join(map(str, each)) for each in capabilities),
         clock_control=facts.capture.clock_control,
         sm_hz=_clock(facts, LONG_ENOUGH_NS),
@@ -219,6 +220,12 @@ def _clock(facts: Facts, least_ns: float) -> float | None:
     return float(np.average(clock[usable], weights=duration[usable]))
 
 
+def _gpu(capture: Capture) -> str | None:
+    """The GPUs by name; where the capture has numbers alone, nothing is known."""
+    named = capture.text.get(DEVICE_NAME) or [each.device for each in capture.launches]
+    return _only(each for each in named if each is not None and not each.isdigit())
+
+
 def _only(values: Iterable[str | None]) -> str | None:
     """The value that all have; several are named together."""
     known = sorted({each for each in values if each is not None})
@@ -242,4 +249,5 @@ def _kernel_of_json(kernel: dict[str, Any]) -> KernelSnapshot:
 def _is_the_metric(evidence: dict[str, Any]) -> bool:
     """Whether a piece of evidence is a metric as it is, and not a share or a ratio made of it."""
     known = catalogue().get(evidence["metric"])
-    return known is not None and known.unit == evidence["unit"] and evidence["value"] is not None
+    as_it_is = known is not None and known.unit == evidence["unit"] and not evidence.get("formula")
+    return as_it_is and evidence["value"] is not None

@@ -84,13 +84,17 @@ def read(
         raise UsageError("there is nothing to read", hint="name a capture")
     if [os.fspath(each) for each in targets].count(STDIN) > 1:
         raise UsageError("standard input can be read once", hint="give - once")
-    found = [_read(os.fspath(each), metrics, meter) for each in targets]
-    if len(found) == 1:
-        return found[0]
+    return united([_read(os.fspath(each), metrics, meter) for each in targets], merge=merge)
+
+
+def united(captures: Sequence[Capture], *, merge: bool = False) -> Capture:
+    """Captures one after the other, or with ``merge`` as one of the same launches."""
+    if len(captures) == 1:
+        return captures[0]
     from kernelprof.model import merge as several
 
-    whole: Launched = found[0]
-    for each in found[1:]:
+    whole: Launched = captures[0]
+    for each in captures[1:]:
         whole = several.merge(whole, each) if merge else several.join(whole, each)
     return as_result(Capture, whole)
 

@@ -28,7 +28,7 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class ShortVerdict:
-    """A verdict in short; ``gain`` is a factor of run time, the most that the way out can bring."""
+    """A verdict in short; ``gain`` is the factor of run time to expect of the way out."""
 
     status: str
     bottleneck: str | None

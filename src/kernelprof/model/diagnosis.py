@@ -35,7 +35,8 @@ class Evidence:
     """One measured fact that a verdict rests on: ``value op threshold unit``.
 
     ``metric`` is the canonical name, ``label`` what people call it. ``threshold`` is ``None`` for a
-    fact that is shown without being compared; ``op`` is then ``"="``.
+    fact that is shown without being compared; ``op`` is then ``"="``. A value that is worked
+    out says how in ``formula``; any other is what the capture has for the metric.
     """
 
     metric: str
@@ -45,6 +46,7 @@ class Evidence:
     op: str = "="
     threshold: float | None = None
     source: Origin = Origin.MEASURED
+    formula: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,20 @@ class MissingMetric:
     metric: str
     ncu_name: str
     why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What one value says by itself: a sentence about ``metric`` (a canonical name).
+
+    ``bottleneck`` is what it speaks for, if for one. ``weight`` orders findings: how many times
+    more of something there is than need be, where that can be said.
+    """
+
+    text: str
+    metric: str
+    bottleneck: str | None = None
+    weight: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +88,14 @@ class Candidate:
 class Verdict:
     """The answer for one kernel.
 
-    ``gain`` is a factor of run time (2.0: half the time), an estimate of the most that removing the
-    bottleneck can bring; ``None`` where nothing is to be removed or the evidence does not say.
+    ``gain`` is a factor of run time (2.0: half the time), an estimate of what removing the
+    bottleneck brings, and ``gain_interval`` the factors between which four of five measured gains
+    came out; ``None`` where nothing is to be removed or the evidence does not say.
     ``next_limit`` is that estimate for a unit at its limit, of which no counter says how much
     of its work could go: the factor at which the next unit is full. ``gain_reason`` is of either.
     ``also`` names the runners-up that the evidence does not tell apart from the first (for an
-    inconclusive verdict: the candidates). ``notes`` are sentences that qualify the verdict.
+    inconclusive verdict: the candidates). ``findings`` say what single values show where the whole
+    is not decided, or only by a lead. ``notes`` are sentences that qualify the verdict.
     ``missing`` is what would decide (inconclusive) or raise the confidence (otherwise), and
     ``command`` collects just that.
     """
@@ -86,12 +104,14 @@ class Verdict:
     bottleneck: str | None
     confidence: Confidence
     gain: float | None = None
+    gain_interval: tuple[float, float] | None = None
     gain_reason: str = ""
     next_limit: float | None = None
     also: tuple[Candidate, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     why: str = ""
     advice: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
     notes: tuple[str, ...] = ()
     missing: tuple[MissingMetric, ...] = ()
     command: str | None = None

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 ELLIPSIS = "…"
 
+_TORN = re.compile(r"(?<![<\w])unnamed>::")
+"""Where ncu leaves out the start of ``ns::<unnamed>::``, it takes the bracket with it."""
 _CLONE = re.compile(r"( \[clone [^\]]*\])+$")
 
 _CAST = re.compile(r"\((?:bool|char|short|int|long|unsigned [a-z]+)\)(?=[-\w])")
@@ -63,7 +65,7 @@ def encodable(text: str, encoding: str) -> str:
 
 def short_name(name: str) -> str:
     """A demangled name without its return type and parameters: ``gemm_tiled<16, 0, 1>``."""
-    text = _CLONE.sub("", printable(name)).strip()
+    text = _TORN.sub("", _CLONE.sub("", printable(name)).strip())
     body = text.removesuffix(" const")
     end = opening(body) if body.endswith(")") else 0
     if not end:

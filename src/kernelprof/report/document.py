@@ -167,6 +167,8 @@ class Layout(StrEnum):
     GRID = "grid"
     HERO = "hero"
     """The answer itself, at the top."""
+    DENSE = "dense"
+    """Close together, for a look at many of them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,13 +33,13 @@ Canonical = Annotated[str, about("Canonical name of a metric.")]
 
 _DECIDED: dict[str, Any] = {
     "if": {"properties": {"status": {"const": "inconclusive"}}},
-    "then": {"properties": {"bottleneck": {"type": "null"}, "command": {"type": "string"}}},
+    "then": {"properties": {"bottleneck": {"type": "null"}}},
     "else": {"properties": {"bottleneck": {"type": "string"}}},
 }
 
 
 class Object(Struct, forbid_unknown_fields=True):
-    """An object with these keys and no others."""
+    """An object with these keys and no others; those with a default came after 0.1.0."""
 
 
 class Tool(Object):
@@ -74,10 +74,21 @@ class Evidence(Object):
     op: Literal["=", "<", "<=", ">", ">="]
     threshold: float | None
     source: Origin
+    formula: Annotated[
+        str, about("How a value was worked out; empty where it is the metric's own.")
+    ] = ""
+
+
+class Finding(Object):
+    """What one value says by itself, and the bottleneck that it speaks for, if for one."""
+
+    text: str
+    metric: Annotated[str, about("Canonical name of the metric, or ncu's where it has none.")]
+    bottleneck: Bottleneck | None
 
 
 class Candidate(Object):
-    """A bottleneck in the running, with what removing it would bring."""
+    """A bottleneck in the running, with the bounds of its gain that rules are compared by."""
 
     bottleneck: Bottleneck
     gain_at_least: float | None
@@ -109,7 +120,9 @@ class Verdict(Object):
             "candidates of an inconclusive verdict."
         ),
     ]
-    estimated_gain: Factor | None
+    estimated_gain: Annotated[
+        Factor | None, about("What removing the bottleneck is expected to bring.")
+    ]
     evidence: list[Evidence]
     missing: Annotated[
         list[str],
@@ -118,7 +131,10 @@ class Verdict(Object):
             uniqueItems=True,
         ),
     ]
-    command: Annotated[str | None, about("The ncu command that collects what is missing.")]
+    command: Annotated[
+        str | None,
+        about("The ncu command that collects what is missing; null also where no ncu takes it."),
+    ]
     why: str
     advice: list[str]
     gain_reason: Annotated[str, about("What the gain, or the next limit, was worked out from.")]
@@ -136,6 +152,14 @@ class Verdict(Object):
     candidates: Annotated[list[Candidate], about("`also`, each with its gain.")]
     notes: list[str]
     missing_metrics: Annotated[list[MissingMetric], about("`missing`, each with why it matters.")]
+    gain_interval: Annotated[
+        Annotated[list[Factor], Meta(min_length=2, max_length=2)] | None,
+        about("[low, high]: four of five gains measured with the corpus lie between such factors."),
+    ] = None
+    findings: Annotated[
+        list[Finding],
+        about("What single values say, where the whole is not decided or only at low confidence."),
+    ] = []
 
 
 class Kernel(Object):

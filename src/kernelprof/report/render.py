@@ -30,7 +30,8 @@ def render(
     """A result, or diagnoses of several captures, in a format.
 
     ``screen`` is what a text is written for, and ``options`` are those of the kind's document
-    (``top`` of a diagnosis). Raises :class:`UsageError` for a format that is not offered.
+    (``top`` and ``explain`` of a diagnosis). Raises :class:`UsageError` for a format that is not
+    offered.
     """
     several: Any = result if isinstance(result, list | tuple) else [result]
     kind = several[0].kind if several else "diagnosis"
@@ -41,7 +42,8 @@ def render(
 def document(result: Any, output_format: str = writers.TEXT, **options: Any) -> Document:
     """What a result says, in the detail that a format has room for."""
     if result.kind == "diagnosis":
-        return _document("diagnosis", result, **options)
+        brief = output_format == writers.TEXT and not options.pop("explain", False)
+        return _document("diagnosis", result, **{**options, "explain": not brief})
     from kernelprof.report.documents.comparison import Detail
 
     detail = {"markdown": Detail.COMMENT, "html": Detail.FULL}.get(output_format, Detail.BRIEF)
@@ -78,9 +80,16 @@ def _written(
 
 
 def page(result: Any, **options: Any) -> str:
-    """A result as one HTML file; that of a diagnosis shows its ``capture`` as well."""
+    """A result as one HTML file; that of a diagnosis shows its ``capture`` as well.
+
+    Of several diagnoses the file shows one after the other.
+    """
     from kernelprof.report.writers import html
 
+    if isinstance(result, list | tuple):
+        if len(result) > 1:
+            return html.write(_of_captures(result))
+        (result,) = result
     if result.kind != "diagnosis":
         return html.write(document(result, "html", **options))
     from kernelprof.report.documents import capture_page
@@ -89,8 +98,17 @@ def page(result: Any, **options: Any) -> str:
     return html.write(capture_page.document(capture, result, capture_page.beside(capture.contents)))
 
 
+def _of_captures(diagnoses: Sequence[Any]) -> Document:
+    from kernelprof.report.documents import capture_page, captures_page
+
+    captures = [each.capture for each in diagnoses]
+    beside = [capture_page.beside(each.contents) for each in captures]
+    return captures_page.document(captures, diagnoses, beside)
+
+
 def fragment(result: Result) -> str:
     """A result for a notebook: HTML without scripts."""
     from kernelprof.report.writers import html
 
-    return html.fragment(document(result))
+    options: dict[str, Any] = {"explain": True} if result.kind == "diagnosis" else {}
+    return html.fragment(document(result, **options))

@@ -17,6 +17,7 @@ from kernelprof.errors import InputError
 from kernelprof.sources.source import (
     CONVERT,
     FIRST,
+    LARGEST_TEXT,
     RECORD,
     Input,
     NoCaptureError,
@@ -28,11 +29,11 @@ from kernelprof.sources.source import (
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Callable, Container, Sequence
+    from collections.abc import Callable, Container, Iterator, Sequence
 
     from kernelprof.model.capture import Capture
     from kernelprof.sources.ncu.columns import TableColumns
-    from kernelprof.sources.ncu.tables import Table
+    from kernelprof.sources.ncu.tables import Scan, Table
 
 _LINE: Final = re.compile(r"==(?P<kind>[A-Z]+)==\s*(?P<text>.*)", re.DOTALL)
 _CONNECTED: Final = re.compile(r"Connected to process (?P<pid>\d+) \((?P<path>.*)\)")
@@ -73,7 +74,7 @@ _SHIPPED: Final = {
 @cache
 def registry() -> tuple[Source, ...]:
     """What is no text, in its order; any other file here with a ``SOURCE`` is found by that."""
-    known = {"source", *(file for file, *_ in _PAGES.values()), *_SHIPPED}
+    known = {"source", "text_page", *(file for file, *_ in _PAGES.values()), *_SHIPPED}
     others = {each.name for each in iter_modules(__path__)} - known
     found = [getattr(import_module(f"{__name__}.{name}"), "SOURCE", None) for name in others]
     added = [source for source in found if source is not None]
@@ -107,10 +108,10 @@ def read_capture(
 
 
 def read_bytes(data: bytes, origin: str) -> Capture:
-    """The capture in the bytes of a CSV export, plain or gzip; a pure function.
+    """The capture in the bytes of an export or a text page, plain or gzip: a pure function of them.
 
     ``origin`` names the bytes in messages. Raises InputError, and nothing else, for bytes that hold
-    no launch; a report (.ncu-rep) is one of those, because only other programs can read it.
+    no launch. Those of a report (.ncu-rep) need another program, as in :func:`read_capture`.
     """
     return _read_input(Input(io.BytesIO(data).read, origin))
 
@@ -126,7 +127,7 @@ def _read_input(found: Input, only: Container[str] | None = None) -> Capture:
 
 
 def _refusal(error: NoCaptureError, where: str) -> InputError:
-    pages = [title for _, _, title in _PAGES.values()]
+    pages = [*(title for _, _, title in _PAGES.values()), "the text page"]
     *titles, last = [*pages, *(source.title for source in registry())]
     export = f"Export with `{RECORD}`, or from a report with `{CONVERT}`."
     return InputError(
@@ -154,16 +155,29 @@ def _read_tables(found: Input, only: Container[str] | None) -> Capture:
         begun: Callable[[], TableColumns | None] | None = reader(table).parse(table, block)
         return begun
 
-    scanner = Scanner(found.blocks(), parse)
+    kept: list[bytes] = []
+
+    def blocks() -> Iterator[bytes]:
+        size = 0
+        for block in found.blocks():
+            size += len(block)
+            if readers or size > LARGEST_TEXT:
+                kept.clear()
+            else:
+                kept.append(block)
+            yield block
+
+    scanner = Scanner(blocks(), parse)
     for table in scanner.tables():
         reader(table).add(table)
     scan = scanner.scan
     there = [name for name in _PAGES if name in readers and len(readers[name])]
-    if not there:
-        from kernelprof.sources.ncu.unrecognised import why_no_launch
-
-        raise why_no_launch(scan, to_utf8(found.head[:FIRST]))
-    capture: Capture = readers[there[0]].capture(found.origin, scan)
+    capture: Capture
+    if there:
+        capture = readers[there[0]].capture(found.origin, scan)
+    else:
+        capture = _read_text(b"".join(kept), found, scan)
+        there = ["text"]
     log = read_log(scan.ncu_lines)
     warnings = [*([] if found.complete else [_CUT_GZIP]), *capture.warnings]
     if len(there) > 1:
@@ -179,6 +193,18 @@ def _read_tables(found: Input, only: Container[str] | None) -> Capture:
         warnings=(*warnings, *log.complaints),
         unavailable=capture.unavailable | (log.unavailable - set(capture.columns)),
     )
+
+
+def _read_text(text: bytes, found: Input, scan: Scan) -> Capture:
+    """The capture in a text page, where a text has no table of CSV."""
+    from kernelprof.sources.text_page import may_hold_text_page, read_text_page
+
+    capture = read_text_page(text, found.origin, scan) if may_hold_text_page(text) else None
+    if capture is None:
+        from kernelprof.sources.ncu.unrecognised import why_no_launch
+
+        raise why_no_launch(scan, to_utf8(found.head[:FIRST]))
+    return capture
 
 
 @dataclass(slots=True)

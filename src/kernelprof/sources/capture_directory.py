@@ -68,6 +68,9 @@ def read_stored(directory: Path) -> Capture:
     known = _launched(first)
     # A follow-up that shares no launch with the first was not used when it was made either.
     together = reduce(merge, (part for part in others if known & _launched(part)), first)
+    if manifest.source is not None:
+        # What to run again is the source, and not the process that launched its kernel.
+        together = replace(together, application=manifest.source.path)
     return replace(together, origin=str(directory))
 
 
@@ -181,5 +184,8 @@ def read(found: Input, _only: Container[str] | None) -> Capture:
     """The capture in a directory that is a whole input."""
     assert found.path is not None
     if not is_capture(found.path):
-        raise NoCaptureError("this is a directory without a capture in it")
+        raise NoCaptureError(
+            f"this directory is no capture (it has no {MANIFEST})",
+            "Where it holds captures, name one of them.",
+        )
     return read_stored(found.path)

@@ -36,10 +36,10 @@ _IPC: Final = ("sm__inst_issued.avg.per_cycle_active", "sm__inst_executed.avg.pe
 _LABELS_NAMED: Final = 8
 
 
-class DetailsPage:
-    """Reads the rows of details pages; launches are in the order of their first rows."""
+class LabelledMetrics:
+    """Launches whose metrics stand under labels, one a row; in the order of their first rows."""
 
-    def __init__(self, _only: Container[str] | None = None) -> None:
+    def __init__(self, identity: Cells = (), decimal: str = ".") -> None:
         self._metrics: dict[Cells, tuple[list[int], list[str]]] = defaultdict(lambda: ([], []))
         """Launches and values by label, unit and decimal mark."""
         self._messages: list[tuple[int, Message]] = []
@@ -49,45 +49,17 @@ class DetailsPage:
         """The launch of the last row."""
         self._metric_rows: list[int] = []
         self._identities: list[dict[str, str]] = []
-        self._header: Header | None = None
-        self._decimal = "."
-        self._identity: Cells = ()
-        self._pick: itemgetter[Any] = itemgetter(0)
+        self._decimal = decimal
+        self._identity = identity
+        """The names of the cells that tell launches apart."""
         self._launch_of: dict[Cells, int] = {}
         self._lead_of: dict[Cells, Cells] = {}
 
     def __len__(self) -> int:
         return len(self._identities)
 
-    def parse(self, table: Table, block: bytes) -> None:
-        """No block is parsed as a whole."""
-
-    def add(self, table: Table) -> None:
-        """Read the rows of a table, or of one more part of it: those share the header object."""
-        header = table.header
-        if header is not self._header:
-            self._begin(header, table_decimal(header, table.rows))
-        width, identity = len(header.names), len(self._identity)
-        # Rows of metrics end after the value; the last of these stands for columns that are absent.
-        blank = [""] * (width + 1)
-        for row in table.rows:
-            picked = self._pick(_split(row, header.delimiter)[:width] + blank)
-            self._add_row(picked[:identity], picked[identity:])
-
-    def _begin(self, header: Header, decimal: str) -> None:
-        """Begin another table, whose launches are others even if they are called the same."""
-        names = header.names
-        self._header = header
-        self._decimal = decimal
-        self._identity = tuple(name for name in dict.fromkeys(names) if is_identity(name))
-        columns = (*self._identity, *_BODY)
-        self._pick = itemgetter(
-            *(names.index(name) if name in names else len(names) for name in columns)
-        )
-        self._launch_of = {}
-        self._lead_of = {}
-
-    def _add_row(self, identity: Cells, body: Cells) -> None:
+    def add_row(self, identity: Cells, body: Cells) -> None:
+        """Take a row: a metric (section, label, unit, value) or what a rule says (name, text)."""
         section, label, unit, value, rule, text = body
         launch = self._launch(identity, (section, label, unit) if label else None)
         self._last = launch
@@ -119,12 +91,13 @@ class DetailsPage:
             self._sections.append({})
         return launch
 
-    def capture(self, origin: str, scan: Scan) -> Capture:
+    def capture(self, origin: str, scan: Scan, *, silence_means_nothing: bool = False) -> Capture:
         """Everything that was added.
 
         Launches that may lack rows get no :data:`SECTIONS_COLUMN`: a rule may have had nothing to
         say, or its row is gone. Where the input ended within a row, or early, that is
-        the last launch, and all of them where other rows were lost.
+        the last launch, and all of them where other rows were lost, or where the page does not
+        name the rules that spoke, so that ``silence_means_nothing``.
         """
         builder = CaptureBuilder()
         names = dict.fromkeys(name for each in self._identities for name in each)
@@ -134,7 +107,7 @@ class DetailsPage:
         self._add_metrics(builder)
         spoken = self._add_messages(builder)
         in_doubt: Iterable[int] = ()
-        if scan.broken > scan.cut:
+        if scan.broken > scan.cut or silence_means_nothing:
             in_doubt = range(len(self))
         elif scan.cut:
             in_doubt = [self._last]
@@ -149,7 +122,7 @@ class DetailsPage:
         _name_busy_by_cycles(builder)
         capture = builder.capture(origin, scan.warnings("; the last launch may lack metrics"))
         if not capture.columns:
-            raise NoCaptureError("the details page has no row with a metric")
+            raise NoCaptureError("the page has no row with a metric")
         return capture
 
     def _ends_early(self) -> bool:
@@ -206,6 +179,43 @@ class DetailsPage:
             column = NumberColumn(np.array(list(values.values())))
             builder.add_numbers(name, at, unit, column, Origin.REPORTED)
         return spoken
+
+
+class DetailsPage(LabelledMetrics):
+    """Reads the rows of details pages."""
+
+    def __init__(self, _only: Container[str] | None = None) -> None:
+        super().__init__()
+        self._header: Header | None = None
+        self._pick: itemgetter[Any] = itemgetter(0)
+
+    def parse(self, table: Table, block: bytes) -> None:
+        """No block is parsed as a whole."""
+
+    def add(self, table: Table) -> None:
+        """Read the rows of a table, or of one more part of it: those share the header object."""
+        header = table.header
+        if header is not self._header:
+            self._begin(header, table_decimal(header, table.rows))
+        width, identity = len(header.names), len(self._identity)
+        # Rows of metrics end after the value; the last of these stands for columns that are absent.
+        blank = [""] * (width + 1)
+        for row in table.rows:
+            picked = self._pick(_split(row, header.delimiter)[:width] + blank)
+            self.add_row(picked[:identity], picked[identity:])
+
+    def _begin(self, header: Header, decimal: str) -> None:
+        """Begin another table, whose launches are others even if they are called the same."""
+        names = header.names
+        self._header = header
+        self._decimal = decimal
+        self._identity = tuple(name for name in dict.fromkeys(names) if is_identity(name))
+        columns = (*self._identity, *_BODY)
+        self._pick = itemgetter(
+            *(names.index(name) if name in names else len(names) for name in columns)
+        )
+        self._launch_of = {}
+        self._lead_of = {}
 
 
 def _split(row: bytes, delimiter: str) -> list[str]:

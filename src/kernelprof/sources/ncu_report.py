@@ -12,6 +12,8 @@ import importlib
 import io
 import math
 import os
+import tempfile
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.analysis.metrics.catalogue import SAMPLES
@@ -22,7 +24,6 @@ from kernelprof.sources.source import CONVERT, NoCaptureError, is_repz
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
-    from pathlib import Path
 
     from kernelprof.model.capture import Capture
     from kernelprof.sources.source import Input
@@ -49,23 +50,36 @@ def read(found: Input, _only: Container[str] | None) -> Capture:
     """
     path = found.path
     if path is None or (found.packed and not is_repz(found)):
-        hint = "Give the .ncu-rep file itself by its name, uncompressed."
-        raise NoCaptureError("this is a report of Nsight Compute", hint)
+        return _unpacked(found)
+    return _read_file(path, found.origin)
+
+
+def _unpacked(found: Input) -> Capture:
+    """The capture in a report that came compressed or by a pipe: readers want a file."""
+    with tempfile.TemporaryDirectory(prefix="kernelprof-") as folder:
+        path = Path(folder) / "report.ncu-rep"
+        with path.open("wb") as file:
+            file.writelines(found.pieces())
+        return _read_file(path, found.origin)
+
+
+def _read_file(path: Path, origin: str) -> Capture:
+    """The capture in a file, which messages and the capture call by its ``origin``."""
     tool = _tool()
     if tool is not None:
-        return _through_ncu(tool, path)
+        return _through_ncu(tool, path, origin)
     try:
         package = importlib.import_module("ncu_report")
     except ImportError as error:
         raise MissingToolError(
             "a .ncu-rep report needs Nsight Compute or NVIDIA's reader for it",
-            where=str(path),
+            where=origin,
             hint=(
                 "Install the reader with `pip install 'kernelprof[rep]'`, or convert the report "
                 f"where ncu is installed: `{CONVERT}`."
             ),
         ) from error
-    return _through_package(package, path)
+    return _through_package(package, path, origin)
 
 
 def _tool() -> str | None:
@@ -80,7 +94,7 @@ def _tool() -> str | None:
         return None
 
 
-def _through_ncu(tool: str, path: Path) -> Capture:
+def _through_ncu(tool: str, path: Path, origin: str) -> Capture:
     import subprocess
 
     from kernelprof.sources import read_bytes
@@ -92,17 +106,17 @@ def _through_ncu(tool: str, path: Path) -> Capture:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise MissingToolError(
             f"cannot run {tool}: {error}",
-            where=str(path),
+            where=origin,
             hint=f"${NCU_VARIABLE} or the search path names the ncu to use.",
         ) from error
     if done.returncode != 0:
         printed = (done.stdout + done.stderr).decode("utf-8", "replace").strip().splitlines()
         what = f"{tool} could not open the report"
         raise NoCaptureError(f"{what}: {printed[0]}" if printed else what)
-    return read_bytes(done.stdout, str(path))
+    return read_bytes(done.stdout, origin)
 
 
-def _through_package(package: Any, path: Path) -> Capture:
+def _through_package(package: Any, path: Path, origin: str) -> Capture:
     from kernelprof.sources import read_bytes
 
     try:
@@ -115,7 +129,7 @@ def _through_package(package: Any, path: Path) -> Capture:
     actions = [each.action_by_idx(at) for each in ranges for at in range(each.num_actions())]
     if not actions:
         raise NoCaptureError("the report holds no launch, or is damaged")
-    return read_bytes(_as_csv(package, actions), str(path))
+    return read_bytes(_as_csv(package, actions), origin)
 
 
 def _as_csv(package: Any, actions: list[Any]) -> bytes:

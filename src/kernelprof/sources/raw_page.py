@@ -13,6 +13,7 @@ from kernelprof.sources.ncu.columns import (
     columns_of_rows,
     table_decimal,
 )
+from kernelprof.sources.ncu.earlier_names import left_out, todays_name, unit_of
 from kernelprof.sources.source import NoCaptureError
 
 if TYPE_CHECKING:
@@ -90,8 +91,9 @@ class RawPage:
         for name in texts.keys() - identity.keys():
             self._builder.add_texts(name, at, texts[name])
         for position, numbers in columns.numbers.items():
-            name, unit = header.names[position], units[position] if units else ""
-            other = self._builder.add_numbers(name, at, unit, numbers)
+            written, unit = header.names[position], units[position] if units else ""
+            name = todays_name(written)
+            other = self._builder.add_numbers(name, at, unit_of(written, unit), numbers)
             if other is not None:
                 self._builder.warn(
                     f"{name} is in {other} in one table and in {scale_of(unit).unit} in another: "
@@ -109,12 +111,14 @@ class RawPage:
             if is_identity(name):
                 if name not in texts and name != "ID":
                     texts[name] = at
-            elif not name or (self._only is not None and name not in self._only):
+            elif not name or (self._only is not None and todays_name(name) not in self._only):
                 continue
             elif name in _TEXT_COLUMNS:
                 texts.setdefault(name, at)
             elif units is not None or not depends_on_unit(name):
                 numbers.append(at)
+        if said := left_out(header.names):
+            self._builder.warn(said)
         found = Selection(header.names.index("ID"), tuple(texts.values()), tuple(numbers))
         return self._selections.setdefault(key, found)
 

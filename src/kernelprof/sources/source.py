@@ -28,6 +28,8 @@ CONVERT: Final = "ncu --import report.ncu-rep --csv --page raw > capture.csv"
 FIRST: Final = 1 << 16
 """Bytes of the first piece that is read: enough to see what it is."""
 LARGEST: Final = 1 << 22
+LARGEST_TEXT: Final = 64 << 20
+"""Bytes of a text without tables that are looked through for a text page."""
 
 
 class NoCaptureError(Exception):
@@ -114,16 +116,23 @@ class Input:
         if last:
             yield _with_line_ends(last)
 
-    def _texts(self) -> Iterator[bytes]:
-        """Pieces of UTF-8 text; a text in another form is converted as a whole."""
+    def pieces(self) -> Iterator[bytes]:
+        """Its bytes, unpacked; to go over once, like :meth:`blocks`."""
         first = self.head
         # Messages need no more of it.
         self.head = first[:FIRST]
+        yield first
+        yield from self._rest
+
+    def _texts(self) -> Iterator[bytes]:
+        """Pieces of UTF-8 text; a text in another form is converted as a whole."""
+        pieces = self.pieces()
+        first = next(pieces)
         if _is_utf16(first) or (b"\r" in first and b"\n" not in first):
-            yield to_utf8(b"".join([first, *self._rest]))
+            yield to_utf8(b"".join([first, *pieces]))
             return
         yield first.removeprefix(_BOM)
-        yield from self._rest
+        yield from pieces
 
     def _unpacked(self) -> Iterator[bytes]:
         first = self._read(FIRST)

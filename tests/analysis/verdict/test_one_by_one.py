@@ -7,12 +7,14 @@ import re
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from kernelprof.analysis import verdict
 from kernelprof.analysis.metrics.catalogue import SHOWN_ONLY, names_read
 from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.analysis.verdict import diagnose
+from kernelprof.analysis.verdict.grouping import alike
 from kernelprof.analysis.verdict.sensitivity import Sensitivity
 from kernelprof.report.writers.json import write as render_json
 from kernelprof.sources import raw_page, read_capture, source
@@ -70,3 +72,23 @@ def test_no_rule_looks_at_what_only_reports_show(monkeypatch) -> None:
         diagnose(read_capture(CAPTURES / name))
     assert len(asked) > 90
     assert not asked.intersection(SHOWN_ONLY)
+
+
+def test_launches_whose_times_differ_several_fold_are_shown_apart() -> None:
+    """The scatter of one program: into many places, and into few of them."""
+    capture = read_capture(CAPTURES / "validation" / "frameworks.raw.csv.gz")
+    found = [
+        (round(kernel.duration_ns.median / 1000), kernel.verdict.bottleneck)
+        for kernel in diagnose(capture).kernels
+        if "_scatter_gather_elementwise" in kernel.name and kernel.duration_ns is not None
+    ]
+    assert found == [(1624, "atomic-contention"), (54, "uncoalesced-global-access")]
+
+
+def test_times_decide_only_where_they_differ_several_fold() -> None:
+    times = np.array([100.0, 101.0, 250.0, 900.0, 905.0]) * 1000.0
+    rows = np.arange(5)
+    assert [part.tolist() for part in alike(rows, times)] == [[0, 1], [2], [3, 4]]
+    assert [part.tolist() for part in alike(rows, times * 1e-3)] == [[0, 1, 2, 3, 4]]
+    assert len(alike(rows, np.array([100.0, 150.0, 200.0, 250.0, 310.0]) * 1000.0)) == 1
+    assert len(alike(rows, np.array([100.0, np.nan, 200.0, 250.0, 910.0]) * 1000.0)) == 1

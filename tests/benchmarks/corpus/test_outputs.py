@@ -122,6 +122,11 @@ def test_totals_have_a_line_a_figure_and_a_column_an_analyzer() -> None:
         "right where the confidence is medium": [*["0 of 1 (0 %)"] * 3, "-", "-"],
         "predicted gain within 1.5x of the measured one": [*[half] * 3, "-", "-"],
         "of those where a gain is promised": [*[third] * 3, "-", "-"],
+        "of those, measured gain within the interval of the estimate": [
+            *["0 of 3 (0 %)"] * 3,
+            "-",
+            "-",
+        ],
         "at a limit, with half of the unit's work": [*["1 of 1 (100 %)"] * 3, "-", "-"],
         "median factor between predicted and measured gain": [*["1.15x"] * 3, "-", "-"],
         "gone after its fix": [third, *["-"] * 4],

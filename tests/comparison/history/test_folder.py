@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from typing import TYPE_CHECKING
 
@@ -44,8 +45,8 @@ def test_captures_and_baselines_are_found_and_nothing_else(mixed: Path) -> None:
     found = find(mixed)
     assert found.captures == [mixed / "a" / "one"]
     assert found.baselines == [mixed / "base.json"]
-    undated = [path.name for path in found.undated]
-    assert undated == ["diagnosis.json", "raw.csv", "more.ncu-rep"]
+    assert [path.name for path in found.exports] == ["raw.csv", "more.ncu-rep"]
+    assert [path.name for path in found.undated] == ["diagnosis.json"]
     assert found.unread == []
 
 
@@ -67,6 +68,27 @@ def test_moments_come_in_the_order_of_their_dates(mixed: Path) -> None:
     ]
     assert moments[0].machine.gpu == "NVIDIA H200"
     assert moments[0].kernels[0].verdict.bottleneck == "uncoalesced-global-access"
+
+
+def test_exports_have_the_date_of_their_file(tmp_path: Path, captures: Path) -> None:
+    """An export, a text page and a report in a folder below; what is none of these is counted."""
+    exports = ("gemm_series.eight-metrics.raw.csv", "ncu_behaviour/stdout-no-csv.txt")
+    for days, name in enumerate(exports):
+        file = tmp_path / "runs" / str(days) / name.rpartition("/")[2]
+        file.parent.mkdir(parents=True)
+        shutil.copy(captures / name, file)
+        os.utime(file, (1_700_000_000 - 86_400 * days,) * 2)
+    (tmp_path / "README.md").write_text("Section: nothing measured\n", "utf-8")
+    (tmp_path / "kernel.cu").write_text("", "utf-8")
+    with Store(None) as store:
+        looked = read_folder(tmp_path, store)
+    assert [(each.date, each.origin, len(each.kernels)) for each in looked.found] == [
+        ("2023-11-13T22:13:20Z", "runs/1/stdout-no-csv.txt", 3),
+        ("2023-11-14T22:13:20Z", "runs/0/gemm_series.eight-metrics.raw.csv", 24),
+    ]
+    assert [each.machine.gpu for each in looked.found] == [None, "NVIDIA H200"]
+    assert looked.notes == ("2 exports at the date of the file, for want of another",)
+    assert looked.remark == "1 file left out, neither a capture nor a baseline: README.md"
 
 
 def test_what_is_known_is_not_diagnosed_again(

@@ -55,12 +55,12 @@ def test_times_rates_and_shares() -> None:
         "time": "8 ms",
         "GFLOP/s": "250",
         "of cuBLAS": "12 %",
-        "gain at most": "3.4x",
+        "expected gain": "3.4x",
         "next rung gained": "2: 4.0x",
     }
     assert coalesced["GFLOP/s"] == "1,000"
     assert coalesced["of cuBLAS"] == "50 %"
-    assert coalesced["gain at most"] == "at limit"
+    assert coalesced["expected gain"] == "at limit"
     assert coalesced["next rung gained"] == "-"
     text = as_markdown(CLIMB)
     assert "**95 % confidence of the median:** 7.92 to 8.08 ms, 20 launches" in text

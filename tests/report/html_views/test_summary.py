@@ -28,7 +28,7 @@ def test_it_names_what_takes_most_of_the_time(series: Page) -> None:
 
 def test_it_says_where_nothing_is_decided(eight: Page) -> None:
     assert eight.headline == (
-        "This capture does not show what limits any of the 24 kernels; each one's card has the "
+        "This capture does not show what limits any of the 26 kernels; each one's card has the "
         "command that settles it."
     )
 

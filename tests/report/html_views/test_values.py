@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.report.html_views.helpers import card_of, check, notes, page_of
 
-from kernelprof.report.document import Bar, plain
+from kernelprof.model.diagnosis import Confidence
+from kernelprof.report.document import Bar, Bullets, plain
+from kernelprof.report.documents.evidence import headline
 from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
@@ -250,10 +253,43 @@ def test_headlines_use_the_evidence(series: Page) -> None:
     assert "more than 4 blocks" in card_of(series, "23").headline
     assert card_of(series, "14").headline.startswith("Device memory moves data about as fast")
     assert card_of(series, "14").advice["Less work"] == (
-        "half of it would bring up to 2.0x, and no cut more than 3.7x: the busiest unit other than "
+        "half of it would bring up to 2.0x, and no cut more than 3.2x: the busiest unit other than "
         "the memory system, if the bytes could be avoided"
     )
-    assert card_of(series, "1").advice["Gain"].startswith("up to 6.6x: ")
+    assert card_of(series, "1").advice["Gain"].startswith("about 5.2x (3.1x to 8.8x): ")
+
+
+def test_a_worked_out_value_says_how_and_a_unit_has_a_name(series: Page) -> None:
+    rows = [plain(what.text) for what, *_ in card_of(series, "1").evidence]
+    assert rows[0] == (
+        "excess sectors of global accesses (worked out: 1 - ideal / actual sectors of global "
+        "accesses)"
+    )
+    assert rows[2] == "L1 throughput"
+    labels = [plain(what.text) for what, *_ in card_of(series, "25").evidence]
+    assert "busiest unit: L2" in labels
+
+
+def test_an_undecided_card_says_what_its_values_show(eight: Page) -> None:
+    (shown,) = (
+        block
+        for block in card_of(eight, "1").part("What is known").blocks
+        if isinstance(block, Bullets)
+    )
+    assert [plain(each) for each in shown.items] == [
+        each.text for each in card_of(eight, "1").kernel.verdict.findings
+    ]
+    assert "Global loads touch 16.5 sectors per request" in plain(shown.items[0])
+
+
+def test_a_full_unit_at_low_confidence_is_not_said_to_do_needed_work_only(series: Page) -> None:
+    verdict = card_of(series, "14").kernel.verdict
+    assert headline(verdict).endswith("about as fast as this GPU runs such a kernel.")
+    unsure = headline(replace(verdict, confidence=Confidence.LOW))
+    assert unsure == (
+        "Device memory moves data about as fast as it can, and this capture does not show for "
+        "certain that all of that work is needed."
+    )
 
 
 def test_a_bar_tells_where_its_threshold_is_from(series: Page) -> None:

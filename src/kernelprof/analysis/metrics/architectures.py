@@ -45,9 +45,27 @@ class Every:
     l2_slices: int
 
 
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """GPUs ``below`` a compute capability, which Nsight Compute left out ``since`` one version.
+
+    ``last`` is the version that still profiled them, ``None`` where none did; ``other_names`` is
+    whether that one had other names for its metrics than today's.
+    """
+
+    below: Capability
+    since: str
+    last: str | None = None
+    other_names: bool = False
+
+
+def _capability(text: str) -> Capability:
+    major, _, minor = text.partition(".")
+    return int(major), int(minor)
+
+
 def _architecture(table: dict[str, Any]) -> Architecture:
-    major, _, minor = table.pop("compute_capability").partition(".")
-    return Architecture((int(major), int(minor)), **table)
+    return Architecture(_capability(table.pop("compute_capability")), **table)
 
 
 _FILE = Path(__file__).parents[2] / "data" / "architectures.toml"
@@ -58,6 +76,11 @@ EVERY: Final = Every(**_TABLES["every"])
 ARCHITECTURES: Final[Mapping[Capability, Architecture]] = MappingProxyType(
     {each.capability: each for each in map(_architecture, _TABLES["architecture"])}
 )
+
+DROPPED: Final = tuple(
+    Dropped(**{**table, "below": _capability(table["below"])}) for table in _TABLES["dropped"]
+)
+"""What today's Nsight Compute does not profile, the oldest GPUs first."""
 
 CHIPS: Final[Mapping[str, tuple[Capability, ...]]] = MappingProxyType(
     {
@@ -77,6 +100,11 @@ def architecture(capability: Capability | str | None) -> Architecture | None:
             return None
         capability = int(major), int(minor)
     return None if capability is None else ARCHITECTURES.get(capability)
+
+
+def dropped(capability: Capability | None) -> Dropped | None:
+    """Since when Nsight Compute does not profile a GPU; ``None`` for one that it still does."""
+    return next((each for each in DROPPED if capability and capability < each.below), None)
 
 
 def chip_of(capability: Capability | None) -> str | None:

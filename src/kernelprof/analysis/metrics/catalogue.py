@@ -33,11 +33,13 @@ reason for waiting. Its source page has their sum under this name, for each inst
 
 SPILLING_REQUESTS: Final = "derived__local_spilling_requests"
 """What rules of Nsight Compute count spills by; it is in no preset, and read where it is there."""
+SPILLING_SHARE: Final = f"{SPILLING_REQUESTS}_pct"
+"""The same in percent of all requests of local memory."""
 
 
 SHOWN_ONLY: Final = (
-    "block_size", "branch_uniformity", "constant_cache", "l1_requests", "l1_writeback", "lsu_pipe",
-    "memory_access_throughput", "memory_request_throughput", "registers_per_thread",
+    "constant_cache", "l1_requests", "l1_writeback", "lsu_pipe",
+    "memory_access_throughput", "memory_request_throughput",
     "shared_memory_per_block", "sm_clock", "sm_cycles_active_max", "sm_cycles_active_min",
     "threads_per_instruction_predicated", "uniform_pipe",
 )  # fmt: skip
@@ -147,7 +149,7 @@ def names_known() -> frozenset[str]:
 def names_read() -> frozenset[str]:
     """Every ``ncu`` name under which a diagnosis may look at a raw page."""
     read = (each for each in catalogue().values() if each.name not in SHOWN_ONLY)
-    return _names(read) | {SPILLING_REQUESTS, DEVICE_NAME}
+    return _names(read) | {SPILLING_REQUESTS, SPILLING_SHARE, DEVICE_NAME}
 
 
 def _names(metrics: Iterable[Metric]) -> frozenset[str]:

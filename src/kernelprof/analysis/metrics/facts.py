@@ -10,13 +10,14 @@ replay passes, so a hit rate of 100.4 % and a throughput of 101 % occur.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from kernelprof.analysis.metrics.architectures import EVERY
 from kernelprof.analysis.metrics.catalogue import Metric, catalogue
+from kernelprof.analysis.metrics.consistency import CONSISTENCIES, Consistency
 from kernelprof.analysis.metrics.groups import STALLS
 from kernelprof.analysis.metrics.interval import Interval, is_complete
 from kernelprof.model.capture import Capture, Launches, Origin
@@ -176,17 +177,36 @@ IMPLICATIONS = (
 
 @dataclass(frozen=True, slots=True)
 class Doubt:
-    """A value that cannot be, and in which launches: it is treated as missing."""
+    """A value that cannot be, and in which launches: it is treated as missing.
+
+    Where several ``metrics`` contradict each other, one of them is wrong and nobody knows which:
+    they are taken as they are, and the launch is judged with low confidence.
+    """
 
     metric: str
     reason: str
-    rows: BoolArray
+    rows: BoolArray = field(compare=False)
+    metrics: tuple[str, ...] = ()
+
+    @property
+    def anywhere(self) -> Doubt:
+        """The same without the launches, to count them by."""
+        return replace(self, rows=np.empty(0, dtype=np.bool_))
+
+    @property
+    def names(self) -> str:
+        """The metrics that it is about, for a message."""
+        return ", ".join(self.metrics[:4]) or self.metric
 
 
 @dataclass(frozen=True, slots=True)
 class _Column:
     values: FloatArray
     reported: BoolArray
+
+
+_OPTIONAL = frozenset(f"stall_{name}" for name in STALLS)
+"""Metrics that count as nothing where a relation holds without them."""
 
 
 class Facts:
@@ -203,6 +223,11 @@ class Facts:
         self._intervals: dict[str, Interval] = {}
         self._launches = Launches.of(capture.launches)
         self._cleared: dict[str, BoolArray] = {}
+        self._there = {
+            name
+            for name, metric in self._catalogue.items()
+            if any(each in capture.columns for each in metric.all_ncu_names())
+        }
         self.substituted = np.zeros(self.count, dtype=np.bool_)
         """Launches in which a metric was read under another name than its first. The names mean the
         same quantity, but their counters differ in the last digits."""
@@ -332,4 +357,16 @@ class Facts:
                     before = self._cleared.get(name, np.zeros(self.count, dtype=np.bool_))
                     self._cleared[name] = before | broken
                 self.doubts.append(Doubt(implication.metrics[0], implication.reason, broken))
+        for each in CONSISTENCIES:
+            if all(name in self._there for name in each.metrics if name not in _OPTIONAL):
+                self._check(each)
         self._columns.clear()
+
+    def _check(self, relation: Consistency) -> None:
+        """Note where metrics contradict each other, unless one of them is known to be wrong."""
+        known = [self._coalesce(self._catalogue[name]).values for name in relation.metrics]
+        with np.errstate(all="ignore"):
+            broken = relation.broken(*known)
+        if broken.any():
+            first, reason = relation.metrics[0], relation.reason
+            self.doubts.append(Doubt(first, reason, broken, relation.metrics))

@@ -93,6 +93,27 @@ FALLBACKS = frozenset(
 )
 """Metrics that only stand in where a better one is missing: read if there, never asked for."""
 
+NEVER_IN_REPORTS = (
+    "hadd_rate",
+    "hmul_rate",
+    "instruction_throughput",
+    "l2_atomic_sectors",
+    "l2_reduction_sectors",
+)
+"""Metrics that ``--set full`` of no version has; a capture that has one was made otherwise."""
+
+NOT_IN_REPORTS = frozenset(
+    {
+        *NEVER_IN_REPORTS,
+        "block_limit_barriers",
+        "hfma_rate",
+        "l1_throughput",
+        "l2_atomic_unit_hottest",
+    }
+)
+"""Metrics that ``--set full`` of some version leaves out: of 20 such reports of seven GPUs and ten
+versions each lacks one of these at least, and none lacks another that rules ask for."""
+
 FAMILIES = (
     FLOATING_POINT_RATES,
     ("l2_tag_requests", "l2_sectors", "l2_data", "l2_to_sm", "sm_to_l2"),

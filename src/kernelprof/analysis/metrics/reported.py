@@ -46,6 +46,9 @@ UNDERUTILIZED_PIPE = 0.20
 JUDGED_PIPES = frozenset({"alu_pipe", "fma_pipe", "fp64_pipe", "tensor_pipe"})
 """Pipes that this rule looks at: it calls ``sfu_bound`` under-utilized with XU at 99.5 %."""
 
+EXPLAINING = frozenset({"SourceCounters", "MemoryWorkloadAnalysis", "WarpStateStats"})
+"""Sections that no small set has."""
+
 ROUNDING = 0.006
 """The rules print whole percents of the FP32 and FP64 peak, and tenths for pipes."""
 
@@ -92,6 +95,13 @@ class Reported:
         if not self.speaks:
             return np.zeros(self.facts.count, dtype=np.bool_)
         return self._seen.where(lambda seen: seen.issuperset(names))
+
+    @cached_property
+    def explains(self) -> BoolArray:
+        """Launches whose details page has a section that says why something is busy or waits."""
+        if not self.speaks:
+            return np.zeros(self.facts.count, dtype=np.bool_)
+        return self._seen.where(lambda seen: not seen.isdisjoint(EXPLAINING))
 
     def _silent(self, *metrics: str) -> BoolArray:
         """Launches of whose sentences none is about these metrics, though there are sentences."""

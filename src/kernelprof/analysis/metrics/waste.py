@@ -273,8 +273,12 @@ class Waste:
 
     @cached_property
     def idle_threads(self) -> Interval:
-        """Share of a warp's threads that do nothing in an average instruction."""
+        """Share of a warp's threads that do nothing in an average instruction.
+
+        A block of fewer threads than a warp never has more of them at work.
+        """
         threads = self.facts.metric("threads_per_instruction").at_most(WARP_SIZE)
+        threads = threads.or_else(threads.at_most(self.facts.metric("block_size").high_only()))
         return 1.0 - threads * (1 / WARP_SIZE)
 
 

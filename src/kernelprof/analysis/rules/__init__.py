@@ -12,13 +12,15 @@ from functools import cache, cached_property
 from importlib import import_module
 from pkgutil import iter_modules
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from kernelprof.analysis.advice import Seen
 from kernelprof.analysis.metrics.catalogue import preset
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
+    from kernelprof.analysis.advice import Advice
     from kernelprof.analysis.metrics.facts import Facts
     from kernelprof.analysis.metrics.interval import Interval, Truth
 
@@ -35,14 +37,19 @@ class Threshold:
 
 @dataclass(frozen=True, slots=True)
 class Docs:
-    """A rule's page: what it detects, why that matters, and when it is wrong."""
+    """A rule's page: what it detects, why that matters, what to do, and when it is wrong.
+
+    ``fixes`` is for who can change the kernel. ``caller`` is for who calls that of a library, which
+    :data:`~kernelprof.analysis.advice.lines.CALLER` has more lines for.
+    """
 
     detects: str
     matters: str
     example: str
-    fixes: tuple[str, ...]
+    fixes: tuple[Advice, ...]
     wrong_when: str
     references: tuple[str, ...]
+    caller: tuple[Advice, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +87,26 @@ class RuleContext:
         self.waiting = Waiting(facts, self.machine, self.waste)
         self.gains = Gains(facts, self.machine)
 
+    def seen(self, row: int) -> Seen:
+        """One launch, for the conditions of advice."""
+        return Seen(self.facts, self.machine, row)
+
 
 @dataclass(frozen=True, slots=True)
 class EvidenceItem:
-    """A fact for the evidence: an interval in its display unit, and what it is compared with."""
+    """A fact for the evidence: an interval in its display unit, and what it is compared with.
 
-    metric: str
-    label: str
+    Without a ``formula`` it is the value of its ``metric`` (of one for each launch, where they
+    differ); with one it is worked out from that and others.
+    """
+
+    metric: str | Sequence[str]
+    label: str | Sequence[str]
     value: Interval
     unit: str
     op: str = "="
     threshold: float | None = None
+    formula: str = ""
 
 
 @dataclass(frozen=True)
@@ -106,6 +122,10 @@ class Finding:
     evidence: tuple[EvidenceItem, ...] = ()
     saturation: Interval | None = None
     gain_reason: str = ""
+    overrules: Truth | None = None
+    """Where this is so for certain, no other rule counts."""
+    promise: Interval | None = None
+    """What is said of the gain where it is less than what rules are compared by."""
 
 
 @dataclass(frozen=True)
@@ -161,11 +181,59 @@ def percent(
     fraction: Interval,
     op: str = "=",
     threshold: Threshold | float | None = None,
+    *,
+    formula: str = "",
 ) -> EvidenceItem:
     """A fraction of one, and the one that it is compared with, shown in percent."""
     limit = threshold.value if isinstance(threshold, Threshold) else threshold
     shown = None if limit is None else limit * 100
-    return EvidenceItem(metric, label, fraction * 100.0, "%", op, shown)
+    return EvidenceItem(metric, label, fraction * 100.0, "%", op, shown, formula)
+
+
+PARTS: Final = {
+    "dram_throughput": "device memory",
+    "l1_throughput": "L1 and shared memory",
+    "l1_throughput_active": "L1 and shared memory",
+    "issue_slots": "issue slots",
+    "issue_slots_active": "issue slots",
+    "sm_throughput": "a part of the SM",
+    "memory_throughput": "a part of the memory system",
+    "alu_pipe": "the integer and logic pipe",
+    "fma_pipe": "the FP32 pipe",
+    "fma_heavy_pipe": "the half of the FP32 pipe that multiplies integers",
+    "fp64_pipe": "the FP64 pipe",
+    "xu_pipe": "the special-function pipe",
+    "tensor_pipe": "the tensor cores",
+    "l2_throughput": "L2",
+    "l2_tag_requests": "L2 tags",
+    "l2_sectors": "L2 sectors",
+    "l2_data": "L2 data",
+    "l2_to_sm": "L2 link to the SMs",
+    "sm_to_l2": "L2 link from the SMs",
+}
+"""What people call the part of the GPU whose utilization a metric is."""
+
+
+def busiest_unit(context: RuleContext) -> EvidenceItem:
+    """The unit that is nearest to its limit, by its own metric."""
+    names, values = context.machine.busiest_unit
+    labels = tuple(f"busiest unit: {PARTS.get(each, each)}" for each in names)
+    return EvidenceItem(names, labels, values, "%")
+
+
+def l2_stage(
+    context: RuleContext, op: str = "=", threshold: Threshold | None = None
+) -> EvidenceItem:
+    """The stage of L2 that is busiest: tags, data or a link to the SMs, by its own metric."""
+    names, values = context.machine.busiest_l2_stage
+    limit = None if threshold is None else threshold.value * 100
+    labels = tuple(
+        "L2 throughput"
+        if each == "l2_throughput"
+        else f"busiest stage of L2: {PARTS.get(each, each).removeprefix('L2 ')}"
+        for each in names
+    )
+    return EvidenceItem(names, labels, values, "%", op, limit)
 
 
 def near_limit(seen: str) -> Threshold:

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.rules import Docs, Finding, Headline, Rule, RuleContext, Threshold, percent
+from kernelprof.analysis.advice import Advice, Condition
+from kernelprof.analysis.rules import (
+    Docs,
+    Finding,
+    Headline,
+    Rule,
+    RuleContext,
+    Threshold,
+    l2_stage,
+    percent,
+)
 
 NOTABLE_ATOMICS = Threshold(
     "notable atomics",
@@ -60,6 +70,7 @@ def evaluate(context: RuleContext) -> Finding:
                 waste.atomic_part,
                 ">",
                 NOTABLE_ATOMICS,
+                formula="(atomics + reductions) / all requests to global memory",
             ),
             percent(
                 "l2_atomic_unit_hottest",
@@ -72,11 +83,27 @@ def evaluate(context: RuleContext) -> Finding:
                 "shared_atomic_wavefronts_share",
                 "shared-memory wavefronts that are atomics",
                 waste.shared_atomic_part,
+                formula="atomic wavefronts / all of shared memory",
             ),
-            percent("stall_lg_throttle", "warp time waiting for atomics", waiting.for_atomics),
-            percent("l2_throughput", "L2 throughput", machine.l2),
+            percent(
+                "stall_lg_throttle",
+                "warp time waiting for atomics",
+                waiting.for_atomics,
+                formula="waits for memory x share of atomics / cycles per instruction",
+            ),
+            l2_stage(context),
         ),
     )
+
+
+_IN_SHARED = Condition(
+    "the atomics are in shared memory and next to none in global memory",
+    lambda seen: (
+        seen["shared_atomic_wavefronts_share"] >= 0.3 * seen["shared_wavefronts_share"] > 0
+        and seen["global_atomic_requests"] + seen["global_reduction_requests"]
+        < 0.01 * seen["instructions"]
+    ),
+)
 
 
 RULE = Rule(
@@ -97,9 +124,29 @@ RULE = Rule(
         example="atomicAdd(&sum, x) by every thread; instead reduce in the warp with shuffles, "
         "then in the block through shared memory, then add once per block.",
         fixes=(
-            "Reduce within the warp and the block first and use one atomic per block.",
-            "Give each block its own copy (privatized histogram) and merge at the end.",
-            "Spread hot counters over several addresses.",
+            Advice(
+                "Reduce within the warp and the block first and use one atomic per block.",
+                unless=_IN_SHARED,
+            ),
+            Advice(
+                "Give each block its own copy (privatized histogram) and merge at the end.",
+                unless=_IN_SHARED,
+            ),
+            Advice("Spread hot counters over several addresses."),
+            Advice(
+                "Give each warp its own counters in shared memory, or sort values within the warp "
+                "first: {x} % of the work of shared memory is atomics.",
+                when=_IN_SHARED,
+                number=lambda seen: (
+                    100 * seen["shared_atomic_wavefronts_share"] / seen["shared_wavefronts_share"]
+                ),
+            ),
+        ),
+        caller=(
+            Advice(
+                "Let fewer updates meet at one address: sort or combine equal indices first, or "
+                "use a segmented reduction (bincount, segment_reduce, a product with one-hot rows)."
+            ),
         ),
         wrong_when="Atomics to distinct addresses run at L2's rate and do not wait; then L2 is "
         "busy and l2-bandwidth is named.",

@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.rules import Docs, Finding, Headline, Rule, RuleContext, Threshold, percent
+from kernelprof.analysis.advice import Advice, Condition
+from kernelprof.analysis.rules import (
+    Docs,
+    Finding,
+    Headline,
+    Rule,
+    RuleContext,
+    Threshold,
+    busiest_unit,
+    percent,
+)
 
 NOTABLE = Threshold(
     "share of warp time",
@@ -25,9 +35,16 @@ def evaluate(context: RuleContext) -> Finding:
         gain=context.gains.by_latency(waiting, NOTABLE.value).at_least(relief),
         gain_reason="warps that no longer wait like this, until the busiest unit is full",
         evidence=(
-            percent("stall_barrier", "warp time at barriers", waiting, ">", NOTABLE),
+            percent(
+                "stall_barrier",
+                "warp time at barriers",
+                waiting,
+                ">",
+                NOTABLE,
+                formula="stall_barrier / cycles per instruction",
+            ),
             percent("issue_slots", "issue slots used", machine.issue),
-            percent("sm_throughput", "busiest unit", machine.top),
+            busiest_unit(context),
         ),
     )
 
@@ -50,10 +67,30 @@ RULE = Rule(
         example="A barrier in the innermost loop of a tiled GEMM; one before and one after the "
         "tile are enough (1.11x on an H200).",
         fixes=(
-            "Remove barriers that no data passes through.",
-            "Use __syncwarp or smaller groups where only a warp shares data.",
-            "Overlap phases: double buffering, cp.async, warp specialization.",
-            "Use smaller blocks, so that another block runs while one waits.",
+            Advice("Remove barriers that no data passes through."),
+            Advice("Use __syncwarp or smaller groups where only a warp shares data."),
+            Advice(
+                "Overlap phases: double buffering, cp.async, warp specialization.",
+                when=Condition(
+                    "warps wait for memory a tenth of the time as well",
+                    lambda seen: seen.stall("long_scoreboard") >= 0.1,
+                ),
+            ),
+            Advice(
+                "Use smaller blocks than {x} threads, so that another block runs while one waits.",
+                when=Condition(
+                    "a block has 256 threads or more", lambda seen: seen["block_size"] >= 256
+                ),
+                number=lambda seen: seen["block_size"],
+            ),
+            Advice(
+                "Let all threads work between two barriers: on average {x} of 32 do.",
+                when=Condition(
+                    "not all threads of a warp take part",
+                    lambda seen: seen["threads_per_instruction"] < 29.0,
+                ),
+                number=lambda seen: seen["threads_per_instruction"],
+            ),
         ),
         wrong_when="Barriers also collect imbalance between warps: if one warp does all the "
         "work between two barriers, the cause is the distribution of that work.",

@@ -2,7 +2,19 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.rules import Docs, Finding, Headline, Rule, RuleContext, Threshold, percent
+from kernelprof.analysis.advice import Advice, Condition
+from kernelprof.analysis.advice.conditions import LOW_OCCUPANCY
+from kernelprof.analysis.advice.lines import INTEGER_DIVISION
+from kernelprof.analysis.rules import (
+    Docs,
+    Finding,
+    Headline,
+    Rule,
+    RuleContext,
+    Threshold,
+    busiest_unit,
+    percent,
+)
 
 NOTABLE = Threshold(
     "share of warp time",
@@ -22,11 +34,22 @@ def evaluate(context: RuleContext) -> Finding:
         gain=context.gains.beside_more_warps(waiting, NOTABLE.value),
         gain_reason="warps that no longer wait like this, until the busiest unit is full",
         evidence=(
-            percent("stall_wait", "warp time waiting for its own results", waiting, ">", NOTABLE),
+            percent(
+                "stall_wait",
+                "warp time waiting for its own results",
+                waiting,
+                ">",
+                NOTABLE,
+                formula="(wait, short_scoreboard, branches) / cycles per instruction",
+            ),
             percent("issue_slots", "issue slots used", machine.issue),
-            percent("sm_throughput", "busiest unit", machine.top),
+            busiest_unit(context),
         ),
     )
+
+
+WAITED_FOR = 10.0
+"""Percent of the special-function pipe from which waiting for results is waiting for it."""
 
 
 RULE = Rule(
@@ -47,10 +70,45 @@ RULE = Rule(
         example="acc = acc * x + y in one chain; four independent accumulators issue "
         "four times the work in the same time.",
         fixes=(
-            "Use several independent accumulators.",
-            "Let each thread compute more than one output.",
-            "Run more warps if occupancy is low.",
-            "Take branches and divisions out of the chain.",
+            Advice(
+                "Use several independent accumulators.",
+                unless=Condition(
+                    "warps wait longer for shared memory or special functions",
+                    lambda seen: seen["stall_short_scoreboard"] > seen["stall_wait"],
+                ),
+            ),
+            Advice("Let each thread compute more than one output."),
+            Advice(
+                "Run more warps: SMs hold {x} % of those that fit.",
+                when=LOW_OCCUPANCY,
+                number=lambda seen: seen.occupancy,
+            ),
+            Advice(
+                "Keep what is passed on in registers (warp shuffles, register tiles): warps wait "
+                "for shared memory longer than for arithmetic.",
+                when=Condition(
+                    "warps wait for shared memory longer than for arithmetic",
+                    lambda seen: (
+                        seen["stall_short_scoreboard"] > seen["stall_wait"]
+                        and seen["xu_pipe"] < WAITED_FOR
+                        and seen.shared_memory > 0
+                    ),
+                ),
+            ),
+            Advice(
+                "Take special functions and divisions out of the chain: their pipe is {x} % busy, "
+                "and warps wait for its results.",
+                when=Condition(
+                    "warps wait for results of special functions longer than for arithmetic",
+                    lambda seen: (
+                        seen["stall_short_scoreboard"] > seen["stall_wait"]
+                        and seen["xu_pipe"] >= WAITED_FOR
+                        and seen.arithmetic[0] > 0
+                    ),
+                ),
+                number=lambda seen: seen["xu_pipe"],
+            ),
+            INTEGER_DIVISION,
         ),
         wrong_when="With many warps a scheduler fixed latencies are hidden; then another limit "
         "shows first.",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from kernelprof.analysis.advice import Advice, Condition
+from kernelprof.analysis.advice.conditions import FULL_SECTORS, uses_fp64
+from kernelprof.analysis.advice.lines import FUSE, SMALLER_TYPE
 from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
@@ -23,16 +26,30 @@ def evaluate(context: RuleContext) -> Finding:
     return Finding(
         gain=context.gains.by_relief(machine.others("dram", "l2")).where(full, 1.0),
         saturation=saturation,
+        promise=1.0 / saturation.at_least(1e-3),
         gain_reason="the busiest unit other than the memory system, if the bytes could be avoided",
         evidence=(
             percent("dram_throughput", "device memory throughput", machine.dram, ">", NEAR_LIMIT),
-            percent("global_sectors", "needless share of its traffic", waste.needless_part_of_dram),
+            percent(
+                "global_sectors",
+                "needless share of its traffic",
+                waste.needless_part_of_dram,
+                formula="excess and local sectors / all that reach device memory",
+            ),
             EvidenceItem(
                 "sm_throughput", "SM throughput", context.facts.metric("sm_throughput"), "%"
             ),
         ),
     )
 
+
+_WRITES = Condition(
+    "it loads nothing, or writes twice as much as it reads",
+    lambda seen: (
+        seen["global_load_requests"] == 0
+        or seen["dram_bytes_written"] >= 2 * seen["dram_bytes_read"]
+    ),
+)
 
 RULE = Rule(
     slug="dram-bandwidth",
@@ -52,10 +69,28 @@ RULE = Rule(
         example="copy, saxpy and other streams. Fusing a following element-wise kernel into "
         "this one saves writing and reading its input.",
         fixes=(
-            "Fuse with the kernel before or after, so that intermediates stay on the chip.",
-            "Use a smaller type: half, bfloat16, int8.",
-            "Read each input once: tile, or keep partial results.",
+            Advice("Fuse with the kernel before or after, so that intermediates stay on the chip."),
+            Advice(
+                "Store float in place of double.",
+                when=Condition("the kernel computes in FP64", uses_fp64),
+            ),
+            Advice(
+                "Use a smaller type: half, bfloat16, int8.",
+                unless=Condition(
+                    "a thread loads 1 or 2 bytes at a time, side by side",
+                    lambda seen: seen.used("load") >= FULL_SECTORS and seen.width("load") <= 2.2,
+                ),
+            ),
+            Advice(
+                "Read each input once: tile, or keep partial results.",
+                unless=_WRITES,
+            ),
+            Advice(
+                "Write less: leave to the reader what can be computed again.",
+                when=_WRITES,
+            ),
         ),
+        caller=(FUSE, SMALLER_TYPE),
         wrong_when="90 % of the counter's peak is as full as it gets (a plain copy reaches 4.3 "
         "of 4.8 TB/s on an H200); 100 % cannot be reached.",
         references=(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kernelprof.analysis.advice import Advice, Condition
+from kernelprof.analysis.advice.conditions import uses_fp32, uses_fp64
 from kernelprof.analysis.rules import Docs, Headline, near_limit, pipe_rule
 
 RULE = pipe_rule(
@@ -23,13 +25,27 @@ RULE = pipe_rule(
         "a few double constants decide the time.",
         example="x * 0.5 instead of x * 0.5f turns a float expression into FP64.",
         fixes=(
-            (
-                "Use float where the accuracy allows; look for double constants and functions "
-                "(0.5, sqrt)."
+            Advice("Use float where the accuracy allows, and double only to accumulate."),
+            Advice(
+                "Look for double constants and functions (0.5, sqrt) in float expressions: the "
+                "kernel computes in both.",
+                when=Condition(
+                    "it computes in FP32 as well",
+                    lambda seen: uses_fp32(seen) and uses_fp64(seen),
+                ),
             ),
-            "Use double only to accumulate.",
-            "On GPUs that have them, use FP64 tensor cores (DMMA).",
+            Advice(
+                "Use the FP64 tensor cores (DMMA) for matrix products.",
+                when=Condition(
+                    "the GPU has FP64 tensor cores, and most of it are multiply-adds",
+                    lambda seen: (
+                        seen.launch.compute_capability in {(8, 0), (9, 0), (10, 0)}
+                        and seen["dfma_rate"] >= seen.rates("dadd", "dmul")
+                    ),
+                ),
+            ),
         ),
+        caller=(Advice("Pass float where the accuracy allows."),),
         wrong_when="A low share of FP64 instructions can still be the limit where the pipe is "
         "narrow: the utilization decides, not the count.",
         references=(

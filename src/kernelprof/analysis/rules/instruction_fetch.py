@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.rules import Docs, Finding, Headline, Rule, RuleContext, Threshold, percent
+from kernelprof.analysis.advice import Advice
+from kernelprof.analysis.rules import (
+    Docs,
+    Finding,
+    Headline,
+    Rule,
+    RuleContext,
+    Threshold,
+    busiest_unit,
+    percent,
+)
 
 NOTABLE = Threshold(
     "share of warp time",
@@ -26,9 +36,10 @@ def evaluate(context: RuleContext) -> Finding:
                 waiting,
                 ">",
                 NOTABLE,
+                formula="stall_no_instruction / cycles per instruction",
             ),
             percent("issue_slots", "issue slots used", machine.issue),
-            percent("sm_throughput", "busiest unit", machine.top),
+            busiest_unit(context),
         ),
     )
 
@@ -51,9 +62,9 @@ RULE = Rule(
         example="A loop unrolled into 300 KB of code; unrolling by 8 instead keeps the loop in "
         "the cache.",
         fixes=(
-            "Unroll less: #pragma unroll 8 instead of full.",
-            "Keep rare paths out of the hot loop, in __noinline__ functions.",
-            "Split a kernel that does many things.",
+            Advice("Unroll less: #pragma unroll 8 instead of full."),
+            Advice("Keep rare paths out of the hot loop, in __noinline__ functions."),
+            Advice("Split a kernel that does many things."),
         ),
         wrong_when="Very short kernels always show some of it, since their code is cold.",
         references=("Nsight Compute, Warp State Statistics: Stall No Instruction",),

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kernelprof.analysis.advice import Advice, Condition
+from kernelprof.analysis.advice.lines import INTEGER_DIVISION, RESTRICT, WIDER_LOADS, WIDER_STORES
 from kernelprof.analysis.rules import (
     Docs,
     Finding,
@@ -31,7 +33,14 @@ def evaluate(context: RuleContext) -> Finding:
         "instructions",
         evidence=(
             percent("issue_slots", "issue slots used", machine.issue, ">", NEAR_LIMIT),
-            percent("ffma_rate", "of which floating-point arithmetic", useful, "<", 0.5),
+            percent(
+                "ffma_rate",
+                "of which floating-point arithmetic",
+                useful,
+                "<",
+                0.5,
+                formula="floating-point instructions / issued instructions",
+            ),
             percent("l1_throughput", "L1 data stage", machine.l1),
         ),
     )
@@ -57,10 +66,21 @@ RULE = Rule(
         example="An inner loop that is not unrolled spends a compare, a branch and address "
         "arithmetic on each FMA; unrolled, they vanish (1.37x on an H200).",
         fixes=(
-            "Unroll the inner loop (#pragma unroll).",
-            "Load and compute wider: float4, half2, several outputs per thread.",
-            "Hoist address arithmetic and invariant terms out of the loop.",
-            "Use 32-bit indices.",
+            Advice(
+                "Unroll the inner loop (#pragma unroll), and compute several outputs per thread."
+            ),
+            WIDER_LOADS,
+            WIDER_STORES,
+            Advice(
+                "Hoist address arithmetic and invariant terms out of the loop, and use 32-bit "
+                "indices: the integer pipe is {x} % busy.",
+                when=Condition(
+                    "the integer pipe is 40 % busy or more", lambda seen: seen["alu_pipe"] >= 40.0
+                ),
+                number=lambda seen: seen["alu_pipe"],
+            ),
+            RESTRICT,
+            INTEGER_DIVISION,
         ),
         wrong_when="Integer kernels compute with the same instructions that are overhead "
         "elsewhere; where the integer pipe itself is full, integer-throughput is"

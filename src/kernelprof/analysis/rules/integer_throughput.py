@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kernelprof.analysis.advice import Advice, Condition
 from kernelprof.analysis.rules import (
     Docs,
     Finding,
@@ -33,6 +34,12 @@ def evaluate(context: RuleContext) -> Finding:
     )
 
 
+_MULTIPLIES = Condition(
+    "the multiply half of the FMA pipe is busier than the ALU",
+    lambda seen: seen["fma_heavy_pipe"] > seen["alu_pipe"],
+)
+
+
 RULE = Rule(
     slug="integer-throughput",
     title="Integer throughput",
@@ -49,13 +56,25 @@ RULE = Rule(
         "kernels of hashes, bit tricks or index arithmetic fill it first.",
         example="A xorshift generator: shifts and exclusive-ors all go to the ALU.",
         fixes=(
-            (
+            Advice(
                 "Use LOP3, byte permutation and funnel shifts: one instruction for several "
-                "operations."
+                "operations.",
+                unless=_MULTIPLIES,
             ),
-            "Use IMAD for adds and shifts to move work to the FMA pipe.",
-            "Replace 64-bit by 32-bit arithmetic and division by multiplication.",
-            "Precompute tables or indices.",
+            Advice(
+                "Use IMAD for adds and shifts to move work to the FMA pipe, which is {x} % busy.",
+                when=Condition(
+                    "the FMA pipe is half as busy as the ALU at most",
+                    lambda seen: seen["fma_pipe"] <= 0.5 * seen["alu_pipe"],
+                ),
+                number=lambda seen: seen["fma_pipe"],
+            ),
+            Advice(
+                "Multiply less: 32-bit in place of 64-bit arithmetic, shifts and additions in "
+                "place of multiplications by constants; division by a constant multiplies as well.",
+                when=_MULTIPLIES,
+            ),
+            Advice("Precompute tables or indices."),
         ),
         wrong_when="In a floating-point kernel the same pipe does loop counters, comparisons "
         "and address arithmetic: there it is overhead (instruction-issue).",

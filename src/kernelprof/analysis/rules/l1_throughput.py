@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kernelprof.analysis.advice import Advice, Condition
+from kernelprof.analysis.advice.lines import KEEP_WHAT_IS_READ, RESTRICT, WIDER_LOADS
 from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
@@ -39,8 +41,18 @@ def evaluate(context: RuleContext) -> Finding:
         evidence=(
             percent("l1_throughput", "L1 throughput", machine.l1, ">", NEAR_LIMIT),
             EvidenceItem("l1_hit_rate", "L1 hit rate", context.facts.metric("l1_hit_rate"), "%"),
-            percent("global_sectors", "needless share of L1 work", waste.needless_part_of_l1),
-            percent("stall_lg_throttle", "warp time in the full LSU queue", queue),
+            percent(
+                "global_sectors",
+                "needless share of L1 work",
+                waste.needless_part_of_l1,
+                formula="excess sectors, local sectors and bank conflicts / all wavefronts",
+            ),
+            percent(
+                "stall_lg_throttle",
+                "warp time in the full LSU queue",
+                queue,
+                formula="stall_lg_throttle / cycles per instruction, without needless accesses",
+            ),
         ),
     )
 
@@ -64,9 +76,14 @@ RULE = Rule(
         example="A GEMM in which each thread reads a row of A and a column of B from global "
         "memory: every value is loaded N times, and L1 serves it.",
         fixes=(
-            "Load a tile into shared memory once and reuse it.",
-            "Keep operands in registers: compute a tile of outputs per thread.",
-            "Load wider: float4 instead of float.",
+            Advice(
+                "Load a tile into shared memory once and reuse it.",
+                unless=Condition("most loads miss in L1", lambda seen: seen["l1_hit_rate"] < 50.0),
+            ),
+            Advice("Keep operands in registers: compute a tile of outputs per thread."),
+            WIDER_LOADS,
+            RESTRICT,
+            KEEP_WHAT_IS_READ,
         ),
         wrong_when="Scattered addresses fill L1 as well; then the excess sectors are named. "
         "Shared memory shares this path; the larger part of the wavefronts decides.",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from kernelprof.analysis.advice import Advice, Condition
+from kernelprof.analysis.advice.conditions import passes, since
+from kernelprof.analysis.advice.lines import FUSE
 from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
@@ -9,6 +12,7 @@ from kernelprof.analysis.rules import (
     Headline,
     Rule,
     RuleContext,
+    l2_stage,
     near_limit,
     percent,
 )
@@ -28,10 +32,15 @@ def evaluate(context: RuleContext) -> Finding:
         saturation=machine.saturations["l2"],
         gain_reason="the busiest unit other than L2",
         evidence=(
-            percent("l2_throughput", "L2 tags, data and links", machine.l2, ">", NEAR_LIMIT),
+            l2_stage(context, ">", NEAR_LIMIT),
             percent("dram_throughput", "device memory throughput", machine.dram),
             EvidenceItem("l2_hit_rate", "L2 hit rate", context.facts.metric("l2_hit_rate"), "%"),
-            percent("global_sectors", "needless share of L2 traffic", waste.needless_part_of_l2),
+            percent(
+                "global_sectors",
+                "needless share of L2 traffic",
+                waste.needless_part_of_l2,
+                formula="excess and local sectors / all sectors that reach L2",
+            ),
         ),
     )
 
@@ -54,10 +63,22 @@ RULE = Rule(
         example="A table of 20 MB that every block streams through with L1 bypassed; tiling so "
         "that a block uses what it has read keeps it in L1 or shared memory.",
         fixes=(
-            "Tile for L1 or shared memory so that a block reuses what it has loaded.",
-            "Change the order of blocks so that neighbours share data (swizzled block index).",
-            "Use thread block clusters and distributed shared memory (Hopper).",
+            Advice("Tile for L1 or shared memory so that a block reuses what it has loaded."),
+            Advice(
+                "Let L1 keep what a block shares: its hit rate is {x} % (do not load with __ldcg, "
+                "volatile or atomics what does not change).",
+                when=Condition(
+                    "loads hit in L1 hardly ever, and use twice what device memory delivers",
+                    lambda seen: seen["l1_hit_rate"] < 5.0 and passes(seen) >= 2.0,
+                ),
+                number=lambda seen: seen["l1_hit_rate"],
+            ),
+            Advice(
+                "Use thread block clusters and distributed shared memory.",
+                when=since(9, 0, "thread block clusters"),
+            ),
         ),
+        caller=(FUSE,),
         wrong_when="In a pure stream every byte passes L2 once and the combined L2 percentage "
         "can stand above that of device memory: this rule looks at tags, data and "
         "links one by one, and compares with device memory.",

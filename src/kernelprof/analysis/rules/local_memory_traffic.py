@@ -2,7 +2,20 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.rules import Docs, Finding, Headline, Rule, RuleContext, Threshold, percent
+from kernelprof.analysis.advice import Advice, Condition
+from kernelprof.analysis.advice.conditions import NO_SPILLS, SPILLS
+from kernelprof.analysis.metrics.architectures import EVERY
+from kernelprof.analysis.metrics.catalogue import SPILLING_SHARE
+from kernelprof.analysis.rules import (
+    Docs,
+    Finding,
+    Headline,
+    Rule,
+    RuleContext,
+    Threshold,
+    l2_stage,
+    percent,
+)
 
 NOTABLE_LOCAL = Threshold(
     "notable local traffic",
@@ -29,16 +42,34 @@ def evaluate(context: RuleContext) -> Finding:
         gain=context.gains.by_waste(local, remaining, waiting),
         gain_reason="memory time without the local sectors",
         evidence=(
-            percent("local_sectors", "sectors that are local memory", local, ">", NOTABLE_LOCAL),
+            percent(
+                "local_sectors",
+                "sectors that are local memory",
+                local,
+                ">",
+                NOTABLE_LOCAL,
+                formula="local sectors / (local + global sectors)",
+            ),
             percent(
                 "stall_long_scoreboard",
                 "warp time waiting for memory",
                 machine.warps.stall_share("long_scoreboard", "lg_throttle"),
+                formula="(long_scoreboard + lg_throttle) / cycles per instruction",
             ),
             percent("l1_throughput", "L1 throughput", machine.l1),
-            percent("l2_throughput", "L2 throughput", machine.l2),
+            l2_stage(context),
         ),
     )
+
+
+_ONLY_SPILLS = Condition(
+    "most of the local accesses are spills",
+    lambda seen: seen.raw(SPILLING_SHARE) >= 50.0,
+)
+_MORE_REGISTERS = Condition(
+    "a thread can have more of them",
+    lambda seen: seen["registers_per_thread"] < EVERY.registers_per_thread,
+)
 
 
 RULE = Rule(
@@ -60,10 +91,22 @@ RULE = Rule(
         example="float a[64]; a[i % 64] with a run-time i lives in local memory; with a fully "
         "unrolled loop every index is a constant and the array stays in registers.",
         fixes=(
-            "Unroll loops over small arrays so that every index is a constant.",
-            "Keep fewer values live: smaller tiles per thread, or split the kernel.",
-            "Raise the register budget (__launch_bounds__, -maxrregcount) if occupancy allows.",
-            "Put arrays that need run-time indices into shared memory.",
+            Advice(
+                "Unroll loops over small arrays so that every index is a constant.",
+                unless=_ONLY_SPILLS,
+            ),
+            Advice(
+                "Put arrays that need run-time indices into shared memory.", unless=_ONLY_SPILLS
+            ),
+            Advice(
+                "Keep fewer values live: smaller tiles per thread, or split the kernel.",
+                unless=NO_SPILLS,
+            ),
+            Advice(
+                "Raise the register budget (__launch_bounds__, -maxrregcount): a thread has {x}.",
+                when=SPILLS & _MORE_REGISTERS,
+                number=lambda seen: seen["registers_per_thread"],
+            ),
         ),
         wrong_when="Spills outside the hot loop cost little: the share of sectors decides, not "
         "that there are some.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kernelprof.analysis.advice import Advice, Condition
+from kernelprof.analysis.advice.lines import LARGER_BLOCKS, RESTRICT
 from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
@@ -52,7 +54,10 @@ def evaluate(context: RuleContext) -> Finding:
                 "eligible_warps", "eligible warps per cycle", facts.metric("eligible_warps"), "warp"
             ),
             percent(
-                "stall_long_scoreboard", "warp time spent waiting", machine.warps.latency_share
+                "stall_long_scoreboard",
+                "warp time spent waiting",
+                machine.warps.latency_share,
+                formula="waits that more warps hide / cycles per instruction",
             ),
         ),
     )
@@ -73,6 +78,10 @@ def limiter(context: RuleContext, row: int) -> str | None:
     return f"Limited by {' and '.join(scarce)}: {fewest:.0f} block{plural} on an SM."
 
 
+def _limited_by(resource: str, words: str) -> Condition:
+    return Condition(words, lambda seen: seen.limited_by(resource))
+
+
 RULE = Rule(
     slug="low-occupancy",
     title="Low occupancy",
@@ -91,9 +100,51 @@ RULE = Rule(
         example="A block of 128 threads with 200 KiB of shared memory leaves room for one block "
         "per SM: 4 warps of 64. With 32 KiB seven fit.",
         fixes=(
-            "Cut the resource that limits: smaller tiles, fewer live registers, half precision.",
-            "Use __launch_bounds__ to trade registers for blocks, and watch for spills.",
-            "Or make each warp wait less: more independent loads or arithmetic per thread.",
+            Advice(
+                "Use fewer registers: __launch_bounds__ trades them for blocks (watch for spills), "
+                "smaller tiles per thread keep fewer values.",
+                when=_limited_by("registers", "registers limit the blocks on an SM"),
+            ),
+            Advice(
+                "Use less shared memory a block: smaller tiles, half precision, or one buffer "
+                "after the other.",
+                when=_limited_by("shared_mem", "shared memory limits the blocks on an SM"),
+            ),
+            LARGER_BLOCKS,
+            Advice(
+                "Use smaller blocks: of {x} threads too few fit, and they come and go as a whole.",
+                when=Condition(
+                    "a block has 512 threads or more, and an SM holds one or two",
+                    lambda seen: (
+                        seen["block_size"] >= 512
+                        and bool(seen.block_limits)
+                        and min(seen.block_limits.values()) <= 2
+                    ),
+                ),
+                number=lambda seen: seen["block_size"],
+            ),
+            Advice(
+                "Cut the resource that limits: registers, shared memory, or the size of blocks.",
+                unless=Condition(
+                    "it is known which one limits", lambda seen: bool(seen.block_limits)
+                ),
+            ),
+            Advice(
+                "Let each block do more: SMs hold {x} % of the warps that they could, since blocks "
+                "end sooner than new ones start.",
+                when=Condition(
+                    "SMs hold far fewer warps than they could, with blocks waiting",
+                    lambda seen: (
+                        seen["achieved_occupancy"] < 0.6 * seen["theoretical_occupancy"]
+                        and seen["waves_per_sm"] >= 4
+                    ),
+                ),
+                number=lambda seen: (
+                    100 * seen["achieved_occupancy"] / seen["theoretical_occupancy"]
+                ),
+            ),
+            Advice("Make each warp wait less: more independent loads or arithmetic per thread."),
+            RESTRICT,
         ),
         wrong_when="Low occupancy by itself is not a fault: kernels with enough independent work "
         "per thread saturate a unit with a few warps. Then the busy unit is named.",

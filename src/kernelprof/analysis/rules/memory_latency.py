@@ -2,7 +2,25 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.rules import Docs, Finding, Headline, Rule, RuleContext, Threshold, percent
+from kernelprof.analysis.advice import Advice
+from kernelprof.analysis.advice.conditions import LOW_OCCUPANCY, SCATTERED, SHARED_MEMORY
+from kernelprof.analysis.advice.lines import (
+    INTEGER_DIVISION,
+    KEEP_WHAT_IS_READ,
+    RESTRICT,
+    WIDER_LOADS,
+    WIDER_STORES,
+)
+from kernelprof.analysis.rules import (
+    Docs,
+    Finding,
+    Headline,
+    Rule,
+    RuleContext,
+    Threshold,
+    busiest_unit,
+    percent,
+)
 
 NOTABLE = Threshold(
     "share of warp time",
@@ -28,9 +46,10 @@ def evaluate(context: RuleContext) -> Finding:
                 waiting,
                 ">",
                 NOTABLE,
+                formula="(long_scoreboard + drain) / cycles per instruction, plain accesses",
             ),
             percent("issue_slots", "issue slots used", machine.issue),
-            percent("sm_throughput", "busiest unit", machine.top),
+            busiest_unit(context),
         ),
     )
 
@@ -53,10 +72,30 @@ RULE = Rule(
         example="sum += a[i] in a loop loads one value per iteration; loading four independent "
         "values before the first use keeps four times as many bytes in flight.",
         fixes=(
-            "Issue several independent loads before the first use (unroll, float4).",
-            "Prefetch the next tile while this one is used: cp.async, double buffering.",
-            "Raise occupancy if it is low.",
-            "Where loads depend on each other (lists, trees), change the data structure.",
+            Advice(
+                "Issue several independent loads before the first use: unroll the loop, or let "
+                "each thread take several items."
+            ),
+            WIDER_LOADS,
+            Advice(
+                "Raise occupancy: SMs hold {x} % of the warps that fit.",
+                when=LOW_OCCUPANCY,
+                number=lambda seen: seen.occupancy,
+            ),
+            Advice(
+                "Prefetch the next tile while this one is used: cp.async, double buffering.",
+                when=SHARED_MEMORY,
+            ),
+            Advice(
+                "Where an address depends on a load before it (lists, trees, indices), change the "
+                "data structure: loads use {x} bytes of each sector.",
+                when=SCATTERED,
+                number=lambda seen: seen.used("load"),
+            ),
+            KEEP_WHAT_IS_READ,
+            RESTRICT,
+            INTEGER_DIVISION,
+            WIDER_STORES,
         ),
         wrong_when="Waiting for memory while a memory unit is saturated is not latency: the "
         "unit is named then. Waiting for uncoalesced, local or atomic accesses goes "

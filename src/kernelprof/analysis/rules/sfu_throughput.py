@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from kernelprof.analysis.advice import Advice, Condition
+from kernelprof.analysis.advice.conditions import BUSY_XU, uses_fp32, uses_fp64
+from kernelprof.analysis.advice.lines import INTEGER_DIVISION
 from kernelprof.analysis.rules import Docs, Headline, near_limit, pipe_rule
 
 RULE = pipe_rule(
@@ -28,9 +31,28 @@ RULE = pipe_rule(
         example="__sinf in a chain; exp in softmax; conversions between integer and float in "
         "image code.",
         fixes=(
-            "Compute some of them with polynomials on the FMA pipe.",
-            "Use exp2f with a scaled argument, or half2 versions that do two at a time.",
-            "Take conversions and divisions out of inner loops; multiply by the reciprocal.",
+            Advice(
+                "Compute some of them with polynomials on the FMA pipe: it is {x} % busy.",
+                when=Condition(
+                    "it computes in FP32, and the FMA pipe is less than half busy",
+                    lambda seen: uses_fp32(seen) and seen["fma_pipe"] < 50.0,
+                ),
+                number=lambda seen: seen["fma_pipe"],
+            ),
+            Advice(
+                "Use exp2f with a scaled argument, or half2 versions that do two at a time.",
+                when=Condition("it computes in FP32", uses_fp32),
+            ),
+            Advice(
+                "Write literals as 0.5f, and convert once: conversions between float and double "
+                "use this pipe.",
+                when=Condition("it computes in FP64 as well", uses_fp64),
+            ),
+            Advice(
+                "Take conversions and divisions out of inner loops; multiply by the reciprocal.",
+                unless=BUSY_XU,
+            ),
+            INTEGER_DIVISION,
         ),
         wrong_when="Integer division and modulo also use this unit for their first approximation.",
         references=(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from kernelprof.analysis.advice import Advice
 from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
@@ -41,6 +42,7 @@ def evaluate(context: RuleContext) -> Finding:
                 conflicts,
                 ">",
                 NOTABLE_CONFLICTS,
+                formula="1 - ideal / actual wavefronts of shared memory, without atomics",
             ),
             percent("l1_throughput", "L1 throughput", machine.l1),
             EvidenceItem(
@@ -72,9 +74,9 @@ RULE = Rule(
         example="tile[threadIdx.x][k] with rows of 32 floats puts a whole warp into one bank; rows "
         "of 33 floats spread it over all 32.",
         fixes=(
-            "Pad rows by one element: __shared__ float tile[32][33].",
-            "Swizzle the column with the row: tile[y][x ^ y].",
-            "Read along the dimension that is contiguous in shared memory.",
+            Advice("Pad rows by one element: __shared__ float tile[32][33]."),
+            Advice("Swizzle the column with the row: tile[y][x ^ y]."),
+            Advice("Read along the dimension that is contiguous in shared memory."),
         ),
         wrong_when="Wide accesses (8 and 16 bytes per thread) need 2 and 4 wavefronts by nature; "
         "they are compared with that ideal. The conflict counter also counts arbitration, so a few "

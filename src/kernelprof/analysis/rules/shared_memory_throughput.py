@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kernelprof.analysis.advice import Advice, Condition
+from kernelprof.analysis.advice.conditions import NO_SHARED_MEMORY
 from kernelprof.analysis.rules import (
     Docs,
     Finding,
@@ -37,9 +39,20 @@ def evaluate(context: RuleContext) -> Finding:
                 waste.shared_part_of_l1,
                 ">",
                 0.5,
+                formula="wavefronts of shared memory / wavefronts of L1",
             ),
-            percent("shared_wavefronts", "wavefronts added by conflicts", waste.bank_conflicts),
-            percent("stall_mio_throttle", "warp time in the full MIO queue", waits),
+            percent(
+                "shared_wavefronts",
+                "wavefronts added by conflicts",
+                waste.bank_conflicts,
+                formula="1 - ideal / actual wavefronts of shared memory",
+            ),
+            percent(
+                "stall_mio_throttle",
+                "warp time in the full MIO queue",
+                waits,
+                formula="stall_mio_throttle / cycles per instruction, without bank conflicts",
+            ),
         ),
     )
 
@@ -65,9 +78,22 @@ RULE = Rule(
         example="A shared-memory tile in which each thread computes one output reads two values"
         " for each FMA; an 8x8 register tile reads 16 for 64.",
         fixes=(
-            "Register tiles: compute 4x4 or 8x8 outputs per thread.",
-            "Wider accesses: float4 reads, one instruction for four values.",
-            "Warp shuffles for values that neighbours hold.",
+            Advice(
+                "Register tiles: compute 4x4 or 8x8 outputs per thread.",
+                when=Condition(
+                    "a twentieth of the instructions or more is floating-point work",
+                    lambda seen: seen.arithmetic[0] >= 0.05,
+                ),
+            ),
+            Advice(
+                "Wider accesses: float4 reads, one instruction for four values.",
+                unless=NO_SHARED_MEMORY,
+            ),
+            Advice("Warp shuffles for values that neighbours hold.", unless=NO_SHARED_MEMORY),
+            Advice(
+                "Shuffle less: warp shuffles take this path too; combine values in a thread first.",
+                when=NO_SHARED_MEMORY,
+            ),
         ),
         wrong_when="With conflicts the accesses are not the limit but their addresses: "
         "shared-bank-conflicts.",

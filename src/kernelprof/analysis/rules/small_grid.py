@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kernelprof.analysis.advice import Advice, Condition
+from kernelprof.analysis.advice.conditions import of
 from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
@@ -12,6 +14,7 @@ from kernelprof.analysis.rules import (
     Threshold,
     percent,
 )
+from kernelprof.model.library_kernel import Kind
 
 ONE_WAVE = Threshold(
     "waves",
@@ -50,9 +53,20 @@ def evaluate(context: RuleContext) -> Finding:
             EvidenceItem("grid_size", "blocks", facts.metric("grid_size"), "block"),
             EvidenceItem("sm_count", "SMs", facts.metric("sm_count"), "SM"),
             EvidenceItem("duration", "duration", facts.metric("duration"), "ns"),
-            percent("sm_cycles_active", "SM time with work", context.machine.active_share),
+            percent(
+                "sm_cycles_active",
+                "SM time with work",
+                context.machine.active_share,
+                formula="active / elapsed cycles of the SMs",
+            ),
         ),
     )
+
+
+SHORT_NS = 20_000.0
+"""Duration below which launching is a notable part of a launch: 1.7 us are 9 % of it."""
+
+SHORT = Condition("the launch takes less than 20 us", lambda seen: seen["duration"] < SHORT_NS)
 
 
 RULE = Rule(
@@ -76,9 +90,58 @@ RULE = Rule(
         example="4 blocks on 132 SMs leave 97 % of the GPU idle; splitting the sum over 264 blocks "
         "and adding the parts uses all of it.",
         fixes=(
-            "Launch more, smaller blocks, or let each thread do less.",
-            "Split the reduction dimension over blocks (split-K) and combine.",
-            "Batch small launches into one, or run them side by side in streams or a CUDA graph.",
+            Advice(
+                "Launch more blocks, and let each thread do less.",
+                unless=Condition(
+                    "the grid fills the GPU", lambda seen: seen["waves_per_sm"] >= ONE_WAVE.value
+                ),
+            ),
+            Advice(
+                "Launch smaller blocks: the grid has {x}, of 256 threads or more.",
+                when=Condition(
+                    "there are fewer blocks than SMs, of 256 threads or more",
+                    lambda seen: seen["block_size"] >= 256 and seen["grid_size"] < seen["sm_count"],
+                ),
+                number=lambda seen: seen["grid_size"],
+            ),
+            Advice(
+                "Use all 32 threads of a warp: blocks have {x}.",
+                when=Condition("a block is less than a warp", lambda seen: seen["block_size"] < 32),
+                number=lambda seen: seen["block_size"],
+            ),
+            Advice(
+                "Split the reduction dimension over blocks (split-K) and combine.",
+                when=Condition(
+                    "the grid does not fill the GPU, and the launch takes 20 us or more",
+                    lambda seen: (
+                        seen["waves_per_sm"] < ONE_WAVE.value and seen["duration"] >= SHORT_NS
+                    ),
+                ),
+            ),
+            Advice(
+                "Choose the grid so that its last wave is full: it has {x} waves.",
+                when=Condition(
+                    "the grid is one to three waves",
+                    lambda seen: ONE_WAVE.value < seen["waves_per_sm"] < 3,
+                ),
+                number=lambda seen: seen["waves_per_sm"],
+            ),
+            Advice(
+                "Batch small launches into one, or run them side by side in streams or a CUDA "
+                "graph.",
+                when=SHORT,
+            ),
+        ),
+        caller=(
+            Advice(
+                "Compute several at once: cublasGemmStridedBatchedEx, torch.bmm, a larger batch.",
+                when=of(Kind.PRODUCT),
+            ),
+            Advice(
+                "Record short launches as a CUDA graph "
+                '(torch.compile(mode="reduce-overhead")), or fuse them.',
+                when=SHORT,
+            ),
         ),
         wrong_when="A persistent kernel may launch one block per SM on purpose; where its units "
         "are busy, the gain is small and another bottleneck is named.",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kernelprof.analysis.advice import Advice, Condition
+from kernelprof.analysis.advice.conditions import of
 from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
@@ -10,8 +12,10 @@ from kernelprof.analysis.rules import (
     Rule,
     RuleContext,
     Threshold,
+    l2_stage,
     percent,
 )
+from kernelprof.model.library_kernel import Kind
 
 NOTABLE_EXCESS = Threshold(
     "notable excess",
@@ -50,6 +54,7 @@ def evaluate(context: RuleContext) -> Finding:
                 excess,
                 ">",
                 NOTABLE_EXCESS,
+                formula="1 - ideal / actual sectors of global accesses",
             ),
             EvidenceItem(
                 "global_load_sectors",
@@ -57,12 +62,32 @@ def evaluate(context: RuleContext) -> Finding:
                 context.facts.metric("global_load_sectors")
                 / context.facts.metric("global_load_requests"),
                 "sector/request",
+                formula="sectors / requests of global loads",
             ),
             percent("l1_throughput", "L1 throughput", machine.l1),
-            percent("l2_throughput", "L2 throughput", machine.l2),
+            l2_stage(context),
             percent("dram_throughput", "device memory throughput", machine.dram),
         ),
     )
+
+
+IN_ORDER = 24.0
+"""Bytes of a sector that accesses in order use at least; boundary checks and odd rows take some."""
+SCATTERED = 16.0
+
+
+def _only(one: str, other: str, words: str) -> Condition:
+    return Condition(
+        words, lambda seen: seen.used(one) <= SCATTERED and seen.used(other) >= IN_ORDER
+    )
+
+
+_UNUSED = Condition(
+    "loads are scattered and the caches hold no more of their sectors",
+    lambda seen: (
+        seen.used("load") <= SCATTERED and seen["l1_hit_rate"] < 20.0 and seen["l2_hit_rate"] < 60.0
+    ),
+)
 
 
 RULE = Rule(
@@ -84,9 +109,42 @@ RULE = Rule(
         example="C[row * N + col] with row = threadIdx.x: neighbouring threads are N elements "
         "apart. With col = threadIdx.x they are neighbours, and nothing else has to change.",
         fixes=(
-            "Let threadIdx.x run along the dimension that is contiguous in memory.",
-            "Store records as a structure of arrays, or load whole records as float4.",
-            "Where the layout cannot change, go through a tile in shared memory.",
+            Advice(
+                "Let threadIdx.x run along the dimension that is contiguous in memory.",
+            ),
+            Advice(
+                "Start with the loads: each request of theirs touches {x} sectors, and stores are "
+                "in order.",
+                when=_only("load", "store", "loads are scattered and stores are not"),
+                number=lambda seen: seen.sectors("load"),
+            ),
+            Advice(
+                "Start with the stores: each request of theirs touches {x} sectors, and loads are "
+                "in order.",
+                when=_only("store", "load", "stores are scattered and loads are not"),
+                number=lambda seen: seen.sectors("store"),
+            ),
+            Advice(
+                "Store records as a structure of arrays, or load whole records as float4.",
+                unless=_UNUSED,
+            ),
+            Advice(
+                "Where the layout cannot change, go through a tile in shared memory.",
+                unless=_UNUSED,
+            ),
+            Advice(
+                "Read all that a sector brings, or sort the indices of a gather: nothing of it is "
+                "used again from a cache (hit rate of L2 {x} %).",
+                when=_UNUSED,
+                number=lambda seen: seen["l2_hit_rate"],
+            ),
+        ),
+        caller=(
+            Advice(
+                "Pass tensors whose innermost dimension is contiguous (.contiguous(), "
+                "channels_last), so that neighbouring threads read neighbouring addresses."
+            ),
+            Advice("Sort the indices of a gather or scatter.", when=of(Kind.OPERATION)),
         ),
         wrong_when="A request of 16 sectors is ideal for 16-byte loads, and a broadcast takes one: "
         "so the sectors are compared with the fewest that the same instructions could move, not "

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kernelprof.analysis.advice import Advice, Condition
+from kernelprof.analysis.advice.lines import INTEGER_DIVISION
 from kernelprof.analysis.metrics import groups
 from kernelprof.analysis.rules import (
     Docs,
@@ -71,11 +73,26 @@ RULE = Rule(
         example="switch (threadIdx.x % 8) runs all eight cases for every warp; "
         "switch (blockIdx.x % 8) runs one.",
         fixes=(
-            "Sort or bin the work so that the threads of a warp take the same path.",
-            "Let the branch depend on the warp or block, not on the lane.",
-            "Replace short branches by arithmetic that all threads do.",
-            "Give long-running items a whole warp each.",
+            Advice("Sort or bin the work so that the threads of a warp take the same path."),
+            Advice("Let the branch depend on the warp or block, not on the lane."),
+            Advice(
+                "Replace short branches by arithmetic that all threads do.",
+                when=Condition(
+                    "12 of 32 threads or more take part, as at branches with two sides",
+                    lambda seen: seen["threads_per_instruction"] >= 12.0,
+                ),
+            ),
+            Advice(
+                "Give long-running items a whole warp each: {x} of 32 threads work on average.",
+                when=Condition(
+                    "fewer than 12 threads of a warp take part",
+                    lambda seen: seen["threads_per_instruction"] < 12.0,
+                ),
+                number=lambda seen: seen["threads_per_instruction"],
+            ),
+            INTEGER_DIVISION,
         ),
+        caller=(Advice("Pass work in an order in which neighbours are alike: sort or bin it."),),
         wrong_when="Threads that are switched off by a predicate for one instruction (bounds "
         "checks) do not lengthen a path. Blocks of fewer than 32 threads show the same counter.",
         references=(

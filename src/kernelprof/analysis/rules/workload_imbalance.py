@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from kernelprof.analysis.advice import Advice, Condition
+from kernelprof.analysis.advice.lines import FITTING_SHAPE
 from kernelprof.analysis.rules import (
     Docs,
     EvidenceItem,
@@ -33,6 +35,7 @@ def evaluate(context: RuleContext) -> Finding:
                 context.machine.active_share,
                 "<",
                 EVEN_SHARE,
+                formula="active / elapsed cycles of the SMs",
             ),
             EvidenceItem(
                 "waves_per_sm", "waves of blocks", context.facts.metric("waves_per_sm"), "wave"
@@ -59,10 +62,32 @@ RULE = Rule(
         example="One block per matrix row, where a few rows hold most of the non-zeros: their SMs "
         "work while the others wait.",
         fixes=(
-            "Split long items over several blocks, or give every block the same amount of work.",
-            "Start the longest items first, or let persistent blocks take items from a queue.",
-            "Choose the grid so that its last wave is full.",
+            Advice(
+                "Split long items over several blocks, or give every block the same amount of work."
+            ),
+            Advice(
+                "Start the longest items first, or let persistent blocks take items from a queue.",
+                unless=Condition(
+                    "all blocks start at once", lambda seen: seen["waves_per_sm"] <= 1
+                ),
+            ),
+            Advice(
+                "Choose the grid so that its last wave is full: it has {x} waves.",
+                when=Condition(
+                    "the grid is one to three waves", lambda seen: 1 < seen["waves_per_sm"] < 3
+                ),
+                number=lambda seen: seen["waves_per_sm"],
+            ),
+            Advice(
+                "Give long-running items a whole warp each: {x} of 32 threads work on average.",
+                when=Condition(
+                    "fewer than 16 threads of a warp take part",
+                    lambda seen: seen["threads_per_instruction"] < 16,
+                ),
+                number=lambda seen: seen["threads_per_instruction"],
+            ),
         ),
+        caller=(FITTING_SHAPE,),
         wrong_when="Below one wave the grid is the cause (small-grid). Launches of a few "
         "microseconds show an uneven end whatever they do.",
         references=("Nsight Compute 2025.3, rule WorkloadImbalance",),

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from kernelprof.analysis.advice.lines import advise
+from kernelprof.analysis.findings import findings
 from kernelprof.analysis.ncu_command import NextStep
 from kernelprof.analysis.rules import Finding, RuleContext, registry
-from kernelprof.analysis.verdict.ranking import Judgement, Ranking, grade, judge
+from kernelprof.analysis.verdict.estimate import estimates, interval
+from kernelprof.analysis.verdict.grouping import Group, Outcomes, group_launches
+from kernelprof.analysis.verdict.ranking import LEAST_GAIN, Judgement, Ranking, grade, judge
 from kernelprof.model.capture import DEVICE_NAME, Launches, Origin
 from kernelprof.model.diagnosis import (
     Candidate,
@@ -23,18 +27,18 @@ from kernelprof.model.diagnosis import (
     Diagnosis,
     Evidence,
     KernelDiagnosis,
-    Spread,
     Status,
     Verdict,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     import numpy.typing as npt
 
-    from kernelprof.analysis.metrics.facts import Facts
-    from kernelprof.model.capture import Capture, Launch
+    from kernelprof.analysis.metrics.facts import Doubt, Facts
+    from kernelprof.model.capture import Capture
+    from kernelprof.model.diagnosis import Finding as FoundValue
 
     FloatArray = npt.NDArray[np.float64]
     BoolArray = npt.NDArray[np.bool_]
@@ -45,6 +49,11 @@ BLOCK: Final = 14336
 
 LARGEST_GAIN = 100.0
 """Estimates beyond this say no more than "far from any limit"."""
+
+MOST_CANDIDATES = 4
+
+NARROWED = "narrowed by what other metrics allow"
+"""How a value came about that the capture does not have under the name of its row."""
 
 COMPARE = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
 
@@ -83,6 +92,9 @@ def _kernel(
     capture = judged.context.facts.capture
     launch = capture.launches[row]
     said = _inconclusive if judged.status(row) is Status.INCONCLUSIVE else _decided
+    verdict = said(judged, next_step, group, row)
+    if verdict.missing and (tool := next_step.tool(row)):
+        verdict = replace(verdict, notes=(*verdict.notes, tool))
     return KernelDiagnosis(
         rows=group.rows,
         ids=ids,
@@ -93,7 +105,7 @@ def _kernel(
         compute_capability=launch.compute_capability,
         duration_ns=group.duration,
         share=group.share,
-        verdict=said(judged, next_step, group, row),
+        verdict=verdict,
     )
 
 
@@ -101,7 +113,9 @@ def _decided(judged: Judgement, next_step: NextStep, group: Group, row: int) -> 
     context, ranking = judged.context, judged.ranking
     rule = judged.rule(row)
     finding = judged.findings[rule.slug]
-    gain = min(group.gain, LARGEST_GAIN)
+    gain: float | None = min(group.gain, LARGEST_GAIN)
+    if ranking.overruled[row] or (row in ranking.reasons and group.gain < LEAST_GAIN):
+        gain = None
     full = judged.status(row) is Status.AT_LIMIT
     graded = grade(context, ranking, rule, row)
     high = graded.confidence is Confidence.HIGH
@@ -109,18 +123,23 @@ def _decided(judged: Judgement, next_step: NextStep, group: Group, row: int) -> 
     notes = list(graded.reasons)
     if group.mixed:
         notes.append("launches of this kernel with the same grid and block differ: see the others")
+    seen = context.seen(row)
+    if seen.library is not None:
+        notes.append(f"a kernel of {seen.library.name}: the advice is for who calls it")
     detail = rule.detail(context, row) if rule.detail else None
     return Verdict(
         status=Status.AT_LIMIT if full else Status.BOTTLENECK,
         bottleneck=rule.slug,
         confidence=graded.confidence,
         gain=None if full else gain,
+        gain_interval=None if full or gain is None else interval(gain),
         gain_reason=finding.gain_reason,
         next_limit=gain if full else None,
-        also=_candidates(ranking, [] if full else ranking.runners_up(row), row),
+        also=_candidates(ranking, [] if full or gain is None else ranking.runners_up(row), row),
         evidence=_evidence(context, finding, row),
         why=" ".join(part for part in (rule.docs.detects, detail) if part),
-        advice=rule.docs.fixes,
+        advice=advise(rule.docs.fixes, rule.docs.caller, seen, at_limit=full),
+        findings=findings(context.facts, row) if row in ranking.reasons else (),
         notes=tuple(notes),
         missing=missing,
         command=next_step.command(row, group.rows, missing),
@@ -129,21 +148,37 @@ def _decided(judged: Judgement, next_step: NextStep, group: Group, row: int) -> 
 
 def _inconclusive(judged: Judgement, next_step: NextStep, group: Group, row: int) -> Verdict:
     context, ranking = judged.context, judged.ranking
-    candidates = ranking.candidates(row)
-    slugs = [ranking.rules[r] for r in candidates]
-    missing = next_step.deciding(row, slugs)
-    known = [item for slug in slugs[:3] for item in _evidence(context, judged.findings[slug], row)]
+    seen = findings(context.facts, row)
+    possible = [ranking.rules[r] for r in ranking.candidates(row)]
+    likely = _likely(ranking, possible, seen, row)
+    missing = next_step.deciding(row, possible)
+    known = [item for slug in likely[:3] for item in _evidence(context, judged.findings[slug], row)]
     return Verdict(
         status=Status.INCONCLUSIVE,
         bottleneck=None,
         confidence=Confidence.LOW,
-        also=_candidates(ranking, candidates, row),
+        also=_candidates(ranking, [ranking.rules.index(slug) for slug in likely], row),
         evidence=tuple(dict.fromkeys(known)),
-        why=_why_open(slugs, bool(missing), bool(ranking.unexplained[row])),
+        findings=seen,
+        why=_why_open(likely, bool(missing), bool(ranking.unexplained[row])),
         missing=missing,
         command=next_step.command(row, group.rows, missing)
         or next_step.full_command(row, group.rows),
     )
+
+
+def _likely(
+    ranking: Ranking, possible: list[str], seen: Sequence[FoundValue], row: int
+) -> list[str]:
+    """The candidates that something speaks for, in the order of that; all, where they are few."""
+    weight: dict[str | None, float] = {}
+    for each in seen:
+        weight[each.bottleneck] = max(weight.get(each.bottleneck, 1.0), each.weight)
+    certain = {slug: float(ranking.low[ranking.rules.index(slug), row]) for slug in possible}
+    backed = [slug for slug in possible if slug in weight or certain[slug] >= LEAST_GAIN]
+    chosen = possible if len(possible) <= MOST_CANDIDATES else backed
+    ordered = sorted(chosen, key=lambda slug: (-weight.get(slug, 0.0), -certain[slug]))
+    return ordered[:MOST_CANDIDATES]
 
 
 def _why_open(slugs: list[str], missing: bool, unexplained: bool) -> str:
@@ -153,9 +188,11 @@ def _why_open(slugs: list[str], missing: bool, unexplained: bool) -> str:
             "look at the constant cache (idc__request_cycles_active), the unit for barriers and "
             "indirect branches (pipe ADU), and the uniform datapath."
         )
+    if not slugs and missing:
+        return "Nothing in the capture points to one bottleneck more than to another."
     if not slugs:
         return "Every counter is there, and none of them shows anything that costs notable time."
-    names = ", ".join(slugs[:4]) + (f" and {len(slugs) - 4} more" if len(slugs) > 4 else "")
+    names = ", ".join(slugs)
     if not missing:
         return f"The capture's own values contradict each other; it could be {names}."
     return f"What the capture has leaves open whether it is {names}."
@@ -184,22 +221,27 @@ def _evidence(context: RuleContext, finding: Finding, row: int) -> tuple[Evidenc
         if not shown.value.known[row] or not np.isfinite(value):
             continue
         holds = shown.threshold is not None and COMPARE[shown.op](value, shown.threshold)
+        metric = shown.metric if isinstance(shown.metric, str) else shown.metric[row]
+        formula = shown.formula
+        if not formula and not _is_value_of(context.facts, metric, row, value):
+            formula = NARROWED
         known.append(
             Evidence(
-                metric=shown.metric,
-                label=shown.label,
+                metric=metric,
+                label=shown.label if isinstance(shown.label, str) else shown.label[row],
                 value=value,
                 unit=shown.unit,
                 op=shown.op if holds else "=",
                 threshold=shown.threshold if holds else None,
-                source=_source(context.facts, shown.metric, row),
+                source=Origin.DERIVED if formula else context.facts.source(metric, row),
+                formula=formula,
             )
         )
     return tuple(known)
 
 
-def _source(facts: Facts, metric: str, row: int) -> Origin:
-    return facts.source(metric, row) if facts.has(metric)[row] else Origin.DERIVED
+def _is_value_of(facts: Facts, metric: str, row: int, value: float) -> bool:
+    return bool(np.isclose(facts.values(metric)[row], value, rtol=1e-6, atol=1e-9))
 
 
 def _device(capture: Capture, row: int) -> str | None:
@@ -208,30 +250,17 @@ def _device(capture: Capture, row: int) -> str | None:
 
 
 def _doubts(outcomes: Outcomes, count: int) -> list[str]:
-    """Impossible values of metrics that a verdict can hang on; others are nobody's concern."""
+    """Contradictions, and impossible values of metrics that a verdict can hang on."""
     decisive = {name for rule in registry().values() for name in rule.requires}
-    return [
-        f"{metric}: {reason}; the value is treated as missing in {rows} of {count} launches"
-        for (metric, reason), rows in outcomes.doubts.items()
-        if metric in decisive
-    ]
-
-
-@dataclass(frozen=True)
-class Outcomes:
-    """What came out of judging each launch: all of it that is kept for each of them.
-
-    ``gain`` is the certain gain of the ``winner``, a rule's position; ``duration`` is in
-    nanoseconds, NaN where it is missing. ``doubts`` counts the launches in which a metric had a
-    value that cannot be, by the metric and what is wrong.
-    """
-
-    winner: IntArray
-    decided: BoolArray
-    at_limit: BoolArray
-    gain: FloatArray
-    duration: FloatArray
-    doubts: Mapping[tuple[str, str], int]
+    found = []
+    for doubt, rows in outcomes.doubts.items():
+        where = f"in {rows} of {count} launches"
+        if doubt.metrics:
+            found.append(f"{doubt.names} contradict each other {where}: {doubt.reason}")
+        elif doubt.metric in decisive:
+            what = "the value is treated as missing"
+            found.append(f"{doubt.metric}: {doubt.reason}; {what} {where}")
+    return found
 
 
 def judge_launches(
@@ -239,84 +268,38 @@ def judge_launches(
 ) -> Outcomes:
     """Judge every launch; ``progress`` is called with the number done since its last call."""
     parts = []
-    doubts: Counter[tuple[str, str]] = Counter()
+    doubts: Counter[Doubt] = Counter()
     for start in range(0, len(capture), BLOCK):
         judged = judge(capture.part(start, start + BLOCK))
         parts.append(_outcomes(judged))
         for doubt in judged.context.facts.doubts:
-            doubts[doubt.metric, doubt.reason] += int(doubt.rows.sum())
+            doubts[doubt.anywhere] += int(doubt.rows.sum())
         if progress is not None:
             progress(len(parts[-1][0]))
     winner, decided, at_limit, gain, duration = (
         np.concatenate(columns) for columns in zip(*parts, strict=True)
     )
-    return Outcomes(winner, decided, at_limit, gain, duration, dict(sorted(doubts.items())))
+    return Outcomes(
+        winner,
+        decided,
+        at_limit,
+        gain,
+        duration,
+        dict(sorted(doubts.items(), key=lambda each: (each[0].metric, each[0].reason))),
+    )
 
 
 def _outcomes(
     judged: Judgement,
 ) -> tuple[IntArray, BoolArray, BoolArray, FloatArray, FloatArray]:
     ranking = judged.ranking
-    gain = ranking.low[ranking.winner, np.arange(len(ranking.winner))]
+    columns = np.arange(len(ranking.winner))
+    bounds = ranking.low[ranking.winner, columns]
+    for at, slug in enumerate(ranking.rules):
+        promise = judged.findings[slug].promise
+        if promise is not None:
+            mine = (ranking.winner == at) & ~ranking.at_limit
+            bounds = np.where(mine, np.minimum(bounds, promise.low), bounds)
+    gain = estimates(judged.context.facts, bounds)
     duration = judged.context.facts.values("duration")
     return ranking.winner, ranking.decided, ranking.at_limit, gain, duration
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Rows of the capture that form one entry, and the row that stands for them."""
-
-    rows: tuple[int, ...]
-    representative: int
-    gain: float
-    """The median of what the first rule promises for certain."""
-    duration: Spread | None
-    share: float | None
-    mixed: bool
-    """Whether other launches of the same configuration have another verdict."""
-
-
-def group_launches(launches: Sequence[Launch], outcomes: Outcomes) -> list[Group]:
-    """Entries, the ones that took most time first (capture order where durations are missing)."""
-    configuration = Launches.of(launches).codes_by(_configuration)
-    verdict = 2 * np.where(outcomes.decided, outcomes.winner + 1, 0) + outcomes.at_limit
-    both = configuration * (int(verdict.max()) + 1) + verdict
-    _, entry = np.unique(both, return_inverse=True)
-    entries = np.split(np.argsort(entry, kind="stable"), np.cumsum(np.bincount(entry))[:-1])
-    verdicts = np.bincount([configuration[rows[0]] for rows in entries])
-    total = float(outcomes.duration.sum())
-    groups = [
-        _group(rows, outcomes, total, mixed=verdicts[configuration[rows[0]]] > 1)
-        for rows in entries
-    ]
-    return sorted(groups, key=lambda g: (-(g.share or 0.0), g.rows[0]))
-
-
-def _group(rows: IntArray, outcomes: Outcomes, total: float, *, mixed: bool) -> Group:
-    times = outcomes.duration[rows]
-    known = not np.isnan(times).any()
-    return Group(
-        rows=tuple(rows.tolist()),
-        representative=_middle(rows, times),
-        gain=_median(outcomes.gain[rows]),
-        duration=Spread(_median(times), float(times.min()), float(times.max())) if known else None,
-        share=float(times.sum()) / total if known and total > 0 else None,
-        mixed=mixed,
-    )
-
-
-def _configuration(launch: Launch) -> tuple[object, ...]:
-    return (launch.kernel, launch.grid, launch.block, launch.device, launch.compute_capability)
-
-
-def _median(values: FloatArray) -> float:
-    """As ``np.median``, which loads ``numpy.ma`` to look for what these values never are: NaN."""
-    in_order = np.sort(values)
-    return float((in_order[(len(values) - 1) // 2] + in_order[len(values) // 2]) / 2)
-
-
-def _middle(rows: IntArray, times: FloatArray) -> int:
-    """The launch with the median duration: a real one, so that its evidence belongs together."""
-    if np.isnan(times).any():
-        return int(rows[0])
-    return int(rows[np.argsort(times, kind="stable")[(len(rows) - 1) // 2]])

@@ -11,6 +11,7 @@ from kernelprof import interface
 from kernelprof.cli import options, output
 from kernelprof.cli.progress import progress_line, reading
 from kernelprof.errors import ExitCode, UsageError
+from kernelprof.interface.several import each_capture, files_of
 from kernelprof.model.kernel_name import name_pattern
 from kernelprof.results import only
 
@@ -29,8 +30,9 @@ def diagnose(
         list[str] | None,
         typer.Argument(
             metavar="TARGET",
-            help="Captures: a directory of `profile`, .csv (raw or details page, also .gz), "
-            ".ncu-rep, or - for stdin. Or one .cu file with a launch specification.",
+            help="Captures: a directory of `profile`, .csv (raw or details page), the text page "
+            "of ncu, .ncu-rep (all also .gz), a folder of these, or - for stdin. Or one .cu file "
+            "with a launch specification.",
         ),
     ] = None,
     preset: Annotated[
@@ -51,9 +53,18 @@ def diagnose(
             "--top",
             metavar="N",
             min=0,
-            help="Explain the first N kernels instead of those with 90 % of the time, at most 5.",
+            help="Show the first N kernels instead of those with 90 % of the time, at most 5; 0 "
+            "lists all in a table.",
         ),
     ] = None,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain",
+            help="Say why: all evidence with its metrics, how the gain was worked out, what is "
+            "missing. Markdown, JSON and the page always have it.",
+        ),
+    ] = False,
     merge: Annotated[
         bool,
         typer.Option("--merge", help="Take the captures as one: later ones fill what is missing."),
@@ -85,12 +96,6 @@ def diagnose(
     program = options.program(ctx)
     source = _check_targets(targets or [], program)
     output.check_places(file, html=html)
-    if html is not None and len(targets or ()) > 1 and not merge:
-        raise UsageError(
-            "a report is of one capture",
-            where=", ".join(targets or ()),
-            hint="--merge takes them as one, or write a report of each",
-        )
     interface.check_overrides(size, define, sanitize, has_source=source)
     if program is not None or source:
         found = [
@@ -115,11 +120,11 @@ def diagnose(
         ]
     else:
         found = _of_captures(targets or [], preset, kernel, merge=merge, page=html is not None)
-    text = output.rendered(found, output_format, file, no_color=no_color, top=top)
+    text = output.rendered(found, output_format, file, no_color=no_color, top=top, explain=explain)
     _comment(found, quiet=file is None and output_format == "text")
     output.write_result(text, file)
     if html is not None:
-        output.write_page(found[0], html)
+        output.write_page(found, html)
     if any(each.inconclusive for each in found):
         raise typer.Exit(ExitCode.INCONCLUSIVE)
 
@@ -130,17 +135,24 @@ def _of_captures(
     """One diagnosis a capture, or one of all; of several, some may have no such kernel."""
     if kernel is not None:
         name_pattern(kernel)
-    with reading(targets) as meter:
+    with reading(files_of(targets)) as meter:
+
+        def one(target: str) -> Diagnosis:
+            if page:
+                return interface.diagnose_for_page(target, preset=preset, meter=meter)
+            return interface.diagnose(target, preset=preset, whole=False, meter=meter)
+
         if merge:
-            found = [interface.diagnose(targets, preset=preset, merge=True, meter=meter)]
-        elif page:
-            found = [interface.diagnose_for_page(targets[0], preset=preset, meter=meter)]
+            captures = each_capture(targets, lambda each: interface.read(each, meter=meter), _note)
+            together = interface.united(captures, merge=True)
+            found = [together.diagnose(preset=preset, meter=meter)]
         else:
-            found = [
-                interface.diagnose(each, preset=preset, whole=False, meter=meter)
-                for each in targets
-            ]
+            found = each_capture(targets, one, _note)
     return found if kernel is None else only(found, kernel)
+
+
+def _note(line: str) -> None:
+    output.remark([line])
 
 
 def _check_targets(targets: Sequence[str], program: Sequence[str] | None) -> bool:

@@ -19,7 +19,7 @@ def history(
         Path,
         typer.Argument(
             metavar="FOLDER",
-            help="A folder of captures of `profile` or of baselines; with --git a baseline file.",
+            help="A folder of captures in any form, and of baselines; with --git a baseline file.",
         ),
     ],
     *,

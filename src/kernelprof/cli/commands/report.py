@@ -1,4 +1,4 @@
-"""``kernelprof report``: a capture as one HTML file."""
+"""``kernelprof report``: captures as one HTML file."""
 
 from __future__ import annotations
 
@@ -10,16 +10,20 @@ import typer
 from kernelprof import interface
 from kernelprof.cli import output
 from kernelprof.cli.progress import reading
+from kernelprof.errors import UsageError
+from kernelprof.interface.several import each_capture, files_of
+from kernelprof.model.numbers import count
 
 ORDER = 30
 
 
 def report(
-    capture: Annotated[
-        str,
+    captures: Annotated[
+        list[str],
         typer.Argument(
             metavar="CAPTURE",
-            help="A directory of `profile`, .csv (raw or details page, also .gz), .ncu-rep, or -.",
+            help="A directory of `profile`, .csv (raw or details page), the text page of ncu, "
+            ".ncu-rep (all also .gz), a folder of these, or -.",
         ),
     ],
     *,
@@ -27,10 +31,20 @@ def report(
         Path, typer.Option("-o", "--output", metavar="FILE.html", help="The file to write.")
     ],
 ) -> None:
-    """Write a report that opens in a browser, from disk and without a network."""
+    """Write a report that opens in a browser, from disk and without a network.
+
+    Of several captures, or of a folder of them, it shows one after the other.
+    """
     output.check_places(html=file)
-    with reading([capture]) as meter:
-        found = interface.diagnose_for_page(capture, meter=meter)
+    if captures.count(interface.STDIN) > 1:
+        raise UsageError("standard input can be read once", hint="give - once")
+    with reading(files_of(captures)) as meter:
+        found = each_capture(
+            captures,
+            lambda each: interface.diagnose_for_page(each, meter=meter),
+            lambda line: output.remark([line]),
+        )
     output.write_page(found, file)
-    launches = len(found.capture)
-    output.write_text(f"{file}: {launches} launch{'es' if launches != 1 else ''} of {capture}\n")
+    launches = count(sum(len(each.capture) for each in found), "launch")
+    what = captures[0] if len(found) == 1 else count(len(found), "capture")
+    output.write_text(f"{file}: {launches} of {what}\n")

@@ -17,6 +17,7 @@ from kernelprof.errors import InputError, KernelprofError, MissingToolError
 from kernelprof.model.history import Commit, Moment, MomentKind
 from kernelprof.model.numbers import count
 from kernelprof.sources.capture_directory import MANIFEST
+from kernelprof.sources.ncu.folder import DEPTH, may_be_capture
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -26,13 +27,9 @@ if TYPE_CHECKING:
 Unreadable = (KernelprofError, OSError, ValueError, RecursionError)
 """What reading a file that is not a capture any more can raise."""
 
-DEPTH: Final = 4
-"""Folders below the one that is named: enough for KERNEL/BRANCH/DATE/RUN, and an end for a home."""
-
 _OURS: Final = b'"kernelprof"'
 _BASELINE: Final = b'"kernelprof-baseline"'
 _RAW: Final = "raw.csv.gz"
-_UNDATED: Final = (".csv", ".csv.gz", ".ncu-rep")
 _MOST_NAMES: Final = 3
 _LARGEST: Final = 64 * 2**20
 """Bytes of JSON that are looked into; a baseline of a thousand kernels has ten million."""
@@ -50,10 +47,15 @@ Version = tuple[Commit, str, str]
 
 @dataclass(slots=True)
 class Found:
-    """What a folder holds. ``undated`` could be diagnosed, and nothing says when it was made."""
+    """What a folder holds.
+
+    ``exports`` may be exports, text pages or reports, which have the date of their file;
+    ``undated`` are diagnoses, of which nothing says when they were measured.
+    """
 
     captures: list[Path] = field(default_factory=list)
     baselines: list[Path] = field(default_factory=list)
+    exports: list[Path] = field(default_factory=list)
     undated: list[Path] = field(default_factory=list)
     unread: list[tuple[Path, str]] = field(default_factory=list)
 
@@ -82,8 +84,8 @@ def find(folder: Path) -> Found:
         for name, file in files.items():
             if name.startswith("."):
                 continue
-            if name.lower().endswith(_UNDATED):
-                found.undated.append(file)
+            if may_be_capture(name):
+                found.exports.append(file)
             elif name.lower().endswith(".json") and _holds(file, _BASELINE):
                 found.baselines.append(file)
             elif name.lower().endswith(".json") and _holds(file, _OURS):
@@ -146,22 +148,38 @@ def read_folder(
             moments.append(store.known(Moment, origin, state_of(path), read))
         except Unreadable as error:
             unread.append((origin, getattr(error, "strerror", None) or str(error)))
-    store.forget(Moment, paths)
+    left_out = [*found.undated]
+    exports = {name(path): path for path in found.exports}
+    dated = len(moments)
+    for origin, path in exports.items():
+        progress(f"reading {origin}")
+        try:
+            read = partial(_read, path, origin)
+            moments.append(store.known(Moment, origin, state_of(path), read))
+        except MissingToolError as error:
+            unread.append((origin, str(error)))
+        except Unreadable:
+            left_out.append(path)
+    store.forget(Moment, {**paths, **exports})
+    undated = count(len(moments) - dated, "export") if len(moments) > dated else ""
+    notes = (f"{undated} at the date of the file, for want of another",) if undated else ()
     moments.sort(key=lambda each: (each.date, each.origin))
     remark = ""
-    if found.undated:
-        names = ", ".join(map(name, found.undated[:_MOST_NAMES]))
-        more = len(found.undated) - _MOST_NAMES
+    if left_out:
+        names = ", ".join(map(name, left_out[:_MOST_NAMES]))
+        more = len(left_out) - _MOST_NAMES
         remark = (
-            f"{count(len(found.undated), 'file')} left out, neither a capture directory nor a "
-            f"baseline: {names}{f' and {more} more' if more > 0 else ''}"
+            f"{count(len(left_out), 'file')} left out, neither a capture nor a baseline: "
+            f"{names}{f' and {more} more' if more > 0 else ''}"
         )
-    return Moments(tuple(moments), tuple(unread), remark=remark)
+    return Moments(tuple(moments), tuple(unread), notes, remark)
 
 
 def _read(path: Path, origin: str) -> Moment:
     if path.is_dir():
         return of_capture(path, origin)
+    if may_be_capture(path.name):
+        return of_export(path, origin)
     return of_baseline(path.read_text(encoding="utf-8"), origin)
 
 
@@ -175,6 +193,22 @@ def of_capture(folder: Path, origin: str) -> Moment:
     date = utc(manifest.created, origin)
     capture = read_stored(folder)
     snapshot = snapshot_of(capture, diagnose(capture), manifest)
+    return Moment(date, origin, MomentKind.CAPTURE, snapshot.machine, snapshot.kernels)
+
+
+def of_export(file: Path, origin: str) -> Moment:
+    """An export, a text page or a report, diagnosed, at the date of its file.
+
+    Raises one of :data:`Unreadable`.
+    """
+    from kernelprof.analysis.verdict import diagnose
+    from kernelprof.comparison.snapshots import snapshot_of
+    from kernelprof.sources import read_capture
+
+    changed = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+    capture = read_capture(file)
+    snapshot = snapshot_of(capture, diagnose(capture))
+    date = utc(changed.isoformat(), origin)
     return Moment(date, origin, MomentKind.CAPTURE, snapshot.machine, snapshot.kernels)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from kernelprof.comparison.counters import counter_changes
-from kernelprof.comparison.history.moments import DEPTH, committed, read_folder, utc
+from kernelprof.comparison.history.moments import committed, read_folder, utc
 from kernelprof.comparison.history.store import Store, place_of
 from kernelprof.comparison.inputs import machine_changes, other_work
 from kernelprof.comparison.times import CLIPPED, time_change
@@ -26,6 +26,7 @@ from kernelprof.model.history import (
 )
 from kernelprof.model.kernel_name import name_pattern
 from kernelprof.model.numbers import dimensions
+from kernelprof.sources.ncu.folder import DEPTH
 
 if TYPE_CHECKING:
     import re
@@ -105,8 +106,7 @@ def _nothing(place: Path, unread: int, *, git: bool) -> InputError:
     return InputError(
         f"none of its {unread} captures and baselines can be read"
         if unread
-        else "there is no capture directory (with a manifest.json) and no baseline (.json) in it, "
-        f"{DEPTH} folders deep",
+        else f"there is no capture and no baseline in it, {DEPTH} folders deep",
         where=str(place),
         hint="make captures with 'kernelprof profile ... -o DIR', or baselines with "
         "'kernelprof baseline save'",

@@ -26,14 +26,13 @@ from kernelprof.report.document import (
 from kernelprof.report.documents import TONES, evidence, provenance, source
 from kernelprof.report.documents.diagnosis import (
     device,
-    guidance,
     label_text,
     launch_parts,
     table,
     time_text,
-    verdict_cell,
 )
 from kernelprof.report.documents.metrics import MOST_WITH_ALL, MetricTables
+from kernelprof.report.documents.verdict import DEBUG_BUILD, found, guidance, verdict_cell
 from kernelprof.report.figures import flops, multiprocessor
 from kernelprof.report.figures.measured import UNITS, Launch, Measured, clip, finite
 from kernelprof.report.figures.memory import memory
@@ -45,7 +44,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from kernelprof.model.capture import Capture
-    from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis
+    from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis, Verdict
     from kernelprof.model.manifest import Manifest, TimingFacts
     from kernelprof.report.charts.parts import Row
     from kernelprof.report.document import Block
@@ -90,15 +89,15 @@ def document(capture: Capture, diagnosis: Diagnosis, beside: Beside | None = Non
     beside = beside or Beside()
     diagnosis = replace(diagnosis, origin=shown_origin(diagnosis.origin))
     kernels = diagnosis.kernels
-    names = _names(kernels)
+    shown_names = names(kernels)
     blocks: list[Block] = [Note(Span(shown(each)), warning=True) for each in diagnosis.warnings]
     if len(kernels) > 1:
-        blocks.append(_overview(kernels, names))
+        blocks.append(overview(kernels))
     blocks += cards(capture, diagnosis, beside)
     known = {"all_metrics": len(kernels) <= MOST_WITH_ALL}
     blocks.append(provenance.section(capture, diagnosis, beside.manifest, **known))
     devices = dict.fromkeys(device(kernel) for kernel in kernels)
-    title = names[0] if len(kernels) == 1 else count(len(kernels), "kernel")
+    title = shown_names[0] if len(kernels) == 1 else count(len(kernels), "kernel")
     return Document(
         f"Report: {title}",
         tuple(blocks),
@@ -114,7 +113,7 @@ def cards(
     """A section for each kernel, with anchors ``kernel-1`` and so on."""
     measured, kernels = Measured(capture), diagnosis.kernels
     tables = MetricTables(measured, everything=len(kernels) <= MOST_WITH_ALL)
-    for position, (kernel, name) in enumerate(zip(kernels, _names(kernels), strict=True), 1):
+    for position, (kernel, name) in enumerate(zip(kernels, names(kernels), strict=True), 1):
         manifest, place = beside.manifest, f"{anchor}-{position}"
         own = manifest if manifest and manifest.is_of(kernel.name, len(kernels)) else None
         row = measured.representative(kernel)
@@ -122,10 +121,14 @@ def cards(
         counted = flops.count(launch, manifest)
         blocks: list[Block] = [*_answer(kernel, name, launch, own, counted)]
         undecided = kernel.verdict.status is Status.INCONCLUSIVE
+        told, known = found(kernel.verdict), evidence.table(kernel.verdict)
+        facts = (*(() if known is None else (known,)), *((told,) if told.items else ()))
         advice = tuple(guidance(kernel.verdict, diagnosis.origin, on_page=True))
-        blocks.append(Section("What would settle it" if undecided else "What to do", advice))
-        if found := evidence.table(kernel.verdict):
-            blocks.append(Section("What is known" if undecided else "Evidence", (found,)))
+        parts = [Section("What would settle it" if undecided else "What to do", advice)]
+        if facts:
+            parts.append(Section("What is known" if undecided else "Evidence", facts))
+        # What a capture leaves open is a long list, below which nobody looks for what it shows.
+        blocks += reversed(parts) if undecided else parts
         if panels := tuple(_panels(name, launch, own, manifest, counted)):
             blocks.append(Section("", panels, layout=Layout.GRID))
         # A text without a manifest is of a lone kernel.
@@ -135,7 +138,7 @@ def cards(
             blocks += [listing] if listing is not None else []
         blocks.append(tables.section(row, name))
         tone = TONES[kernel.verdict.status]
-        pill = Span(_PILLS[kernel.verdict.status] + (kernel.verdict.bottleneck or ""), tone)
+        pill = Span(_pill(kernel.verdict), tone)
         yield Section(
             (Span(name), " ", pill),
             tuple(blocks),
@@ -146,36 +149,37 @@ def cards(
         )
 
 
-def _names(kernels: Sequence[KernelDiagnosis]) -> list[str]:
+def names(kernels: Sequence[KernelDiagnosis]) -> list[str]:
+    """What kernels are called on a page: their names, with what tells those of one name apart."""
     return [shown(" ".join(filter(None, label))) for label in labels(kernels)]
 
 
 # All kernels
 
 
-def _overview(kernels: Sequence[KernelDiagnosis], names: Sequence[str]) -> Section:
+def overview(kernels: Sequence[KernelDiagnosis], anchor: str = "kernel") -> Section:
     """The kernels by their share of time, with their verdicts."""
     label = "Share of time of the kernels, coloured by verdict; the same is in the table below"
     spans = [
-        label_text((shown(name), shown(detail)), f"kernel-{at}")
+        label_text((shown(name), shown(detail)), f"{anchor}-{at}")
         for at, (name, detail) in enumerate(labels(kernels), 1)
     ]
     return Section(
         f"{len(kernels):,} kernels by share of time",
         (
-            Chart("overview", tuple(_bars(kernels, names)), label),
+            Chart("overview", tuple(_bars(kernels, names(kernels))), label),
             table(kernels, spans, on_page=True),
         ),
-        anchor="kernels",
+        anchor=f"{anchor}s",
         summary=summary(kernels),
     )
 
 
-def _bars(kernels: Sequence[KernelDiagnosis], names: Sequence[str]) -> Iterable[Row]:
+def _bars(kernels: Sequence[KernelDiagnosis], called: Sequence[str]) -> Iterable[Row]:
     """The kernels with the largest shares of time, and all others as one."""
     known = [
         (kernel.verdict, name, part)
-        for kernel, name in zip(kernels, names, strict=True)
+        for kernel, name in zip(kernels, called, strict=True)
         if (part := _share(kernel)) is not None
     ]
     for position, (verdict, name, part) in enumerate(known[:MOST_BARS], 1):
@@ -227,6 +231,12 @@ def _are(some: int, whole: int) -> str:
 
 
 # One kernel
+
+
+def _pill(verdict: Verdict) -> str:
+    if verdict.bottleneck == DEBUG_BUILD:
+        return "Compiled for debugging"
+    return _PILLS[verdict.status] + (verdict.bottleneck or "")
 
 
 def _answer(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.comparison import words
 from kernelprof.launch.trial import timing_facts
 from kernelprof.model.names import middle, printable, short_name
-from kernelprof.model.numbers import count, factor, number, quantity
+from kernelprof.model.numbers import count, number, quantity
 from kernelprof.report.charts import bars, roofline
 from kernelprof.report.charts.parts import tidy, time_unit
 from kernelprof.report.document import (
@@ -36,6 +36,7 @@ from kernelprof.report.documents.change_tables import (
     outcome_span,
     verdict_span,
 )
+from kernelprof.report.documents.verdict import about
 from kernelprof.report.figures.measured import Medians, finite
 from kernelprof.report.figures.multiprocessor import warp_states
 from kernelprof.report.figures.roofline import both_sides
@@ -188,7 +189,7 @@ def _answer(each: Judged, before: KernelSnapshot, after: KernelSnapshot) -> Iter
         ("time", *(_median(side.median_ns if ns is None else ns) for side, ns in sides)),
         ("verdict", *(verdict_span(side.verdict) for side, _ in sides)),
         ("confidence", *(side.verdict.confidence.value for side, _ in sides)),
-        ("gain at most", *(_gain(side) for side, _ in sides)),
+        ("expected gain", *(about(side.verdict) for side, _ in sides)),
         ("result check", *(_CHECKS[side.passed] for side, _ in sides)),
     ]
     cells = [tuple(map(Cell, row)) for row in rows if row[1] or row[2]]
@@ -215,11 +216,6 @@ _CHECKS: Final = {None: "", True: "passed", False: "failed"}
 def _median(nanoseconds: float | None) -> Text:
     value = finite(nanoseconds)
     return "not known" if value is None else Span(fine(value), Tone.STRONG)
-
-
-def _gain(kernel: KernelSnapshot) -> str:
-    gain = finite(kernel.verdict.gain)
-    return factor(gain) if gain is not None and gain > 1 else ""
 
 
 def _diff_title(diff: str) -> str:

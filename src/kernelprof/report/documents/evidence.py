@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.rules import registry
 from kernelprof.model.capture import Origin
-from kernelprof.model.diagnosis import Status
+from kernelprof.model.diagnosis import Confidence, Status
 from kernelprof.model.numbers import comparison, number, quantity, share
 from kernelprof.report.document import Bar, Cell, Column, Span, Table, Tone
 from kernelprof.report.figures.measured import clip
@@ -51,10 +51,17 @@ def _row(fact: Evidence, documented: Sequence[Threshold]) -> tuple[Cell, ...]:
     value, compared = quantity(fact.value, fact.unit), comparison(fact)
     tip = (*_tip(fact, documented), *([f"`{fact.metric}`"] if fact.metric else []))
     return (
-        Cell(Span(fact.label), tip=" ".join(tip), bar=_bar(fact)),
+        Cell((Span(fact.label), *_how(fact)), tip=" ".join(tip), bar=_bar(fact)),
         Cell(Span(value, Tone.STRONG)),
         Cell(Span(compared if compared != value else "", Tone.MUTED)),
     )
+
+
+def _how(fact: Evidence) -> tuple[Span, ...]:
+    """How a value came about that is not the one that the capture has for its metric."""
+    if fact.formula:
+        return (Span(f" (worked out: {fact.formula})", Tone.MUTED),)
+    return (Span(" (worked out)", Tone.MUTED),) if fact.source is Origin.DERIVED else ()
 
 
 def _bar(fact: Evidence) -> Bar | None:
@@ -100,6 +107,9 @@ _NEEDED: Final = (
 )
 
 
+_UNSURE: Final = "and this capture does not show for certain that all of that work is needed."
+
+
 def headline(verdict: Verdict) -> str:
     """The verdict in one plain sentence."""
     if verdict.status is Status.INCONCLUSIVE:
@@ -110,7 +120,8 @@ def headline(verdict: Verdict) -> str:
     found = rule.headline
     if verdict.status is Status.AT_LIMIT:
         if found.at_limit:
-            return f"{found.at_limit}, {_NEEDED}"
+            needed = _UNSURE if verdict.confidence is Confidence.LOW else _NEEDED
+            return f"{found.at_limit}, {needed}"
         return (
             f"Nothing that can be removed costs notable time; most of what is left is "
             f"{_title(verdict.bottleneck or '')}."

@@ -177,15 +177,15 @@ def _rungs(climb: Climb) -> Section:
         Column("time", number=True),
         Column("GFLOP/s", number=True),
         Column("of cuBLAS", number=True),
-        Column("gain at most", brief="gain", number=True),
+        Column("expected gain", brief="gain", number=True),
         Column("next rung gained", optional=True),
     )
     rows = tuple(tuple(_row(climb, rung)) for rung in climb.rungs)
     text = (
-        "The verdict is that on the preset `full`. Gain at most is what kernelprof works out from "
-        "the counters, before there is another rung; next rung gained is what each rung that "
-        "changes this one in one thing did then. A rung can gain more than that where it changes "
-        "more than what limited the one before, and a variant may lose."
+        "The verdict is that on the preset `full`. Expected gain is the estimate that kernelprof "
+        "works out from the counters of the rung alone; next rung gained is what each rung that "
+        "changes this one in one thing did. A rung can gain more where it changes more than what "
+        "limited the one before, and a variant may lose."
     )
     table = Table(columns, rows, label="Table of rungs", long=True)
     return Section("Time and verdict", (table, Paragraph(text, Tone.MUTED)))

@@ -97,7 +97,7 @@ def verdict_text(said: ShortVerdict | None) -> Text:
 
 
 def gain_cell(said: ShortVerdict | None) -> str:
-    """The most that the way out can bring."""
+    """What the way out is expected to bring."""
     if said is not None and said.gain is None and said.status == "at-limit":
         return "at limit"
     return factor_cell(None if said is None else said.gain)

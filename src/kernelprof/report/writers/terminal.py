@@ -103,7 +103,9 @@ class _Page:
     def print(self, renderable: RenderableType) -> None:
         self.console.print(renderable, width=self.width)
 
-    def blocks(self, blocks: Sequence[Block], before: Block, level: int = 1) -> Block:
+    def blocks(
+        self, blocks: Sequence[Block], before: Block, level: int = 1, *, dense: bool = False
+    ) -> Block:
         """Blocks below another one, with empty lines where they do not belong together.
 
         Returns the last of them.
@@ -114,7 +116,11 @@ class _Page:
             if isinstance(block, Section) and not block.title and not block.summary:
                 before = self.blocks(block.blocks, before, level + 1)
                 continue
-            if not _belong_together(before, block):
+            if dense and isinstance(block, Bullets):
+                self._indented(_listing(block.items, ordered=block.ordered))
+                before = block
+                continue
+            if not dense and not _belong_together(before, block):
                 self.console.print()
             self._block(block, level)
             before = block
@@ -166,7 +172,7 @@ class _Page:
             self.print(_rich(section.summary, _tone(section.summary, section.tone)))
         elif level == 1:
             above = _TITLE
-        self.blocks(blocks, above, level + 1)
+        self.blocks(blocks, above, level + 1, dense=section.layout is Layout.DENSE)
 
     def _facts(self, items: Sequence[Fact]) -> None:
         longest = max(len(each.label) for each in items)
@@ -218,8 +224,6 @@ class _Page:
         self._rows(table, rooms, gap)
 
     def _rows(self, table: Table, rooms: Sequence[int], gap: int, indent: int = 0) -> None:
-        from rich.padding import Padding
-
         grid = _grid(gap)
         grid.show_header = table.headings
         for column, room in zip(table.columns, rooms, strict=True):
@@ -237,7 +241,12 @@ class _Page:
                 for cell, column, room in zip(row, table.columns, rooms, strict=True)
             ]
             grid.add_row(*map(_rich, texts))
-        self.console.print(Padding(grid, (0, 0, 0, indent)), width=self.console.width)
+        self._indented(grid, indent, self.console.width)
+
+    def _indented(self, grid: RichTable, indent: int = 2, width: int | None = None) -> None:
+        from rich.padding import Padding
+
+        self.console.print(Padding(grid, (0, 0, 0, indent)), width=width or self.width)
 
 
 def _is_empty(block: Block) -> bool:
@@ -316,8 +325,10 @@ def _rooms(table: Table, width: int, gap: int, least: int = _LEAST_YIELDING) -> 
 
     Columns whose texts can be cut or wrapped get what the others leave, those that are cut first.
     """
+    from rich.cells import cell_len
+
     naturals = [
-        max(len(column.title), *(len(plain(row[at].text)) for row in table.rows))
+        max(len(column.title), *(cell_len(plain(row[at].text)) for row in table.rows))
         for at, column in enumerate(table.columns)
     ]
     rooms = list(naturals)

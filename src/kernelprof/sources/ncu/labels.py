@@ -136,6 +136,7 @@ OLDER: Final[dict[str, str]] = {
 UNMAPPED: Final[dict[str, str]] = {
     "L2 Compression Ratio": "three raw metrics could be meant and all are zero where it was seen",
     "Preferred Cluster Size": "seen with clusters only, never beside its raw page",
+    "Dropped Samples": "of PM sampling; how many were lost, and no metric of the launch",
 }
 
 SECTIONS: Final[dict[str, str]] = {

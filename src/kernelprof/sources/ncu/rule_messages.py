@@ -52,6 +52,12 @@ def read_message(rule: str, text: str) -> Message:
     return Message(tuple(_worded(_WORDINGS.get(rule, ()), text)))
 
 
+def recognise_message(text: str) -> str:
+    """The rule that says this, where the page does not name it; empty where none is known to."""
+    rules = (*_READERS, *_WORDINGS)
+    return next((rule for rule in rules if read_message(rule, text).numbers), "")
+
+
 def _worded(wordings: Iterable[Wording], text: str) -> Iterator[ReportedNumber]:
     """The numbers in a message: the n-th in a wording is that of its n-th metric (name and unit).
 

@@ -53,7 +53,7 @@ def why_no_launch(scan: Scan, data: bytes) -> NoCaptureError:
         below = ("complete row", "The file seems to be cut off.") if scan.broken else _NONE_BELOW
         what = f"there is a header from Nsight Compute, but no {below[0]} under it"
         return NoCaptureError(what, below[1])
-    said = _no_csv(scan)
+    said = _nothing_measured(scan)
     if said is not None:
         return said
     if b"\0" in data[:_HEAD]:
@@ -68,8 +68,8 @@ _NO_KERNEL: Final = (
 _NONE_BELOW: Final = ("launch", _NO_KERNEL)
 
 
-def _no_csv(scan: Scan) -> NoCaptureError | None:
-    """ncu ran, but no CSV came out: it says why in its own lines or in a text page."""
+def _nothing_measured(scan: Scan) -> NoCaptureError | None:
+    """ncu ran, but nothing was measured: it says why in its own lines or in a text page."""
     lines, others = scan.ncu_lines, scan.other_lines
     complaint = _first_complaint(lines)
     connected = any("Connected to process" in line for line in lines)
@@ -79,8 +79,8 @@ def _no_csv(scan: Scan) -> NoCaptureError | None:
     elif any(_TEXT_PAGE.match(line) for line in others):
         absent = [name for line in others for name in _UNAVAILABLE.findall(line)]
         missing = f"; these metrics came back as (!) n/a: {', '.join(dict.fromkeys(absent))}"
-        what = f"this is the text page of Nsight Compute, not its CSV{missing if absent else ''}"
-        hint = "Add --csv."
+        what = f"no metric on this text page has a value{missing if absent else ''}"
+        hint = ""
     elif any("No kernels were profiled" in line for line in lines):
         kernels = _available_kernels(others)
         launched = f"; the program launched {', '.join(kernels)}" if kernels else ""

@@ -1,0 +1,162 @@
+"""What to do about a bottleneck, each line with its condition on the launch that it is said of.
+
+A line without a condition is right of every kernel with that bottleneck. One with ``when`` is said
+where its condition is known to hold; one with ``unless`` wherever it is not known to hold. So a
+capture of few metrics gets the lines that are always right, and none that its numbers contradict.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from kernelprof.model.library_kernel import library_of
+from kernelprof.model.numbers import number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kernelprof.analysis.metrics.facts import Facts
+    from kernelprof.analysis.metrics.interval import Interval
+    from kernelprof.analysis.metrics.machine import Machine
+    from kernelprof.model.capture import Launch
+    from kernelprof.model.library_kernel import Library
+
+
+class Seen:
+    """What is known of one launch. What is not is NaN, so that no comparison with it holds."""
+
+    def __init__(self, facts: Facts, machine: Machine, row: int) -> None:
+        self._facts = facts
+        self._machine = machine
+        self._row = row
+
+    def __getitem__(self, metric: str) -> float:
+        return float(self._facts.values(metric)[self._row])
+
+    def raw(self, ncu_name: str) -> float:
+        """A column that has no canonical name."""
+        return float(self._facts.raw(ncu_name)[self._row])
+
+    @property
+    def launch(self) -> Launch:
+        return self._facts.capture.launches[self._row]
+
+    @cached_property
+    def library(self) -> Library | None:
+        return library_of(self.launch.kernel)
+
+    @property
+    def arithmetic(self) -> tuple[float, float]:
+        """The least and the most that floating-point work can be of all instructions, 0 to 1."""
+        return self._bounds(self._machine.arithmetic_share)
+
+    def stall(self, *names: str) -> float:
+        """The share of a warp's time that it waits for these reasons, where that is known."""
+        low, high = self._bounds(self._machine.warps.stall_share(*names))
+        return low if low == high else math.nan
+
+    def _bounds(self, interval: Interval) -> tuple[float, float]:
+        return float(interval.low[self._row]), float(interval.high[self._row])
+
+    @property
+    def occupancy(self) -> float:
+        """The percentage of warp slots that are filled, or that can be."""
+        achieved = self["achieved_occupancy"]
+        return self["theoretical_occupancy"] if math.isnan(achieved) else achieved
+
+    def sectors(self, kind: str) -> float:
+        """The sectors of a request of global loads (``load``) or stores (``store``)."""
+        return _ratio(self[f"global_{kind}_sectors"], self[f"global_{kind}_requests"])
+
+    def used(self, kind: str) -> float:
+        """The bytes that a sector's request uses of it, 32 at most."""
+        return self[f"global_{kind}_bytes_per_sector"] or math.nan
+
+    def width(self, kind: str) -> float:
+        """The bytes that a thread of a full warp moves with one access, at most.
+
+        A value that several threads share counts once, so that broadcasts make it smaller.
+        """
+        used = self.used(kind)
+        return self.sectors(kind) * (32.0 if math.isnan(used) else used) / 32.0
+
+    @property
+    def excess(self) -> float:
+        """The share of the sectors of global memory that the bytes did not need."""
+        return 1.0 - _ratio(self["global_sectors_ideal"], self["global_sectors"])
+
+    @property
+    def shared_memory(self) -> float:
+        """The bytes of shared memory of a block."""
+        return self["shared_memory_static"] + self["shared_memory_dynamic"]
+
+    def rates(self, *operations: str) -> float:
+        """Instructions of these operations per cycle, by thread."""
+        return sum(self[f"{each}_rate"] for each in operations)
+
+    @cached_property
+    def block_limits(self) -> dict[str, float]:
+        """How many blocks of an SM each resource allows, where all main ones are known."""
+        names = ("registers", "shared_mem", "warps", "blocks")
+        limits = {name: self[f"block_limit_{name}"] for name in names}
+        return {} if any(math.isnan(each) for each in limits.values()) else limits
+
+    def limited_by(self, resource: str) -> bool:
+        """Whether this resource decides how many blocks an SM holds.
+
+        Registers and shared memory do only below what the SM itself has room for.
+        """
+        limits = self.block_limits
+        if not limits or limits[resource] > min(limits.values()):
+            return False
+        room = min(limits["warps"], limits["blocks"])
+        return resource in {"warps", "blocks"} or limits[resource] < room
+
+
+def _ratio(part: float, whole: float) -> float:
+    return part / whole if whole else math.nan
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """Something that counters of a launch say, with its words after "if"."""
+
+    words: str
+    holds: Callable[[Seen], bool]
+
+    def __and__(self, other: Condition) -> Condition:
+        return Condition(
+            f"{self.words}, and {other.words}", lambda seen: self.holds(seen) and other.holds(seen)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """One line of what to do; ``{x}`` in its text is the ``number`` of this launch."""
+
+    text: str
+    when: Condition | None = None
+    unless: Condition | None = None
+    number: Callable[[Seen], float] | None = None
+
+    def said(self, seen: Seen) -> str | None:
+        """The line for this launch, ``None`` where it does not fit."""
+        if self.when is not None and not self.when.holds(seen):
+            return None
+        if self.unless is not None and self.unless.holds(seen):
+            return None
+        if self.number is None:
+            return self.text
+        value = self.number(seen)
+        return self.text.format(x=number(value)) if math.isfinite(value) else None
+
+    @property
+    def in_general(self) -> str:
+        """The line as a page about all kernels has it, with its conditions."""
+        text = self.text.format(x="N") if self.number else self.text
+        words = [f"if {self.when.words}"] if self.when else []
+        words += [f"unless {self.unless.words}"] if self.unless else []
+        return f"{text.removesuffix('.')} ({'; '.join(words)})." if words else text

@@ -1,0 +1,241 @@
+"""What single values of a launch say by themselves, whatever else its capture lacks.
+
+A capture of a few metrics seldom decides what limits a kernel, and still shows that stores touch
+eight times the sectors that they need. Each finding is a function of this file: from what is known
+of one launch to a sentence, or to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.analysis.metrics.architectures import EVERY
+from kernelprof.analysis.metrics.catalogue import names_read
+from kernelprof.model.capture import OWN_COLUMNS
+from kernelprof.model.diagnosis import Finding
+from kernelprof.model.numbers import factor, number, quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from kernelprof.analysis.metrics.facts import Facts
+
+    Known = Callable[[str], float | None]
+
+SECTORS_OF_FOUR_BYTES: Final = 4.0
+"""Sectors of a request of 32 neighbouring 4-byte values: 128 bytes, by 32."""
+SECTORS_OF_SIXTEEN_BYTES: Final = 16.0
+"""Sectors of the widest useful request: 32 threads of 16 bytes each."""
+NOTABLE: Final = 1.25
+"""Ratio to the ideal from which an access is worth a sentence; the boundary checks of block tiles
+make 1.1 (``strided_read`` of ``tests/captures/gemm_series.full.raw.csv``)."""
+NOTABLE_SHARE: Final = 0.10
+BUSY: Final = 60.0
+"""Percent of a peak; Nsight Compute's SOLBottleneck rule (2025.3) looks at units from here on."""
+SAME: Final = 0.5
+"""Percent of a peak; closer values are of one unit."""
+FEW_THREADS: Final = 28.0
+LOW_OCCUPANCY: Final = 25.0
+UNIFORM: Final = 99.5
+MOST_VALUES: Final = 3
+DESCRIPTIVE: Final = (
+    "device__", "launch__", "profiler__", "c2clink__", "numa__", "nvlink__", "pcie__", OWN_COLUMNS
+)  # fmt: skip
+"""What describes the GPU and the launch, and how both were measured."""
+
+
+def findings(facts: Facts, row: int) -> tuple[Finding, ...]:
+    """What the known values of a launch say, the most telling first."""
+
+    def known(name: str) -> float | None:
+        if not facts.has(name)[row]:
+            return None
+        return float(facts.values(name)[row])
+
+    found = [each for find in _ALL for each in find(known)] or list(_values(facts, row))
+    return tuple(sorted(found, key=lambda each: -each.weight))
+
+
+def _values(facts: Facts, row: int) -> Iterator[Finding]:
+    """What there is, where nothing can be said of it.
+
+    Of a raw page only what a diagnosis reads of it: it may have thousands of other columns.
+    """
+    read = names_read() if facts.capture.page == "raw" else None
+    there = [
+        (name, column.values[row], column.unit)
+        for name, column in facts.capture.columns.items()
+        if not name.startswith(DESCRIPTIVE) and (read is None or name in read)
+    ]
+    known = [each for each in there if each[1] == each[1]][:MOST_VALUES]
+    if not known:
+        yield Finding("There is no counter of this launch in the capture.", "", None, 0.0)
+    for name, value, unit in known:
+        text = f"{name} is {quantity(float(value), unit)}, which by itself points to nothing."
+        yield Finding(text, name, None, 0.0)
+
+
+def _global_accesses(known: Known) -> Iterator[Finding]:
+    """Sectors per request of loads and of stores, against the ideal of their width."""
+    for kind in ("load", "store"):
+        sectors, requests = known(f"global_{kind}_sectors"), known(f"global_{kind}_requests")
+        if not sectors or not requests:
+            continue
+        each = sectors / requests
+        used = known(f"global_{kind}_bytes_per_sector")
+        if used:
+            ratio = EVERY.sector_bytes / used
+            against = f"{factor(ratio)} what their bytes need"
+        elif each > SECTORS_OF_SIXTEEN_BYTES * NOTABLE:
+            ratio = each / SECTORS_OF_FOUR_BYTES
+            against = (
+                f"{factor(ratio)} what 4-byte values side by side need, and "
+                f"{factor(each / SECTORS_OF_SIXTEEN_BYTES)} what 16-byte ones do"
+            )
+        elif each > SECTORS_OF_FOUR_BYTES * NOTABLE:
+            ratio = each / SECTORS_OF_FOUR_BYTES
+            against = f"{factor(ratio)} what 4-byte values side by side need; 16-byte ones need 16"
+        else:
+            continue
+        if ratio < NOTABLE:
+            continue
+        text = f"Global {kind}s touch {number(each)} sectors per request, {against}."
+        yield Finding(text, f"global_{kind}_sectors", "uncoalesced-global-access", ratio)
+
+
+def _needless_sectors(known: Known) -> Iterator[Finding]:
+    actual, ideal = known("global_sectors"), known("global_sectors_ideal")
+    if not actual or ideal is None or actual * (1 - NOTABLE_SHARE) < ideal:
+        return
+    share = number(100 * (1 - ideal / actual))
+    text = f"{share} % of the sectors of global accesses are more than their bytes need."
+    weight = actual / max(ideal, 1.0)
+    yield Finding(text, "global_sectors", "uncoalesced-global-access", weight)
+
+
+def _bank_conflicts(known: Known) -> Iterator[Finding]:
+    """Conflicts by wavefront, else by what the same accesses take without any."""
+    conflicts = known("shared_bank_conflicts")
+    if not conflicts:
+        return
+    wavefronts = known("shared_wavefronts_measured")
+    if wavefronts is None:
+        text = f"{number(conflicts)} wavefronts of shared memory are bank conflicts."
+        yield Finding(text, "shared_bank_conflicts", "shared-bank-conflicts", 1.0)
+    elif wavefronts and conflicts >= NOTABLE_SHARE * wavefronts:
+        share = min(conflicts / wavefronts, 1.0)
+        text = f"{number(100 * share)} % of the wavefronts of shared memory are bank conflicts."
+        weight = 1.0 / max(1.0 - share, 0.03)
+        yield Finding(text, "shared_bank_conflicts", "shared-bank-conflicts", weight)
+
+
+def _local_memory(known: Known) -> Iterator[Finding]:
+    sectors = known("local_sectors") or sum(
+        known(f"local_{kind}_sectors") or 0.0 for kind in ("load", "store")
+    )
+    if not sectors:
+        return
+    others = known("global_sectors") or sum(
+        known(f"global_{kind}_sectors") or 0.0 for kind in ("load", "store")
+    )
+    share = sectors / (sectors + others)
+    if others and share >= NOTABLE_SHARE:
+        text = (
+            f"{number(100 * share)} % of the sectors belong to local memory: spilled registers, or "
+            "arrays indexed at run time."
+        )
+        yield Finding(text, "local_sectors", "local-memory-traffic", 1.0 / max(1.0 - share, 0.03))
+
+
+def _divergence(known: Known) -> Iterator[Finding]:
+    block = known("block_size")
+    if block is not None and block < EVERY.warp_size:
+        size = "1 thread" if block == 1 else f"{number(block)} threads"
+        text = f"A block has {size}, so most of a warp's 32 lanes do nothing."
+        yield Finding(text, "block_size", "warp-divergence", EVERY.warp_size / max(block, 1.0))
+    threads = known("threads_per_instruction")
+    if threads is not None and 0 < threads < FEW_THREADS:
+        text = f"{number(threads)} of a warp's 32 threads take part in an average instruction."
+        weight = EVERY.warp_size / threads
+        yield Finding(text, "threads_per_instruction", "warp-divergence", weight)
+    uniform = known("branch_uniformity")
+    if uniform is not None and uniform >= UNIFORM:
+        text = "Threads of a warp stay together at all branches: divergence is not the cause."
+        yield Finding(text, "branch_uniformity", None, 0.1)
+    if uniform is not None and uniform < 100 * (1 - NOTABLE_SHARE):
+        text = f"Threads of a warp go separate ways at {number(100 - uniform)} % of the branches."
+        yield Finding(text, "branch_uniformity", "warp-divergence", 100 / max(uniform, 3.0))
+
+
+def _busy_units(known: Known) -> Iterator[Finding]:
+    """Units whose utilization is known and high, or that the busiest of them is not."""
+    shown = {name: (known(name), words) for name, words in _UNITS.items()}
+    there = {name: value for name, (value, _) in shown.items() if value is not None}
+    for name, value in there.items():
+        part_named = any(abs(there.get(part, -1.0) - value) < SAME for part in _PARTS)
+        if value >= BUSY and not (name == "memory_throughput" and part_named):
+            text = f"{shown[name][1][0].upper()}{shown[name][1][1:]} at {number(value)} % of peak."
+            yield Finding(text, name, _LIMITS.get(name), value / BUSY)
+    whole = ("sm_throughput", "memory_throughput")
+    if all(name in there for name in whole) and not any(each >= BUSY for each in there.values()):
+        name = max(there, key=lambda each: there[each])
+        text = (
+            f"No unit is near its limit: the busiest is {shown[name][1].removesuffix(' is')}, at "
+            f"{number(there[name])} % of peak. Warps wait."
+        )
+        yield Finding(text, name, None, 0.5)
+
+
+_UNITS: Final = {
+    "dram_throughput": "device memory is",
+    "l2_throughput": "L2 is",
+    "l1_throughput_active": "L1/TEX is",
+    "sm_throughput": "the SM's busiest part is",
+    "memory_throughput": "the memory system's busiest part is",
+    "issue_slots_active": "the issue of instructions is",
+}
+_PARTS: Final = ("dram_throughput", "l2_throughput", "l1_throughput_active")
+_LIMITS: Final = {"dram_throughput": "dram-bandwidth", "l2_throughput": "l2-bandwidth"}
+
+
+def _bandwidth(known: Known) -> Iterator[Finding]:
+    """Bytes against time, where the share of the peak is not known."""
+    duration = known("duration")
+    moved = [known(name) for name in ("dram_bytes_read", "dram_bytes_written")]
+    rate = known("dram_bandwidth")
+    there = [each for each in moved if each is not None]
+    if rate is None and duration and there:
+        rate = sum(there) / (duration * 1e-9)
+    if known("dram_throughput") is not None or not rate:
+        return
+    what = "moves" if len(there) != 1 else "reads" if moved[0] is not None else "writes"
+    text = f"Device memory {what} {quantity(rate, 'byte/s')}; compare it with your GPU's peak."
+    yield Finding(text, "dram_bandwidth", None, 0.4)
+
+
+def _parallelism(known: Known) -> Iterator[Finding]:
+    waves, blocks, sms = known("waves_per_sm"), known("grid_size"), known("sm_count")
+    if blocks is not None and sms is not None and blocks < sms:
+        text = f"The grid has {number(blocks)} blocks for {number(sms)} SMs."
+        yield Finding(text, "grid_size", "small-grid", sms / max(blocks, 1.0))
+    elif waves is not None and waves < 1:
+        text = f"The grid fills {number(100 * waves)} % of the GPU once."
+        yield Finding(text, "waves_per_sm", "small-grid", 1.0 / max(waves, 0.01))
+    for name, words in (("theoretical", "can hold"), ("achieved", "hold")):
+        occupancy = known(f"{name}_occupancy")
+        if occupancy is not None and occupancy <= LOW_OCCUPANCY:
+            text = f"SMs {words} {number(occupancy)} % of the warps that fit."
+            yield Finding(text, f"{name}_occupancy", "low-occupancy", 1.0)
+            return
+
+
+_ALL: Final = (
+    _global_accesses,
+    _needless_sectors,
+    _bank_conflicts,
+    _local_memory,
+    _divergence,
+    _parallelism,
+    _busy_units,
+    _bandwidth,
+)

@@ -1,0 +1,115 @@
+"""Which library a kernel belongs to, by its name: what its caller can change is not its code.
+
+Names of libraries change with their versions and with what ``ncu`` leaves out of them (the same
+PyTorch kernel is ``at::native::...``, ``at::...`` and ``native::...``). What is not recognized
+counts as the reader's own kernel.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.model.kernel_name import opening
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Kind(StrEnum):
+    """What a library's kernel does, as far as it matters to its caller."""
+
+    PRODUCT = "a matrix product or convolution"
+    ATTENTION = "attention"
+    OPERATION = "an operation on tensors"
+    GENERATED = "generated code"
+    PRIMITIVE = "a scan, sort, transform or the like"
+    MESSAGE = "communication"
+
+
+@dataclass(frozen=True, slots=True)
+class Library:
+    """A library by name, and what its kernel does."""
+
+    name: str
+    kind: Kind
+
+
+_BY_NAME: Final = (
+    (r"^nccl(Dev)?Kernel", Library("NCCL", Kind.MESSAGE)),
+    (r"^triton_(poi|red|per|tem|mm|bmm|for|spl|unk)_", Library("PyTorch Inductor", Kind.GENERATED)),
+    # Triton 2 put what it knew of the arguments behind the name: square_kernel_0d1d234.
+    (r"_0d?e?c?1[0-9dec]*$", Library("Triton", Kind.GENERATED)),
+    (r"^cudnn_generated_.*(sdpa|flash)", Library("cuDNN", Kind.ATTENTION)),
+    (r"^fmha_cutlass", Library("PyTorch", Kind.ATTENTION)),
+    (r"^Batch(Decode|Prefill)With", Library("FlashInfer", Kind.ATTENTION)),
+    (r"^cudnn_|_cudnn$|^implicit_convolve_", Library("cuDNN", Kind.PRODUCT)),
+    (r"^sm\d+_xmma_(fprop|dgrad|wgrad)_", Library("cuDNN", Kind.PRODUCT)),
+    (r"^sm\d+_xmma_|_cublas$|^nvjet_", Library("cuBLAS", Kind.PRODUCT)),
+    (r"^(hopper|ampere|turing|volta|maxwell)_\w*gemm_\w*\d+x\d+", Library("cuBLAS", Kind.PRODUCT)),
+    (r"^(regular|vector|multi|composite)_\w*fft", Library("cuFFT", Kind.PRIMITIVE)),
+)
+_BY_NAMESPACE: Final = {
+    "cutlass": Library("CUTLASS", Kind.PRODUCT),
+    "cublas": Library("cuBLAS", Kind.PRODUCT),
+    "cublasLt": Library("cuBLAS", Kind.PRODUCT),
+    "cudnn": Library("cuDNN", Kind.OPERATION),
+    "flash": Library("FlashAttention", Kind.ATTENTION),
+    "pytorch_flash": Library("FlashAttention", Kind.ATTENTION),
+    "flashinfer": Library("FlashInfer", Kind.ATTENTION),
+    "cub": Library("CUB", Kind.PRIMITIVE),
+    "thrust": Library("Thrust", Kind.PRIMITIVE),
+    "cusparse": Library("cuSPARSE", Kind.PRIMITIVE),
+    "at": Library("PyTorch", Kind.OPERATION),
+    "native": Library("PyTorch", Kind.OPERATION),
+}
+_CUB: Final = re.compile(r"Device\w+Kernel$")
+_OF_CUB: Final = re.compile(r"policy_hub|Policy\d|ScanTileState|cub::")
+_ATEN: Final = re.compile(
+    r"(vectorized|unrolled|index|distribution)?_?elementwise_kernel\w*|reduce_kernel|cunn_\w+"
+)
+_OF_ATEN: Final = re.compile(r"(?<![A-Za-z0-9_:])(at|native)::|TensorIterator|ReduceOp<")
+
+
+@lru_cache(maxsize=4096)
+def library_of(kernel: str) -> Library | None:
+    """The library that a kernel belongs to; ``None`` where its name does not say so."""
+    path, arguments = _path(kernel)
+    *namespaces, name = path.split("::")
+    found = [library for pattern, library in _BY_NAME if re.search(pattern, name)]
+    found += _by_arguments(name, arguments)
+    found += [_in_namespace(each, path) for each in namespaces if each in _BY_NAMESPACE]
+    return found[0] if found else None
+
+
+def _in_namespace(namespace: str, path: str) -> Library:
+    if namespace == "cudnn" and re.search("conv|winograd|[dw]grad", path):
+        return Library("cuDNN", Kind.PRODUCT)
+    return _BY_NAMESPACE[namespace]
+
+
+def _by_arguments(name: str, arguments: str) -> Iterator[Library]:
+    """Libraries whose own types are among the template arguments."""
+    if re.search(r"lash_\w*kernel_traits|\bflash::", arguments):
+        yield _BY_NAMESPACE["flash"]
+    if _CUB.match(name) and _OF_CUB.search(arguments):
+        yield _BY_NAMESPACE["cub"]
+    if _ATEN.fullmatch(name) and _OF_ATEN.search(arguments):
+        yield _BY_NAMESPACE["at"]
+    # Lambdas and functors of PyTorch are arguments of its own templates alone.
+    if "native::" in arguments:
+        yield _BY_NAMESPACE["at"]
+
+
+def _path(kernel: str) -> tuple[str, str]:
+    """Namespaces with the function's name, and its template arguments."""
+    name = kernel.strip()
+    if name.endswith(")"):
+        name = name[: opening(name)].rstrip()
+    name = re.sub(r"<?\bunnamed>|\(anonymous namespace\)", "unnamed", name)
+    head, bracket, arguments = name.partition("<")
+    # Before the last space stands the return type, before a slash an NVTX range.
+    return re.split("[ /]", head)[-1], bracket + arguments

@@ -1,0 +1,263 @@
+"""What is said of one verdict: its headline, gain and facts, and what to do about it."""
+
+from __future__ import annotations
+
+import shlex
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.analysis.rules import registry
+from kernelprof.model.capture import Origin
+from kernelprof.model.diagnosis import Confidence, Status, Verdict
+from kernelprof.model.numbers import comparison, factor
+from kernelprof.report.document import (
+    Bullets,
+    Cell,
+    Code,
+    Column,
+    Fact,
+    Facts,
+    Paragraph,
+    Span,
+    Table,
+    Tone,
+)
+from kernelprof.report.private import without_homes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kernelprof.model.diagnosis import Candidate, Evidence
+    from kernelprof.report.document import Block
+
+MOST_MISSING: Final = 12
+MOST_HELPFUL: Final = 4
+DEBUG_BUILD: Final = "debug-build"
+NO_GAIN_BELOW: Final = 1.005
+NO_BOUND_FROM: Final = 100.0
+"""A candidate's gain from here on is what remains of an unknown, not an estimate."""
+
+BRIEF_ROWS: Final = 3
+"""Rows of evidence, and findings, of a short card."""
+BRIEF_ADVICE: Final = 65
+"""Characters of a line of advice up to which a short card has a second one: at 80 columns it is a
+line of the screen."""
+
+_TIPS: Final = {
+    "Gain": "An estimate; between the factors in brackets four of five gains came out that were "
+    "measured for kernels with a known bottleneck."
+}
+_EXPORTS: Final = (".csv", ".gz", ".txt", ".ncu-rep")
+_EVIDENCE: Final = (Column("evidence"), Column("what"), Column("metric"))
+
+
+def headline(verdict: Verdict) -> str:
+    """The verdict in one plain sentence."""
+    if verdict.bottleneck == DEBUG_BUILD:
+        return f"Compiled for debugging ({DEBUG_BUILD}): no other verdict would mean anything."
+    if verdict.status is Status.BOTTLENECK:
+        return f"Limited by {verdict.bottleneck}."
+    if verdict.status is Status.AT_LIMIT:
+        needed = " The work that fills this unit is needed."
+        sure = verdict.confidence is not Confidence.LOW
+        return f"At its limit: {verdict.bottleneck}.{needed if sure else ''}"
+    if verdict.also:
+        names = alternatives([candidate.bottleneck for candidate in verdict.also])
+        return f"Inconclusive: the capture does not decide between {names}."
+    return "Inconclusive: the capture lacks what would decide."
+
+
+def verdict_cell(verdict: Verdict) -> str:
+    """The verdict in a table."""
+    return verdict.bottleneck or verdict.status.value
+
+
+def gain_cell(verdict: Verdict) -> str:
+    """The gain in a table."""
+    if verdict.gain is not None and verdict.gain >= NO_GAIN_BELOW:
+        return factor(verdict.gain)
+    return "limit" if verdict.status is Status.AT_LIMIT else "-"
+
+
+def about(verdict: Verdict) -> str:
+    """The gain as an estimate, ``about 2.5x (1.5x to 4.3x)``; empty where none is expected."""
+    if verdict.gain is None or not verdict.gain >= NO_GAIN_BELOW:
+        return ""
+    text = f"about {factor(verdict.gain)}"
+    if verdict.gain_interval is not None:
+        low, high = verdict.gain_interval
+        text += f" ({factor(low)} to {factor(high)})"
+    return text
+
+
+def less_work(verdict: Verdict) -> str:
+    """What half of the work of a unit at its limit would bring; empty where that is nothing."""
+    half, most = verdict.gain_if_halved, verdict.next_limit
+    if half is None or most is None or half < NO_GAIN_BELOW:
+        return ""
+    text = f"half of it would bring up to {factor(half)}"
+    if factor(most) != factor(half) and most < NO_BOUND_FROM:
+        text += f", and no cut more than {factor(most)}"
+    return text
+
+
+def gain(verdict: Verdict) -> str:
+    """What removing the bottleneck can bring, and how that was worked out; empty where unknown."""
+    reason = verdict.gain_reason
+    if verdict.status is Status.AT_LIMIT:
+        text = less_work(verdict)
+        return f"{text}: {reason}" if text and reason else text
+    text = about(verdict)
+    return ": ".join(filter(None, (text, reason)))
+
+
+def evidence(verdict: Verdict) -> Table:
+    """The facts with the metrics that they are of."""
+    return Table(_EVIDENCE, tuple(map(_row, verdict.evidence)), label="Evidence", headings=False)
+
+
+def _row(each: Evidence) -> tuple[Cell, ...]:
+    metric = (Span(each.metric, Tone.MUTED, code=True), Span(_origin(each), Tone.MUTED))
+    # "132 SMs" needs no unit.
+    said = each.unit and each.label.startswith(f"{each.unit}s")
+    value = comparison(replace(each, unit="") if said else each)
+    return Cell(Span(value, Tone.STRONG, code=True)), Cell(each.label), Cell(metric)
+
+
+def _origin(each: Evidence) -> str:
+    """Whether a value is another than the one that the capture has for its metric."""
+    if each.formula:
+        return ", worked out"
+    return "" if each.source is Origin.MEASURED else f", {each.source.value}"
+
+
+def found(verdict: Verdict, most: int | None = None) -> Bullets:
+    """What single values say, where they do not decide or hardly do."""
+    return Bullets(tuple(Span(each.text) for each in verdict.findings[:most]))
+
+
+def brief(verdict: Verdict, origin: str) -> Iterable[Block]:
+    """The verdict in a few lines: three facts, what to do, the gain and what to measure next."""
+    if verdict.status is Status.INCONCLUSIVE and verdict.findings:
+        yield found(verdict, BRIEF_ROWS)
+    else:
+        first = verdict.evidence[:BRIEF_ROWS]
+        yield Table(
+            _EVIDENCE[:2], tuple(_row(each)[:2] for each in first), label="Evidence", headings=False
+        )
+        known = {each.metric for each in first}
+        more = tuple(each for each in verdict.findings if each.metric not in known)
+        yield found(replace(verdict, findings=more), BRIEF_ROWS)
+    yield Facts(tuple(_brief_facts(verdict)))
+    if verdict.command is not None:
+        following = next_step(verdict.command, origin)
+        undecided = verdict.status is Status.INCONCLUSIVE
+        yield Paragraph("To decide:" if undecided else "To be surer:")
+        yield Code("\n".join(filter(None, (verdict.command, following))), language="sh", copy=True)
+
+
+def _brief_facts(verdict: Verdict) -> Iterable[Fact]:
+    undecided = verdict.status is Status.INCONCLUSIVE
+    if undecided and verdict.why and not verdict.missing:
+        yield Fact("Why", (Span(verdict.why),))
+    advice = verdict.advice[:1]
+    if all(len(each) <= BRIEF_ADVICE for each in verdict.advice[:2]):
+        advice = verdict.advice[:2]
+    if advice:
+        yield Fact("What to do", advice)
+    if verdict.status is Status.AT_LIMIT:
+        if text := less_work(verdict):
+            yield Fact("Less work", (text,))
+    elif text := about(verdict):
+        yield Fact("Gain", (text,))
+    if verdict.confidence is Confidence.LOW and verdict.notes:
+        yield Fact("Note", verdict.notes[:1])
+
+
+def guidance(verdict: Verdict, origin: str, *, on_page: bool = False) -> Iterable[Block]:
+    """What to do about a verdict, and the command that collects what it lacks.
+
+    On a page nothing is left out but the folders of users.
+    """
+    hidden = without_homes if on_page else str
+    told = parts(verdict, everything=on_page)
+    yield Facts(
+        tuple(Fact(title, tuple(map(hidden, lines)), _TIPS.get(title, "")) for title, lines in told)
+    )
+    if verdict.command is None:
+        return
+    undecided = verdict.status is Status.INCONCLUSIVE
+    what = "decide" if undecided else "raise the confidence"
+    yield Paragraph(f"This command collects what would {what}:")
+    yield Code(hidden(verdict.command), language="sh", copy=True)
+    if following := next_step(verdict.command, origin):
+        yield Paragraph("Then diagnose both captures as one:")
+        yield Code(hidden(following), language="sh", copy=True)
+
+
+def parts(verdict: Verdict, *, everything: bool = False) -> list[tuple[str, list[str]]]:
+    """What a card says below the evidence: titles with their lines."""
+    undecided = verdict.status is Status.INCONCLUSIVE
+    at_limit = verdict.status is Status.AT_LIMIT
+    named = [_candidate(candidate) for candidate in verdict.also]
+    # The headline of an open verdict already names the candidates, and that something is missing.
+    listed = undecided and bool(verdict.missing)
+    if everything:
+        rules = [registry().get(each.bottleneck) for each in verdict.also]
+        named = [
+            f"{name}: {rule.docs.detects}" if rule else name
+            for name, rule in zip(named, rules, strict=True)
+        ]
+    elif undecided and named == [each.bottleneck for each in verdict.also]:
+        named = []
+    else:
+        named = [", ".join(named)] if named else []
+    made = [f"{each.label}: {each.formula}" for each in verdict.evidence if each.formula]
+    found = [
+        ("Worked out", [] if everything else made),
+        ("Why", [verdict.why] if verdict.why and not listed else []),
+        ("What to do", list(verdict.advice)),
+        ("Less work" if at_limit else "Gain", [gain(verdict)]),
+        ("Candidates" if undecided else "Runner-up", named),
+        ("Note", list(verdict.notes)),
+        ("Missing" if undecided else "Would help", _missing(verdict, everything=everything)),
+    ]
+    return [(title, lines) for title, lines in found if any(lines)]
+
+
+def _candidate(candidate: Candidate) -> str:
+    """A bottleneck that the evidence does not tell apart from the first, and what it would gain."""
+    low, high = candidate.gain_at_least, candidate.gain_at_most
+    if not NO_GAIN_BELOW <= high < NO_BOUND_FROM or low < NO_GAIN_BELOW:
+        return candidate.bottleneck
+    if factor(low) == factor(high):
+        return f"{candidate.bottleneck} (about {factor(high)})"
+    return f"{candidate.bottleneck} ({factor(low)} to {factor(high)})"
+
+
+def _missing(verdict: Verdict, *, everything: bool) -> list[str]:
+    most = MOST_MISSING if verdict.status is Status.INCONCLUSIVE else MOST_HELPFUL
+    most = len(verdict.missing) if everything else most
+    below = "" if verdict.command is None else ", in the command below"
+    lines = [f"{each.ncu_name}: {each.why}" for each in verdict.missing[:most]]
+    if len(verdict.missing) > most:
+        lines.append(f"and {len(verdict.missing) - most} more{below}")
+    return lines
+
+
+def next_step(command: str, capture: str) -> str:
+    """What to do with the file that a verdict's command writes; empty where it writes none."""
+    words = command.split()
+    if "--log-file" not in words[:-1]:
+        return ""
+    written = words[words.index("--log-file") + 1]
+    read = (
+        shlex.quote(capture) if capture.endswith(_EXPORTS) and " + " not in capture else "CAPTURE"
+    )
+    return f"kernelprof diagnose {read} {written} --merge"
+
+
+def alternatives(names: Iterable[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last

@@ -1,0 +1,59 @@
+"""What may be a capture in a folder: capture directories, and files by their names."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.sources.capture_directory import is_capture
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+DEPTH: Final = 4
+"""Folders below the one that is named: enough for KERNEL/BRANCH/DATE/RUN, and an end for a home."""
+
+_SUFFIXES: Final = (
+    ".csv", ".tsv", ".txt", ".log", ".out", ".md", ".rst", ".ipynb", ".ncu-rep", ".ncu-repz",
+    ".nsight-cuprof-report",
+)  # fmt: skip
+"""Endings of exports, of text that may hold a text page, and of reports; also with ``.gz``."""
+
+
+def may_be_capture(name: str) -> bool:
+    """Whether a file of this name is worth a look; one without an ending may be a log."""
+    folded = name.lower().removesuffix(".gz")
+    return folded.endswith(_SUFFIXES) or "." not in folded
+
+
+def is_folder(target: str) -> bool:
+    """Whether a target is a folder that is not a capture itself."""
+    place = Path(target)
+    return place.is_dir() and not is_capture(place)
+
+
+def entries(folder: Path) -> Iterator[Path]:
+    """The capture directories and files of a folder, at most :data:`DEPTH` folders deep.
+
+    Hidden entries and links are left out: a link could lead out of the folder or back into it.
+    """
+    for place, folders, names in os.walk(folder):
+        here = Path(place)
+        if is_capture(here):
+            folders.clear()
+            yield here
+            continue
+        deeper = len(here.relative_to(folder).parts) < DEPTH
+        folders[:] = sorted(each for each in folders if deeper and not each.startswith("."))
+        for name in sorted(names):
+            if not name.startswith(".") and _is_plain(here / name):
+                yield here / name
+
+
+def _is_plain(file: Path) -> bool:
+    try:
+        return stat.S_ISREG(file.lstat().st_mode)
+    except OSError:
+        return False

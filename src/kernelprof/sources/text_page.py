@@ -1,0 +1,291 @@
+"""The text page: what ``ncu`` prints without ``--csv``, wherever somebody put it.
+
+It stands in logs between lines of the program, indented in Markdown or reStructuredText, quoted or
+commented out, behind the time and the rank that a scheduler puts before each line, in the outputs
+of a notebook. A line that ends with the stream of a launch begins that launch, and each table under
+a ``Section:`` is one of labels, units and values, as on the details page.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from kernelprof.sources.details_page import LabelledMetrics
+from kernelprof.sources.ncu.cells import scale_of
+from kernelprof.sources.ncu.labels import is_left_out, raw_name
+from kernelprof.sources.ncu.rule_messages import recognise_message
+from kernelprof.sources.source import LARGEST_TEXT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kernelprof.model.capture import Capture
+    from kernelprof.sources.ncu.tables import Scan
+
+_SIZES: Final = r"\((?P<grid>\d+, *\d+, *\d+)\) *x *\((?P<block>\d+, *\d+, *\d+)\)"
+_LAUNCH: Final = re.compile(
+    rf"(?:{_SIZES}|\d{{4}}-\w{{3}}-\d\d \d\d:\d\d:\d\d)"
+    r"(?=, (?:Context|Device) \d)"  # programs, too, write sizes and dates at the end of a line
+    r"(?:, Context (?P<context>\d+), Stream (?P<stream>\d+))?"
+    r"(?:, Device (?P<device>\d+), CC (?P<capability>\d+\.\d+))?"
+    r"(?:, Invocations (?P<invocations>\d+))?$"
+)
+_PROCESS: Final = re.compile(r"\[(?P<id>\d+)\] (?P<name>.+)@(?P<host>\S+)$")
+_SECTION: Final = re.compile(r"Section: (?P<name>\S.*)$")
+_RULE: Final = re.compile(r"-{4,}(?: +-{4,}){1,4}$")
+_MESSAGE: Final = re.compile(r"(?P<kind>OPT|INF|WRN|WARN|ERR) {1,4}(?P<text>\S.*)$")
+_LOOSE_ROW: Final = re.compile(r"(?P<label>\S.*?)(?: {2,}(?P<unit>\S+))? {2,}(?P<value>\S.*)$")
+_QUOTED: Final = re.compile(r"^[ \t]*(?:>[ \t]?)+")
+_HEADING: Final = "Metric Name"
+_COLUMN_TITLES: Final = re.compile(r"Metric Name +Metric Unit +Metric Value$")
+_TITLE: Final = re.compile(r"#{1,6} +(?P<title>\S.*)$")
+_UNNAMED: Final = "unnamed kernel"
+_WIDEST_ROW: Final = 400
+_IDENTITY: Final = (
+    "ID", "Process ID", "Process Name", "Host Name", "Kernel Name", "Context", "Stream",
+    "Block Size", "Grid Size", "Device", "CC",
+)  # fmt: skip
+_DECIMAL_COMMA: Final = re.compile(r"\d{1,3}(?:\.?\d{3})*,\d{1,2}")
+"""A value that only a locale with decimal commas writes: ``ncu`` groups digits by threes."""
+_AVERAGED: Final = (
+    "Each kernel of this page has one row of means over its launches (--print-summary): launches "
+    "that differ cannot be told apart, and a kernel weighs as much as one launch of it."
+)
+_LONGEST_LINE: Final = 1 << 15
+"""Characters of a line that is looked at; the name of a kernel takes a few thousand."""
+
+
+def may_hold_text_page(text: bytes) -> bool:
+    """Whether there is a section of a text page in this."""
+    known = b"Section: " in text or b"Metric Value" in text
+    return known and len(text) <= LARGEST_TEXT
+
+
+def read_text_page(text: bytes, origin: str, scan: Scan) -> Capture | None:
+    """The launches of a text; ``None`` where it has none."""
+    page = _Page()
+    for line in _unmarked(list(_lines(text.decode("utf-8", "replace")))):
+        page.add(line)
+    return page.capture(origin, scan)
+
+
+def _unmarked(lines: list[str]) -> Iterator[str]:
+    """The lines without what stands before each of them: a comment sign, a time, a rank.
+
+    It is what all sections have before them; digits in it may differ.
+    """
+    sections = [line for line in lines if "Section: " in line and len(line) <= _LONGEST_LINE]
+    marks = {_mark_of(line) for line in sections}
+    if len(marks) != 1 or marks == {""}:
+        yield from lines
+        return
+    mark = re.compile(rf"[ \t]*{marks.pop()}")
+    for line in lines:
+        found = mark.match(line[:_LONGEST_LINE])
+        yield line[found.end() :] if found else line
+
+
+def _mark_of(line: str) -> str:
+    """What stands before a section in its line, as an expression; empty where nothing does."""
+    before = line.partition("Section: ")[0].strip().strip(">").strip()
+    return re.sub(r"\d+", r"\\d+", re.escape(before))
+
+
+def _lines(text: str) -> Iterator[str]:
+    """The lines of a text, or of the outputs and the Markdown of a notebook."""
+    if text.lstrip()[:1] == "{":
+        try:
+            notebook = json.loads(text)
+        except ValueError:
+            notebook = None
+        if isinstance(notebook, dict) and isinstance(notebook.get("cells"), list):
+            for each in _texts(notebook["cells"]):
+                yield from each.splitlines()
+            return
+    yield from text.splitlines()
+
+
+def _texts(cell: Any) -> Iterator[str]:
+    """Every text in the cells of a notebook, lines that belong together in one."""
+    if isinstance(cell, str):
+        yield cell
+    elif isinstance(cell, list) and all(isinstance(each, str) for each in cell):
+        yield "".join(cell)
+    elif isinstance(cell, list | dict):
+        for each in cell.values() if isinstance(cell, dict) else cell:
+            yield from _texts(each)
+
+
+def _is_label(label: str, unit: str) -> bool:
+    """Whether Nsight Compute calls a metric so."""
+    return raw_name(label, scale_of(unit).unit) is not None or is_left_out(label)
+
+
+@dataclass(slots=True)
+class _Row:
+    launch: int
+    section: str
+    label: str = ""
+    unit: str = ""
+    value: str = ""
+    message: str = ""
+
+
+@dataclass(slots=True)
+class _Page:
+    """A text page line by line: which launch, section and table a line stands in."""
+
+    launches: list[dict[str, str]] = field(default_factory=list)
+    rows: list[_Row] = field(default_factory=list)
+    process: dict[str, str] = field(default_factory=dict)
+    section: str = ""
+    columns: list[tuple[int, int]] = field(default_factory=list)
+    """Where the columns of the open table begin and end; none where no table is open."""
+    has_rows: bool = False
+    """Whether the open table has rows yet."""
+    indent: int = 0
+    message: list[str] = field(default_factory=list)
+    averaged: bool = False
+    """Whether some launches are means of several (``--print-summary``)."""
+    last_text: str = ""
+    """The last line that was not understood: a name may stand alone above its sizes."""
+    ruled: list[tuple[int, int]] = field(default_factory=list)
+    """Where the columns would be of a table that the last line of dashes opened."""
+    title: str = ""
+    """The last heading of Markdown."""
+    fragment: str | None = None
+    """The title of tables without the line of a launch; ``None`` where they have one."""
+
+    def add(self, line: str) -> None:
+        """Take the next line."""
+        if len(line) > _LONGEST_LINE:
+            return
+        line = _QUOTED.sub("", line).expandtabs().rstrip()
+        text = line.strip()
+        if self.message and self._continues(line, text):
+            self.message.append(text)
+            return
+        self._end_message()
+        if self._begins(text):
+            return
+        if found := _SECTION.match(text):
+            self._fragment("" if self.launches else self.title)
+            self.section, self.columns = found["name"], []
+        elif _RULE.match(text):
+            self._rule(line)
+        elif not self.section and self.ruled and _COLUMN_TITLES.match(text):
+            self._fragment(self.title)
+            self.columns, self.has_rows = self.ruled, False
+        elif self.section and (found := _MESSAGE.match(text)):
+            self.columns = []
+            self.indent = len(line) - len(line.lstrip())
+            self.message = [found["text"]]
+        elif self.columns and text and not text.startswith(_HEADING):
+            self._row(line, text)
+        elif text:
+            self.last_text = text
+            if found := _TITLE.match(text):
+                self.title = found["title"]
+
+    def _begins(self, text: str) -> bool:
+        """Whether a line begins a launch, or names the process of those that follow."""
+        if found := _PROCESS.match(text):
+            self.process = {
+                "Process ID": found["id"],
+                "Process Name": found["name"],
+                "Host Name": found["host"],
+            }
+            return True
+        found = _LAUNCH.search(text)
+        if found is None:
+            return False
+        cells = found.groupdict(default="")
+        name = text[: found.start()].rstrip(" ,")
+        self._launch(name or self.last_text, cells)
+        self.averaged |= cells["invocations"] not in {"", "1"}
+        self.fragment = None
+        return True
+
+    def _launch(self, name: str, cells: dict[str, str]) -> None:
+        self.launches.append(
+            {
+                **self.process,
+                "ID": str(len(self.launches)),
+                "Kernel Name": name,
+                "Context": cells.get("context", ""),
+                "Stream": cells.get("stream", ""),
+                "Block Size": f"({cells['block']})" if cells.get("block") else "",
+                "Grid Size": f"({cells['grid']})" if cells.get("grid") else "",
+                "Device": cells.get("device", ""),
+                "CC": cells.get("capability", ""),
+            }
+        )
+        self.section, self.columns, self.last_text = "", [], ""
+
+    def _rule(self, line: str) -> None:
+        """A line of dashes opens a table, stands under its heading, or closes it."""
+        closes = bool(self.columns) and self.has_rows
+        self.ruled = [] if closes else [each.span() for each in re.finditer("-+", line)]
+        # Outside of a section only a table with the titles of ncu's is one of its.
+        self.columns = self.ruled if self.section or self.columns else []
+        self.has_rows = False
+
+    def _fragment(self, title: str) -> None:
+        """Tables that were pasted without the line of their launch are of one all the same.
+
+        Without a section around them, those under another ``title`` are of another one.
+        """
+        if not self.launches or (self.fragment is not None and title not in {"", self.fragment}):
+            self.fragment = title
+            self._launch(title or _UNNAMED, {})
+
+    def _row(self, line: str, text: str) -> None:
+        """A row by the columns of its table; one that is out of line by its wide gaps."""
+        cells = [line[start:end].strip() for start, end in self.columns]
+        edges = [0, *(edge for span in self.columns for edge in span), len(line)]
+        between = (line[edges[at] : edges[at + 1]] for at in range(0, len(edges), 2))
+        if "".join(between).strip():
+            found = _LOOSE_ROW.match(text) if len(text) <= _WIDEST_ROW else None
+            cells = [] if found is None else [found["label"], found["unit"] or "", found["value"]]
+            if not cells or not _is_label(*cells[:2]):
+                return  # a line of the program
+        label, unit, value = cells[0], cells[1] if len(cells) > 2 else "", cells[-1]
+        self.has_rows = True
+        self.rows.append(_Row(len(self.launches) - 1, self.section, label, unit, value))
+
+    def _continues(self, line: str, text: str) -> bool:
+        """Whether a line goes on with a message: it stands further right, as ``ncu`` indents it."""
+        return bool(text) and len(line) - len(line.lstrip()) > self.indent
+
+    def _end_message(self) -> None:
+        if self.message:
+            text = " ".join(self.message)
+            self.rows.append(_Row(len(self.launches) - 1, self.section, message=text))
+            self.message = []
+
+    def capture(self, origin: str, scan: Scan) -> Capture | None:
+        """Everything that was added, under the names of the raw page."""
+        self._end_message()
+        there = {row.launch for row in self.rows if row.label}
+        if not there:
+            return None
+        european = any(_DECIMAL_COMMA.fullmatch(row.value) for row in self.rows)
+        page = LabelledMetrics(_IDENTITY, "," if european else ".")
+        for row in self.rows:
+            if row.launch not in there:
+                continue
+            each = self.launches[row.launch]
+            rule = recognise_message(row.message) if row.message else ""
+            identity = tuple(each.get(name, "") for name in _IDENTITY)
+            page.add_row(identity, (row.section, row.label, row.unit, row.value, rule, row.message))
+        capture = page.capture(origin, scan, silence_means_nothing=True)
+        if all(np.isnan(column.values).all() for column in capture.columns.values()):
+            return None
+        if not self.averaged:
+            return capture
+        return replace(capture, warnings=(*capture.warnings, _AVERAGED))

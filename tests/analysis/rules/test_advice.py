@@ -1,0 +1,216 @@
+"""Advice follows from the counters: each line with a launch that gets it, and one that must not."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import kernelprof
+from kernelprof.analysis.advice import Advice, Condition, Seen
+from kernelprof.analysis.advice.lines import CALLER, advise
+from kernelprof.analysis.rules import registry
+from kernelprof.analysis.verdict import diagnose
+from kernelprof.model.capture import Capture, Launch, MetricColumn, Origin
+from kernelprof.model.diagnosis import Status
+from kernelprof.sources import read_capture
+
+CAPTURES = Path(__file__).parents[2] / "captures"
+RECORDED = Path(kernelprof.__file__).parent / "recorded"
+LIST = tomllib.loads(Path(__file__).with_name("advice.toml").read_text("utf-8"))
+EXPORTS = sorted(
+    path
+    for path in (
+        *(CAPTURES / "validation").glob("*.csv*"),
+        *CAPTURES.glob("*.csv*"),
+        *(CAPTURES / "degraded").glob("*.csv"),
+        *(RECORDED / "h200-pairs").rglob("raw.csv.gz"),
+    )
+    if not path.name.endswith("times.csv")
+)
+
+Case = list[str] | dict[str, Any] | str
+
+
+def _lines() -> dict[tuple[str, str], Advice]:
+    """Every line that there is, by its bottleneck and text."""
+    lines = {
+        (slug, line.text): line
+        for slug, rule in registry().items()
+        for line in (*rule.docs.fixes, *rule.docs.caller)
+    }
+    return lines | {("any", line.text): line for line in CALLER}
+
+
+@cache
+def _read(name: str) -> Capture:
+    folder = RECORDED if (RECORDED / name).exists() else CAPTURES
+    return read_capture(folder / name)
+
+
+def _other(name: str) -> Capture:
+    """A launch of other people, of the few columns that the list has."""
+    entry = LIST["other"][name]
+    launch = Launch(
+        "0",
+        entry["kernel"],
+        grid=(entry["grid"], 1, 1),
+        block=(entry["block"], 1, 1),
+        compute_capability=tuple(entry["capability"]),
+    )
+    columns = {
+        metric: MetricColumn(metric, np.array([float(value)]), unit, unit, Origin.MEASURED)
+        for metric, (value, unit) in entry["columns"].items()
+    }
+    return Capture((launch,), columns)
+
+
+def _capture(case: Case) -> Capture:
+    if isinstance(case, str):
+        return _other(case)
+    if isinstance(case, list):
+        case = {"capture": case}
+    name, kernel = case["capture"]
+    whole = _read(name)
+    rows = [row for row, launch in enumerate(whole.launches) if kernel in launch.kernel]
+    part = whole.rows(rows)
+    launches = [
+        replace(
+            launch,
+            kernel=case.get("as", launch.kernel),
+            compute_capability=tuple(case.get("capability", launch.compute_capability or ())),
+        )
+        for launch in part.launches
+    ]
+    columns = {
+        metric: column
+        for metric, column in part.columns.items()
+        if not ("without" in case and metric.startswith(case["without"]))
+    }
+    return replace(part, launches=tuple(launches), columns=columns)
+
+
+def _advice(case: Case, bottleneck: str) -> list[tuple[str, ...]]:
+    """What is said of the launches of a case that have this bottleneck."""
+    verdicts = [kernel.verdict for kernel in diagnose(_capture(case)).kernels]
+    found = [
+        verdict.advice
+        for verdict in verdicts
+        if verdict.bottleneck == bottleneck or (bottleneck == "any" and verdict.bottleneck)
+    ]
+    assert found, f"no launch of {case} is called {bottleneck}"
+    return found
+
+
+def _is_in(text: str, lines: tuple[str, ...]) -> bool:
+    pattern = re.escape(text).replace(re.escape("{x}"), r"[0-9.,]+")
+    return any(re.fullmatch(pattern, line) for line in lines)
+
+
+@pytest.mark.parametrize("entry", LIST["line"], ids=lambda each: f"{each['rule']}: {each['text']}")
+class TestEachLine:
+    def test_it_is_said(self, entry: dict[str, Any]) -> None:
+        said = _advice(entry["said"], entry["rule"])
+        assert any(_is_in(entry["text"], lines) for lines in said)
+
+    def test_it_is_not_said_where_it_does_not_fit(self, entry: dict[str, Any]) -> None:
+        if isinstance(entry["unsaid"], str):
+            line = _lines()[entry["rule"], entry["text"]]
+            assert entry["unsaid"] != "always right" or (line.when, line.unless) == (None, None)
+            return
+        said = _advice(entry["unsaid"], entry["rule"])
+        assert not any(_is_in(entry["text"], lines) for lines in said)
+
+
+def test_the_list_has_every_line_once() -> None:
+    listed = Counter((entry["rule"], entry["text"]) for entry in LIST["line"])
+    assert set(listed) == set(_lines())
+    assert set(listed.values()) == {1}
+
+
+@pytest.mark.parametrize("path", EXPORTS, ids=lambda path: "/".join(path.parts[-3:]))
+def test_every_verdict_has_advice(path: Path) -> None:
+    for kernel in diagnose(read_capture(path)).kernels:
+        verdict = kernel.verdict
+        assert bool(verdict.advice) == (verdict.status is not Status.INCONCLUSIVE), kernel.name
+        assert len(set(verdict.advice)) == len(verdict.advice)
+        assert not any("{" in line or "nan" in line for line in verdict.advice)
+
+
+class TestWhatIssuesSaw:
+    """What was said of kernels whose own counters showed it wrong."""
+
+    def test_full_occupancy_is_not_to_be_raised(self) -> None:
+        (lines,) = _advice(["validation/raw.csv.gz", "lookup"], "memory-latency")
+        assert lines == (
+            "Issue several independent loads before the first use: unroll the loop, or let each "
+            "thread take several items.",
+            "Load wider: a thread's loads bring 4 different bytes each on average; float4 brings "
+            "16.",
+        )
+
+    def test_loads_of_16_bytes_are_wide(self) -> None:
+        name = "h200-pairs/symbol-counts-thread-by-thread/after/raw.csv.gz"
+        (lines,) = _advice([name, "count_symbols"], "memory-latency")
+        assert not any("Load wider" in line for line in lines)
+
+    def test_a_remainder_shows(self) -> None:
+        lines = _advice(["validation/raw.csv.gz", "blocksum_modulo"], "instruction-issue")[0]
+        assert any(line.startswith("Replace integer division") for line in lines)
+
+    def test_blocks_of_one_warp_show(self) -> None:
+        (lines,) = _advice(["validation/raw.csv.gz", "stream_copy"], "low-occupancy")
+        assert lines[0] == (
+            "Use larger blocks, of 128 threads or more: an SM holds 32 blocks at most, and these "
+            "are of one warp."
+        )
+        # It uses none; 1 KiB of each block is the driver's.
+        assert not any("shared memory" in line for line in lines)
+
+    def test_the_resource_that_limits_is_named(self) -> None:
+        (lines,) = _advice(["gemm_series.full.raw.csv", "low_occ"], "low-occupancy")
+        assert lines[0].startswith("Use less shared memory a block")
+        assert not any("fewer registers" in line for line in lines)
+
+    def test_nobody_unrolls_the_loop_of_a_library(self) -> None:
+        names = ("validation/frameworks.raw.csv.gz", "validation/frameworks_more.raw.csv.gz")
+        own = re.compile(r"pragma|threadIdx|__\w+__|float4|cp\.async|[Uu]nroll")
+        of_libraries = 0
+        for kernel in (kernel for name in names for kernel in diagnose(_read(name)).kernels):
+            if any("is for who calls it" in note for note in kernel.verdict.notes):
+                of_libraries += 1
+                assert not any(own.search(line) for line in kernel.verdict.advice), kernel.name
+        assert of_libraries > 40
+
+
+def test_a_missing_number_takes_the_line_along() -> None:
+    line = Advice("It is {x}.", number=lambda seen: seen["xu_pipe"])
+    condition = Condition("XU is busy", lambda seen: seen["xu_pipe"] > 10)
+    nothing = _seen(Capture((Launch("0", "kernel"),), {}))
+    assert line.said(nothing) is None
+    assert Advice("Do it.", when=condition).said(nothing) is None
+    assert Advice("Do it.", unless=condition).said(nothing) == "Do it."
+    assert Advice("Do it.", when=condition).in_general == "Do it (if XU is busy)."
+    assert line.in_general == "It is N."
+
+
+def test_another_kernel_is_no_way_out_of_a_limit() -> None:
+    seen = _seen(Capture((Launch("0", "nvjet_sm90_tst_256x128"),), {}))
+    own, callers = (Advice("Unroll."),), (Advice("Use FP8."),)
+    assert advise(own, callers, seen, at_limit=True) == ("Use FP8.",)
+    assert len(advise(own, callers, seen, at_limit=False)) == 2
+    assert len(advise(own, (), seen, at_limit=True)) == 1
+
+
+def _seen(capture: Capture) -> Seen:
+    from kernelprof.analysis.metrics.facts import Facts
+    from kernelprof.analysis.rules import RuleContext
+
+    return RuleContext(Facts(capture)).seen(0)

@@ -1,0 +1,65 @@
+"""A row of evidence shows the value of the metric that it names, or says how it came about."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import pytest
+from tests.analysis.verdict.support import CAPTURES
+
+from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.facts import upper_bound
+from kernelprof.analysis.verdict import diagnose
+from kernelprof.model.capture import Origin
+from kernelprof.sources import read_capture
+
+RECORDED = Path(__file__).parents[3] / "src" / "kernelprof" / "recorded"
+EXPORTS = sorted(
+    path
+    for path in CAPTURES.rglob("*")
+    if path.name.endswith((".csv", ".csv.gz", ".text.txt"))
+    and not {"source_page", "sanitizer", "peers", "h200_changes"} & set(path.parts)
+    and "times" not in path.name
+)
+DIRECTORIES = sorted(path.parent for path in RECORDED.rglob("manifest.json"))
+
+
+def _slow_but_few(paths: list[Path], every: int) -> list[object]:
+    slow = pytest.mark.slow("hundreds of captures alike")
+    return [
+        pytest.param(path, id=path.name, marks=[] if at % every == 0 else slow)
+        for at, path in enumerate(paths)
+    ]
+
+
+@pytest.mark.parametrize("path", _slow_but_few(EXPORTS, 4) + _slow_but_few(DIRECTORIES, 24))
+def test_what_is_shown_as_measured_is_the_cell(path: Path) -> None:
+    capture = read_capture(path)
+    for kernel in diagnose(capture).kernels:
+        for each in kernel.verdict.evidence:
+            metric = catalogue()[each.metric]
+            if each.source is Origin.DERIVED:
+                assert each.formula, (kernel.name, each)
+                continue
+            assert not each.formula
+            cells = [
+                min(float(capture.columns[name].values[row]), upper_bound(metric.unit))
+                for row in kernel.rows
+                for name in metric.all_ncu_names()
+                if name in capture.columns
+            ]
+            shown = any(math.isclose(each.value, cell, rel_tol=1e-9) for cell in cells)
+            assert shown, (kernel.name, each, cells[:4])
+
+
+def test_the_busiest_unit_is_named_by_its_own_metric() -> None:
+    """It was always called ``sm_throughput``, whatever the value was of."""
+    capture = read_capture(CAPTURES / "validation" / "raw.csv.gz")
+    found = [
+        each.metric
+        for kernel in diagnose(capture).kernels
+        for each in kernel.verdict.evidence
+        if each.label.startswith("busiest unit")
+    ]
+    assert {"issue_slots", "l2_throughput", "sm_throughput"} <= set(found)

@@ -1,0 +1,38 @@
+"""Small sets name what everything names, or nothing; what they name otherwise is counted."""
+
+from __future__ import annotations
+
+import pytest
+from benchmarks.reduced import CAPTURES, SETS, agreement, captures
+
+from kernelprof.analysis.verdict import diagnose
+from kernelprof.model.diagnosis import Confidence, Status
+from kernelprof.sources import read_capture
+
+MOST_OTHERS = {"basic": 12, "report": 2}
+LEAST_SAME = {"basic": 120, "report": 450}
+
+
+@pytest.mark.slow("judges 460 captures twice")
+@pytest.mark.parametrize("name", SETS)
+def test_a_small_set_seldom_names_another_bottleneck(name: str) -> None:
+    counted = agreement(captures(), name)
+    assert counted["other"] <= MOST_OTHERS[name], counted
+    assert counted["same"] >= LEAST_SAME[name], counted
+
+
+def test_what_is_decided_by_little_says_so_and_is_never_sure() -> None:
+    found = diagnose(read_capture(CAPTURES / "validation" / "basic.raw.csv.gz")).kernels
+    by_little = [k.verdict for k in found if any("alone" in note for note in k.verdict.notes)]
+    assert len(by_little) > 20
+    assert {each.confidence for each in by_little} == {Confidence.LOW}
+    assert all(each.command for each in by_little)
+    assert all(each.findings for each in by_little)
+
+
+def test_every_launch_of_single_metrics_has_a_verdict_or_a_finding() -> None:
+    found = diagnose(read_capture(CAPTURES / "pycuda_two_kernels.seven-metrics.raw.csv")).kernels
+    assert found
+    for kernel in found:
+        verdict = kernel.verdict
+        assert verdict.status is not Status.INCONCLUSIVE or verdict.findings

@@ -1,0 +1,172 @@
+"""Several captures at a time, and folders that hold them."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kernelprof.cli.main import main
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+RAW = "pycuda_two_kernels.seven-metrics.raw.csv"
+TEXT = "ncu_behaviour/stdout-no-csv.txt"
+
+
+@pytest.fixture
+def folder(captures: Path, tmp_path: Path) -> Path:
+    """An export, a text page, a report and a capture directory, and what is none of these."""
+    place = tmp_path / "runs"
+    (place / "b" / "c").mkdir(parents=True)
+    shutil.copy(captures / RAW, place / "a.csv")
+    shutil.copy(captures / TEXT, place / "b" / "log")
+    shutil.copy(captures / "fixture_basic.ncu-rep", place / "b" / "c" / "d.ncu-rep")
+    shutil.copytree(captures / "h200_changes" / "naive" / "1", place / "e")
+    (place / "README.md").write_text("# Runs\n", "utf-8")
+    (place / "results.csv").write_text("name,time\nscale,3\n", "utf-8")
+    (place / "scale.cu").write_text("", "utf-8")
+    (place / ".hidden.csv").write_text("", "utf-8")
+    (place / "again").symlink_to(place, target_is_directory=True)
+    return place
+
+
+@pytest.fixture(autouse=True)
+def by_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ncu_report")
+    monkeypatch.delenv("KERNELPROF_NCU", raising=False)
+
+
+def _origins(text: str) -> list[str]:
+    return [each["origin"].rpartition("runs/")[2] for each in json.loads(text)["captures"]]
+
+
+def test_a_folder_is_diagnosed_capture_by_capture(folder: Path, capsys) -> None:
+    assert main(["diagnose", str(folder), "--format", "json"]) in {0, 3}
+    told = capsys.readouterr()
+    assert _origins(told.out) == ["a.csv", "b/log", "b/c/d.ncu-rep", "e"]
+    lines = [line for line in told.err.splitlines() if "left out" in line]
+    assert lines == [
+        f"kernelprof: {folder}: 3 files left out, no capture: README.md, results.csv, scale.cu"
+    ]
+
+
+def test_a_capture_directory_is_one_capture(folder: Path, capsys) -> None:
+    assert main(["diagnose", str(folder / "e"), "--format", "json"]) in {0, 3}
+    told = capsys.readouterr()
+    assert _origins(told.out) == ["e"]
+    assert "left out" not in told.err
+
+
+def test_folders_and_files_together(folder: Path, captures: Path, capsys) -> None:
+    other = str(captures / "four_gemms.full.raw.csv")
+    assert main(["diagnose", other, str(folder / "b"), "--format", "json"]) in {0, 3}
+    assert _origins(capsys.readouterr().out) == [other, "b/log", "b/c/d.ncu-rep"]
+
+
+def test_a_folder_without_a_capture(tmp_path: Path, capsys) -> None:
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    for command in (["diagnose"], ["report", "-o", str(tmp_path / "x.html")], ["history"]):
+        assert main([*command, str(empty)]) == 2
+        error = capsys.readouterr().err
+        assert "there is no capture" in error
+        assert f"where: {empty}" in error
+    (empty / "notes.md").write_text("Section: one\n", "utf-8")
+    (empty / "a.cu").write_text("", "utf-8")
+    assert main(["diagnose", str(empty)]) == 2
+    assert "4 folders deep, but 2 other files" in capsys.readouterr().err
+    assert not (tmp_path / "x.html").exists()
+
+
+def test_a_damaged_capture_directory_in_a_folder_is_named_with_the_reason(
+    folder: Path, capsys
+) -> None:
+    (folder / "e" / "raw.csv.gz").write_bytes(b"gone")
+    assert main(["diagnose", str(folder), "--format", "json"]) in {0, 3}
+    told = capsys.readouterr()
+    assert _origins(told.out) == ["a.csv", "b/log", "b/c/d.ncu-rep"]
+    assert "4 files left out, no capture: README.md, results.csv, scale.cu and 1 more" in told.err
+
+
+def test_a_report_that_nothing_here_can_read_does_not_stop_the_others(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    monkeypatch.setitem(sys.modules, "ncu_report", None)
+    assert main(["diagnose", str(folder / "b"), "--format", "json"]) in {0, 3}
+    told = capsys.readouterr()
+    assert _origins(told.out) == ["b/log"]
+    assert "c/d.ncu-rep (a .ncu-rep report needs Nsight Compute" in told.err
+    assert main(["diagnose", str(folder / "b" / "c")]) == 4
+    assert "pip install 'kernelprof[rep]'" in capsys.readouterr().err
+
+
+def test_a_named_file_that_is_no_capture_is_an_error_as_before(folder: Path, capsys) -> None:
+    assert main(["diagnose", str(folder / "a.csv"), str(folder / "README.md")]) == 2
+    assert f"where: {folder / 'README.md'}" in capsys.readouterr().err
+
+
+def test_one_page_over_all_of_a_folder(folder: Path, tmp_path: Path, capsys) -> None:
+    page = tmp_path / "all.html"
+    assert main(["report", str(folder), "-o", str(page)]) == 0
+    told = capsys.readouterr()
+    text = page.read_text("utf-8")
+    # two launches of the export, three of the log and of the report, one of the directory
+    assert re.match(rf"{re.escape(str(page))}: \d+ launches of 4 captures\n", told.out)
+    assert "3 files left out" in told.err
+    assert text.count("<h2") >= 5
+    for name in ("a.csv", "log", "d.ncu-rep"):
+        assert f">{name}<" in text or f"/{name}<" in text, name
+    anchors = re.findall(r'\bid="([^"]+)"', text)
+    assert len(anchors) == len(set(anchors))
+    for number in range(1, 5):
+        assert f'id="capture-{number}"' in text
+        assert f'href="#capture-{number}"' in text
+        # A card that is put in when it is opened needs a link to it.
+        assert f'href="#capture-{number}-kernel-1"' in text
+    data = json.loads(re.search(r'id="data"[^>]*>(.*?)</script>', text, re.DOTALL)[1])
+    assert len(data["captures"]) == 4
+
+
+def test_diagnose_writes_the_same_page(folder: Path, tmp_path: Path, capsys) -> None:
+    pages = tmp_path / "one.html", tmp_path / "two.html"
+    files = [str(folder / "a.csv"), str(folder / "b" / "log")]
+    assert main(["diagnose", *files, "--html", str(pages[0])]) in {0, 3}
+    assert main(["report", *files, "-o", str(pages[1])]) == 0
+    capsys.readouterr()
+    assert pages[0].read_bytes() == pages[1].read_bytes()
+
+
+def test_the_page_of_one_capture_is_as_before(captures: Path, tmp_path: Path, capsys) -> None:
+    """Also where it is the only one of a folder."""
+    place = tmp_path / "runs"
+    place.mkdir()
+    shutil.copy(captures / RAW, place / "a.csv")
+    pages = tmp_path / "one.html", tmp_path / "two.html"
+    assert main(["report", str(place), "-o", str(pages[0])]) == 0
+    assert main(["report", str(place / "a.csv"), "-o", str(pages[1])]) == 0
+    assert capsys.readouterr().out.endswith(f"launches of {place / 'a.csv'}\n")
+    assert pages[0].read_bytes() == pages[1].read_bytes()
+
+
+def test_a_folder_whose_captures_are_merged(captures: Path, tmp_path: Path, capsys) -> None:
+    place = tmp_path / "runs"
+    place.mkdir()
+    shutil.copy(captures / "gemm_series.eight-metrics.raw.csv", place / "1.csv")
+    shutil.copy(captures / "gemm_series.full.raw.csv", place / "2.csv")
+    (place / "notes.txt").write_text("no capture\n", "utf-8")
+    assert main(["diagnose", str(place), "--merge", "--format", "json"]) in {0, 3}
+    told = capsys.readouterr()
+    assert len(json.loads(told.out)["captures"]) == 1
+    assert "1 file left out, no capture: notes.txt" in told.err
+
+
+def test_standard_input_once(tmp_path: Path, capsys) -> None:
+    assert main(["report", "-", "-", "-o", str(tmp_path / "x.html")]) == 2
+    assert "standard input can be read once" in capsys.readouterr().err

@@ -1,0 +1,358 @@
+"""What ncu prints without --csv: alone, between other lines, and as people paste it."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from kernelprof.model.capture import Origin
+from kernelprof.sources import read_bytes, read_capture
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from kernelprof.model.capture import Capture
+
+TIME = "gpu__time_duration.sum"
+
+# AaltoSciComp/scicomp-docs, triton/usage/profiling.rst, eae514ff4df9: V100, ncu of 2022.
+UNITS_OF_2022 = """
+  throw_dart(curandStateXORWOW *, int *, unsigned long *) (512, 1, 1)x(128, 1, 1), Context 1, Stream 7, Device 0, CC 7.0
+    Section: GPU Speed Of Light Throughput
+    ----------------------- ------------- ------------
+    Metric Name               Metric Unit Metric Value
+    ----------------------- ------------- ------------
+    DRAM Frequency          cycle/usecond       877.96
+    SM Frequency            cycle/nsecond         1.24
+    Elapsed Cycles                  cycle     10544719
+    Duration                      msecond         8.52
+    SM Active Cycles                cycle   8850096.11
+    ----------------------- ------------- ------------
+"""  # noqa: E501
+
+# DarrenLu666888/CUDATutorial, Professional.CUDA.C.Programming/CodeSamples/chapter03/README.md,
+# 59ad960eb220: no heading of the table, a date in place of the sizes.
+WITH_DATES = """
+==PROF== Disconnected from process 20936
+[20936] simpleDivergence@127.0.0.1
+  mathKernel1(float*), 2024-Aug-28 11:14:50, Context 1, Stream 7
+    Section: Command line profiler metrics
+    ---------------------------------------------------------------------- --------------- ------------------------------
+    smsp__sass_average_branch_targets_threads_uniform.pct                                %                             80
+    ---------------------------------------------------------------------- --------------- ------------------------------
+
+  mathKernel3(float*), 2024-Aug-28 11:14:50, Context 1, Stream 7
+    Section: Command line profiler metrics
+    ---------------------------------------------------------------------- --------------- ------------------------------
+    smsp__sass_average_branch_targets_threads_uniform.pct                                %                          71.43
+    ---------------------------------------------------------------------- --------------- ------------------------------
+"""  # noqa: E501
+
+# ishana23g/heat_eq, prof_doc_extracted.txt, 41140223031d: the sizes in a line of their own.
+SIZES_APART = """
+OPT
+
+  heat_kernel_2d_fused(float *, float *, uchar4 *, int, int, float, float, float, float, BoundaryCondition)\x20
+  (63, 63, 1)x(16, 16, 1), Context 1, Stream 7, Device 0, CC 8.6
+    Section: GPU Speed Of Light Throughput
+    ----------------------- ----------- ------------
+    Metric Name             Metric Unit Metric Value
+    ----------------------- ----------- ------------
+    SM Frequency                    Mhz       817.41
+    Elapsed Cycles                cycle       81,484
+    Duration                         us        99.68
+    ----------------------- ----------- ------------
+"""  # noqa: E501
+
+# ishana23g/heat_eq, optimized_3d/profiler/ncu_summary_1D.txt, 41140223031d: --print-summary.
+SUMMARY = """
+  heat_kernel_1d_sim(float *, float *, BoundaryCondition) (2, 1, 1)x(512, 1, 1), Device 0, CC 8.9, Invocations 250
+    Section: GPU Speed Of Light Throughput
+    ----------------------- ----------- -------- -------- --------
+    Metric Name             Metric Unit  Minimum  Maximum  Average
+    ----------------------- ----------- -------- -------- --------
+    DRAM Frequency                  Ghz     8.41     9.07     8.76
+    Elapsed Cycles                cycle 4,133.00 6,211.00 4,327.23
+    Duration                         us     1.82     2.72     1.92
+    ----------------------- ----------- -------- -------- --------
+"""  # noqa: E501
+
+# SebastianKuckuk/gpu-performance-engineering, material/kernel-level-profiling.ipynb, 85cd5a96ee2d:
+# one launch over two cells of a notebook, with what is said about it between them.
+CELLS = (
+    """```bash
+  nvkernel__Z9stencil2dIdEvPKT_PS0_mm_F2L5_14 (64, 1, 1)x(128, 1, 1), Context 1, Stream 13, Device 0, CC 8.6
+    Section: GPU Speed Of Light Throughput
+    ----------------------- ----------- ------------
+    Metric Name             Metric Unit Metric Value
+    ----------------------- ----------- ------------
+    DRAM Frequency                  Ghz         7.24
+    Elapsed Cycles                cycle      9309966
+    Duration                         ms         7.13
+    ----------------------- ----------- ------------
+
+    OPT   This kernel grid is too small to fill the available resources on this device, resulting in only 0.1 full
+          waves across all SMs. Look at Launch Statistics for more details.
+```""",  # noqa: E501
+    """```bash
+    Section: Launch Statistics
+    -------------------------------- --------------- ---------------
+    Metric Name                          Metric Unit    Metric Value
+    -------------------------------- --------------- ---------------
+    Block Size                                                   128
+    Shared Memory Configuration Size           Kbyte           16.38
+    # SMs                                         SM              84
+    -------------------------------- --------------- ---------------
+```""",
+)
+
+
+@pytest.fixture(scope="module")
+def page(captures: Path) -> str:
+    """Our own: three launches, with lines of the program and of ncu before them."""
+    return (captures / "ncu_behaviour" / "stdout-no-csv.txt").read_text(encoding="utf-8")
+
+
+def _read(text: str) -> Capture:
+    return read_bytes(text.encode(), "given")
+
+
+def _values(capture: Capture, name: str) -> list[float]:
+    return list(capture.columns[name].values)
+
+
+def test_launches_and_values(page: str) -> None:
+    capture = _read(page)
+    assert capture.page == "text"
+    assert [each.kernel for each in capture.launches] == [
+        "scale(float *, float, int)",
+        "strided(const float *, float *, int, int)",
+        "rounds(float *, int)",
+    ]
+    first = capture.launches[0]
+    assert (first.id, first.grid, first.block) == ("0", (16384, 1, 1), (256, 1, 1))
+    assert (first.stream, first.device, first.compute_capability) == ("7", "0", (9, 0))
+    assert (first.process_id, first.process_name) == ("8601", "fixture")
+    assert capture.application == "/tmp/w/fixture"
+    assert capture.clock_control == "none"
+    assert capture.warnings == ()
+    assert _values(capture, TIME) == [12190.0, 31970.0, 40830.0]
+    assert capture.columns[TIME].unit == "ns"
+    assert capture.columns[TIME].source is Origin.MEASURED
+    # One label, two metrics, told apart by the unit; thousands; a scaled unit over another one.
+    memory = "gpu__compute_memory_throughput.avg.pct_of_peak_sustained_elapsed"
+    assert _values(capture, memory)[:2] == [34.09, 91.57]
+    assert _values(capture, "gpc__cycles_elapsed.max")[:2] == [24103.0, 63232.0]
+    assert _values(capture, "launch__shared_mem_config_size") == [32770.0] * 3
+    assert _values(capture, "launch__sm_count") == [132.0] * 3
+    assert capture.text["launch__func_cache_config"] == ("CachePreferNone",) * 3
+
+
+def test_numbers_in_the_messages_of_rules_are_used(page: str) -> None:
+    """Advice takes several lines; the page does not name the rule, so its wording tells."""
+    capture = _read(page.replace("Achieved Occupancy ", "Something Occupied "))
+    achieved = capture.columns["sm__warps_active.avg.pct_of_peak_sustained_active"]
+    assert achieved.source is Origin.REPORTED
+    assert achieved.values[0] == 69.7
+
+
+def test_the_text_page_has_what_the_details_page_has(page: str, captures: Path) -> None:
+    """The same program and sections, another run: what does not depend on the run is the same."""
+    text, details = _read(page), read_capture(captures / "fixture_basic.details.csv")
+    assert set(text.columns) == set(details.columns)
+    for name, column in text.columns.items():
+        assert column.unit == details.columns[name].unit, name
+        if name.startswith("launch__"):
+            np.testing.assert_array_equal(column.values, details.columns[name].values, name)
+    assert [each.kernel for each in text.launches] == [each.kernel for each in details.launches]
+    assert text.seen == frozenset({""})  # which rules kept silent the page does not say
+
+
+def _indented(text: str) -> str:
+    return "".join(f"        {line}\n" for line in text.splitlines())
+
+
+def _in_a_notebook(text: str) -> str:
+    lines = [f"{line}\n" for line in text.splitlines()]
+    output = {"output_type": "stream", "name": "stdout", "text": lines}
+    cells = [{"cell_type": "code", "source": ["!ncu ./fixture"], "outputs": [output]}]
+    return json.dumps({"cells": cells, "nbformat": 4, "metadata": {}})
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        str.encode,
+        lambda text: text.replace("\n", "\r\n").encode(),
+        lambda text: text.replace("\n", "\r\n").encode("utf-16"),
+        lambda text: b"\xfe\xff" + text.encode("utf-16-be"),
+        lambda text: b"\xef\xbb\xbf" + text.encode(),
+        lambda text: gzip.compress(text.encode()),
+        lambda text: _indented(text).encode(),
+        lambda text: f"# Notes\n\n```\n{text}\n```\nand so on\n".encode(),
+        lambda text: "".join(f"> {line}\n" for line in text.splitlines()).encode(),
+        lambda text: "".join(f">> {line}\n" for line in text.splitlines()).encode(),
+        lambda text: "".join(f"// {line}\n" for line in text.splitlines()).encode(),
+        lambda text: "".join(f"#{line}\n" for line in text.splitlines()).encode(),
+        lambda text: "".join(f"[1,0]<stdout>:{line}\n" for line in text.splitlines()).encode(),
+        lambda text: "".join(
+            f"2025-04-18T12:00:{at % 60:02}.{at}Z {line}\n"
+            for at, line in enumerate(text.splitlines())
+        ).encode(),
+        lambda text: _in_a_notebook(text).encode(),
+    ],
+    ids=[
+        *("plain", "crlf", "utf-16-crlf", "utf-16-be", "bom", "gzip", "indented", "fenced"),
+        *("quoted", "quoted-twice", "commented", "hash", "rank", "time", "notebook"),
+    ],
+)
+def test_however_it_was_pasted(page: str, same: Any, written: Callable[[str], bytes]) -> None:
+    same(read_bytes(written(page), "given"), _read(page))
+
+
+def test_output_of_the_program_in_between(page: str, same: Any) -> None:
+    """Also within a table, where its lines have gaps as wide as those of a row."""
+    row = "    Elapsed Cycles                cycle       24,103\n"
+    assert row in page
+    noise = (
+        f"step   3   loss 0.25\n{row}epoch 1  done  in  12.5 s\nOK    all good\n"
+        "launching scale (64, 1, 1)x(128, 1, 1)\nsaved at 2024-Aug-28 11:14:50\n"
+    )
+    capture = _read(page.replace(row, noise))
+    assert capture.warnings == ()
+    same(capture, _read(page))
+
+
+def test_units_of_2022() -> None:
+    capture = _read(UNITS_OF_2022)
+    assert _values(capture, "dram__cycles_elapsed.avg.per_second") == [877.96e6]
+    assert _values(capture, "gpc__cycles_elapsed.avg.per_second") == [1.24e9]
+    assert _values(capture, "gpc__cycles_elapsed.max") == [10544719.0]
+    assert _values(capture, TIME) == [8.52e6]
+    assert capture.launches[0].kernel == "throw_dart(curandStateXORWOW *, int *, unsigned long *)"
+
+
+def test_a_date_in_place_of_the_sizes() -> None:
+    capture = _read(WITH_DATES)
+    assert [each.kernel for each in capture.launches] == [
+        "mathKernel1(float*)",
+        "mathKernel3(float*)",
+    ]
+    assert {(each.grid, each.block) for each in capture.launches} == {(None, None)}
+    assert _values(capture, "smsp__sass_average_branch_targets_threads_uniform.pct") == [80, 71.43]
+
+
+def test_sizes_in_a_line_of_their_own() -> None:
+    launch = _read(SIZES_APART).launches[0]
+    assert launch.kernel.startswith("heat_kernel_2d_fused(float *, float *, uchar4 *, int, int,")
+    assert (launch.grid, launch.block, launch.compute_capability) == (
+        (63, 63, 1),
+        (16, 16, 1),
+        (8, 6),
+    )
+
+
+def test_a_summary_gives_the_means_and_says_so() -> None:
+    capture = _read(SUMMARY)
+    assert _values(capture, TIME) == [1920.0]
+    assert _values(capture, "gpc__cycles_elapsed.max") == [4327.23]
+    assert capture.launches[0].kernel == "heat_kernel_1d_sim(float *, float *, BoundaryCondition)"
+    assert "means over its launches (--print-summary)" in capture.warnings[0]
+    assert _read(SUMMARY.replace("Invocations 250", "Invocations 1")).warnings == ()
+
+
+def test_a_launch_over_several_cells_of_a_notebook() -> None:
+    talk = {"cell_type": "markdown", "source": ["The grid is small:  \n", "64 blocks  of 128"]}
+    pages = [{"cell_type": "markdown", "source": each.splitlines(keepends=True)} for each in CELLS]
+    notebook = {"cells": [pages[0], talk, pages[1]], "nbformat": 4}
+    capture = _read(json.dumps(notebook))
+    assert len(capture) == 1
+    assert capture.launches[0].kernel == "nvkernel__Z9stencil2dIdEvPKT_PS0_mm_F2L5_14"
+    assert _values(capture, TIME) == [7.13e6]
+    assert _values(capture, "launch__sm_count") == [84.0]
+    assert _values(capture, "launch__shared_mem_config_size") == [16380.0]
+
+
+def test_a_metric_that_could_not_be_measured(captures: Path) -> None:
+    """One that ncu gives as (!) n/a is known to be missing; the others count."""
+    text = (captures / "degraded" / "degraded_nosuchmetric.txt").read_text(encoding="utf-8")
+    line = "    nosuch__metric.sum                  (!) n/a\n"
+    assert line in text
+    capture = _read(text.replace(line, line + "    gpu__time_duration.sum      us        12.50\n"))
+    assert _values(capture, TIME) == [12500.0]
+    assert capture.unavailable == {"nosuch__metric.sum"}
+
+
+def _tables(page: str) -> list[str]:
+    """The tables of the page, with their titles and lines of dashes."""
+    return re.findall(r"    -[- ]+-\n    Metric Name.*?\n    -.*?\n    -[- ]+-\n", page, re.DOTALL)
+
+
+def test_tables_without_the_line_of_their_launch(page: str) -> None:
+    """People paste a table alone, each under the name that their notes have for the kernel."""
+    first, other = _tables(page)[0], _tables(page)[4]
+    notes = f"# Notes\n\n## The naive one\n\n```\n{first}```\n\n## The other\n\n```\n{other}```\n"
+    capture = _read(notes)
+    assert [each.kernel for each in capture.launches] == ["The naive one", "The other"]
+    assert _values(capture, TIME) == [12190.0, 31970.0]
+    assert [each.kernel for each in _read(first).launches] == ["unnamed kernel"]
+
+
+def test_sections_without_the_line_of_their_launch(page: str) -> None:
+    start, end = page.index("    Section: "), page.index("  strided(")
+    capture = _read(page[start:end])
+    assert [each.kernel for each in capture.launches] == ["unnamed kernel"]
+    assert _values(capture, TIME) == [12190.0]
+    assert _values(capture, "launch__sm_count") == [132.0]
+
+
+def test_other_tables_of_a_text_are_not_of_ncu(page: str) -> None:
+    """Rulers and tables of reStructuredText, before and after."""
+    other = "==== ====\nname  value\n---- ----\nfoo      3\n---- ----\n\nResults\n-------\n"
+    capture = _read(f"{other}\n{page}")
+    assert len(capture) == 3
+    assert capture.warnings == ()
+
+
+def test_two_pages_of_one_program_are_launches_of_their_own(page: str) -> None:
+    capture = _read(page + page)
+    assert [each.id for each in capture.launches] == list("012345")
+    assert _values(capture, TIME)[:3] == _values(capture, TIME)[3:]
+
+
+def test_a_decimal_comma() -> None:
+    """As a locale writes it; a comma before three digits groups them everywhere else."""
+    text = (
+        SIZES_APART.replace("817.41", "817,41")
+        .replace("99.68", "99,68")
+        .replace("81,484", "81.484")
+    )
+    capture = _read(text)
+    assert _values(capture, TIME) == [99680.0]
+    assert _values(capture, "gpc__cycles_elapsed.max") == [81484.0]
+
+
+@pytest.mark.parametrize("cut", [0.3, 0.5, 0.7, 0.9])
+def test_a_page_that_is_cut_off_loses_the_rest_alone(page: str, cut: float) -> None:
+    lines = page.splitlines(keepends=True)
+    whole, part = _read(page), _read("".join(lines[: int(cut * len(lines))]))
+    for name, column in part.columns.items():
+        if column.source is Origin.REPORTED:
+            continue
+        known = ~np.isnan(column.values)
+        expected = whole.columns[name].values[: len(part)]
+        np.testing.assert_array_equal(column.values[known], expected[known], name)
+
+
+def test_lines_that_no_page_has_do_not_hold_up_the_reader(page: str, same: Any) -> None:
+    """Long runs of spaces, digits and brackets: each line is looked at once."""
+    noise = "\n".join(
+        [" " * 200_000, "(1, " * 50_000, "1" * 200_000, "[1] " + "@" * 100_000, "x  " * 9000]
+    )
+    same(_read(f"{noise}\n{page}\n{noise}"), _read(page))
