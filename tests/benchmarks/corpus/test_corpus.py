@@ -80,7 +80,8 @@ def test_names_of_folders_are_words() -> None:
 
 @pytest.mark.slow("scores the whole corpus")
 def test_the_other_analyzers_were_asked_about_every_pair(card: Scorecard) -> None:
-    names = {row.pair.name for row in card.rows}
+    # Debug builds were added later: no analyzer has a name for them.
+    names = {row.pair.name for row in card.rows if row.pair.bottleneck != "debug-build"}
     for peer in card.peers:
         assert names <= set(peer.answers), peer.name
 
