@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
 
 from kernelprof.errors import UsageError
-from kernelprof.model.kernel_name import name_pattern
 from kernelprof.results import (
     Capture,
     Diagnosis,
@@ -248,6 +247,8 @@ def profile(
     from kernelprof.report.measurement import facts
 
     if kernel is not None:
+        from kernelprof.model.kernel_name import name_pattern
+
         name_pattern(kernel)
     profiling = {**profiling, "keep": Path(output)}
     manifest = run(_request(program, target, kernel, profiling), preset, profiling.get("progress"))

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from kernelprof.errors import InputError, MissingToolError
 from kernelprof.model.numbers import count
-from kernelprof.sources.ncu.folder import DEPTH, entries, is_folder, may_be_capture
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -19,6 +18,8 @@ _MOST_NAMES: Final = 3
 
 def files_of(targets: Iterable[str]) -> list[str]:
     """The targets, with all that a folder holds in its place; for whoever shows how far it is."""
+    from kernelprof.sources.ncu.folder import entries, is_folder
+
     return [
         str(each)
         for target in targets
@@ -37,6 +38,8 @@ def each_capture(
     that has some. Raises :class:`InputError` for a target that is no capture, and for a folder
     without any; :class:`MissingToolError` for one where only a tool is missing that reads them.
     """
+    from kernelprof.sources.ncu.folder import is_folder
+
     found: list[Found] = []
     for target in targets:
         found += _in_folder(Path(target), read, note) if is_folder(target) else [read(target)]
@@ -46,6 +49,8 @@ def each_capture(
 def _in_folder(
     folder: Path, read: Callable[[str], Found], note: Callable[[str], object]
 ) -> list[Found]:
+    from kernelprof.sources.ncu.folder import DEPTH, entries, may_be_capture
+
     found: list[Found] = []
     left_out: list[str] = []
     lacking: MissingToolError | None = None

@@ -195,6 +195,8 @@ def _why_open(slugs: list[str], missing: bool, unexplained: bool) -> str:
     names = ", ".join(slugs)
     if not missing:
         return f"The capture's own values contradict each other; it could be {names}."
+    if len(slugs) == 1:
+        return f"What the capture has points to {names}, and does not decide it."
     return f"What the capture has leaves open whether it is {names}."
 
 

@@ -63,6 +63,8 @@ def headline(verdict: Verdict) -> str:
         return f"At its limit: {verdict.bottleneck}.{needed if sure else ''}"
     if verdict.also:
         names = alternatives([candidate.bottleneck for candidate in verdict.also])
+        if len(verdict.also) == 1:
+            return f"Inconclusive: the capture points to {names}, and does not decide it."
         return f"Inconclusive: the capture does not decide between {names}."
     return "Inconclusive: the capture lacks what would decide."
 
