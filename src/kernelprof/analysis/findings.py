@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.architectures import EVERY
 from kernelprof.analysis.metrics.catalogue import names_read
+from kernelprof.analysis.metrics.groups import SM_PIPES
 from kernelprof.model.capture import OWN_COLUMNS
 from kernelprof.model.diagnosis import Finding
 from kernelprof.model.numbers import factor, number, quantity
@@ -195,7 +196,20 @@ _UNITS: Final = {
     "issue_slots_active": "the issue of instructions is",
 }
 _PARTS: Final = ("dram_throughput", "l2_throughput", "l1_throughput_active")
+_PARTS_OF_SM: Final = ("issue_slots", "issue_slots_active", *SM_PIPES)
 _LIMITS: Final = {"dram_throughput": "dram-bandwidth", "l2_throughput": "l2-bandwidth"}
+
+
+def _idle_sm(known: Known) -> Iterator[Finding]:
+    """The parts of the SM that are known, where its busiest is not and none of them is busy."""
+    parts = {name: value for name in _PARTS_OF_SM if (value := known(name)) is not None}
+    if known("sm_throughput") is None and parts and max(parts.values()) < BUSY:
+        name = max(parts, key=lambda each: parts[each])
+        text = (
+            "No issue slot or pipe that the capture shows is near its limit: the busiest is at "
+            f"{number(parts[name])} % of peak."
+        )
+        yield Finding(text, name, None, 0.3)
 
 
 def _bandwidth(known: Known) -> Iterator[Finding]:
@@ -237,5 +251,6 @@ _ALL: Final = (
     _divergence,
     _parallelism,
     _busy_units,
+    _idle_sm,
     _bandwidth,
 )

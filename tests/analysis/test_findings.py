@@ -1,0 +1,99 @@
+"""What single values say by themselves."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.analysis.verdict.support import CAPTURES
+
+from kernelprof.analysis.verdict import diagnose
+from kernelprof.model.capture import Capture, Launch, MetricColumn, Origin
+from kernelprof.model.diagnosis import Confidence, Status
+from kernelprof.sources import read_capture
+
+TRANSPOSES = {
+    "naive": {"ld.sum": 524288.0, "st.sum": 4194304.0},
+    "tiled": {"ld.sum": 524288.0, "st.sum": 524288.0},
+}
+"""Sectors of a transpose of 2048 x 2048 floats (131,072 requests each way), of a public export:
+Olajide-Badejo/GPU-Roofline-Profiler at 14f29c68d4c8, results/sample_run/ncu/transpose_*.csv."""
+REQUESTS = 131072.0
+SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_"
+ASKED = "l1tex__t_requests_pipe_lsu_mem_global_op_"
+
+
+def captured(**values: float) -> Capture:
+    """One launch with these columns, by their ncu names."""
+    columns = {
+        name: MetricColumn(name, np.array([value]), "", "", Origin.MEASURED)
+        for name, value in values.items()
+    }
+    launch = Launch("0", "transpose", compute_capability=(12, 0))
+    return Capture((launch,), columns)
+
+
+def transpose(kind: str, **more: float) -> Capture:
+    sectors = {f"{SECTORS}{name}": value for name, value in TRANSPOSES[kind].items()}
+    asked = {f"{ASKED}{name}": REQUESTS for name in ("ld.sum", "st.sum")}
+    return captured(**sectors, **asked, **more)
+
+
+def test_two_files_that_differ_eightfold_in_coalescing_do_not_read_the_same() -> None:
+    naive, tiled = (diagnose(transpose(kind)).kernels[0].verdict for kind in TRANSPOSES)
+    texts = [each.text for each in naive.findings]
+    assert texts[0] == (
+        "Global stores touch 32 sectors per request, 8.0x what 4-byte values side by side need, "
+        "and 2.0x what 16-byte ones do."
+    )
+    assert naive.findings[0].bottleneck == "uncoalesced-global-access"
+    assert [each.bottleneck for each in naive.also] == ["uncoalesced-global-access"]
+    assert not any("sectors per request" in each.text for each in tiled.findings)
+
+
+def test_what_is_decisive_alone_is_the_verdict() -> None:
+    """With an SM that does hardly anything, in a launch that is long enough."""
+    idle = {
+        "sm__throughput.avg.pct_of_peak_sustained_elapsed": 6.4,
+        "gpu__time_duration.sum": 163_100.0,
+    }
+    verdict = diagnose(transpose("naive", **idle)).kernels[0].verdict
+    assert verdict.bottleneck == "uncoalesced-global-access"
+    assert verdict.confidence is Confidence.LOW
+    assert "alone" in verdict.notes[0]
+    assert diagnose(transpose("tiled", **idle)).kernels[0].verdict.status is Status.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        (
+            {"smsp__thread_inst_executed_per_inst_executed.ratio": 8.0},
+            "8 of a warp's 32 threads take part in an average instruction.",
+        ),
+        (
+            {"smsp__sass_average_branch_targets_threads_uniform.pct": 80.0},
+            "Threads of a warp go separate ways at 20 % of the branches.",
+        ),
+        (
+            {"launch__block_size": 1.0},
+            "A block has 1 thread, so most of a warp's 32 lanes do nothing.",
+        ),
+        (
+            {"launch__grid_size": 20.0, "launch__sm_count": 132.0},
+            "The grid has 20 blocks for 132 SMs.",
+        ),
+        (
+            {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum": 40532.0},
+            "40,532 wavefronts of shared memory are bank conflicts.",
+        ),
+        ({}, "There is no counter of this launch in the capture."),
+    ],
+)
+def test_each_value_has_its_sentence(values: dict[str, float], text: str) -> None:
+    verdict = diagnose(captured(**values)).kernels[0].verdict
+    assert text in [each.text for each in verdict.findings]
+
+
+def test_findings_stand_only_where_the_verdict_rests_on_little() -> None:
+    for kernel in diagnose(read_capture(CAPTURES / "gemm_series.full.raw.csv")).kernels:
+        assert bool(kernel.verdict.findings) == (kernel.verdict.status is Status.INCONCLUSIVE)
