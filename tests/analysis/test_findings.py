@@ -86,6 +86,13 @@ def test_what_is_decisive_alone_is_the_verdict() -> None:
             {"l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum": 40532.0},
             "40,532 wavefronts of shared memory are bank conflicts.",
         ),
+        (
+            {
+                "smsp__sass_thread_inst_executed_op_ffma_pred_on.sum.per_cycle_elapsed": 1536.0,
+                "launch__sm_count": 48.0,
+            },
+            "FP32 arithmetic runs at 25 % of the GPU's peak.",
+        ),
         ({}, "There is no counter of this launch in the capture."),
     ],
 )

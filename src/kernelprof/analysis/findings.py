@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.metrics.architectures import EVERY
+from kernelprof.analysis.metrics.architectures import EVERY, FLOPS_OF_FMA, fp32_lanes
 from kernelprof.analysis.metrics.catalogue import names_read
 from kernelprof.analysis.metrics.groups import SM_PIPES
 from kernelprof.model.capture import OWN_COLUMNS
@@ -53,7 +53,9 @@ def findings(facts: Facts, row: int) -> tuple[Finding, ...]:
             return None
         return float(facts.values(name)[row])
 
-    found = [each for find in _ALL for each in find(known)] or list(_values(facts, row))
+    found = [each for find in _ALL for each in find(known)]
+    found += _arithmetic(known, fp32_lanes(facts.capture.launches[row].compute_capability))
+    found = found or list(_values(facts, row))
     return tuple(sorted(found, key=lambda each: -each.weight))
 
 
@@ -210,6 +212,18 @@ def _idle_sm(known: Known) -> Iterator[Finding]:
             f"{number(parts[name])} % of peak."
         )
         yield Finding(text, name, None, 0.3)
+
+
+def _arithmetic(known: Known, lanes: int | None) -> Iterator[Finding]:
+    """FP32 operations against the peak of the SMs, where no utilization of the pipe is there."""
+    rates = [known(name) for name in ("ffma_rate", "fadd_rate", "fmul_rate")]
+    sms = known("sm_count")
+    if known("fma_pipe") is not None or not (lanes and sms) or all(each is None for each in rates):
+        return
+    fused, others = rates[0] or 0.0, sum(each or 0.0 for each in rates[1:])
+    share = 100.0 * (FLOPS_OF_FMA * fused + others) / (FLOPS_OF_FMA * lanes * sms)
+    text = f"FP32 arithmetic runs at {number(share)} % of the GPU's peak."
+    yield Finding(text, "ffma_rate", "fp32-throughput" if share >= BUSY else None, 0.45)
 
 
 def _bandwidth(known: Known) -> Iterator[Finding]:
