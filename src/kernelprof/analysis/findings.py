@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.analysis.metrics.architectures import EVERY, FLOPS_OF_FMA, fp32_lanes
 from kernelprof.analysis.metrics.catalogue import names_read
 from kernelprof.analysis.metrics.groups import SM_PIPES
+from kernelprof.analysis.metrics.waste import WIDEST_REQUEST_SECTORS
 from kernelprof.model.capture import OWN_COLUMNS
 from kernelprof.model.diagnosis import Finding
 from kernelprof.model.numbers import factor, number, quantity
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
 
 SECTORS_OF_FOUR_BYTES: Final = 4.0
 """Sectors of a request of 32 neighbouring 4-byte values: 128 bytes, by 32."""
-SECTORS_OF_SIXTEEN_BYTES: Final = 16.0
-"""Sectors of the widest useful request: 32 threads of 16 bytes each."""
 NOTABLE: Final = 1.25
 """Ratio to the ideal from which an access is worth a sentence; the boundary checks of block tiles
 make 1.1 (``strided_read`` of ``tests/captures/gemm_series.full.raw.csv``)."""
@@ -89,11 +88,11 @@ def _global_accesses(known: Known) -> Iterator[Finding]:
         if used:
             ratio = EVERY.sector_bytes / used
             against = f"{factor(ratio)} what their bytes need"
-        elif each > SECTORS_OF_SIXTEEN_BYTES * NOTABLE:
+        elif each > WIDEST_REQUEST_SECTORS * NOTABLE:
             ratio = each / SECTORS_OF_FOUR_BYTES
             against = (
                 f"{factor(ratio)} what 4-byte values side by side need, and "
-                f"{factor(each / SECTORS_OF_SIXTEEN_BYTES)} what 16-byte ones do"
+                f"{factor(each / WIDEST_REQUEST_SECTORS)} what 16-byte ones do"
             )
         elif each > SECTORS_OF_FOUR_BYTES * NOTABLE:
             ratio = each / SECTORS_OF_FOUR_BYTES

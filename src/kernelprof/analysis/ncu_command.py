@@ -157,15 +157,14 @@ class NextStep:
         capability = self._facts.capture.launches[row].compute_capability
         wanted = metrics_for([each.metric for each in missing], capability)
         if self._preset is not None or len(wanted) > MOST_METRICS:
-            return self._named_command(row, rows)
+            return self.full_command(row, rows)
         return self._command(row, rows, collection(wanted, capability))
 
     def full_command(self, row: int, rows: Sequence[int]) -> str | None:
-        """The command that collects all that any rule could want."""
-        return self._named_command(row, rows)
+        """The command that collects all that any rule could want.
 
-    def _named_command(self, row: int, rows: Sequence[int]) -> str | None:
-        """A set by its name: a hundred metrics fit no terminal."""
+        It names a set: a hundred metrics fit no terminal.
+        """
         capture = self._facts.capture
         source = capture.application if (capture.application or "").endswith(SOURCES) else None
         if source is not None:

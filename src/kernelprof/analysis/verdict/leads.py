@@ -14,6 +14,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from kernelprof.analysis.metrics.groups import SM_PIPES
+from kernelprof.analysis.metrics.waste import WIDEST_REQUEST_SECTORS
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -44,7 +47,6 @@ WAITS: Final = (
     "stall_lg_throttle",
     "stall_mio_throttle",
 )
-PIPES: Final = ("alu_pipe", "fma_pipe", "fp64_pipe", "xu_pipe", "tensor_pipe", "fma_heavy_pipe")
 UNITS: Final = (
     "memory_throughput",
     "dram_throughput",
@@ -64,8 +66,6 @@ IDLE: Final = 0.60
 """Nsight Compute's SOLBottleneck rule (2025.3): below 60 % of every peak a kernel waits."""
 SHORT_NS: Final = 20_000.0
 CERTAIN_EXCESS: Final = 0.3
-WIDEST: Final = 16.0
-"""Sectors of the widest useful request: 32 threads of 16 bytes."""
 QUIET: Final = 40.0
 TINY_BLOCK: Final = 4.0
 FEW_WAVES: Final = 2.0
@@ -92,10 +92,15 @@ def _idle(context: RuleContext) -> BoolArray:
     return idle
 
 
-def _fewer_blocks_than_sms(context: RuleContext) -> BoolArray:
+def _small(context: RuleContext) -> BoolArray:
+    """Known to have fewer blocks than the GPU has SMs."""
     facts = context.facts
-    fewer: BoolArray = facts.values("grid_size") < facts.values("sm_count")
-    return fewer & _idle(context)
+    small: BoolArray = facts.values("grid_size") < facts.values("sm_count")
+    return small
+
+
+def _fewer_blocks_than_sms(context: RuleContext) -> BoolArray:
+    return _small(context) & _idle(context)
 
 
 def _under_half_a_wave(context: RuleContext) -> BoolArray:
@@ -121,7 +126,7 @@ def _scattered_requests(context: RuleContext) -> BoolArray:
     sectors = [facts.values(f"global_{kind}_sectors") for kind in kinds]
     requests = [facts.values(f"global_{kind}_requests") for kind in kinds]
     excess = [
-        np.maximum(mine - WIDEST * asked, 0.0)
+        np.maximum(mine - WIDEST_REQUEST_SECTORS * asked, 0.0)
         for mine, asked in zip(sectors, requests, strict=True)
     ]
     return (sum(excess) / sum(sectors) >= CERTAIN_EXCESS) & _long_and_quiet(context)
@@ -130,8 +135,7 @@ def _scattered_requests(context: RuleContext) -> BoolArray:
 def _long_and_quiet(context: RuleContext) -> BoolArray:
     facts = context.facts
     quiet: BoolArray = facts.values("sm_throughput") < QUIET
-    enough = ~(facts.values("grid_size") < facts.values("sm_count"))
-    return quiet & enough & (facts.values("duration") > SHORT_NS)
+    return quiet & ~_small(context) & (facts.values("duration") > SHORT_NS)
 
 
 def _full_pipe(name: str) -> Callable[[RuleContext], BoolArray]:
@@ -145,7 +149,7 @@ def _full_pipe(name: str) -> Callable[[RuleContext], BoolArray]:
     return holds
 
 
-_PIPE_RULES: Final = {
+PIPE_RULES: Final = {
     "fma_pipe": "fp32-throughput",
     "alu_pipe": "integer-throughput",
     "fp64_pipe": "fp64-throughput",
@@ -157,7 +161,7 @@ _PIPE_RULES: Final = {
 def _tiny_blocks(context: RuleContext) -> BoolArray:
     """By arithmetic: seven of eight lanes and more have no thread."""
     tiny: BoolArray = context.facts.values("block_size") <= TINY_BLOCK
-    return tiny & ~(context.facts.values("grid_size") < context.facts.values("sm_count"))
+    return tiny & ~_small(context)
 
 
 LEADS: Final = (
@@ -197,7 +201,7 @@ LEADS: Final = (
         _scattered_requests,
         "judged by the sectors per request alone: there are more than the widest request needs, "
         "and no arithmetic is busy",
-        without=(*WAITS, *UNITS, *PIPES),
+        without=(*WAITS, *UNITS, *SM_PIPES),
     ),
     *(
         Lead(
@@ -207,7 +211,7 @@ LEADS: Final = (
             "threads of a warp take part",
             at_limit=True,
         )
-        for pipe, bottleneck in _PIPE_RULES.items()
+        for pipe, bottleneck in PIPE_RULES.items()
     ),
 )
 
@@ -225,6 +229,7 @@ def followed(context: RuleContext, decided: BoolArray) -> Sequence[tuple[Lead, B
         if rows.any():
             with np.errstate(invalid="ignore", divide="ignore"):
                 rows &= lead.holds(context)
+        if rows.any():
             found.append((lead, rows))
             left &= ~rows
-    return [(lead, rows) for lead, rows in found if rows.any()]
+    return found

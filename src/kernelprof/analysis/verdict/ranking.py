@@ -13,7 +13,7 @@ from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.analysis.metrics.groups import FALLBACKS, NEVER_IN_REPORTS, NOT_IN_REPORTS
 from kernelprof.analysis.metrics.machine import NEAR_LIMIT
 from kernelprof.analysis.rules import RuleContext, registry
-from kernelprof.analysis.verdict.leads import followed
+from kernelprof.analysis.verdict.leads import PIPE_RULES, followed
 from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import Confidence, Status
 
@@ -185,7 +185,9 @@ def _with_leads(context: RuleContext, ranking: Ranking) -> Ranking:
         decided |= rows
         at_limit = np.where(rows, lead.at_limit, at_limit)
         reasons.update(dict.fromkeys(np.flatnonzero(rows).tolist(), lead.reason))
-    open_ = ~decided & ~ranking.unexplained & _complete(context)
+    open_ = ~decided & ~ranking.unexplained
+    if open_.any():
+        open_ &= _complete(context)
     for row in np.flatnonzero(open_).tolist():
         winner[row], at_limit[row], reasons[row] = _likeliest(context, ranking, row)
         decided[row] = True
@@ -240,11 +242,7 @@ _RULE_OF_UNIT = {
     "l2": "l2-bandwidth",
     "l1": "l1-throughput",
     "issue": "instruction-issue",
-    "alu_pipe": "integer-throughput",
-    "fma_pipe": "fp32-throughput",
-    "fp64_pipe": "fp64-throughput",
-    "tensor_pipe": "tensor-throughput",
-    "xu_pipe": "sfu-throughput",
+    **dict(sorted(PIPE_RULES.items())),
 }
 
 
