@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kernelprof.comparison.times import FEWEST_SAMPLES, LEAST_FLOOR, scatter, time_change
+from kernelprof.comparison.floors import (
+    COARSE_AT_1_US,
+    FEWEST_SAMPLES,
+    LEAST_FLOOR,
+    coarse,
+    scatter,
+)
+from kernelprof.comparison.times import time_change
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.diagnosis import Confidence, Status, Verdict
 from kernelprof.model.snapshot import KernelSnapshot, Noise
@@ -79,12 +88,103 @@ def test_a_difference_over_the_floor_that_is_not_significant_is_undecided() -> N
 
 
 @pytest.mark.parametrize("count", range(1, FEWEST_SAMPLES))
-def test_few_samples_decide_nothing(count: int) -> None:
-    found = time_change(kernel([1e6] * count), kernel([9e6] * 20), None)
-    assert found.outcome is TimeOutcome.NOT_ENOUGH_SAMPLES
-    assert found.ratio == pytest.approx(9.0)
-    assert found.p is None
-    assert found.reason == f"{count} and 20 launches, and 5 each are needed"
+@pytest.mark.parametrize(
+    ("by", "outcome"),
+    [
+        (9.0, TimeOutcome.SLOWER),
+        (1.03, TimeOutcome.SLOWER),
+        (1.015, TimeOutcome.UNDECIDED),
+        (1.005, TimeOutcome.SAME),
+        (1 / 1.015, TimeOutcome.UNDECIDED),
+        (0.5, TimeOutcome.FASTER),
+    ],
+)
+def test_few_launches_of_a_millisecond_show_what_is_clear(
+    count: int, by: float, outcome: TimeOutcome
+) -> None:
+    found = time_change(kernel([1e6] * count), kernel([by * 1e6] * 20), None)
+    assert found.outcome is outcome
+    assert found.ratio == pytest.approx(by)
+    assert (found.p, found.low) == (None, None)
+    assert found.floor == pytest.approx(COARSE_AT_1_US / math.sqrt(1000 * min(1, by)))
+
+
+@pytest.mark.parametrize(
+    ("microseconds", "floor"),
+    [(1, 0.25), (4, 0.15), (100, 0.03), (1_000, 0.0095), (1e6, LEAST_FLOOR)],
+)
+def test_the_floor_of_single_launches_follows_their_duration(
+    microseconds: float, floor: float
+) -> None:
+    assert coarse(microseconds * 1e3) == pytest.approx(floor, rel=0.01)
+    found = time_change(kernel([microseconds * 1e3]), kernel([2 * microseconds * 1e3]), None)
+    assert found.outcome is TimeOutcome.SLOWER
+
+
+def test_calibration_counts_for_single_launches_too() -> None:
+    calm = Noise(0.001, 5, "CUDA events")
+    for by, outcome in ((1.001, TimeOutcome.SAME), (1.002, TimeOutcome.UNDECIDED)):
+        found = time_change(kernel([1e6], noise=calm), kernel([by * 1e6]), None)
+        assert found.outcome is outcome
+        assert found.floor == pytest.approx(0.0015)
+
+
+def test_half_of_the_launches_seven_times_slower_is_slower() -> None:
+    calm = around(1e6, 0.001)
+    found = time_change(kernel(calm), kernel([*calm[:11], *(7 * each for each in calm[11:])]), None)
+    assert (found.outcome, found.of) == (TimeOutcome.SLOWER, "mean")
+    assert found.ratio == pytest.approx(1 + 6 * 9 / 20, rel=0.01)
+    assert found.reason.startswith("all launches together; the median is ")
+    back = time_change(kernel([*calm[:11], *(7 * each for each in calm[11:])]), kernel(calm), None)
+    assert (back.outcome, back.of) == (TimeOutcome.FASTER, "mean")
+
+
+def test_a_faster_median_does_not_hide_slower_launches() -> None:
+    old = around(1e6, 0.001)
+    new = [0.9 * each for each in old[:11]] + [7 * each for each in old[11:]]
+    assert time_change(kernel(old), kernel(new), None).outcome is TimeOutcome.SLOWER
+    old = around(1e6, 0.001, 200)
+    new = [0.5 * each for each in old[:160]] + [7 * each for each in old[160:]]
+    found = time_change(kernel(old), kernel(new), None)
+    assert found.outcome is TimeOutcome.UNDECIDED
+    assert "the median launch takes 0.5 times as long" in found.reason
+    assert time_change(kernel(new), kernel(old), None).outcome is TimeOutcome.UNDECIDED
+
+
+def test_slow_launches_that_got_slower_leave_it_open_where_the_total_stands() -> None:
+    old = around(1e6, 0.001, 200)
+    new = [*(0.5e6 for _ in old[:40]), *old[40:160], *(1.5e6 for _ in old[160:])]
+    found = time_change(kernel(old), kernel(new), None)
+    assert found.outcome is TimeOutcome.UNDECIDED
+    assert found.reason == "the slowest tenth of the launches takes 1.5 times as long as before"
+
+
+def test_one_slow_launch_of_twenty_changes_nothing() -> None:
+    calm = around(1e6, 0.001)
+    found = time_change(kernel(calm), kernel([*calm[:19], 7e6]), None)
+    assert found.outcome is TimeOutcome.SAME
+
+
+def test_times_of_one_side_that_contradict_each_other_decide_nothing() -> None:
+    honest = kernel(around(1e6, 0.001), [1.05e6])
+    for wrong in (kernel(around(1e6, 0.001), [1e8]), kernel(around(1e4, 0.001), [1.05e6])):
+        for pair in ((honest, wrong), (wrong, honest)):
+            found = time_change(*pair, None)
+            assert found.outcome is TimeOutcome.NOT_MEASURED
+            assert "contradict each other" in found.reason
+    # What a launch costs counts in one of them alone.
+    short = kernel(around(2e4, 0.001), [1.5e3])
+    assert time_change(short, short, None).outcome is TimeOutcome.SAME
+
+
+def test_the_profiler_has_to_see_the_change_that_events_show() -> None:
+    before = kernel(around(1e6, 0.001), [1.05e6])
+    copied = kernel(around(1e6, 0.001), [2.1e6])
+    found = time_change(before, copied, None)
+    assert found.outcome is TimeOutcome.UNDECIDED
+    assert found.reason == (
+        "by CUDA events the time is 1 times what it was, and by the profiler 2 times"
+    )
 
 
 def test_five_launches_each_are_enough_for_the_clearest_order() -> None:
@@ -129,7 +229,7 @@ def test_calibration_counts_for_the_times_that_it_was_made_with() -> None:
     assert time_change(kernel(old, noise=few), kernel(new), None).floor == pytest.approx(0.003)
 
 
-@pytest.mark.parametrize("bad", [float("nan"), float("inf"), 0.0, -1e6])
+@pytest.mark.parametrize("bad", [float("nan"), float("inf"), 0.0, -1e6, 1e-21, 1.0, 1e20])
 def test_a_time_that_is_none_decides_nothing(bad: float) -> None:
     old = [bad, *around(1e6, 0.001)]
     for pair in (

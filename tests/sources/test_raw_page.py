@@ -127,7 +127,7 @@ def test_program_output_in_the_stream() -> None:
     capture = read_capture(CAPTURES / "degraded" / "degraded_stdoutmix_dramonly.csv")
     assert [launch.id for launch in capture.launches] == ["0", "1", "2"]
     assert capture.warnings == (
-        "Nsight Compute reported: The application returned an error code (1).",
+        "Nsight Compute reported an error: The application returned an error code (1).",
     )
 
 
@@ -297,7 +297,7 @@ def test_a_kernel_that_failed_has_no_grid_and_no_values() -> None:
     (launch,) = capture.launches
     assert (launch.grid, launch.block) == (None, None)
     assert np.isnan(capture.columns[DURATION].values).all()
-    assert "Nsight Compute reported: LaunchFailed" in capture.warnings
+    assert "Nsight Compute reported an error: LaunchFailed" in capture.damage
 
 
 def test_a_count_may_have_a_unit_in_one_version_only() -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import difflib
 import math
+import shlex
 from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.comparison.counters import counter_changes, metric_changes
+from kernelprof.comparison.counters import COUNTERS, counter_changes, metric_changes
 from kernelprof.comparison.inputs import (
     input_changes,
     kinds_of_change,
@@ -43,33 +44,71 @@ MOST_COMPARED: Final = 20_000
 changed their names at once, they count as vanished and new."""
 
 
-def compare(before: Snapshot, after: Snapshot) -> Comparison:
-    """What happened between two snapshots."""
+def compare(
+    before: Snapshot, after: Snapshot, renamed: Sequence[tuple[str, str]] = ()
+) -> Comparison:
+    """What happened between two snapshots; ``renamed`` are old and new names of kernels."""
     machine, apart = machine_changes(before.machine, after.machine)
+    pairs = match(before.kernels, after.kernels, renamed)
+    alike = _alike_but_for_the_name(pairs)
     kernels = []
-    for kind, old, new in match(before.kernels, after.kernels):
+    for kind, old, new in pairs:
         if old is None or new is None:
             time = TimeChange(
                 TimeOutcome.NOT_MEASURED, reason="there is nothing to compare it with"
             )
-            kernels.append(KernelComparison(kind, old, new, time))
+            kernels.append(
+                KernelComparison(kind, old, new, time, notes=alike.get(id(old or new), ()))
+            )
         else:
             diff = source_diff(_text(old, before), _text(new, after))
-            kernels.append(replace(_kernel(kind, old, new, apart), diff=diff))
+            said = (old.name, new.name) in renamed
+            found = _kernel(kind, old, new, apart, said=said)
+            kernels.append(replace(found, diff=diff))
     kernels.sort(key=_weight, reverse=True)
-    notes = () if apart is None else (f"times are not compared: {apart}",)
-    return Comparison(before, after, tuple(kernels), machine, apart is None, notes)
+    notes = [] if apart is None else [f"times are not compared: {apart}"]
+    for when, side in (("before", before), ("after", after)):
+        notes += [f"{when}: {sentence}" for sentence in side.warnings]
+    return Comparison(before, after, tuple(kernels), machine, apart is None, tuple(notes))
+
+
+def _alike_but_for_the_name(pairs: Sequence[Pair]) -> dict[int, tuple[str, ...]]:
+    """What looks renamed: one that vanished and one that appeared, launched alike, doing the same.
+
+    Notes for either, by the identity of the kernel; none where several fit.
+    """
+    gone = [old for kind, old, _ in pairs if kind is Match.VANISHED and old is not None]
+    come = [new for kind, _, new in pairs if kind is Match.APPEARED and new is not None]
+    if len(gone) * len(come) > MOST_COMPARED:
+        return {}
+    fits = [(old, new) for old in gone for new in come if _does_the_same(old, new)]
+    notes: dict[int, tuple[str, ...]] = {}
+    for old, new in fits:
+        if sum(old is a or new is b for a, b in fits) == 1:
+            say = f"--rename {shlex.quote(f'{old.name}={new.name}')}"
+            text = f"{new.name} is launched alike and has the same counters: if it is that, {say}"
+            notes[id(old)] = (text,)
+            notes[id(new)] = (text.replace(new.name, old.name, 1),)
+    return notes
+
+
+def _does_the_same(old: KernelSnapshot, new: KernelSnapshot) -> bool:
+    known = [name for name in COUNTERS if name in old.metrics and name in new.metrics]
+    if (old.grid, old.block) != (new.grid, new.block) or "instructions" not in known:
+        return False
+    return all(old.metrics[name] == new.metrics[name] for name in known)
 
 
 def _kernel(
-    kind: Match, before: KernelSnapshot, after: KernelSnapshot, apart: str | None
+    kind: Match, before: KernelSnapshot, after: KernelSnapshot, apart: str | None, *, said: bool
 ) -> KernelComparison:
     work = other_work(before, after)
     counters, lacking = counter_changes(before, after)
     inputs = input_changes(before, after)
     notes = [launches_text(before, after), other_verdicts_text(before, after)]
     if kind is Match.RENAMED:
-        notes.insert(0, f"taken for the same kernel by its name; before it was {before.name}")
+        why = "as --rename says" if said else "by its name"
+        notes.insert(0, f"taken for the same kernel {why}; before it was {before.name}")
     return KernelComparison(
         match=kind,
         before=before,
@@ -83,6 +122,7 @@ def _kernel(
         other_work=work is not None,
         kinds=kinds_of_change(inputs),
         notes=tuple(filter(None, notes)),
+        confirmed=said,
     )
 
 
@@ -95,11 +135,16 @@ def _weight(kernel: KernelComparison) -> float:
     return max(side.total_ns or 0.0 for side in (kernel.before, kernel.after) if side is not None)
 
 
-def match(before: Sequence[KernelSnapshot], after: Sequence[KernelSnapshot]) -> list[Pair]:
+def match(
+    before: Sequence[KernelSnapshot],
+    after: Sequence[KernelSnapshot],
+    renamed: Sequence[tuple[str, str]] = (),
+) -> list[Pair]:
     """Pairs in the order of ``after``, then what vanished.
 
-    First kernels with the same name, grid and block; then, among those that are left, the same name
-    with the nearest number of threads; then the most similar names. Each is taken once.
+    First what somebody ``renamed``; then kernels with the same name, grid and block; then, among
+    those that are left, the same name with the nearest number of threads; then the most similar
+    names. Each is taken once.
     """
     old, new = dict(enumerate(before)), dict(enumerate(after))
     found: dict[int, tuple[Match, int]] = {}
@@ -111,10 +156,14 @@ def match(before: Sequence[KernelSnapshot], after: Sequence[KernelSnapshot]) -> 
                 found[j] = (kind, i)
                 del old[i], new[j]
 
+    for was, now in renamed:
+        left = [at for at, kernel in old.items() if kernel.name == was]
+        right = [at for at, kernel in new.items() if kernel.name == now]
+        take(Match.RENAMED, _nearest(old, new, left, right))
     for left, right in _alike(old, new, lambda kernel: kernel.key):
         take(Match.SAME, _in_order(left, right))
     for left, right in _alike(old, new, lambda kernel: kernel.name):
-        take(Match.LAUNCH, [(_threads_apart(old[i], new[j]), i, j) for i in left for j in right])
+        take(Match.LAUNCH, _nearest(old, new, left, right))
     for left, right in _alike(old, new, lambda kernel: function_name(kernel.name)):
         apart = _unlike({old[i].name for i in left}, {new[j].name for j in right})
         scored = [(apart[old[i].name, new[j].name], i, j) for i in left for j in right if apart]
@@ -147,6 +196,18 @@ def _alike(
         for at, kernel in kernels.items():
             groups[key(kernel)][side].append(at)
     return [group for group in groups.values() if all(group)]
+
+
+def _nearest(
+    old: Mapping[int, KernelSnapshot],
+    new: Mapping[int, KernelSnapshot],
+    left: Iterable[int],
+    right: Collection[int],
+) -> list[Scored]:
+    """Pairs of what is left of these, by how far their numbers of threads are apart."""
+    return [
+        (_threads_apart(old[i], new[j]), i, j) for i in left for j in right if i in old and j in new
+    ]
 
 
 def _in_order(old: Sequence[int], new: Sequence[int]) -> list[Scored]:

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.comparison.gate.baseline import KIND, from_text, read_text
+from kernelprof.comparison.inputs import machine_changes
 from kernelprof.comparison.snapshots import joined, snapshot_of, snapshot_of_json
 from kernelprof.errors import InputError, UsageError
 from kernelprof.model.records import RecordError, read_object
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from kernelprof.collect.progress import Progress
@@ -40,6 +41,19 @@ def are_sources(before: str, after: str) -> bool:
             f"kernelprof profile {source} -o DIR",
         )
     return all(found)
+
+
+def pooled(runs: Sequence[Snapshot]) -> Snapshot:
+    """Runs of the same code as one side. Raises :class:`InputError` if measured differently."""
+    first, *others = runs
+    for each in others:
+        if apart := machine_changes(first.machine, each.machine)[1]:
+            raise InputError(
+                f"these runs are taken together, and were not measured alike: {apart}",
+                where=each.origin,
+                hint=f"leave one of them out, or measure all as {first.origin} was",
+            )
+    return joined(runs)
 
 
 def snapshot(capture: Capture, manifest: Manifest | None, text: str | None) -> Snapshot:

@@ -36,34 +36,63 @@ def snapshot_of(
 ) -> Snapshot:
     """The snapshot of a capture and its diagnosis; ``manifest`` is that of its directory."""
     facts = Facts(capture)
+    untimed = _untimed(facts)
     groups: dict[tuple[object, ...], list[KernelDiagnosis]] = {}
     for kernel in diagnosis.kernels:
         groups.setdefault((kernel.name, kernel.grid, kernel.block), []).append(kernel)
     return Snapshot(
         origin=diagnosis.origin,
+        application=capture.application if manifest is None else None,
         created=None if manifest is None else manifest.created,
         machine=_machine(facts, manifest),
         kernels=tuple(
             _kernel(facts, entries, manifest, len(groups)) for entries in groups.values()
         ),
+        warnings=(*diagnosis.warnings, *untimed),
+        damage=(*capture.damage, *untimed),
     )
+
+
+def _untimed(facts: Facts) -> tuple[str, ...]:
+    """That some launches have a time and others none; what they took counts nowhere."""
+    timed = facts.values("duration") > 0
+    if timed.all() or not timed.any():
+        return ()
+    return (f"{len(timed) - timed.sum():,} of {len(timed):,} launches have no time.",)
 
 
 def joined(runs: Sequence[Snapshot]) -> Snapshot:
     """Several runs of the same code as one side: all launches of all, counters of the first.
 
-    Counters in which the runs differ keep their range. A kernel counts in the runs that have it.
+    Counters in which the runs differ keep their range. A kernel counts in the runs that have it,
+    and one that some lack is damage.
     """
+    if len(runs) == 1:
+        return runs[0]
     groups: dict[tuple[object, ...], list[KernelSnapshot]] = {}
     for run in runs:
         for kernel in run.kernels:
             groups.setdefault(kernel.key, []).append(kernel)
-    return replace(runs[0], kernels=tuple(map(_joined, groups.values())))
+    lacking = [
+        f"{found[0].name} is in {len(found)} of {len(runs)} runs."
+        for found in groups.values()
+        if len(found) < len(runs)
+    ]
+    return replace(
+        runs[0],
+        origin=", ".join(dict.fromkeys(run.origin for run in runs)),
+        kernels=tuple(map(_joined, groups.values())),
+        sources={sha256: text for run in runs for sha256, text in run.sources.items()},
+        warnings=(*dict.fromkeys(each for run in runs for each in run.warnings), *lacking),
+        damage=(*dict.fromkeys(each for run in runs for each in run.damage), *lacking),
+    )
 
 
 def _joined(runs: Sequence[KernelSnapshot]) -> KernelSnapshot:
+    """A kernel of several runs, with the verdict that most launches got."""
     events = tuple(each for run in runs for each in run.events_ns)
     profiled = tuple(each for run in runs for each in run.profiled_ns)
+    first, others = _verdicts(runs)
     spread = {}
     for name in COUNTERS:
         ranges = [run.spread.get(name, (run.metrics[name],)) for run in runs if name in run.metrics]
@@ -71,14 +100,40 @@ def _joined(runs: Sequence[KernelSnapshot]) -> KernelSnapshot:
         if ends and min(ends) < max(ends):
             spread[name] = (min(ends), max(ends))
     return replace(
-        runs[0],
+        first,
         launches=max(run.launches for run in runs),
         events_ns=events,
         profiled_ns=profiled,
-        median_ns=_median(events or profiled, runs[0].median_ns),
+        median_ns=_median(events or profiled, first.median_ns),
         spread=spread,
-        passed=False if any(run.passed is False for run in runs) else runs[0].passed,
+        passed=_of_all(run.passed for run in runs),
+        others=others,
     )
+
+
+def _verdicts(
+    runs: Sequence[KernelSnapshot],
+) -> tuple[KernelSnapshot, tuple[OtherVerdict, ...]]:
+    """The first run with the verdict that most launches of all got, and the other verdicts."""
+    said: dict[tuple[object, ...], list[OtherVerdict]] = {}
+    for run in runs:
+        most = run.launches - sum(each.launches for each in run.others)
+        for each in (OtherVerdict(run.verdict, most), *run.others):
+            said.setdefault(each.verdict.answer, []).append(each)
+    counts = {answer: sum(each.launches for each in found) for answer, found in said.items()}
+    ranked = sorted(counts, key=lambda answer: counts[answer], reverse=True)
+    first = next((run for run in runs if run.verdict.answer == ranked[0]), runs[0])
+    return first, tuple(
+        OtherVerdict(said[answer][0].verdict, counts[answer])
+        for answer in ranked
+        if answer != first.verdict.answer
+    )
+
+
+def _of_all(passed: Iterable[bool | None]) -> bool | None:
+    """Whether the results of all runs were right: false if one is wrong, else unknown if one is."""
+    found = set(passed)
+    return False if False in found else None if None in found else True
 
 
 def _median(times: Sequence[float], otherwise: float | None = None) -> float | None:

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.comparison.times import LEAST_FLOOR
+from kernelprof.comparison.floors import LEAST_FLOOR
 from kernelprof.model import names
 from kernelprof.model.comparison import Match, TimeOutcome
 from kernelprof.model.diagnosis import Status
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     )
     from kernelprof.model.diagnosis import Verdict
     from kernelprof.model.gate import GateResult, KernelResult
-    from kernelprof.model.snapshot import KernelSnapshot
+    from kernelprof.model.snapshot import KernelSnapshot, Snapshot
 
 _TWICE: Final = 2.0
 _CLEAR: Final = 1.5
@@ -70,11 +70,24 @@ def time_text(time: TimeChange) -> str:
     if time.before_ns is None or time.after_ns is None:
         return words
     text = f"{words}: {quantity(time.before_ns, 'ns')} to {quantity(time.after_ns, 'ns')}"
-    if time.low is None or time.high is None or time.p is None or time.floor is None:
+    if time.ratio is None or time.floor is None:
         return text
+    known = [f"ratio {time.ratio:.4f}"]
+    if time.low is not None and time.high is not None:
+        known.append(f"95 % interval {time.low:.4f} to {time.high:.4f}")
+    if time.p is not None:
+        known.append(f"p = {time.p:.1g}")
+    text += f" ({', '.join(known)}; noise floor {100 * time.floor:.2f} % from {time.floor_from})"
+    return f"{text}; {time.reason}" if time.reason else text
+
+
+def to_settle(kernel: KernelComparison, candidate: Snapshot) -> str:
+    """What to measure where single launches do not decide."""
+    inputs = kernel.after.inputs if kernel.after else None
+    target = inputs.path if inputs else f"-- {candidate.application or './app'}"
     return (
-        f"{text} (ratio {time.ratio:.4f}, 95 % interval {time.low:.4f} to {time.high:.4f}, "
-        f"p = {time.p:.1g}; noise floor {100 * time.floor:.2f} % from {time.floor_from})"
+        "five runs of each side settle it: kernelprof profile --repeat 5 -o runs "
+        f"{target}; kernelprof gate runs-before runs"
     )
 
 
@@ -205,7 +218,7 @@ def _time_words(time: TimeChange) -> str:
         return f"times {time.outcome.value} ({time.reason})"
     if time.outcome is TimeOutcome.UNDECIDED:
         return f"perhaps {ratio_text(time.ratio)}, and the samples do not decide"
-    return ratio_text(time.ratio)
+    return f"{ratio_text(time.ratio)}{' in all' if time.of == 'mean' else ''}"
 
 
 def _usable(ratio: float | None) -> float | None:

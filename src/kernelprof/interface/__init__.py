@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from kernelprof.model.snapshot import Snapshot
 
     Say = Callable[[str], object]
+    Side = PathLike | Capture | Sequence[PathLike | Capture]
 
 SOURCES: Final = (".cu", ".cuh")
 """Suffixes of what is built and launched instead of read."""
@@ -291,6 +292,7 @@ def compare(
     *,
     size: Sequence[str] | None = None,
     define: Sequence[str] | None = None,
+    rename: Sequence[str] = (),
     progress: Progress | None = None,
     remark: Say = lambda _: None,
 ) -> Comparison:
@@ -298,8 +300,9 @@ def compare(
 
     Each side is a capture in any form, a baseline, or a diagnosis as JSON. Two ``.cu`` files are
     built and measured in turn, A B A B; ``remark`` gets a line for what was checked and timed.
+    ``rename`` has ``OLD=NEW`` for each kernel that got another name.
     """
-    from kernelprof.comparison import sides
+    from kernelprof.comparison import choice, sides
     from kernelprof.comparison.compare import compare as compared
     from kernelprof.comparison_results import Comparison
     from kernelprof.launch.overrides import overrides
@@ -308,7 +311,8 @@ def compare(
     both = len(paths) == 2 and sides.are_sources(*paths)
     wanted = overrides(size, define, None, has_source=both)
     if not both:
-        return as_result(Comparison, compared(side(before), side(after)))
+        found = (side(before), side(after))
+        return as_result(Comparison, compared(*found, choice.renames(rename, *found)))
     from kernelprof.report.measurement import summary
 
     def measured(source: Path, found: ProfileResult) -> None:
@@ -317,37 +321,58 @@ def compare(
 
     old, new = map(Path, paths)
     snapshots = sides.measure(old, new, wanted, progress=progress, measured=measured)
-    return as_result(Comparison, compared(*snapshots))
+    return as_result(Comparison, compared(*snapshots, choice.renames(rename, *snapshots)))
 
 
-def side(target: PathLike | Capture) -> Snapshot:
-    """One side of a comparison, from a path or from a capture that was read already."""
+def side(targets: Side) -> Snapshot:
+    """One side of a comparison, from a path or from a capture that was read already.
+
+    Several, and all captures of a folder, are runs of the same code, which are taken together.
+    """
     from kernelprof.comparison import sides
+    from kernelprof.interface.several import each_capture
+    from kernelprof.sources.ncu.folder import is_folder
 
-    if not isinstance(target, Capture):
-        if Path(target).suffix.lower() == ".json":
-            return sides.of_json(Path(target))
-        target = read(target)
-    return sides.snapshot(target, target.manifest, target.contents.source_text)
+    given = [targets] if isinstance(targets, str | os.PathLike | Capture) else list(targets)
+    if not given:
+        raise UsageError("there is nothing to compare", hint="name a capture")
+    runs: list[Snapshot] = []
+    for each in given:
+        if isinstance(each, Capture):
+            runs.append(sides.snapshot(each, each.manifest, each.contents.source_text))
+        elif is_folder(os.fspath(each)):
+            runs += each_capture([os.fspath(each)], side)
+        elif Path(each).suffix.lower() == ".json":
+            runs.append(sides.of_json(Path(each)))
+        else:
+            runs.append(side(read(each)))
+    return sides.pooled(runs)
 
 
 def gate(
-    baseline: PathLike | Capture,
-    candidate: PathLike | Capture,
+    baseline: Side,
+    candidate: Side,
     *,
     policy: PathLike | Mapping[str, Any] | None = None,
+    kernels: Sequence[str] = (),
+    rename: Sequence[str] = (),
 ) -> GateResult:
     """Whether a change may pass: time, exact counters and verdict against a policy.
 
-    ``policy`` is a TOML file or its content; without it the ``pyproject.toml`` here counts, if it
-    has one.
+    Several captures of a side are runs of the same code. ``policy`` is a TOML file or its content;
+    without it the ``pyproject.toml`` here counts, if it has one. ``kernels`` are regular
+    expressions for the names of those that are judged, none for all; ``rename`` has ``OLD=NEW`` for
+    each that got another name.
     """
+    from kernelprof.comparison import choice
     from kernelprof.comparison.compare import compare as compared
     from kernelprof.comparison.gate.judge import judge
     from kernelprof.comparison.gate.policy import load_policy
     from kernelprof.comparison_results import GateResult
 
-    result = judge(compared(side(baseline), side(candidate)), load_policy(policy))
+    rules = load_policy(policy)
+    sides = choice.only_of_both(side(baseline), side(candidate), kernels)
+    result = judge(compared(*sides, choice.renames(rename, *sides)), rules)
     return as_result(GateResult, result)
 
 

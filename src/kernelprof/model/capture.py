@@ -146,7 +146,10 @@ class Capture:
     calls it. ``text`` holds the non-numeric columns (device name, cache configuration), ``None``
     where empty. ``origin`` is the path it was read from and ``page`` the page of ``ncu`` that it
     holds. ``warnings`` are sentences for the user (a truncated row was left out, a metric was
-    ``(!) n/a``). ``unavailable`` names metrics that were asked for and that ncu could not give.
+    ``(!) n/a``), and ``damage`` those among them after which the capture is not the whole of what
+    was to be captured: rows or launches are lost, values contradict each other, or the program or
+    the profiler failed. ``unavailable`` names metrics that were asked for and that ncu could not
+    give.
     ``whole_seen`` is, for a part of a larger capture, :attr:`seen` of that one.
     """
 
@@ -158,6 +161,7 @@ class Capture:
     application: str | None = None
     clock_control: str | None = None
     warnings: tuple[str, ...] = ()
+    damage: tuple[str, ...] = ()
     unavailable: frozenset[str] = frozenset()
     whole_seen: frozenset[str] | None = None
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from kernelprof.model.snapshot import Number  # noqa: TC001 (a record's types are read)
 
@@ -43,13 +43,16 @@ class Match(StrEnum):
 class TimeChange:
     """Times before and after, in nanoseconds of one launch.
 
-    ``ratio`` is after over before, ``low`` and ``high`` its 95 % bootstrap interval, ``p`` the
-    two-sided Mann-Whitney probability; ``None`` where samples are too few. ``floor`` is the
-    relative difference below which nothing is concluded, and ``floor_from`` where it comes from.
+    ``before_ns`` and ``after_ns`` are medians, or means where ``of`` says that all launches
+    together decide. ``ratio`` is after over before, ``low`` and ``high`` its 95 % bootstrap
+    interval, ``p`` the two-sided Mann-Whitney probability; ``None`` where samples are too few.
+    ``floor`` is the relative difference below which nothing is concluded, and ``floor_from`` where
+    it comes from. ``reason`` says why nothing is concluded, or what else than the median decided.
     """
 
     outcome: TimeOutcome
     how: str | None = None
+    of: Literal["median", "mean"] = "median"
     before_ns: Number | None = None
     after_ns: Number | None = None
     ratio: Number | None = None
@@ -129,6 +132,8 @@ class KernelComparison:
     kinds: tuple[str, ...] = ()
     """The kinds of change among the inputs, each once."""
     notes: tuple[str, ...] = ()
+    confirmed: bool = False
+    """Whether somebody said that two names are of one kernel."""
 
     @property
     def name(self) -> str:

@@ -44,6 +44,9 @@ class Code(StrEnum):
     LAUNCHED_MORE = "launched-more"
     SEVERAL_CHANGES = "several-changes"
     IGNORED = "ignored"
+    FEW_LAUNCHES = "few-launches"
+    DAMAGED_CAPTURE = "damaged-capture"
+    CHECK_WEAKENED = "check-weakened"
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,16 +99,16 @@ class GateResult:
     @property
     def deciding(self) -> tuple[KernelResult, ...]:
         """The kernels that make the outcome what it is; none where all pass."""
-        found = [each.outcome for each in self.kernels if each.outcome is not Outcome.PASS]
-        if not found or self.outcome is Outcome.PASS:
-            return ()
+        found = [each.outcome for each in (*self.kernels, *self.general)]
         # Where the policy fails what is inconclusive, no kernel is as bad as the whole.
         worst = Outcome.REGRESSION if Outcome.REGRESSION in found else Outcome.INCONCLUSIVE
+        if self.outcome is Outcome.PASS:
+            return ()
         return tuple(each for each in self.kernels if each.outcome is worst)
 
     @property
     def fails_inconclusive(self) -> bool:
         """Whether the policy made a regression of what is only inconclusive."""
         return self.outcome is Outcome.REGRESSION and all(
-            each.outcome is not Outcome.REGRESSION for each in self.deciding
+            each.outcome is not Outcome.REGRESSION for each in (*self.kernels, *self.general)
         )

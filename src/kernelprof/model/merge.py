@@ -91,6 +91,7 @@ def _both(first: Capture, more: Capture) -> Capture:
         page=first.page,
         clock_control=first.clock_control if first.clock_control == more.clock_control else None,
         warnings=(*first.warnings, *more.warnings),
+        damage=(*first.damage, *more.damage),
     )
 
 

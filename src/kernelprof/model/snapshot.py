@@ -121,7 +121,9 @@ class KernelSnapshot:
 
     @property
     def total_ns(self) -> float | None:
-        """The time of all launches of one run."""
+        """The time of all launches of one run, by the mean of those that were timed."""
+        if self.times_ns:
+            return sum(self.times_ns) / len(self.times_ns) * self.launches
         return None if self.median_ns is None else self.median_ns * self.launches
 
     @property
@@ -135,7 +137,9 @@ class Snapshot:
     """One side of a comparison.
 
     ``created`` is when it was measured, in ISO 8601. ``sources`` are the texts of its kernels'
-    sources, as far as they are known, by the SHA-256 that their inputs name.
+    sources, as far as they are known, by the SHA-256 that their inputs name. ``warnings`` are what
+    its capture has, ``damage`` those among them after which it is not whole. ``application`` is the
+    program that launched the kernels of an export.
     """
 
     origin: str
@@ -143,6 +147,9 @@ class Snapshot:
     machine: Machine = field(default_factory=Machine)
     kernels: tuple[KernelSnapshot, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict, repr=False)
+    warnings: tuple[str, ...] = ()
+    damage: tuple[str, ...] = ()
+    application: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

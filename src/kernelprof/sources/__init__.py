@@ -40,6 +40,9 @@ _CONNECTED: Final = re.compile(r"Connected to process (?P<pid>\d+) \((?P<path>.*
 _NO_ACCESS: Final = re.compile(r"Unable to access the following \d+ metrics?: (?P<names>.*?)\.?$")
 _UNMODIFIED_CLOCKS: Final = "Running with unmodified GPU clocks"
 _MOST_WARNINGS: Final = 20
+_MOST_COMPLAINTS: Final = 40
+"""Warnings and errors together: many of the first do not hide one of the second."""
+_FAILURE: Final = "Nsight Compute reported an error: "
 _CUT_GZIP: Final = "The gzip file is cut off: what it held up to there was read."
 
 _PAGES: Final = {
@@ -180,6 +183,7 @@ def _read_tables(found: Input, only: Container[str] | None) -> Capture:
         there = ["text"]
     log = read_log(scan.ncu_lines)
     warnings = [*([] if found.complete else [_CUT_GZIP]), *capture.warnings]
+    damage = [*([] if found.complete else [_CUT_GZIP]), *capture.damage]
     if len(there) > 1:
         pages = " and ".join(there)
         warnings.append(f"The input holds {pages} pages; only the {there[0]} page was read.")
@@ -191,6 +195,7 @@ def _read_tables(found: Input, only: Container[str] | None) -> Capture:
         application=named or next(iter(log.programs.values()), None),
         clock_control=log.clock_control,
         warnings=(*warnings, *log.complaints),
+        damage=(*damage, *filter(is_failure, log.complaints)),
         unavailable=capture.unavailable | (log.unavailable - set(capture.columns)),
     )
 
@@ -235,6 +240,13 @@ def read_log(lines: Sequence[str]) -> Log:
             log.clock_control = "none"
         elif (no_access := _NO_ACCESS.match(text)) is not None:
             log.unavailable.update(no_access["names"].split(", "))
-        elif kind in {"WARNING", "ERROR"} and text and len(log.complaints) < _MOST_WARNINGS:
+        elif kind == "ERROR" and text and len(log.complaints) < _MOST_COMPLAINTS:
+            log.complaints[f"{_FAILURE}{text}"] = None
+        elif kind == "WARNING" and text and len(log.complaints) < _MOST_WARNINGS:
             log.complaints[f"Nsight Compute reported: {text}"] = None
     return log
+
+
+def is_failure(sentence: str) -> bool:
+    """Whether a complaint of :func:`read_log` is about a failure of the profiler or the program."""
+    return sentence.startswith(_FAILURE)

@@ -94,14 +94,18 @@ def read_checked(directory: Path, name: str, sha256: str | None) -> bytes:
 
 def capture_of_run(page: bytes, origin: str, run: RunFacts, clock_control: str) -> Capture:
     """The capture of one run: its raw page, and what only ``ncu``'s log said."""
-    from kernelprof.sources import read_bytes
+    from kernelprof.sources import is_failure, read_bytes
 
     found = read_bytes(page, origin)
+    failures = [each for each in run.warnings if is_failure(each)]
+    if run.program_exit_code:
+        failures.append(f"The program ended with exit code {run.program_exit_code}.")
     return replace(
         found,
         application=run.application or found.application,
         clock_control=clock_control,
         warnings=(*found.warnings, *run.warnings),
+        damage=(*found.damage, *failures),
         unavailable=found.unavailable | (frozenset(run.unavailable) - set(found.columns)),
     )
 

@@ -112,7 +112,9 @@ class LabelledMetrics:
         elif scan.cut:
             in_doubt = [self._last]
         elif self._ends_early():
-            builder.warn("The last launch has fewer metrics than others: is the input cut off?")
+            builder.warn(
+                "The last launch has fewer metrics than others: is the input cut off?", damage=True
+            )
             in_doubt = [self._last]
         for name, known in ((SECTIONS_COLUMN, self._sections), (SPOKEN_COLUMN, spoken)):
             cells = [";".join(each) for each in known]

@@ -90,9 +90,17 @@ class RawPage:
         at = self._builder.add_launches(columns.ids, identity)
         for name in texts.keys() - identity.keys():
             self._builder.add_texts(name, at, texts[name])
+        seen: set[str] = set()
         for position, numbers in columns.numbers.items():
             written, unit = header.names[position], units[position] if units else ""
             name = todays_name(written)
+            if written in seen and self._builder.contradicted(name, at, unit, numbers):
+                self._builder.warn(
+                    f"{name} stands twice in a table, with other values: neither was taken.",
+                    damage=True,
+                )
+                continue
+            seen.add(written)
             other = self._builder.add_numbers(name, at, unit_of(written, unit), numbers)
             if other is not None:
                 self._builder.warn(

@@ -81,7 +81,7 @@ def test_an_improvement_passes_and_says_what_holds_the_kernel_back_now(
 
 
 def test_a_counter_that_got_worse_passes_where_it_bought_time() -> None:
-    fast = changed(taken("chain-strides", "1"), events_ns=tuple([0.5e6] * 20))
+    fast = changed(taken("chain-strides", "1"), events_ns=tuple([0.5e6] * 20), profiled_ns=(0.5e6,))
     result = gated(taken("chain", "1"), fast)
     assert result.exit_code == 0
     assert Code.COUNTER_WORSE in codes(result, Outcome.PASS)
@@ -154,7 +154,7 @@ def test_another_machine_is_inconclusive_and_counters_still_count(
 def test_an_edge_is_no_regression_where_no_time_tells() -> None:
     verdicts = {taken("padded", run).kernels[0].verdict.bottleneck: run for run in RUNS}
     sides = [
-        changed(taken("padded", verdicts[name]), events_ns=())
+        changed(taken("padded", verdicts[name]), events_ns=(), profiled_ns=(), median_ns=None)
         for name in ("fp32-throughput", "dependency-latency")
     ]
     result = gated(*sides)
@@ -219,10 +219,17 @@ def test_a_vanished_kernel_is_inconclusive_and_a_new_one_passes(tmp_path: Path) 
     assert gated(both, tile, strict).exit_code == 1
     lax = policy(tmp_path, 'vanished = "allow"')
     assert gated(both, tile, lax).exit_code == 0
+    # It takes nineteen times what all took before.
     come = gated(tile, both)
+    assert come.exit_code == 3
+    assert codes(come, Outcome.INCONCLUSIVE) == {Code.APPEARED}
+    assert "1 new kernel takes 35" in come.general[0].text
+    assert gated(tile, both, strict).exit_code == 1
+    assert gated(tile, both, policy(tmp_path, 'appeared = "allow"')).exit_code == 0
+    small = changed(naive, name="histogram", events_ns=(5e3,) * 20, profiled_ns=(5e3,))
+    come = gated(tile, replace(tile, kernels=(*tile.kernels, *small.kernels)))
     assert come.exit_code == 0
     assert Code.APPEARED in codes(come, Outcome.PASS)
-    assert gated(tile, both, strict).exit_code == 1
 
 
 def test_more_launches_are_inconclusive_if_they_take_longer(tmp_path: Path) -> None:
@@ -289,11 +296,29 @@ def test_a_counter_that_the_baseline_lacks_is_inconclusive() -> None:
     assert codes(result, Outcome.INCONCLUSIVE) == {Code.COUNTER_MISSING}
 
 
-def test_an_inconclusive_verdict_is_inconclusive() -> None:
+def test_an_inconclusive_verdict_that_did_not_change_is_judged_by_time_and_counters() -> None:
     result = gated(of(SAME_CODE), of(SAME_CODE))
+    assert result.exit_code == 0
+    assert Code.VERDICT_INCONCLUSIVE in codes(result, Outcome.PASS)
+    whole = of(SAME_CODE)
+    slower = replace(
+        whole,
+        kernels=tuple(
+            replace(each, profiled_ns=tuple(1.05 * ns for ns in each.profiled_ns))
+            for each in whole.kernels
+        ),
+    )
+    assert codes(gated(whole, slower)) == {Code.SLOWER}
+
+
+def test_a_verdict_that_became_inconclusive_is_inconclusive() -> None:
+    before = taken("tile", "1")
+    open_now = changed(before, verdict=Verdict(Status.INCONCLUSIVE, None, Confidence.LOW))
+    result = gated(before, open_now)
     assert result.exit_code == 3
     assert codes(result, Outcome.INCONCLUSIVE) == {Code.VERDICT_INCONCLUSIVE}
-    assert codes(result) == set()
+    # One that was open before and is not any more has nothing to be worse than.
+    assert gated(open_now, before).exit_code == 0
 
 
 def test_a_wrong_result_fails_however_fast_it_is() -> None:
@@ -303,18 +328,23 @@ def test_a_wrong_result_fails_however_fast_it_is() -> None:
     assert codes(result) == {Code.WRONG_RESULT}
 
 
-def test_single_launches_decide_no_time() -> None:
+def test_single_launches_of_the_same_code_pass_with_a_note() -> None:
     before, after = (changed(taken("tile", run), events_ns=()) for run in ("1", "2"))
     result = gated(before, after)
-    assert result.exit_code == 3
-    assert "1 and 1 launches, and 5 each are needed" in taken_text(result)
+    assert result.exit_code == 0
+    (note,) = [f for f in result.kernels[0].findings if f.code is Code.FEW_LAUNCHES]
+    assert "noise floor 0.70 % from what single launches as long as these differ by" in note.text
+    assert "kernelprof profile --repeat 5 -o runs cuda/ladder/03_shared_tile.cu" in note.text
 
 
-def taken_text(result: GateResult) -> str:
-    return " ".join(
-        f"{each.kernel.time.reason} {' '.join(f.text for f in each.findings)}"
-        for each in result.kernels
-    )
+def test_single_launches_that_are_clearly_slower_fail_and_in_between_is_open() -> None:
+    before = changed(taken("tile", "1"), events_ns=())
+    (time,) = before.kernels[0].profiled_ns
+    for by, code in ((1.02, 1), (1.01, 3), (1.005, 0), (2.0, 1)):
+        assert gated(before, changed(before, profiled_ns=(by * time,))).exit_code == code
+    open_now = gated(before, changed(before, profiled_ns=(1.01 * time,)))
+    (finding,) = [f for f in open_now.kernels[0].findings if f.code is Code.TIME_UNDECIDED]
+    assert "five runs of each side settle it" in finding.text
 
 
 POLICY = """

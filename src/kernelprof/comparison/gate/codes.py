@@ -125,9 +125,25 @@ RULES: Final[Mapping[Code, GateRule]] = MappingProxyType(
         ),
         Code.APPEARED: GateRule(
             "A kernel is new",
-            "The candidate has a kernel that the baseline does not have.",
-            "Update the baseline to have it compared from now on.",
-            _P,
+            "The candidate has a kernel that the baseline does not have. It counts where new "
+            "kernels take more than what vanished and what the others gained.",
+            "Accept it into the baseline to have it compared from now on, or set appeared in the "
+            "policy.",
+            _I,
+        ),
+        Code.DAMAGED_CAPTURE: GateRule(
+            "A capture is not whole",
+            "Rows or launches are lost, values contradict each other, or the program or the "
+            "profiler failed: what is missing cannot be judged.",
+            "Capture it again, or let it pass with damaged in the policy.",
+            _I,
+        ),
+        Code.CHECK_WEAKENED: GateRule(
+            "The result is checked less closely",
+            "The baseline's result was checked against a reference, and the candidate's is not, or "
+            "against another one, less closely, or at smaller sizes.",
+            "Keep the check of the launch specification, or allow it with check_weakened.",
+            _R,
         ),
     }
 )

@@ -9,15 +9,19 @@ not fail: the same code gives either.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from kernelprof.comparison.counters import unit_of, value
+from kernelprof.comparison.counters import COUNTERS, unit_of, value
+from kernelprof.comparison.floors import CLEAR, FEWEST_SAMPLES
+from kernelprof.comparison.gate import checks, whole
 from kernelprof.comparison.gate.policy import PER_REQUEST, Limits, Policy
 from kernelprof.comparison.words import (
     counter_text,
     launches_text,
     several_text,
     time_text,
+    to_settle,
     verdict_text,
 )
 from kernelprof.model.comparison import KernelComparison, Match, TimeChange, TimeOutcome
@@ -46,7 +50,7 @@ _OF_THE_CODE: Final = frozenset({Code.COUNTER_WORSE, Code.NEW_BOTTLENECK, Code.L
 def judge(comparison: Comparison, policy: Policy) -> GateResult:
     """Judge every kernel, and all together: the worst outcome counts."""
     kernels = [_kernel(each, policy, comparison) for each in comparison.kernels]
-    general = []
+    general = [*whole.damage(comparison, policy), *whole.totals(comparison, policy)]
     if kernels and all(each.ignored for each in kernels):
         text = "the policy leaves out every kernel: nothing was judged"
         general.append(Finding(Code.IGNORED, Outcome.INCONCLUSIVE, text))
@@ -57,7 +61,7 @@ def judge(comparison: Comparison, policy: Policy) -> GateResult:
     if outcome is Outcome.INCONCLUSIVE and policy.inconclusive is Outcome.REGRESSION:
         outcome = Outcome.REGRESSION
     passes = policy.inconclusive is Outcome.PASS
-    return GateResult(comparison, outcome, _sorted(kernels), tuple(general), passes)
+    return GateResult(comparison, outcome, _sorted(kernels), _sorted(general), passes)
 
 
 def _sorted(found: Iterable[Judged]) -> tuple[Judged, ...]:
@@ -68,12 +72,17 @@ def _worst(found: Iterable[KernelResult | Finding]) -> Outcome:
     return max((each.outcome for each in found), key=_ORDER.index, default=Outcome.PASS)
 
 
-def _kernel(kernel: KernelComparison, policy: Policy, whole: Comparison) -> KernelResult:
+def _kernel(kernel: KernelComparison, policy: Policy, comparison: Comparison) -> KernelResult:
     if policy.ignores(kernel.name):
         found = [Finding(Code.IGNORED, Outcome.PASS, "the policy leaves this kernel out")]
     else:
-        found = list(_findings(kernel, policy))
-    if any(each.kind == "compute capability" for each in whole.machine):
+        found = list(_findings(kernel, policy, to_settle(kernel, comparison.after)))
+        means = policy.inconclusive_of(kernel.name)
+        found = [
+            replace(each, outcome=means) if each.outcome is Outcome.INCONCLUSIVE else each
+            for each in found
+        ]
+    if any(each.kind == "compute capability" for each in comparison.machine):
         found = list(map(_of_other_code, found))
     return KernelResult(kernel, _worst(found), _sorted(found))
 
@@ -86,27 +95,33 @@ def _of_other_code(finding: Finding) -> Finding:
     return Finding(finding.code, Outcome.INCONCLUSIVE, text)
 
 
-def _findings(kernel: KernelComparison, policy: Policy) -> Iterator[Finding]:
+def _findings(kernel: KernelComparison, policy: Policy, settle: str) -> Iterator[Finding]:
     before, after = kernel.before, kernel.after
     if after is None:
-        text = "the baseline has this kernel and the candidate has not"
+        text = "; ".join(("the baseline has this kernel and the candidate has not", *kernel.notes))
         yield Finding(Code.VANISHED, policy.vanished, text)
         return
     limits = policy.limits_of(after.name)
     if after.passed is False:
         text = "its result differs from the reference"
         yield Finding(Code.WRONG_RESULT, Outcome.REGRESSION, text)
-    if after.verdict.status is Status.INCONCLUSIVE:
-        text = "the candidate's verdict is inconclusive: capture more metrics"
-        yield Finding(Code.VERDICT_INCONCLUSIVE, Outcome.INCONCLUSIVE, text)
     yield from _budgets(after, limits)
     if before is None:
-        text = "the candidate has this kernel and the baseline has not"
-        yield Finding(Code.APPEARED, policy.appeared, text)
+        text = "the candidate has this kernel, and the baseline has not"
+        if after.total_ns is not None:
+            text += f": it takes {quantity(after.total_ns, 'ns')}"
+        text = "; ".join((text, *kernel.notes))
+        yield Finding(Code.APPEARED, policy.appeared or Outcome.PASS, text)
         return
+    if checks.unchecked(before, after):
+        text = "the baseline's result was checked, and nothing says that the candidate's was"
+        yield Finding(Code.CHECK_WEAKENED, Outcome.INCONCLUSIVE, text)
+    elif weaker := checks.weaker(before, after):
+        yield Finding(Code.CHECK_WEAKENED, limits.check_weakened, weaker)
     if kernel.match is Match.RENAMED:
         outcome = Outcome.PASS if _confirmed(kernel, before, after) else policy.renamed
-        yield Finding(Code.RENAMED, outcome, f"compared with {before.name}, by its name")
+        by = "as --rename says" if kernel.confirmed else "by its name"
+        yield Finding(Code.RENAMED, outcome, f"compared with {before.name}, {by}")
     if kernel.other_work:
         yield Finding(Code.OTHER_WORK, Outcome.INCONCLUSIVE, kernel.time.reason)
         return
@@ -118,24 +133,28 @@ def _findings(kernel: KernelComparison, policy: Policy) -> Iterator[Finding]:
         harmless = after.launches < before.launches or (now is not None and now <= most)
         outcome = Outcome.PASS if harmless else policy.launched_more
         yield Finding(Code.LAUNCHED_MORE, outcome, text)
-    yield from _time(kernel.time, limits)
+    yield from _time(kernel.time, limits, settle)
     yield from _counters(kernel, limits)
     yield from _verdict(kernel, before, after, limits)
 
 
-def _time(time: TimeChange, limits: Limits) -> Iterator[Finding]:
+def _time(time: TimeChange, limits: Limits, settle: str) -> Iterator[Finding]:
     text = time_text(time)
+    few = 0 < min(time.samples) < FEWEST_SAMPLES
     if time.outcome is TimeOutcome.SLOWER:
         over = (time.ratio or math.inf) - 1 > limits.max_slowdown
         yield Finding(Code.SLOWER, Outcome.REGRESSION if over else Outcome.PASS, text)
     elif time.outcome is TimeOutcome.FASTER:
         yield Finding(Code.FASTER, Outcome.PASS, text)
     elif time.outcome is TimeOutcome.UNDECIDED:
-        allowed = time.high is not None and time.high - 1 <= limits.max_slowdown
-        outcome = Outcome.PASS if allowed else Outcome.INCONCLUSIVE
-        yield Finding(Code.TIME_UNDECIDED, outcome, text)
+        most = time.high or (time.ratio or math.inf) * (1 + CLEAR * (time.floor or 0.0))
+        outcome = Outcome.PASS if most - 1 <= limits.max_slowdown else Outcome.INCONCLUSIVE
+        yield Finding(Code.TIME_UNDECIDED, outcome, f"{text}; {settle}" if few else text)
     elif time.outcome is not TimeOutcome.SAME:
         yield Finding(Code.TIME_UNKNOWN, Outcome.INCONCLUSIVE, text)
+    elif few:
+        text += f"; {settle} shows smaller differences"
+        yield Finding(Code.FEW_LAUNCHES, Outcome.PASS, text)
     elif (time.floor or 0.0) > limits.max_noise:
         yield Finding(Code.TIME_UNDECIDED, Outcome.INCONCLUSIVE, f"too noisy to tell: {text}")
 
@@ -161,14 +180,18 @@ def _verdict(
     kernel: KernelComparison, before: KernelSnapshot, after: KernelSnapshot, limits: Limits
 ) -> Iterator[Finding]:
     old, new = before.verdict, after.verdict
-    if old.status is Status.INCONCLUSIVE:
-        text = "the baseline's verdict is inconclusive"
-        yield Finding(Code.VERDICT_INCONCLUSIVE, Outcome.INCONCLUSIVE, text)
-    if Status.INCONCLUSIVE in {old.status, new.status}:
-        return
     text = verdict_text(old, new)
+    if Status.INCONCLUSIVE in {old.status, new.status}:
+        lost = old.status is not Status.INCONCLUSIVE
+        outcome = Outcome.INCONCLUSIVE if lost else Outcome.PASS
+        text += ": capture more metrics" if lost else ": judged by time and exact counters"
+        yield Finding(Code.VERDICT_INCONCLUSIVE, outcome, text)
+        return
     no_counter_worse = not any(each.worse for each in kernel.counters)
     unchanged = kernel.time.outcome is TimeOutcome.SAME and no_counter_worse
+    if min(kernel.time.samples) < FEWEST_SAMPLES:
+        # Single launches hide much: that it is the same code, only counters can say then.
+        unchanged = unchanged and any(each in before.metrics for each in COUNTERS)
     unknown = no_counter_worse and kernel.time.outcome is not TimeOutcome.SLOWER
     paid_off = kernel.time.outcome is TimeOutcome.FASTER
     allowed = unchanged or paid_off or limits.new_bottleneck is Outcome.PASS
@@ -219,7 +242,7 @@ def _confirmed(kernel: KernelComparison, before: KernelSnapshot, after: KernelSn
     The same function with other template arguments, the same problem by the launch specifications,
     or the same launch with the same exact counters.
     """
-    if function_name(before.name) == function_name(after.name):
+    if kernel.confirmed or function_name(before.name) == function_name(after.name):
         return True
     problems = [_problem(side) for side in (before, after)]
     if None not in problems:

@@ -35,6 +35,8 @@ PER_REQUEST: Final = {
 
 _PROJECT: Final = "pyproject.toml"
 _TABLE: Final = ("tool", "kernelprof", "gate")
+_INCONCLUSIVE: Final = "inconclusive"
+_ACTED_ON: Final = ("new_bottleneck", "left_limit", "counter_worse", "check_weakened")
 _ACTIONS: Final = {
     "fail": Outcome.REGRESSION,
     "inconclusive": Outcome.INCONCLUSIVE,
@@ -69,6 +71,7 @@ class Limits:
     new_bottleneck: Outcome = Outcome.REGRESSION
     left_limit: Outcome = Outcome.REGRESSION
     counter_worse: Outcome = Outcome.REGRESSION
+    check_weakened: Outcome = Outcome.REGRESSION
     max_increase: dict[str, float] = field(default_factory=lambda: {"instructions": 0.01})
     budget: dict[str, Budget] = field(default_factory=dict)
 
@@ -83,12 +86,16 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """A whole policy. ``overrides`` are patterns of kernel names with what differs for them."""
+    """A whole policy. ``overrides`` are patterns of kernel names with what differs for them.
+
+    ``appeared`` is ``None`` where the time of what is new decides.
+    """
 
     limits: Limits = field(default_factory=Limits)
     inconclusive: Outcome = Outcome.INCONCLUSIVE
     vanished: Outcome = Outcome.INCONCLUSIVE
-    appeared: Outcome = Outcome.PASS
+    appeared: Outcome | None = None
+    damaged: Outcome = Outcome.INCONCLUSIVE
     renamed: Outcome = Outcome.INCONCLUSIVE
     launched_more: Outcome = Outcome.INCONCLUSIVE
     ignore: tuple[str, ...] = ()
@@ -101,10 +108,19 @@ class Policy:
     def limits_of(self, kernel: str) -> Limits:
         """The limits of a kernel: the general ones with all that match put over them, in order."""
         limits = self.limits
-        for pattern, changes in self.overrides:
-            if _matches(pattern, kernel):
-                limits = limits.with_changes(changes)
+        for changes in self._overrides_of(kernel):
+            limits = limits.with_changes(
+                {name: each for name, each in changes.items() if name != _INCONCLUSIVE}
+            )
         return limits
+
+    def inconclusive_of(self, kernel: str) -> Outcome:
+        """What an inconclusive finding about a kernel is, where it has a word of its own on it."""
+        said = [each[_INCONCLUSIVE] for each in self._overrides_of(kernel) if _INCONCLUSIVE in each]
+        return said[-1] if said else Outcome.INCONCLUSIVE
+
+    def _overrides_of(self, kernel: str) -> list[dict[str, Any]]:
+        return [changes for pattern, changes in self.overrides if _matches(pattern, kernel)]
 
 
 def load_policy(policy: str | os.PathLike[str] | Mapping[str, Any] | None = None) -> Policy:
@@ -147,7 +163,7 @@ def _policy(values: Mapping[str, Any], where: str) -> Policy:
 
 def _whole() -> dict[str, Reader]:
     """What reads the keys of a whole policy."""
-    actions = ("inconclusive", "vanished", "appeared", "renamed", "launched_more")
+    actions = (_INCONCLUSIVE, "vanished", "appeared", "renamed", "launched_more", "damaged")
     return {**dict.fromkeys(actions, _action), "ignore": _names, "kernel": _kernels}
 
 
@@ -155,7 +171,7 @@ def _limits() -> dict[str, Reader]:
     """What reads the keys that are of one kernel or of all."""
     return {
         **dict.fromkeys(("max_slowdown", "max_noise"), _fraction),
-        **dict.fromkeys(("new_bottleneck", "left_limit", "counter_worse"), _action),
+        **dict.fromkeys(_ACTED_ON, _action),
         "max_increase": _table((*COUNTERS, *DERIVED), _fraction),
         "budget": _table((*PER_REQUEST, *DERIVED, *catalogue()), _budget),
     }
@@ -185,7 +201,7 @@ def _read(values: Any, readers: Mapping[str, Reader], place: str = "") -> dict[s
 def _kernels(tables: Any, place: str) -> list[dict[str, Any]]:
     if not isinstance(tables, list) or not all(isinstance(each, dict) for each in tables):
         raise _wrong(place, "tables [[kernel]]", tables)
-    readers = {"name": _name, **_limits()}
+    readers = {"name": _name, _INCONCLUSIVE: _action, **_limits()}
     return [
         _read({"name": None, **each}, readers, f"{place}[{at}]") for at, each in enumerate(tables)
     ]

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from kernelprof.comparison.counters import counter_changes
+from kernelprof.comparison.floors import CLIPPED
 from kernelprof.comparison.history.moments import committed, read_folder, utc
 from kernelprof.comparison.history.store import Store, place_of
 from kernelprof.comparison.inputs import machine_changes, other_work
-from kernelprof.comparison.times import CLIPPED, time_change
+from kernelprof.comparison.times import time_change
 from kernelprof.errors import InputError, UsageError
 from kernelprof.model.comparison import TimeChange, TimeOutcome
 from kernelprof.model.history import (

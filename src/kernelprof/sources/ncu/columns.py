@@ -217,7 +217,7 @@ class CaptureBuilder:
         self._kinds: dict[Launch, int] = {}
         self._metrics: dict[str, _MetricBuilder] = {}
         self._texts: dict[str, list[tuple[IntArray | slice, TextColumn]]] = {}
-        self._warnings: dict[str, None] = {}
+        self._warnings: dict[str, bool] = {}
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -227,9 +227,21 @@ class CaptureBuilder:
         """The names of what has numbers so far."""
         return {name for name, metric in self._metrics.items() if not metric.is_text}
 
-    def warn(self, sentence: str) -> None:
-        """Tell the user something, once."""
-        self._warnings[sentence] = None
+    def warn(self, sentence: str, *, damage: bool = False) -> None:
+        """Tell the user something, once; ``damage`` where the capture is not whole."""
+        self._warnings[sentence] = damage
+
+    def contradicted(
+        self, name: str, at: IntArray | slice, unit: str, numbers: NumberColumn
+    ) -> bool:
+        """Whether a second column of a metric has other values; then neither is taken."""
+        metric, scale = self._metrics[name], scale_of(unit)
+        if metric.unit != scale.unit:
+            return False
+        known, values = metric.values(len(self)), scale.apply(numbers.values)
+        wrong = ~np.isnan(known[at]) & ~np.isnan(values) & (known[at] != values)
+        known[at] = np.where(wrong, np.nan, known[at])
+        return bool(wrong.any())
 
     def add_launches(self, ids: Sequence[str], identity: Mapping[str, TextColumn]) -> slice:
         """Add launches by their IDs and identity columns; where they stand."""
@@ -281,7 +293,7 @@ class CaptureBuilder:
         metric.name = to
 
     def capture(self, origin: str, warnings: Sequence[str] = ()) -> Capture:
-        """Everything that was added; ``warnings`` come before those of the columns."""
+        """Everything that was added; ``warnings``, of lost rows, come before those of columns."""
         codes = np.concatenate(self._codes) if self._codes else np.zeros(0, dtype=np.intp)
         columns: dict[str, MetricColumn] = {}
         unavailable = set()
@@ -298,6 +310,7 @@ class CaptureBuilder:
             text={name: self._text(name) for name in self._texts if name not in columns},
             origin=origin,
             warnings=(*warnings, *self._warnings),
+            damage=(*warnings, *(each for each, damage in self._warnings.items() if damage)),
             unavailable=frozenset(unavailable),
         )
 

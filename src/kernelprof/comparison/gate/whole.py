@@ -1,0 +1,84 @@
+"""What is true of two captures as wholes: that they are not whole, and what all kernels take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from kernelprof.comparison.floors import LEAST_FLOOR
+from kernelprof.model.comparison import Match
+from kernelprof.model.gate import Code, Finding, Outcome
+from kernelprof.model.numbers import count, quantity
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from kernelprof.comparison.gate.policy import Policy
+    from kernelprof.model.comparison import Comparison, KernelComparison
+    from kernelprof.model.snapshot import KernelSnapshot
+
+
+def damage(comparison: Comparison, policy: Policy) -> Iterator[Finding]:
+    """What is wrong with either capture, as far as something of it is lost."""
+    for side, snapshot in (("baseline", comparison.before), ("candidate", comparison.after)):
+        for sentence in snapshot.damage:
+            yield Finding(Code.DAMAGED_CAPTURE, policy.damaged, f"the {side}'s capture: {sentence}")
+
+
+def totals(comparison: Comparison, policy: Policy) -> Iterator[Finding]:
+    """Whether new kernels take more than what vanished and what the others gained.
+
+    Work that moves into a kernel that nobody compares is no gain. Kernels that the policy leaves
+    out count neither as new nor as gone.
+    """
+    kernels = [each for each in comparison.kernels if not policy.ignores(each.name)]
+    new = [each.after for each in kernels if each.match is Match.APPEARED and each.after]
+    if not new or not any(each.before and each.after for each in kernels):
+        return
+    named = f"{count(len(new), 'new kernel')} {'takes' if len(new) == 1 else 'take'}"
+    profiled = all(side.profiled_ns for side in _sides(kernels))
+    before = _total((each.before for each in kernels), profiled=profiled)
+    after = _total((each.after for each in kernels), profiled=profiled)
+    added = _total(new, profiled=profiled)
+    if before is None or after is None or added is None:
+        text = f"{named} nobody knows how long: not all kernels have a time"
+        yield Finding(Code.APPEARED, policy.appeared or Outcome.INCONCLUSIVE, text)
+        return
+    vanished = (each.before for each in kernels if each.after is None)
+    gone = _total(vanished, profiled=profiled) or 0.0
+    text = (
+        f"{named} {quantity(added, 'ns')}, and what vanished took {quantity(gone, 'ns')}; all "
+        f"kernels together: {quantity(before, 'ns')} to {quantity(after, 'ns')} "
+        f"({100 * (after / before - 1):+.2g} %)"
+    )
+    costs = after > before + sum(_room(each, policy) for each in kernels)
+    worst = policy.appeared or Outcome.INCONCLUSIVE
+    yield Finding(Code.APPEARED, worst if costs else Outcome.PASS, text)
+
+
+def _room(kernel: KernelComparison, policy: Policy) -> float:
+    """By how much a kernel may get slower in all, by the policy and by what can be told; ns."""
+    if kernel.before is None or kernel.after is None:
+        return 0.0
+    limits = policy.limits_of(kernel.name)
+    allowed = max(limits.max_slowdown, min(kernel.time.floor or LEAST_FLOOR, limits.max_noise))
+    return allowed * (kernel.before.total_ns or 0.0)
+
+
+def _sides(kernels: Iterable[KernelComparison]) -> Iterator[KernelSnapshot]:
+    for each in kernels:
+        yield from filter(None, (each.before, each.after))
+
+
+def _total(kernels: Iterable[KernelSnapshot | None], *, profiled: bool) -> float | None:
+    """The time of all launches of these kernels; ``None`` where one has no time.
+
+    ``profiled`` takes the profiler's times, which all kernels of a capture have.
+    """
+    total = 0.0
+    for each in filter(None, kernels):
+        times = each.profiled_ns
+        took = sum(times) / len(times) * each.launches if profiled else each.total_ns
+        if took is None:
+            return None
+        total += took
+    return total
