@@ -32,7 +32,9 @@ class BusyError(KernelprofError):
 
 @contextmanager
 def held(file: Path, wait_s: float | None = None) -> Iterator[None]:
-    """Nobody else holds ``file`` meanwhile; it need not exist. A device or a pipe has no lock.
+    """Nobody else holds ``file``, or a folder, meanwhile; it need not exist.
+
+    A device or a pipe has no lock.
 
     Waits ``wait_s`` seconds at most, :data:`WAIT_S` without. Raises :class:`BusyError` then, and
     :class:`InputError` where the folder cannot be written to.
@@ -40,7 +42,7 @@ def held(file: Path, wait_s: float | None = None) -> Iterator[None]:
     from filelock import FileLock, SoftFileLock, Timeout
 
     place = file.expanduser()
-    if place.exists() and not place.is_file():
+    if place.exists() and not (place.is_file() or place.is_dir()):
         yield
         return
     place = place.resolve()
