@@ -180,3 +180,20 @@ def test_what_is_no_command_stays_as_it_is() -> None:
     assert harmless("a ##[error]b") == r"a #\#[error]b"
     assert harmless('{"a": "##[error]b"}') == '{"a": "#\\u0023[error]b"}'
     assert harmless("\x1b[1m::group::x") == "\x1b[1m\\::group::x"
+
+
+def test_names_in_what_is_said_of_files_do_not_steer_the_terminal(
+    run_cli: RunCli, tmp_path: Path
+) -> None:
+    name = "a\x1b[2Jb\n::error::c"
+    renamed(tmp_path / f"{name}.csv", "k")
+    for arguments in (
+        ("report", f"{name}.csv", "-o", f"{name}.html"),
+        ("baseline", "save", f"{name}.csv", "-o", f"{name}.json"),
+        ("baseline", "accept", f"{name}.json", f"{name}.csv", "--reason", "so"),
+        ("baseline", "update", f"{name}.json", str(CHANGES / "tile" / "1")),
+    ):
+        done = run_cli(*arguments, cwd=tmp_path)
+        assert r"a\x1b[2Jb ::error::c." in done.stdout, done.stderr
+        assert "\x1b" not in done.stdout + done.stderr
+        assert commands(done.stdout + done.stderr) == []

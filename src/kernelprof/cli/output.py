@@ -51,6 +51,11 @@ def write_text(text: str) -> None:
         _refuse(error, "standard output")
 
 
+def write_lines(*lines: str) -> None:
+    """Write lines to stdout, of which each stays one: what names of files hold steers nothing."""
+    write_text("".join(f"{printable(line)}\n" for line in lines))
+
+
 def check_place(path: Path) -> None:
     """Refuse a file that cannot be written, before anything is measured for it."""
     place = path.expanduser()

@@ -11,7 +11,6 @@ from kernelprof.cli import output
 from kernelprof.errors import UsageError
 from kernelprof.interface import baselines
 from kernelprof.locks import held
-from kernelprof.model.names import printable
 from kernelprof.model.numbers import count
 
 if TYPE_CHECKING:
@@ -75,8 +74,10 @@ def update(
     output.check_place(file)
     result, made = baselines.update(file, candidate, policy, write=output.write_file)
     if made is None:
-        output.write_text(f"{result.line} The baseline stays as it is.\n")
-        output.write_text(f"see why: kernelprof gate {file} {candidate}\n")
+        output.write_lines(
+            f"{result.line} The baseline stays as it is.",
+            f"see why: kernelprof gate {file} {candidate}",
+        )
         raise typer.Exit(result.exit_code)
     _say(made, file)
 
@@ -126,4 +127,4 @@ def _refuse_existing(file: Path) -> None:
 def _say(made: Baseline, file: Path, *, accepted: str | None = None) -> None:
     """What a file holds now, and of which capture, or which one was ``accepted`` into it."""
     of = f"of {made.origin}" if accepted is None else f"now, accepted from {accepted}"
-    output.write_text(printable(f"{file}: {count(len(made.kernels), 'kernel')} {of}") + "\n")
+    output.write_lines(f"{file}: {count(len(made.kernels), 'kernel')} {of}")

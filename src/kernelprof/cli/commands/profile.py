@@ -11,7 +11,6 @@ import typer
 from kernelprof import interface
 from kernelprof.cli import options, output
 from kernelprof.cli.progress import progress_line
-from kernelprof.model.names import printable
 from kernelprof.model.numbers import count
 
 if TYPE_CHECKING:
@@ -78,13 +77,12 @@ def profile(
         _say(each, directory / str(number) if several else directory, several=several)
     if several:
         place = shlex.quote(str(directory))
-        lines = (
+        output.write_lines(
             f"{directory}: {count(len(found), 'capture')}; next, make a baseline of them:",
             f"kernelprof baseline save {place} -o kernels.json",
             "or judge them against one:",
             f"kernelprof gate kernels.json {place}",
         )
-        output.write_text("".join(f"{printable(line)}\n" for line in lines))
 
 
 def _say(found: Capture, place: Path, *, several: bool) -> None:
@@ -100,5 +98,6 @@ def _say(found: Capture, place: Path, *, several: bool) -> None:
     output.remark(f"{which}{line}" for line in found.remarks)
     launches = sum(run.launches for run in manifest.runs)
     seconds = sum(run.seconds for run in manifest.runs)
-    text = f"{place}: {count(launches, 'launch')} in {seconds:.1f} s, {manifest.describe()}"
-    output.write_text(f"{printable(text)}\n")
+    output.write_lines(
+        f"{place}: {count(launches, 'launch')} in {seconds:.1f} s, {manifest.describe()}"
+    )
