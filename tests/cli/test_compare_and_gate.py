@@ -71,6 +71,40 @@ def test_a_baseline_s_life(run_cli: RunCli, tmp_path: Path) -> None:
     assert json.loads(Path(file).read_text("utf-8"))["accepted"][0]["reason"] == "numerics"
 
 
+def test_what_was_accepted_is_named_and_not_what_the_baseline_was_of(
+    run_cli: RunCli, tmp_path: Path
+) -> None:
+    file = tmp_path / "b.json"
+    saved = run_cli("baseline", "save", TILE, "-o", str(file))
+    assert saved.stdout == f"{file}: 1 kernel of {TILE}\n"
+    accepted = run_cli("baseline", "accept", str(file), ROLLED, "--reason", "numerics")
+    assert accepted.stdout == f"{file}: 1 kernel now, accepted from {ROLLED}\n"
+    updated = run_cli("baseline", "update", str(file), TILE_AGAIN)
+    assert updated.stdout == f"{file}: 1 kernel of {TILE_AGAIN}\n"
+    text = file.read_text("utf-8").replace(json.dumps(TILE_AGAIN), r'"\u001b[2Jx\n::error::y"')
+    file.write_text(text, "utf-8")
+    migrated = run_cli("baseline", "migrate", str(file))
+    assert migrated.stdout == f"{file}: 1 kernel of \\x1b[2Jx ::error::y\n"
+
+
+def test_a_baseline_names_its_gpu_by_what_is_known(run_cli: RunCli, tmp_path: Path) -> None:
+    """The details page has the number of a device, and no name."""
+    file = tmp_path / "b.json"
+    captures = CHANGES.parent
+    for capture, says in (
+        (TILE, "1 kernel on NVIDIA H200, "),
+        (captures / "four_gemms.full.raw.csv", "4 kernels on NVIDIA H200, "),
+        (captures / "gemm_series.full.details.csv", " on a GPU of compute capability 9.0, "),
+    ):
+        saved = run_cli("baseline", "save", str(capture), "-o", str(file), "--force")
+        assert saved.returncode == 0, saved.stderr
+        assert says in unwrapped(run_cli("baseline", "show", str(file)).stdout)
+    values = json.loads(file.read_text("utf-8"))
+    values["machine"] = dict.fromkeys(values["machine"])
+    file.write_text(json.dumps(values), "utf-8")
+    assert "on an unknown GPU, " in unwrapped(run_cli("baseline", "show", str(file)).stdout)
+
+
 def test_the_policy_of_a_project_is_found(
     run_cli: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

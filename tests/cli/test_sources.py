@@ -161,6 +161,20 @@ def test_a_source_is_prepared_and_profiled(machine, capsys, preparing) -> None:
     assert capsys.readouterr().err.endswith(CHECKED + TIMED)
 
 
+@pytest.mark.usefixtures("gpu", "rung")
+def test_a_source_is_prepared_anew_for_each_capture(machine, capsys, preparing) -> None:
+    assert main(["profile", "gemm.cu", "-o", "out", "--repeat", "2", "--size", "M=64"]) == 0
+    wanted = LaunchOverrides({"M": 64}, {}, ())
+    assert preparing.heard == [("begin", "gemm.cu", wanted), ("end", False)] * 2
+    assert _names(machine / "out") == ["1", "2"]
+    err = capsys.readouterr().err
+    for number in "12":
+        found = json.loads((machine / "out" / number / "manifest.json").read_text("utf-8"))
+        assert found["target"] == ["gemm.cu"]
+        assert found["timing"]["launches"] == 20
+        assert CHECKED.replace("checked", f"out/{number}: checked") in err
+
+
 @pytest.mark.usefixtures("gpu", "rung", "preparing")
 @pytest.mark.parametrize("options", [[], ["--preset", "full"]])
 def test_a_source_is_prepared_and_diagnosed(machine, capsys, options) -> None:
@@ -239,6 +253,9 @@ def test_a_source_without_a_gpu_gets_the_commands_for_another_machine(capsys, pr
     assert "there is no recorded capture of it" in err
     assert f"\nkernelprof diagnose gemm.cu {shown}\n" in err
     assert f"\nkernelprof profile gemm.cu {shown} -o gemm\nkernelprof diagnose gemm\n" in err
+    assert main(["profile", "gemm.cu", "-o", "out", "--repeat", "5"]) == 4
+    err = capsys.readouterr().err
+    assert "\nkernelprof profile gemm.cu --repeat 5 -o out\nkernelprof diagnose out\n" in err
     assert preparing.heard == []
 
 

@@ -237,6 +237,37 @@ def test_what_is_there_is_not_written_over(tmp_path: Path, page: bytes) -> None:
     assert [each.name for each in tmp_path.iterdir()] == ["out"]
 
 
+def test_of_two_that_write_one_directory_the_first_is_kept(tmp_path: Path, page: bytes) -> None:
+    first = _write(tmp_path / "first", page)
+    before = _files(first)
+
+    def late() -> None:
+        with store.draft(tmp_path / "out") as draft:
+            first.rename(tmp_path / "out")
+            draft.commit(FULL)
+
+    with pytest.raises(UsageError, match="something of that name"):
+        late()
+    assert _files(tmp_path / "out") == before
+    assert [each.name for each in tmp_path.iterdir()] == ["out"]
+
+
+def test_of_two_that_replace_a_directory_nothing_is_left_over(tmp_path: Path, page: bytes) -> None:
+    folder = _write(tmp_path / "out", page)
+    with store.draft(folder, force=True) as draft:
+        name, digest = draft.store("raw", 0, page)
+        draft.folder = draft.folder.rename(tmp_path / ".out.other")  # as of another process
+        _write(folder, page + b"\n", force=True)
+        run = dataclasses.replace(RUN, raw=name, raw_sha256=digest, lines=None, lines_sha256=None)
+        draft.commit(dataclasses.replace(FULL, runs=(run,)))
+    assert len(read_capture(folder)) == 4
+    assert [each.name for each in tmp_path.iterdir()] == ["out"]
+
+
+def _files(folder: Path) -> dict[str, bytes]:
+    return {each.name: each.read_bytes() for each in folder.iterdir()}
+
+
 def test_an_empty_folder_is_taken_and_a_foreign_one_is_not(tmp_path: Path, page: bytes) -> None:
     (tmp_path / "empty").mkdir()
     _write(tmp_path / "empty", page)

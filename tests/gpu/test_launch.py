@@ -202,6 +202,25 @@ def test_a_capture_of_a_source_says_what_was_measured(
     assert 0.8 < launch["duration_ns"]["median"] / manifest.timing.median_ns < 3.0
 
 
+def test_several_captures_are_runs_of_their_own(run_cli: RunCli, tmp_path: Path) -> None:
+    source = Path(shutil.copy(SOURCES / "right.cu", tmp_path))
+    folder = tmp_path / "captures"
+    done = run_cli("profile", str(source), "-o", str(folder), "--repeat", "3", "--preset", "dram")
+    assert done.returncode == 0, done.stderr
+    assert sorted(each.name for each in folder.iterdir()) == ["1", "2", "3"]
+    found = [read_manifest(folder / number) for number in "123"]
+    times = [each.timing.times_ns for each in found if each.timing is not None]
+    assert [len(each) for each in times] == [20] * 3
+    # Each was built, checked and timed anew: no two have the same times.
+    assert len(set(times)) == 3
+    assert all(each.correctness is not None and each.correctness.passed for each in found)
+    assert len({each.source.sha256 for each in found if each.source is not None}) == 1
+    for number, each in zip("123", found, strict=True):
+        assert str(folder / number / "capture.ncu-rep") in each.runs[0].command
+        assert (folder / number / "source.cu").read_bytes() == source.read_bytes()
+    assert run_cli("diagnose", str(folder)).returncode in {0, 3}
+
+
 def test_a_time_holds_the_kernel_and_not_the_host(run_cli: RunCli, tmp_path: Path) -> None:
     folder = tmp_path / "capture"
     done = run_cli("profile", str(SOURCES / "nothing.cu"), "-o", str(folder))

@@ -243,7 +243,7 @@ def test_formats_are_found_by_being_there() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "name"),
-    [("diagnosis", "sarif"), ("history", "junit"), ("gate", "csv"), ("gate", "xml"), ("gate", "")],
+    [("comparison", "sarif"), ("history", "junit"), ("gate", "csv"), ("gate", "xml"), ("gate", "")],
 )
 def test_a_format_that_is_not_offered_is_refused_with_those_that_are(kind: str, name: str) -> None:
     with pytest.raises(UsageError) as caught:

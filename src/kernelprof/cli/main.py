@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import gc
 import sys
+from contextlib import redirect_stderr
 from importlib import import_module
 from pkgutil import iter_modules
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import IO, TYPE_CHECKING, Annotated, Any, Final, cast
 
 import typer
 from typer.core import TyperGroup
 
 from kernelprof.cli import commands
 from kernelprof.cli.options import ProgramCommand
-from kernelprof.cli.output import OutputClosed, complain, reopen_standard_streams, write_text
+from kernelprof.cli.output import (
+    Harmless,
+    OutputClosed,
+    complain,
+    reopen_standard_streams,
+    write_text,
+)
 from kernelprof.errors import KernelprofError, Terminated
 from kernelprof.version import __version__
 
@@ -89,6 +96,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     reopen_standard_streams()
     given = sys.argv[1:] if arguments is None else list(arguments)
     given, debug = _take_debug(given)
+    with redirect_stderr(cast("IO[str]", Harmless(sys.stderr))):
+        return _answer(given, debug)
+
+
+def _answer(given: list[str], debug: bool) -> int:
+    """Run the command line; what goes wrong becomes a message and an exit code."""
     try:
         return _run(given)
     except OutputClosed:

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from kernelprof.errors import ExitCode, InputError, KernelprofError, UsageError
+from kernelprof.model.log_commands import harmless
 from kernelprof.model.names import encodable, printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-    from typing import TextIO
+    from typing import IO, TextIO
 
     from kernelprof.report.writers import Screen
 
@@ -34,10 +35,13 @@ class WriteError(KernelprofError):
 
 
 def write_text(text: str) -> None:
-    """Write to stdout, with a substitute for every glyph that it cannot show."""
+    """Write to stdout, with a substitute for every glyph that it cannot show.
+
+    Nothing in it is a command to the CI system whose log it may end up in.
+    """
     stream = sys.stdout
     try:
-        stream.write(encodable(text, stream.encoding or "utf-8"))
+        stream.write(encodable(harmless(text), stream.encoding or "utf-8"))
         stream.flush()
     except BrokenPipeError as error:
         _detach(stream)
@@ -45,6 +49,11 @@ def write_text(text: str) -> None:
     except OSError as error:
         _detach(stream)
         _refuse(error, "standard output")
+
+
+def write_lines(*lines: str) -> None:
+    """Write lines to stdout, of which each stays one: what names of files hold steers nothing."""
+    write_text("".join(f"{printable(line)}\n" for line in lines))
 
 
 def check_place(path: Path) -> None:
@@ -97,6 +106,30 @@ def reopen_standard_streams() -> None:
         sys.stdout = NoOutput()
     if sys.stderr is None:
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
+
+
+class Harmless:
+    """Standard error, on which nothing that is written is a command to a CI system.
+
+    Whoever writes there, also the parser of the command line or a traceback, writes whole lines.
+    """
+
+    def __init__(self, stream: IO[str]) -> None:
+        self._stream = stream
+
+    def write(self, text: str, /) -> int:
+        """Write what is harmless of a text; the number of its characters."""
+        self._stream.write(harmless(text))
+        return len(text)
+
+    def writelines(self, lines: Iterable[str], /) -> None:
+        """Write each of them."""
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        """Anything else is as the stream has it."""
+        return getattr(self._stream, name)
 
 
 def write_result(text: str, path: Path | None) -> None:

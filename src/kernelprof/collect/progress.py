@@ -18,6 +18,9 @@ class Progress:
     def __exit__(self, *_: object) -> None:
         return None
 
+    def capture(self, number: int, of: int) -> None:
+        """From here on it is about this one of so many captures, counted from 1."""
+
     def say(self, text: str) -> None:
         """Something is done before the first run."""
 

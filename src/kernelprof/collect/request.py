@@ -60,7 +60,8 @@ class Filters:
 class ProfileRequest:
     """What is to be profiled and how; either ``application`` or ``source`` is given.
 
-    ``overrides`` are for a source. ``keep`` is the capture directory to write, ``None`` for none.
+    ``overrides`` are for a source. ``keep`` is the capture directory to write, ``None`` for none;
+    of several captures, where ``repeat`` is above 1, the folder that they stand in.
     With ``samples`` a drill-down samples in its first run where in the source warps are; a preset
     says that of itself.
     """
@@ -74,6 +75,12 @@ class ProfileRequest:
     clock_control: str = DEFAULT_CLOCKS
     time_limit: float | None = None
     samples: bool = False
+    repeat: int = 1
+
+    @property
+    def several(self) -> bool:
+        """Whether more than one capture is made."""
+        return self.repeat > 1
 
 
 def profile_command(
@@ -214,7 +221,7 @@ def check_request(request: ProfileRequest, preset: str | None) -> LaunchSpec | N
     if request.keep is not None:
         from kernelprof.collect.store import refuse_existing
 
-        refuse_existing(request.keep.expanduser(), force=request.force)
+        refuse_existing(request.keep.expanduser(), force=request.force, several=request.several)
     if request.source is not None:
         return _specification(request.source, request.overrides)
     if not request.application:
@@ -334,6 +341,7 @@ def _options(request: ProfileRequest, preset: str | None) -> list[tuple[str, str
     clocks = None if request.clock_control == DEFAULT_CLOCKS else request.clock_control
     given = (
         ("--sanitize", request.overrides.sanitizers),
+        ("--repeat", (request.repeat if request.several else None,)),
         ("--preset", (preset,)),
         ("--kernel", (filters.kernel,)),
         ("--launch-skip", (filters.launch_skip,)),

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kernelprof.collect.drill import DrillDown
     from kernelprof.collect.progress import Progress
     from kernelprof.collect.request import Filters, LocalTools, ProfileRequest
+    from kernelprof.collect.store import Draft
     from kernelprof.launch.prepare import PreparedKernel
     from kernelprof.model.capture import Capture, SourceLine
     from kernelprof.model.manifest import Manifest
@@ -40,14 +41,21 @@ class ProfileResult:
     lines: tuple[SourceLine, ...] | None = None
 
 
-def profile(request: ProfileRequest, preset: str, progress: Progress | None = None) -> Manifest:
-    """Collect one preset in one run of the program, and keep it."""
+def profile(
+    request: ProfileRequest, preset: str, progress: Progress | None = None
+) -> tuple[Manifest, ...]:
+    """Collect one preset in one run of the program, or as often as the request says, and keep it.
+
+    Each is a capture of its own, of a process of its own: where one fails, none is kept.
+    """
     spec = asked.check_request(request, preset)
     tools = asked.local_tools(for_source=request.source is not None)
     if tools.missing and spec is not None:
         named = None if preset == "full" else preset
         raise asked.source_error(request, named, tools, diagnosing=False)
-    return _measured(request, preset, tools, progress).manifest
+    if not request.several:
+        return (_measured(request, preset, tools, progress).manifest,)
+    return _repeated(request, preset, tools, progress)
 
 
 def measure(
@@ -76,10 +84,41 @@ def measure(
     return ProfileResult(capture, record.manifest, recorded=True, lines=record.lines)
 
 
+def _repeated(
+    request: ProfileRequest, preset: str, tools: LocalTools, progress: Progress | None
+) -> tuple[Manifest, ...]:
+    """Captures 1, 2, ... in one folder, which is there when the last of them is complete."""
+    from kernelprof.collect.progress import Progress
+    from kernelprof.collect.store import draft
+    from kernelprof.launch.processes import Interrupts
+
+    shown = progress or Progress()
+    made = []
+    with (
+        Interrupts() as interrupts,
+        draft(request.keep, force=request.force, several=True) as folder,
+    ):
+        for number in range(1, request.repeat + 1):
+            shown.capture(number, request.repeat)
+            part = folder.part(str(number))
+            one = replace(request, keep=part.final, repeat=1)
+            made.append(_measured(one, preset, tools, shown, part).manifest)
+            interrupts.check()
+        folder.settle()
+    return tuple(made)
+
+
 def _measured(
-    request: ProfileRequest, preset: str | None, tools: LocalTools, progress: Progress | None
+    request: ProfileRequest,
+    preset: str | None,
+    tools: LocalTools,
+    progress: Progress | None,
+    into: Draft | None = None,
 ) -> ProfileResult:
-    """What was measured now and here; what is missing is said before anything is built."""
+    """What was measured now and here; what is missing is said before anything is built.
+
+    ``into`` is the draft of a capture that is a part of a folder.
+    """
     if tools.ncu is None or tools.missing:
         raise asked.program_error(request, preset or "full", tools)
     from kernelprof.analysis.metrics.catalogue import preset as known_preset
@@ -91,7 +130,7 @@ def _measured(
     from kernelprof.launch.prepare import PreparedKernel, prepare
     from kernelprof.launch.processes import Interrupts
 
-    if request.source is not None and request.keep is not None:
+    if request.source is not None and request.keep is not None and into is None:
         with draft(request.keep, force=request.force):
             pass  # a place that cannot be written to is better known before a build
     with (
@@ -100,7 +139,9 @@ def _measured(
         nullcontext(PreparedKernel(shlex.join(request.application), request.application))
         if request.source is None
         else prepare(request.source, request.overrides, interrupts, shown.say) as prepared,
-        draft(request.keep, force=request.force) as stage,
+        nullcontext(into)
+        if into is not None
+        else draft(request.keep, force=request.force) as stage,
     ):
         session = Session(
             ncu=tools.ncu,

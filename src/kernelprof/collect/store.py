@@ -1,4 +1,4 @@
-"""Writes capture directories: complete or not at all.
+"""Writes capture directories, and folders of several of them: complete or not at all.
 
 :mod:`kernelprof.sources.capture_directory` says what is in one, and reads it.
 """
@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.collect.failures import StorageError
 from kernelprof.errors import InputError, UsageError
+from kernelprof.locks import held
 from kernelprof.model.records import to_json
-from kernelprof.sources.capture_directory import MANIFEST, SOURCE_FILE
+from kernelprof.sources.capture_directory import MANIFEST, SOURCE_FILE, is_capture
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,12 +30,22 @@ _NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 class Draft:
-    """A capture directory that is being made, under another name."""
+    """A capture directory, or a folder of several, that is being made under another name."""
 
-    def __init__(self, folder: Path, final: Path | None, *, replaces: bool) -> None:
+    def __init__(
+        self, folder: Path, final: Path | None, *, replaces: bool, whole: Draft | None = None
+    ) -> None:
         self.folder = folder
         self.final = final
         self._replaces = replaces
+        self._whole = whole
+
+    def part(self, name: str) -> Draft:
+        """A capture directory in this folder; it gets its place when the folder does."""
+        assert self.final is not None
+        folder = self.folder / name
+        folder.mkdir()
+        return Draft(folder, self.final / name, replaces=False, whole=self)
 
     def place(self, name: str) -> str:
         """Where a file of the draft will stand in the end."""
@@ -54,18 +65,29 @@ class Draft:
             (self.folder / SOURCE_FILE).write_bytes(data)
 
     def commit(self, manifest: Manifest) -> None:
-        """Complete the directory and give it its name."""
-        assert self.final is not None
+        """Complete the directory and, where it is no part of a folder, give it its name."""
         (self.folder / MANIFEST).write_text(to_json(manifest), encoding="utf-8")
+        if self._whole is None:
+            self.settle()
+
+    def settle(self) -> None:
+        """Give what is complete its name."""
+        assert self.final is not None
+        with held(self.final):
+            if not self._replaces:  # somebody else's may have come meanwhile
+                refuse_existing(self.final, force=False)
+            self._settle(self.final)
+
+    def _settle(self, final: Path) -> None:
         before = None
-        if self._replaces and self.final.is_dir():
+        if self._replaces and final.is_dir():
             before = self.folder.with_name(f"{self.folder.name}.old")
-            self.final.rename(before)
+            final.rename(before)
         try:
-            self.folder.rename(self.final)
+            self.folder.rename(final)
         except OSError:
             if before is not None:
-                before.rename(self.final)
+                before.rename(final)
             raise
         if before is not None:
             shutil.rmtree(before, ignore_errors=True)
@@ -76,8 +98,12 @@ def numbered(stem: str, number: int, suffix: str) -> str:
     return f"{stem}{suffix}" if number == 0 else f"{stem}.{number}{suffix}"
 
 
-def refuse_existing(directory: Path, *, force: bool) -> None:
-    """Refuse to write over what is there; with ``force`` a capture directory may be replaced."""
+def refuse_existing(directory: Path, *, force: bool, several: bool = False) -> None:
+    """Refuse to write over what is there.
+
+    With ``force`` a capture directory may be replaced, or a folder of ``several`` captures by
+    another such folder.
+    """
     if not os.path.lexists(directory):
         return
     if directory.is_dir() and not any(directory.iterdir()):
@@ -88,19 +114,29 @@ def refuse_existing(directory: Path, *, force: bool) -> None:
             where=str(directory),
             hint="give another name, or --force to replace a capture",
         )
-    if not (directory / MANIFEST).is_file():
+    if not (_holds_several(directory) if several else is_capture(directory)):
+        kind = "folder of captures" if several else "capture"
         raise UsageError(
-            "what is there is not a capture, and is not replaced",
+            f"what is there is not a {kind}, and is not replaced",
             where=str(directory),
             hint="give another name, or remove it yourself",
         )
 
 
+def _holds_several(directory: Path) -> bool:
+    """Whether in a folder there are numbered captures, and nothing else."""
+    return directory.is_dir() and all(
+        each.name.isdecimal() and not each.is_symlink() and is_capture(each)
+        for each in directory.iterdir()
+    )
+
+
 @contextmanager
-def draft(directory: Path | None, *, force: bool = False) -> Iterator[Draft]:
+def draft(directory: Path | None, *, force: bool = False, several: bool = False) -> Iterator[Draft]:
     """A draft of ``directory`` beside it, or of nothing to keep; gone at the end if not committed.
 
-    Raises :class:`StorageError` where there is no room.
+    It is a capture directory, or a folder of ``several``. Raises :class:`StorageError` where there
+    is no room.
     """
     folder: Path | None = None
     try:
@@ -115,7 +151,7 @@ def draft(directory: Path | None, *, force: bool = False) -> Iterator[Draft]:
                     where=str(directory),
                     hint="ncu puts other text in the place of %: give a name without it",
                 )
-            refuse_existing(directory, force=force)
+            refuse_existing(directory, force=force, several=several)
             folder = directory.with_name(f".{directory.name[:200]}.{os.getpid()}.tmp")
             directory.parent.mkdir(parents=True, exist_ok=True)
             folder.mkdir()

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, TypedDict, Unpack
+from typing import TYPE_CHECKING, Any, Final, Unpack, overload
 
 from kernelprof.errors import UsageError
+from kernelprof.interface.profiling import Profiling, request
 from kernelprof.results import (
     Capture,
     Diagnosis,
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Container, Mapping, Sequence
 
     from kernelprof.collect.progress import Progress
-    from kernelprof.collect.request import ProfileRequest
     from kernelprof.collect.session import ProfileResult
     from kernelprof.comparison_results import Comparison, GateResult, History
     from kernelprof.model.capture import Capture as Launched
@@ -40,29 +40,6 @@ STDIN: Final = "-"
 
 _LONG: Final = 4 << 20
 """Bytes from which a capture is read for a page of many kernels first."""
-
-
-class Profiling(TypedDict, total=False):
-    """How something is measured.
-
-    ``size``, ``define`` (``NAME=VALUE`` each) and ``sanitize`` (tools of compute-sanitizer) are for
-    a source. ``keep`` is the capture directory to write, ``force`` replaces one. ``launch_skip``,
-    ``launch_count`` and ``nvtx_include`` choose launches. ``clock_control`` is ``ncu``'s option,
-    ``time_limit`` the seconds that one run may take, and ``progress`` shows what is being done.
-    """
-
-    size: Sequence[str] | None
-    define: Sequence[str] | None
-    sanitize: Sequence[str] | None
-    keep: Path | None
-    force: bool
-    launch_skip: int | None
-    launch_count: int | None
-    nvtx_include: Sequence[str] | None
-    clock_control: str
-    time_limit: float | None
-    samples: bool
-    progress: Progress | None
 
 
 def read(
@@ -198,7 +175,8 @@ def _measured(
     from kernelprof.report.measurement import summary
     from kernelprof.sources.capture_directory import contents_of
 
-    found = measure(_request(program, target, kernel, profiling), preset, profiling.get("progress"))
+    wanted = request(program, target, kernel, profiling)
+    found = measure(wanted, preset, profiling.get("progress"))
     place = Path("" if target is None else os.fspath(target))
     capture = as_result(
         Capture,
@@ -215,6 +193,7 @@ def _measured(
     return result if kernel is None else only([result], kernel)[0]
 
 
+@overload
 def profile(
     target: PathLike | None = None,
     output: PathLike | None = None,
@@ -222,12 +201,40 @@ def profile(
     program: Sequence[str] | None = None,
     preset: str = "full",
     kernel: str | None = None,
+    repeat: None = None,
     **profiling: Unpack[Profiling],
-) -> Capture:
+) -> Capture: ...
+
+
+@overload
+def profile(
+    target: PathLike | None = None,
+    output: PathLike | None = None,
+    *,
+    program: Sequence[str] | None = None,
+    preset: str = "full",
+    kernel: str | None = None,
+    repeat: int,
+    **profiling: Unpack[Profiling],
+) -> tuple[Capture, ...]: ...
+
+
+def profile(
+    target: PathLike | None = None,
+    output: PathLike | None = None,
+    *,
+    program: Sequence[str] | None = None,
+    preset: str = "full",
+    kernel: str | None = None,
+    repeat: int | None = None,
+    **profiling: Unpack[Profiling],
+) -> Capture | tuple[Capture, ...]:
     """Measure a ``.cu`` file or a ``program`` with one preset, and keep a capture directory.
 
-    ``output`` is the directory. Raises :class:`MissingToolError` where the machine lacks a GPU,
-    ``ncu`` or a permission.
+    ``output`` is the directory. With ``repeat`` that many captures are made, each of a process of
+    its own, and returned in their order: from two on ``output`` is a folder with the captures
+    ``1``, ``2`` and so on, which is there only when all of them are complete. Raises
+    :class:`MissingToolError` where the machine lacks a GPU, ``ncu`` or a permission.
     """
     if output is None:
         raise UsageError("there is no directory to write to", hint="name one as the output")
@@ -251,39 +258,20 @@ def profile(
         from kernelprof.model.kernel_name import name_pattern
 
         name_pattern(kernel)
+    times = 1 if repeat is None else repeat
+    if times < 1:
+        raise UsageError(f"{times} captures cannot be made", hint="repeat it at least once")
     profiling = {**profiling, "keep": Path(output)}
-    manifest = run(_request(program, target, kernel, profiling), preset, profiling.get("progress"))
-    remarks = tuple(facts(manifest.timing, manifest.correctness))
-    return as_result(Capture, read(output), remarks=remarks)
-
-
-def _request(
-    program: Sequence[str] | None, target: Any, kernel: str | None, options: Profiling
-) -> ProfileRequest:
-    from kernelprof.collect.request import DEFAULT_CLOCKS, Filters, ProfileRequest
-    from kernelprof.launch.overrides import overrides
-
-    return ProfileRequest(
-        application=tuple(program or ()),
-        source=None if target is None else Path(target),
-        overrides=overrides(
-            options.get("size"),
-            options.get("define"),
-            options.get("sanitize"),
-            has_source=target is not None,
-        ),
-        keep=options.get("keep"),
-        force=options.get("force", False),
-        filters=Filters(
-            kernel,
-            options.get("launch_skip"),
-            options.get("launch_count"),
-            tuple(options.get("nvtx_include") or ()),
-        ),
-        clock_control=options.get("clock_control", DEFAULT_CLOCKS),
-        time_limit=options.get("time_limit"),
-        samples=options.get("samples", False),
+    wanted = request(program, target, kernel, profiling, repeat=times)
+    manifests = run(wanted, preset, profiling.get("progress"))
+    places = [Path(output)]
+    if wanted.several:
+        places = [Path(output) / str(number) for number in range(1, times + 1)]
+    found = tuple(
+        as_result(Capture, read(place), remarks=tuple(facts(made.timing, made.correctness)))
+        for place, made in zip(places, manifests, strict=True)
     )
+    return found[0] if repeat is None else found
 
 
 def compare(

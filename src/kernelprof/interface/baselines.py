@@ -1,9 +1,15 @@
-"""Baselines: what the gate holds candidates against, read, made and accepted."""
+"""Baselines: what the gate holds candidates against, read, made and accepted.
+
+What changes a baseline takes a function that writes its file: it is then read, changed and written
+under one lock, so that of two that change it at a time neither loses what the other wrote. Without
+the function nothing is written.
+"""
 
 from __future__ import annotations
 
 import getpass
 import os
+from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,11 +20,14 @@ from kernelprof.results import Capture, as_result
 from kernelprof.tools import ask
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from kernelprof.comparison.gate.baseline import Baseline
     from kernelprof.comparison_results import GateResult
     from kernelprof.results import PathLike
+
+    Write = Callable[[str, Path], object]
+    Keep = Callable[[Baseline], Baseline]
 
 
 def read(file: PathLike) -> Baseline:
@@ -42,8 +51,26 @@ def save(capture: PathLike | Capture) -> Baseline:
     return baseline_of(side(capture), _now())
 
 
+@contextmanager
+def _changing(file: PathLike, write: Write | None) -> Iterator[tuple[Baseline, Keep]]:
+    """The baseline in a file, and what keeps another one there; nobody else has it meanwhile."""
+    from kernelprof.locks import held
+
+    def keep(made: Baseline) -> Baseline:
+        if write is not None:
+            write(text(made), Path(file))
+        return made
+
+    with nullcontext() if write is None else held(Path(file)):
+        yield read(file), keep
+
+
 def update(
-    file: PathLike, candidate: PathLike | Capture, policy: PathLike | None = None
+    file: PathLike,
+    candidate: PathLike | Capture,
+    policy: PathLike | None = None,
+    *,
+    write: Write | None = None,
 ) -> tuple[GateResult, Baseline | None]:
     """What the gate says, and the candidate in place of the baseline if it passes."""
     from kernelprof.comparison.compare import compare
@@ -52,9 +79,11 @@ def update(
     from kernelprof.comparison.gate.policy import load_policy
     from kernelprof.comparison_results import GateResult
 
-    old, new = read(file), side(candidate)
-    result = judge(compare(old.snapshot(os.fspath(file)), new), load_policy(policy))
-    return as_result(GateResult, result), None if result.exit_code else updated(old, new, _now())
+    new, limits = side(candidate), load_policy(policy)
+    with _changing(file, write) as (old, keep):
+        result = judge(compare(old.snapshot(os.fspath(file)), new), limits)
+        made = None if result.exit_code else keep(updated(old, new, _now()))
+    return as_result(GateResult, result), made
 
 
 def accept(
@@ -64,6 +93,7 @@ def accept(
     *,
     kernels: Sequence[str] = (),
     by: str | None = None,
+    write: Write | None = None,
 ) -> Baseline:
     """The baseline with a candidate that the gate may stop, and who accepted it, when and why.
 
@@ -76,17 +106,26 @@ def accept(
     if not reason.strip():
         raise UsageError("--reason is empty", hint="say why, for those who read it in a year")
     consent = Acceptance("", _now(), by or _who(), reason.strip())
-    return accepted(read(file), new, kernels, consent)
+    with _changing(file, write) as (old, keep):
+        return keep(accepted(old, new, kernels, consent))
+
+
+def migrate(file: PathLike, *, write: Write | None = None) -> Baseline:
+    """The baseline in the schema of today."""
+    with _changing(file, write) as (old, keep):
+        return keep(old)
 
 
 def calibrate(
-    file: PathLike, captures: Sequence[PathLike | Capture]
+    file: PathLike, captures: Sequence[PathLike | Capture], *, write: Write | None = None
 ) -> tuple[Baseline, tuple[str, ...]]:
     """The baseline with its noise, by captures of the same code; and kernels in too few of them."""
     from kernelprof.comparison.gate.changes import calibrated
 
     repeats = [side(each) for each in captures]
-    return calibrated(read(file), repeats)
+    with _changing(file, write) as (old, keep):
+        made, without = calibrated(old, repeats)
+        return keep(made), without
 
 
 def _now() -> str:

@@ -20,6 +20,7 @@ class ProgressLine(Progress):
     def __init__(self, *, shown: bool | None = None) -> None:
         self._shown = sys.stderr.isatty() if shown is None else shown
         self._display: Any = None
+        self._which = ""
         self._title = ""
         self._profiled = 0
 
@@ -37,7 +38,7 @@ class ProgressLine(Progress):
                 console=Console(stderr=True),
                 transient=True,
             )
-            self._task = self._display.add_task("starting")
+            self._task = self._display.add_task(f"{self._which}starting")
             self._display.start()
         return self
 
@@ -46,10 +47,13 @@ class ProgressLine(Progress):
         if self._display is not None:
             self._display.stop()
 
+    def capture(self, number: int, of: int) -> None:
+        """From here on it is about this one of so many captures, counted from 1."""
+        self._which = f"run {number} of {of}: "
+
     def say(self, text: str) -> None:
         """Something is done before the first run."""
-        if self._display is not None:
-            self._display.update(self._task, description=printable(text))
+        self._show(printable(text))
 
     def begin(self, title: str) -> None:
         """A run begins: what is collected, and why."""
@@ -68,5 +72,8 @@ class ProgressLine(Progress):
         self._describe(f"launch {self._profiled}, {name}{done}")
 
     def _describe(self, doing: str) -> None:
+        self._show(f"{self._title}: {doing}")
+
+    def _show(self, text: str) -> None:
         if self._display is not None:
-            self._display.update(self._task, description=f"{self._title}: {doing}")
+            self._display.update(self._task, description=f"{self._which}{text}")

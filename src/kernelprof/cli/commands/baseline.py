@@ -10,6 +10,8 @@ import typer
 from kernelprof.cli import output
 from kernelprof.errors import UsageError
 from kernelprof.interface import baselines
+from kernelprof.locks import held
+from kernelprof.model.numbers import count
 
 if TYPE_CHECKING:
     from kernelprof.comparison.gate.baseline import Baseline
@@ -42,14 +44,14 @@ def save(
         raise UsageError(
             "a baseline is a JSON file", where=str(file), hint="name one that ends in .json"
         )
-    if file.exists() and not force:
-        raise UsageError(
-            "there is a file already",
-            where=str(file),
-            hint="'kernelprof baseline update' takes a candidate that passes the gate, "
-            "'baseline accept' one that does not; --force replaces the file",
-        )
-    _write(baselines.save(capture), file)
+    if not force:
+        _refuse_existing(file)
+    made = baselines.save(capture)
+    with held(file):
+        if not force:
+            _refuse_existing(file)
+        output.write_file(baselines.text(made), file)
+    _say(made, file)
 
 
 @COMMAND.command("show")
@@ -70,12 +72,14 @@ def update(
 ) -> None:
     """Put a candidate in place of the baseline, if it passes the gate."""
     output.check_place(file)
-    result, made = baselines.update(file, candidate, policy)
+    result, made = baselines.update(file, candidate, policy, write=output.write_file)
     if made is None:
-        output.write_text(f"{result.line} The baseline stays as it is.\n")
-        output.write_text(f"see why: kernelprof gate {file} {candidate}\n")
+        output.write_lines(
+            f"{result.line} The baseline stays as it is.",
+            f"see why: kernelprof gate {file} {candidate}",
+        )
         raise typer.Exit(result.exit_code)
-    _write(made, file)
+    _say(made, file)
 
 
 @COMMAND.command("accept")
@@ -97,18 +101,30 @@ def accept(
 ) -> None:
     """Accept a candidate that the gate rejects, and record who, when and why."""
     output.check_place(file)
-    made = baselines.accept(file, candidate, reason, kernels=kernel or (), by=by)
-    _write(made, file)
+    made = baselines.accept(
+        file, candidate, reason, kernels=kernel or (), by=by, write=output.write_file
+    )
+    _say(made, file, accepted=candidate)
 
 
 @COMMAND.command("migrate")
 def migrate(file: FileArgument) -> None:
     """Upgrade a baseline of an older schema."""
     output.check_place(file)
-    _write(baselines.read(file), file)
+    _say(baselines.migrate(file, write=output.write_file), file)
 
 
-def _write(made: Baseline, file: Path) -> None:
-    output.write_file(baselines.text(made), file)
-    kernels = len(made.kernels)
-    output.write_text(f"{file}: {kernels} kernel{'s' if kernels != 1 else ''} of {made.origin}\n")
+def _refuse_existing(file: Path) -> None:
+    if file.exists():
+        raise UsageError(
+            "there is a file already",
+            where=str(file),
+            hint="'kernelprof baseline update' takes a candidate that passes the gate, "
+            "'baseline accept' one that does not; --force replaces the file",
+        )
+
+
+def _say(made: Baseline, file: Path, *, accepted: str | None = None) -> None:
+    """What a file holds now, and of which capture, or which one was ``accepted`` into it."""
+    of = f"of {made.origin}" if accepted is None else f"now, accepted from {accepted}"
+    output.write_lines(f"{file}: {count(len(made.kernels), 'kernel')} {of}")

@@ -44,7 +44,9 @@ def diagnose(
     ] = None,
     output_format: Annotated[
         str,
-        options.format_option("diagnosis", "text, json or markdown: how to write the diagnosis."),
+        options.format_option(
+            "diagnosis", "text, json, markdown or sarif: how to write the diagnosis."
+        ),
     ] = "text",
     kernel: options.KernelOption = None,
     top: Annotated[

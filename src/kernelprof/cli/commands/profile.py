@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path  # noqa: TC003 (typer reads the types)
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from kernelprof import interface
 from kernelprof.cli import options, output
 from kernelprof.cli.progress import progress_line
+from kernelprof.model.numbers import count
+
+if TYPE_CHECKING:
+    from kernelprof.results import Capture
 
 ORDER = 20
 
@@ -31,6 +36,15 @@ def profile(
     clock_control: options.ClockOption = "none",
     time_limit: options.TimeLimitOption = None,
     force: Annotated[bool, typer.Option("--force", help="Replace a capture in DIR.")] = False,
+    repeat: Annotated[
+        int,
+        typer.Option(
+            "--repeat",
+            metavar="N",
+            min=1,
+            help="Make N captures, each of a process of its own: DIR/1 to DIR/N.",
+        ),
+    ] = 1,
     size: options.SizeOption = None,
     define: options.DefineOption = None,
     sanitize: options.SanitizeOption = None,
@@ -56,18 +70,34 @@ def profile(
         define=define,
         sanitize=sanitize,
         progress=progress_line(),
+        repeat=repeat,
     )
+    several = len(found) > 1
+    for number, each in enumerate(found, 1):
+        _say(each, directory / str(number) if several else directory, several=several)
+    if several:
+        place = shlex.quote(str(directory))
+        output.write_lines(
+            f"{directory}: {count(len(found), 'capture')}; next, make a baseline of them:",
+            f"kernelprof baseline save {place} -o kernels.json",
+            "or judge them against one:",
+            f"kernelprof gate kernels.json {place}",
+        )
+
+
+def _say(found: Capture, place: Path, *, several: bool) -> None:
+    """What was captured, and what was checked and timed for it."""
     manifest = found.manifest
     assert manifest is not None  # a capture directory always has one
+    which = f"{place}: " if several else ""
     for run in manifest.runs:
         for sentence in run.warnings:
-            output.warn(sentence)
+            output.warn(f"{which}{sentence}")
     if manifest.unavailable:
-        output.warn(f"ncu could not give: {', '.join(manifest.unavailable)}")
-    output.remark(found.remarks)
+        output.warn(f"{which}ncu could not give: {', '.join(manifest.unavailable)}")
+    output.remark(f"{which}{line}" for line in found.remarks)
     launches = sum(run.launches for run in manifest.runs)
     seconds = sum(run.seconds for run in manifest.runs)
-    output.write_text(
-        f"{directory}: {launches} launch{'es' if launches != 1 else ''} in {seconds:.1f} s, "
-        f"{manifest.describe()}\n"
+    output.write_lines(
+        f"{place}: {count(launches, 'launch')} in {seconds:.1f} s, {manifest.describe()}"
     )

@@ -47,4 +47,4 @@ def report(
     output.write_page(found, file)
     launches = count(sum(len(each.capture) for each in found), "launch")
     what = captures[0] if len(found) == 1 else count(len(found), "capture")
-    output.write_text(f"{file}: {launches} of {what}\n")
+    output.write_lines(f"{file}: {launches} of {what}")

@@ -12,7 +12,7 @@ from kernelprof.report.documents.change_tables import time_cell, verdict_span
 if TYPE_CHECKING:
     from kernelprof.comparison.gate.baseline import Baseline
     from kernelprof.model.diagnosis import Verdict
-    from kernelprof.model.snapshot import Acceptance, KernelSnapshot
+    from kernelprof.model.snapshot import Acceptance, KernelSnapshot, Machine
     from kernelprof.report.document import Block
 
 _KERNELS: Final = (
@@ -36,7 +36,7 @@ def document(baseline: Baseline, origin: str = "") -> Document:
     """All of a baseline; ``origin`` is its file."""
     machine = baseline.machine
     text = (
-        f"{count(len(baseline.kernels), 'kernel')} on {machine.gpu or 'an unknown GPU'}, "
+        f"{count(len(baseline.kernels), 'kernel')} on {_gpu(machine)}, "
         f"Nsight Compute {machine.ncu or 'unknown'}, {baseline.created}"
     )
     table = Table(_KERNELS, tuple(map(_kernel, baseline.kernels)), label="Kernels of the baseline")
@@ -46,6 +46,15 @@ def document(baseline: Baseline, origin: str = "") -> Document:
         accepted = Table(_ACCEPTED, rows, label="Accepted regressions")
         blocks.append(Section("Accepted", (accepted,)))
     return Document("kernelprof baseline", tuple(blocks), origin=origin)
+
+
+def _gpu(machine: Machine) -> str:
+    """The GPU by its name, which exports with the number of a device alone do not have."""
+    if machine.gpu:
+        return machine.gpu
+    if machine.compute_capability:
+        return f"a GPU of compute capability {machine.compute_capability}"
+    return "an unknown GPU"
 
 
 def _kernel(kernel: KernelSnapshot) -> tuple[Cell, ...]:

@@ -1,0 +1,71 @@
+"""How something is measured: the options that functions which measure share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypedDict
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kernelprof.collect.progress import Progress
+    from kernelprof.collect.request import ProfileRequest
+
+
+class Profiling(TypedDict, total=False):
+    """How something is measured.
+
+    ``size``, ``define`` (``NAME=VALUE`` each) and ``sanitize`` (tools of compute-sanitizer) are for
+    a source. ``keep`` is the capture directory to write, ``force`` replaces one. ``launch_skip``,
+    ``launch_count`` and ``nvtx_include`` choose launches. ``clock_control`` is ``ncu``'s option,
+    ``time_limit`` the seconds that one run may take, and ``progress`` shows what is being done.
+    """
+
+    size: Sequence[str] | None
+    define: Sequence[str] | None
+    sanitize: Sequence[str] | None
+    keep: Path | None
+    force: bool
+    launch_skip: int | None
+    launch_count: int | None
+    nvtx_include: Sequence[str] | None
+    clock_control: str
+    time_limit: float | None
+    samples: bool
+    progress: Progress | None
+
+
+def request(
+    program: Sequence[str] | None,
+    target: Any,
+    kernel: str | None,
+    options: Profiling,
+    *,
+    repeat: int = 1,
+) -> ProfileRequest:
+    """What is to be profiled and how, as plain values."""
+    from kernelprof.collect.request import DEFAULT_CLOCKS, Filters, ProfileRequest
+    from kernelprof.launch.overrides import overrides
+
+    return ProfileRequest(
+        application=tuple(program or ()),
+        source=None if target is None else Path(target),
+        overrides=overrides(
+            options.get("size"),
+            options.get("define"),
+            options.get("sanitize"),
+            has_source=target is not None,
+        ),
+        keep=options.get("keep"),
+        force=options.get("force", False),
+        filters=Filters(
+            kernel,
+            options.get("launch_skip"),
+            options.get("launch_count"),
+            tuple(options.get("nvtx_include") or ()),
+        ),
+        clock_control=options.get("clock_control", DEFAULT_CLOCKS),
+        time_limit=options.get("time_limit"),
+        samples=options.get("samples", False),
+        repeat=repeat,
+    )

@@ -1,0 +1,41 @@
+"""Text that no CI system takes for a command when it stands in a log.
+
+A kernel's name, a file's name or a line that a program printed may hold one. GitHub's runner takes
+``::error::`` where a line begins with it, after any white space, and ``##[error]`` anywhere in a
+line; Azure Pipelines ``##vso[...]`` and TeamCity ``##teamcity[...]`` anywhere; GitLab
+``section_start:1:...``. A visible backslash is put before the second character of what they look
+for, and before ``::``: white space would be trimmed, and characters without a width are passed over
+where GitHub's runner and Azure's agent compare.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+_ANYWHERE: Final = re.compile(r"(?<=#)#(?=[A-Za-z]*\[)|(?<=section)_(?=(?:start|end):[0-9])")
+_AT_START: Final = re.compile(r"(?:^|(?<=[\r\n]))(?:\s|\x1b\[[0-9;]*m)*(?=::)")
+
+
+def harmless(text: str) -> str:
+    """The text without such commands; a JSON document stays the same JSON.
+
+    The text has to begin where a line does.
+    """
+    if "##" in text or "section_" in text:
+        # JSON knows no other way to write these characters, and has none of them outside a string.
+        in_json = text.startswith("{")
+        text = _ANYWHERE.sub(_in_json if in_json else _in_text, text)
+    return _AT_START.sub(_after, text) if "::" in text else text
+
+
+def _in_text(found: re.Match[str]) -> str:
+    return f"\\{found[0]}"
+
+
+def _in_json(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
+
+
+def _after(found: re.Match[str]) -> str:
+    return f"{found[0]}\\"

@@ -1,0 +1,219 @@
+"""``kernelprof profile --repeat``: several captures, each of a process of its own, or none."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.support.processes import started
+
+import kernelprof as kp
+from kernelprof.cli.main import main
+from kernelprof.collect import store
+from kernelprof.report.progress import ProgressLine
+from kernelprof.sources import read_capture
+from kernelprof.sources.capture_directory import read_manifest
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+COUNTED = """#!/bin/sh
+echo $$ >> pids
+case "$(wc -l < pids | tr -d ' ')$1" in
+3slow) sleep 300 ;;
+2sleep) echo $$ > pid.new; mv pid.new pid; sleep 300 & wait ;;
+esac
+exit 0
+"""
+PRESET = ("--preset", "dram")
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(each.name for each in folder.iterdir())
+
+
+@pytest.fixture
+def counted(machine: Path) -> Path:
+    """The folder to work in, with a program that notes each time that it is run."""
+    (machine / "gemm_series").write_text(COUNTED, encoding="utf-8")
+    return machine
+
+
+def test_each_capture_is_one_of_its_own(counted: Path, capsys) -> None:
+    command = ["profile", "-o", "out/a b", "--repeat", "3", *PRESET, "--", "./gemm_series", "1"]
+    assert main(command) == 0
+    out = capsys.readouterr().out.splitlines()
+    assert [line.partition(" launches in ")[0] for line in out[:3]] == [
+        "out/a b/1: 26",
+        "out/a b/2: 26",
+        "out/a b/3: 26",
+    ]
+    assert out[3:] == [
+        "out/a b: 3 captures; next, make a baseline of them:",
+        "kernelprof baseline save 'out/a b' -o kernels.json",
+        "or judge them against one:",
+        "kernelprof gate kernels.json 'out/a b'",
+    ]
+    folder = counted / "out" / "a b"
+    assert len(set((counted / "pids").read_text().split())) == 3
+    assert _names(folder) == ["1", "2", "3"]
+    assert _names(counted / "out") == ["a b"]
+    for number in "123":
+        assert _names(folder / number) == ["capture.ncu-rep", "manifest.json", "raw.csv.gz"]
+        (run,) = read_manifest(folder / number).runs
+        exported = run.command[run.command.index("--export") + 1]
+        assert exported == str(folder / number / "capture.ncu-rep")
+        assert len(read_capture(folder / number)) == 26
+
+
+def test_a_folder_of_captures_is_diagnosed_and_shown(counted: Path, capsys) -> None:
+    assert main(["profile", "-o", "out", "--repeat", "2", "--", "./gemm_series"]) == 0
+    capsys.readouterr()
+    assert main(["diagnose", "out", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [each["origin"] for each in found["captures"]] == ["out/1", "out/2"]
+    assert main(["report", "out", "-o", "page.html"]) == 0
+    assert "52 launches of 2 captures" in capsys.readouterr().out
+    assert (counted / "page.html").is_file()
+
+
+def test_once_is_as_without(counted: Path, capsys) -> None:
+    assert main(["profile", "-o", "out", "--repeat", "1", *PRESET, "--", "./gemm_series"]) == 0
+    assert "baseline" not in capsys.readouterr().out
+    assert _names(counted / "out") == ["capture.ncu-rep", "manifest.json", "raw.csv.gz"]
+
+
+@pytest.mark.parametrize("times", ["0", "-1", "two"])
+def test_a_number_that_makes_no_sense_is_refused(counted: Path, capsys, times: str) -> None:
+    assert main(["profile", "-o", "out", "--repeat", times, "--", "./gemm_series"]) == 2
+    assert "--repeat" in capsys.readouterr().err
+    assert not (counted / "pids").exists()
+
+
+def test_where_one_fails_none_is_kept(counted: Path, capsys) -> None:
+    before = _names(counted)
+    command = ["profile", "-o", "out", "--repeat", "4", "--time-limit", "3", *PRESET]
+    assert main([*command, "--", "./gemm_series", "slow"]) == 2
+    assert "the program was still running after 3 s" in capsys.readouterr().err
+    assert len((counted / "pids").read_text().split()) == 3
+    assert _names(counted) == sorted([*before, "pids"])
+    assert _names(counted.parent / "tmp") == []
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize("kept", [False, True])
+def test_an_interrupt_leaves_what_was_there(
+    counted: Path, cli_environment, number: int, code: int, kept: bool
+) -> None:
+    command = ["profile", "-o", "out", "--repeat", "3", *PRESET]
+    if kept:
+        assert main([*command, "--", "./gemm_series"]) == 0
+        (counted / "pids").unlink()
+        command.append("--force")
+    before = {each: each.read_bytes() for each in sorted(counted.rglob("*")) if each.is_file()}
+    with started(
+        [sys.executable, "-m", "kernelprof", *command, "--", "./gemm_series", "sleep"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "PYTHONPATH": cli_environment["PYTHONPATH"]},
+    ) as process:
+        deadline = time.monotonic() + 60
+        while not (counted / "pid").exists():
+            assert time.monotonic() < deadline
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(number)
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == code
+    assert out == err == b""
+    for name in ("pid", "pids"):
+        (counted / name).unlink()
+    after = {each: each.read_bytes() for each in sorted(counted.rglob("*")) if each.is_file()}
+    assert after == before
+    assert _names(counted) == sorted([*(["out"] if kept else []), "gemm_series", "quiet"])
+
+
+def test_a_disk_that_fills_up_leaves_nothing(
+    counted: Path, capsys, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(manifest: object) -> str:
+        if (counted / "pids").read_text().count("\n") == 2:
+            raise OSError(28, "No space left on device")
+        return write(manifest)
+
+    write = store.to_json
+    monkeypatch.setattr(store, "to_json", full)
+    before = _names(counted)
+    assert main(["profile", "-o", "out", "--repeat", "3", *PRESET, "--", "./gemm_series"]) == 4
+    err = capsys.readouterr().err
+    assert "the capture cannot be stored: No space left on device" in err
+    assert f"where: {counted / 'out'}" in err
+    assert _names(counted) == sorted([*before, "pids"])
+
+
+def test_only_a_folder_of_captures_is_replaced(counted: Path, capsys) -> None:
+    command = ["profile", "-o", "out", *PRESET, "--repeat", "2"]
+    program = ["--", "./gemm_series"]
+    assert main([*command, *program]) == 0
+    assert main([*command, *program]) == 2
+    assert "--force" in capsys.readouterr().err
+    assert main(["profile", "-o", "out", "--force", *PRESET, *program]) == 2
+    assert "is not a capture, and is not replaced" in capsys.readouterr().err
+    assert main([*command[:-1], "3", "--force", *program]) == 0
+    assert _names(counted / "out") == ["1", "2", "3"]
+    (counted / "out" / "notes.txt").touch()
+    assert main([*command, "--force", *program]) == 2
+    assert "is not a folder of captures, and is not replaced" in capsys.readouterr().err
+    assert _names(counted / "out") == ["1", "2", "3", "notes.txt"]
+    assert main(["profile", "-o", "single", *PRESET, *program]) == 0
+    assert main(["profile", "-o", "single", *PRESET, "--repeat", "2", "--force", *program]) == 2
+    assert (counted / "single" / "raw.csv.gz").is_file()
+    assert _names(counted) == ["gemm_series", "out", "pids", "quiet", "single"]
+
+
+def test_warnings_say_which_capture_they_are_of(counted: Path, capsys) -> None:
+    (counted / "gemm_series").write_text("#!/bin/sh\nexit 7\n", encoding="utf-8")
+    assert main(["profile", "-o", "out", "--repeat", "2", *PRESET, "--", "./gemm_series"]) == 0
+    err = capsys.readouterr().err
+    assert "warning: out/1: The program ended with exit code 7" in err
+    assert "warning: out/2: The program ended with exit code 7" in err
+
+
+def test_from_python_there_is_one_capture_or_a_tuple(counted: Path) -> None:
+    program = ["./gemm_series"]
+    alone = kp.profile(output="alone", program=program, preset="dram")
+    assert alone.origin == "alone"
+    (once,) = kp.profile(output="once", program=program, preset="dram", repeat=1)
+    assert once.origin == "once"
+    twice = kp.profile(output="twice", program=program, preset="dram", repeat=2)
+    assert [each.origin for each in twice] == ["twice/1", "twice/2"]
+    with pytest.raises(kp.UsageError, match="0 captures cannot be made"):
+        kp.profile(output="none", program=program, repeat=0)
+    assert not (counted / "none").exists()
+
+
+def test_progress_says_which_run_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[str] = []
+
+    class Display:
+        def update(self, _: object, *, description: str) -> None:
+            told.append(description)
+
+    line = ProgressLine(shown=False)
+    monkeypatch.setattr(line, "_display", Display())
+    monkeypatch.setattr(line, "_task", 0, raising=False)
+    line.say("k.cu: compiling")
+    line.capture(2, 5)
+    line.say("k.cu: compiling")
+    line.begin("Preset full")
+    assert told == [
+        "k.cu: compiling",
+        "run 2 of 5: k.cu: compiling",
+        "run 2 of 5: Preset full: the program starts",
+    ]
