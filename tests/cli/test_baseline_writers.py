@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -86,9 +86,9 @@ def test_a_file_that_appeared_meanwhile_is_not_written_over(
     file = tmp_path / "kernels.json"
     save = baselines.save
 
-    def slow(capture: str) -> object:
+    def slow(capture: list[str], **given: Any) -> object:
         file.write_text("somebody else's", "utf-8")
-        return save(capture)
+        return save(capture, **given)
 
     monkeypatch.setattr(baselines, "save", slow)
     done = run_cli("baseline", "save", TILE, "-o", str(file))

@@ -73,6 +73,24 @@ SanitizeOption = Annotated[
 ]
 
 
+KernelsOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--kernel",
+        metavar="REGEX",
+        help="Only kernels whose name matches this regular expression; can be given more often.",
+    ),
+]
+RenameOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--rename",
+        metavar="OLD=NEW",
+        help="A kernel has another name after the change; can be given more often.",
+    ),
+]
+
+
 class ProgramCommand(TyperCommand):
     """Keeps what follows ``--`` apart from the command's own arguments, untouched."""
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from kernelprof.errors import UsageError
 from kernelprof.interface import side
+from kernelprof.model.diagnosis import Status
 from kernelprof.results import Capture, as_result
 from kernelprof.tools import ask
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from kernelprof.comparison.gate.baseline import Baseline
     from kernelprof.comparison_results import GateResult
+    from kernelprof.interface import Say, Side
     from kernelprof.results import PathLike
 
     Write = Callable[[str, Path], object]
@@ -44,11 +46,31 @@ def text(baseline: Baseline) -> str:
     return to_text(baseline)
 
 
-def save(capture: PathLike | Capture) -> Baseline:
-    """A new baseline of a capture. Refuses an inconclusive or a wrong kernel."""
-    from kernelprof.comparison.gate.changes import baseline_of
+def save(
+    captures: Side,
+    *,
+    kernels: Sequence[str] = (),
+    policy: PathLike | None = None,
+    warn: Say = lambda _: None,
+) -> Baseline:
+    """A new baseline of a capture, or of several runs of the same code.
 
-    return baseline_of(side(capture), _now())
+    ``kernels`` are regular expressions for the names of those to record, none for all. Refuses a
+    wrong kernel, a capture that is not whole, and one that decides too little, each unless the
+    policy allows it. ``warn`` hears what is wrong with the capture.
+    """
+    from kernelprof.comparison import choice
+    from kernelprof.comparison.gate.changes import baseline_of
+    from kernelprof.comparison.gate.policy import load_policy
+
+    found = choice.only(side(captures), kernels)
+    made = baseline_of(found, _now(), load_policy(policy))
+    for sentence in found.warnings:
+        warn(sentence)
+    for kernel in made.kernels:
+        if kernel.verdict.status is Status.INCONCLUSIVE:
+            warn(f"{kernel.name}: its verdict is inconclusive; time and counters are held alone")
+    return made
 
 
 @contextmanager
@@ -67,7 +89,7 @@ def _changing(file: PathLike, write: Write | None) -> Iterator[tuple[Baseline, K
 
 def update(
     file: PathLike,
-    candidate: PathLike | Capture,
+    candidate: Side,
     policy: PathLike | None = None,
     *,
     write: Write | None = None,
@@ -82,13 +104,13 @@ def update(
     new, limits = side(candidate), load_policy(policy)
     with _changing(file, write) as (old, keep):
         result = judge(compare(old.snapshot(os.fspath(file)), new), limits)
-        made = None if result.exit_code else keep(updated(old, new, _now()))
+        made = None if result.exit_code else keep(updated(old, new, _now(), limits))
     return as_result(GateResult, result), made
 
 
 def accept(
     file: PathLike,
-    candidate: PathLike | Capture,
+    candidate: Side,
     reason: str,
     *,
     kernels: Sequence[str] = (),

@@ -99,16 +99,17 @@ class GateResult:
     @property
     def deciding(self) -> tuple[KernelResult, ...]:
         """The kernels that make the outcome what it is; none where all pass."""
-        found = [each.outcome for each in (*self.kernels, *self.general)]
-        # Where the policy fails what is inconclusive, no kernel is as bad as the whole.
-        worst = Outcome.REGRESSION if Outcome.REGRESSION in found else Outcome.INCONCLUSIVE
         if self.outcome is Outcome.PASS:
             return ()
+        # Where the policy fails what is inconclusive, nothing is as bad as the whole.
+        worst = Outcome.INCONCLUSIVE if self.fails_inconclusive else self.outcome
         return tuple(each for each in self.kernels if each.outcome is worst)
 
     @property
     def fails_inconclusive(self) -> bool:
         """Whether the policy made a regression of what is only inconclusive."""
-        return self.outcome is Outcome.REGRESSION and all(
-            each.outcome is not Outcome.REGRESSION for each in (*self.kernels, *self.general)
-        )
+        found = {
+            *(each.outcome for each in self.kernels),
+            *(each.outcome for each in self.general),
+        }
+        return self.outcome is Outcome.REGRESSION and Outcome.REGRESSION not in found

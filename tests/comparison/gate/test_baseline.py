@@ -16,8 +16,10 @@ from kernelprof.comparison.gate.changes import (
     calibrated,
     updated,
 )
+from kernelprof.comparison.gate.policy import load_policy
 from kernelprof.errors import InputError
 from kernelprof.model.comparison import TimeOutcome
+from kernelprof.model.diagnosis import Confidence, Status, Verdict
 from kernelprof.model.snapshot import Acceptance, Noise
 
 NOW = "2026-11-21T12:00:00Z"
@@ -72,9 +74,40 @@ def test_a_damaged_file_is_named(text: str, says: str) -> None:
     assert caught.value.where == "b.json"
 
 
-def test_an_inconclusive_kernel_is_no_baseline() -> None:
-    with pytest.raises(InputError, match="is inconclusive"):
+def test_a_capture_that_decides_nothing_is_no_baseline_unless_the_policy_allows_it() -> None:
+    with pytest.raises(InputError, match="is inconclusive on 11 of 11 kernels, 100 % of the time"):
         baseline_of(of(SAME_CODE), NOW)
+    made = baseline_of(of(SAME_CODE), NOW, load_policy({"inconclusive": "allow"}))
+    assert len(made.kernels) == 11
+    assert to_text(from_text(to_text(made), "b.json")) == to_text(made)
+    assert gated(made.snapshot("b"), of(SAME_CODE)).outcome.value == "pass"
+    one = load_policy({"kernel": [{"name": "gemm_tiled*", "inconclusive": "allow"}]})
+    with pytest.raises(InputError, match="is inconclusive on 4 of 11 kernels"):
+        baseline_of(of(SAME_CODE), NOW, one)
+
+
+def test_one_undecided_kernel_beside_others_is_held_by_time_and_counters() -> None:
+    tile, chain = taken("tile", "1"), taken("chain", "1")
+    undecided = Verdict(Status.INCONCLUSIVE, None, Confidence.LOW)
+    both = replace(
+        tile, kernels=(*tile.kernels, replace(chain.kernels[0], verdict=undecided))
+    )  # 37 % of the time
+    made = baseline_of(both, NOW)
+    assert [each.verdict.status.value for each in made.kernels] == ["inconclusive", "bottleneck"]
+    held = from_text(to_text(made), "b.json").snapshot("b")
+    assert gated(held, both).outcome.value == "pass"
+    times = tuple(1.1 * each for each in chain.kernels[0].events_ns)
+    slow = replace(both, kernels=(both.kernels[0], replace(both.kernels[1], events_ns=times)))
+    assert gated(held, slow).outcome.value == "regression"
+
+
+def test_a_damaged_capture_is_no_baseline_unless_the_policy_allows_it() -> None:
+    cut = replace(taken("tile", "1"), damage=("The input ends in the middle of a row.",))
+    with pytest.raises(InputError, match="is not whole, and cannot be a baseline: The input ends"):
+        baseline_of(cut, NOW)
+    assert len(baseline_of(cut, NOW, load_policy({"damaged": "allow"})).kernels) == 1
+    with pytest.raises(InputError, match="is not whole"):
+        accepted(baseline_of(taken("tile", "2"), NOW), cut, (), CONSENT)
 
 
 def test_a_wrong_kernel_is_no_baseline() -> None:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from kernelprof.cli import output
+from kernelprof.cli import options, output
 from kernelprof.errors import UsageError
 from kernelprof.interface import baselines
 from kernelprof.locks import held
@@ -25,20 +26,35 @@ COMMAND = typer.Typer(
 
 FileArgument = Annotated[Path, typer.Argument(metavar="BASELINE", help="The baseline file.")]
 CandidateArgument = Annotated[
-    str, typer.Argument(metavar="CANDIDATE", help="A capture, as `compare` takes it.")
+    list[str],
+    typer.Argument(
+        metavar="CANDIDATE", help="A capture, as `compare` takes it; several are runs of one."
+    ),
+]
+PolicyOption = Annotated[
+    Path | None, typer.Option("--policy", metavar="FILE", help="As for `gate`.")
 ]
 
 
 @COMMAND.command("save")
 def save(
-    capture: Annotated[str, typer.Argument(metavar="CAPTURE", help="As `compare` takes it.")],
+    capture: Annotated[
+        list[str],
+        typer.Argument(metavar="CAPTURE", help="As `compare` takes it; several are runs of one."),
+    ],
     *,
     file: Annotated[
         Path, typer.Option("-o", "--output", metavar="FILE.json", help="The file to write.")
     ],
     force: Annotated[bool, typer.Option("--force", help="Replace a baseline.")] = False,
+    kernel: options.KernelsOption = None,
+    policy: PolicyOption = None,
 ) -> None:
-    """Make a baseline of a capture; inconclusive and incorrect kernels are refused."""
+    """Make a baseline of a capture, or of several runs of the same code.
+
+    Wrong results and captures that are not whole are refused, and so is one of which most is
+    inconclusive; a kernel that is undecided beside others is held by time and counters.
+    """
     output.check_place(file)
     if file.suffix.lower() != ".json":
         raise UsageError(
@@ -46,7 +62,7 @@ def save(
         )
     if not force:
         _refuse_existing(file)
-    made = baselines.save(capture)
+    made = baselines.save(capture, kernels=kernel or (), policy=policy, warn=output.warn)
     with held(file):
         if not force:
             _refuse_existing(file)
@@ -66,9 +82,7 @@ def update(
     file: FileArgument,
     candidate: CandidateArgument,
     *,
-    policy: Annotated[
-        Path | None, typer.Option("--policy", metavar="FILE", help="As for `gate`.")
-    ] = None,
+    policy: PolicyOption = None,
 ) -> None:
     """Put a candidate in place of the baseline, if it passes the gate."""
     output.check_place(file)
@@ -76,7 +90,7 @@ def update(
     if made is None:
         output.write_lines(
             f"{result.line} The baseline stays as it is.",
-            f"see why: kernelprof gate {file} {candidate}",
+            f"see why: {shlex.join(['kernelprof', 'gate', str(file), *candidate])}",
         )
         raise typer.Exit(result.exit_code)
     _say(made, file)
@@ -104,7 +118,7 @@ def accept(
     made = baselines.accept(
         file, candidate, reason, kernels=kernel or (), by=by, write=output.write_file
     )
-    _say(made, file, accepted=candidate)
+    _say(made, file, accepted=", ".join(candidate))
 
 
 @COMMAND.command("migrate")

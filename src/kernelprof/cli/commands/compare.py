@@ -33,6 +33,7 @@ def compare(
     no_color: options.NoColorOption = False,
     size: options.SizeOption = None,
     define: options.DefineOption = None,
+    rename: options.RenameOption = None,
 ) -> None:
     """Compare two captures by time, exact counters and verdict together.
 
@@ -44,11 +45,13 @@ def compare(
         after,
         size=size,
         define=define,
+        rename=rename or (),
         progress=progress_line(),
         remark=lambda line: output.remark([line]),
     )
     if html is not None:
         given = [f"--size={each}" for each in size or ()]
         given += [f"--define={each}" for each in define or ()]
+        given += [f"--rename={each}" for each in rename or ()]
         output.write_page(found, html, command=output.typed("compare", before, after, *given))
     output.write_result(output.rendered(found, output_format, file, no_color=no_color), file)

@@ -26,7 +26,7 @@ def gate(
         list[str],
         typer.Argument(
             metavar="CANDIDATE",
-            help="The capture to judge; with --calibrate several of the same code.",
+            help="The capture to judge; several, or a folder of them, are runs of the same code.",
         ),
     ],
     *,
@@ -61,6 +61,8 @@ def gate(
             "it in the baseline file.",
         ),
     ] = False,
+    kernel: options.KernelsOption = None,
+    rename: options.RenameOption = None,
     no_color: options.NoColorOption = False,
 ) -> None:
     """Judge a candidate against a baseline by time, exact counters and verdict.
@@ -69,36 +71,32 @@ def gate(
     """
     also = {"junit": junit, "sarif": sarif, "markdown": markdown}
     if calibrate:
-        if any(each is not None for each in (file, html, policy, *also.values())):
-            raise UsageError("--calibrate judges nothing", hint="leave out files and --policy")
+        if any(each for each in (file, html, policy, kernel, rename, *also.values())):
+            raise UsageError("--calibrate judges nothing", hint="leave out all other options")
         _calibrate(Path(baseline), candidate)
         return
-    if len(candidate) != 1:
-        raise UsageError(
-            f"{len(candidate)} candidates are given, and one is judged at a time",
-            hint="several captures of the same code are for --calibrate",
-        )
     output.check_places(file, *also.values(), html=html)
-    result = interface.gate(baseline, candidate[0], policy=policy)
+    result = interface.gate(
+        baseline, candidate, policy=policy, kernels=kernel or (), rename=rename or ()
+    )
     for name, place in also.items():
         if place is not None:
             output.write_file(result.to_text(name), place)
     if html is not None:
-        output.write_page(result, html, command=output.typed("gate", baseline, candidate[0]))
+        output.write_page(result, html, command=output.typed("gate", baseline, *candidate))
     output.write_result(output.rendered(result, output_format, file, no_color=no_color), file)
     raise typer.Exit(result.exit_code)
 
 
 def _calibrate(file: Path, captures: list[str]) -> None:
     output.check_place(file)
-    made, without = baselines.calibrate(file, captures)
-    output.write_file(baselines.text(made), file)
+    made, without = baselines.calibrate(file, captures, write=output.write_file)
     for kernel in made.kernels:
         if kernel.noise is not None:
             varying = f"; varies: {', '.join(kernel.noise.varying)}" if kernel.noise.varying else ""
-            output.write_text(
+            output.write_lines(
                 f"{kernel.name}: medians up to {100 * kernel.noise.floor:.3g} % apart over "
-                f"{kernel.noise.captures} captures{varying}\n"
+                f"{kernel.noise.captures} captures{varying}"
             )
     for name in without:
-        output.write_text(f"{name}: not in enough of these captures; its noise stays unknown\n")
+        output.write_lines(f"{name}: not in enough of these captures; its noise stays unknown")

@@ -110,12 +110,11 @@ def from_text(text: str, where: str) -> Baseline:
 
 def _check(kernel: KernelSnapshot) -> None:
     """Refuse what no command writes."""
-    if kernel.verdict.status is Status.INCONCLUSIVE:
-        raise RecordError(f"{kernel.name!r} has the status {kernel.verdict.status.value!r}")
+    decided = kernel.verdict.status is not Status.INCONCLUSIVE
     numbers = (*kernel.events_ns, *kernel.profiled_ns, *kernel.metrics.values())
     if any(abs(each) > sys.float_info.max for each in numbers):
         raise RecordError(f"{kernel.name!r} has a number that no measurement gives")
-    if kernel.verdict.bottleneck is None or kernel.passed is False:
+    if decided == (kernel.verdict.bottleneck is None) or kernel.passed is False:
         raise RecordError(f"{kernel.name!r} is not a kernel to hold anything against")
 
 

@@ -13,13 +13,15 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from kernelprof.comparison.compare import match
-from kernelprof.comparison.counters import counter_changes
+from kernelprof.comparison.counters import COUNTERS, counter_changes
 from kernelprof.comparison.gate.baseline import Baseline
+from kernelprof.comparison.gate.policy import Policy
 from kernelprof.comparison.inputs import machine_changes
 from kernelprof.comparison.times import time_change
 from kernelprof.errors import InputError
 from kernelprof.model.comparison import Match, TimeOutcome
 from kernelprof.model.diagnosis import Status
+from kernelprof.model.gate import Outcome
 from kernelprof.model.snapshot import (
     EVENTS,
     PROFILER,
@@ -37,9 +39,31 @@ FEWEST_CAPTURES: Final = 3
 """With the baseline's own; two give a single difference, which may be small by chance."""
 
 
-def baseline_of(snapshot: Snapshot, now: str) -> Baseline:
-    """A new baseline. Raises :class:`InputError` where a kernel must not be one."""
-    _refuse(snapshot)
+MOST_UNDECIDED: Final = 0.5
+"""Part of the time that undecided kernels may take of a new baseline: one of many is held by its
+time and counters, and a capture that decides little is one to be made again."""
+
+
+def baseline_of(snapshot: Snapshot, now: str, policy: Policy | None = None) -> Baseline:
+    """A new baseline, without kernels that the policy leaves out.
+
+    Raises :class:`InputError` where a kernel, or the capture, must not be one.
+    """
+    rules = policy or Policy()
+    kept = tuple(each for each in snapshot.kernels if not rules.ignores(each.name))
+    snapshot = replace(snapshot, kernels=kept)
+    _refuse(snapshot, rules)
+    if undecided := _undecided(kept, rules):
+        share = _share(undecided, kept)
+        if share is None or share > MOST_UNDECIDED:
+            much = "" if share is None else f", {100 * share:.0f} % of the time"
+            raise InputError(
+                f"the verdict is inconclusive on {len(undecided)} of {len(kept)} kernels{much}: "
+                f"{undecided[0].name}",
+                where=snapshot.origin,
+                hint="capture with more metrics (kernelprof profile --preset full), or have time "
+                'and counters alone held against them: inconclusive = "allow" in the policy',
+            )
     return Baseline(
         created=snapshot.created or now,
         kernelprof=__version__,
@@ -49,13 +73,34 @@ def baseline_of(snapshot: Snapshot, now: str) -> Baseline:
     )
 
 
-def updated(baseline: Baseline, candidate: Snapshot, now: str) -> Baseline:
+def _undecided(kernels: Sequence[KernelSnapshot], policy: Policy) -> list[KernelSnapshot]:
+    if policy.inconclusive is Outcome.PASS:
+        return []
+    return [
+        each
+        for each in kernels
+        if each.verdict.status is Status.INCONCLUSIVE
+        and policy.inconclusive_of(each.name) is not Outcome.PASS
+    ]
+
+
+def _share(some: Sequence[KernelSnapshot], kernels: Sequence[KernelSnapshot]) -> float | None:
+    """Their part of the time of all; ``None`` where one has no time."""
+    times = [each.total_ns for each in kernels]
+    if any(each is None for each in times):
+        return None
+    return sum(each.total_ns or 0.0 for each in some) / sum(each or 0.0 for each in times)
+
+
+def updated(
+    baseline: Baseline, candidate: Snapshot, now: str, policy: Policy | None = None
+) -> Baseline:
     """The candidate in place of the baseline; what was accepted stays on record.
 
     Noise that was calibrated stays with kernels that are still the same on the same machine, and so
     do their times where the new ones are the same: many small slowdowns would otherwise add up.
     """
-    fresh = baseline_of(candidate, now)
+    fresh = baseline_of(candidate, now, policy)
     if machine_changes(baseline.machine, fresh.machine)[1] is not None:
         return replace(fresh, accepted=baseline.accepted)
     old = {each.key: each for each in baseline.kernels}
@@ -98,7 +143,7 @@ def accepted(
     ]
     taken = tuple(new for _, _, new in pairs if new is not None)
     if taken:
-        _refuse(replace(candidate, kernels=taken))
+        _refuse(replace(candidate, kernels=taken), Policy())
     apart = machine_changes(baseline.machine, candidate.machine)[1]
     left = [each for each in baseline.kernels if all(each is not old for _, old, _ in pairs)]
     if apart is not None and left:
@@ -133,10 +178,16 @@ def accepted(
     )
 
 
-def _refuse(snapshot: Snapshot) -> None:
-    """Refuse what nothing can be measured by: no kernel, an inconclusive or a wrong one."""
+def _refuse(snapshot: Snapshot, policy: Policy) -> None:
+    """Refuse what nothing can be held against: no kernel, a wrong one, a damaged capture."""
     if not snapshot.kernels:
         raise InputError("there is no kernel to record", where=snapshot.origin)
+    if snapshot.damage and policy.damaged is not Outcome.PASS:
+        raise InputError(
+            f"the capture is not whole, and cannot be a baseline: {snapshot.damage[0]}",
+            where=snapshot.origin,
+            hint='capture it again, or take it as it is with damaged = "allow" in a policy',
+        )
     for kernel in snapshot.kernels:
         if kernel.passed is False:
             raise InputError(
@@ -144,9 +195,10 @@ def _refuse(snapshot: Snapshot) -> None:
                 where=snapshot.origin,
                 hint="correct it, and capture it again",
             )
-        if kernel.verdict.status is Status.INCONCLUSIVE:
+        nothing = kernel.median_ns is None and not set(kernel.metrics) & set(COUNTERS)
+        if kernel.verdict.status is Status.INCONCLUSIVE and nothing:
             raise InputError(
-                f"the verdict on {kernel.name} is inconclusive, and cannot be compared with",
+                f"the capture has no verdict, time or exact counter of {kernel.name}",
                 where=snapshot.origin,
                 hint="capture it with more metrics: kernelprof profile --preset full",
             )

@@ -1,0 +1,253 @@
+"""What must not pass the gate: captures that hide a slowdown, or less evidence than there was.
+
+Each is a real capture with the one thing changed that somebody could change. With the policy that
+lets everything inconclusive pass a regression still has to fail.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import json
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.support.text import unwrapped
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.conftest import RunCli
+
+    Rows = list[list[str]]
+
+CAPTURES = Path(__file__).parents[1] / "captures"
+TILE = CAPTURES / "h200_changes" / "tile"
+SAME = CAPTURES / "gemm_series.same-code-13x.raw.csv"
+TIME = "gpu__time_duration.sum"
+NAME = "Kernel Name"
+
+
+def table(rows: Callable[[Rows], Rows], tmp_path: Path) -> str:
+    """The capture of thirteen launches a kernel with its rows changed: header, units, launches."""
+    lines = [line for line in SAME.read_text("utf-8").splitlines() if line.startswith('"')]
+    changed = rows(list(csv.reader(lines)))
+    text = io.StringIO()
+    csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(changed)
+    place = tmp_path / "candidate.csv"
+    place.write_text(text.getvalue(), "utf-8")
+    return str(place)
+
+
+def directory(change: Callable[[dict[str, Any]], object], tmp_path: Path) -> str:
+    """A capture directory with its manifest changed."""
+    place = tmp_path / "candidate"
+    shutil.copytree(TILE / "2", place)
+    manifest = json.loads((place / "manifest.json").read_text("utf-8"))
+    change(manifest)
+    (place / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    return str(place)
+
+
+@pytest.fixture
+def lax(tmp_path: Path) -> str:
+    place = tmp_path / "lax.toml"
+    place.write_text('inconclusive = "allow"\n', "utf-8")
+    return str(place)
+
+
+def slow_half(rows: Rows) -> Rows:
+    """Every other launch takes seven times as long; of thirteen, six."""
+    at, name = rows[0].index(TIME), rows[0].index(NAME)
+    seen: dict[str, int] = {}
+    for row in rows[2:]:
+        seen[row[name]] = seen.get(row[name], 0) + 1
+        if seen[row[name]] % 2 == 0:
+            row[at] = str(7 * float(row[at].replace(",", "")))
+    return rows
+
+
+def test_half_of_the_launches_seven_times_slower(run_cli: RunCli, tmp_path: Path, lax: str) -> None:
+    done = run_cli("gate", str(SAME), table(slow_half, tmp_path), "--policy", lax)
+    assert done.returncode == 1
+    assert "slower in all" in unwrapped(done.stdout)
+
+
+def moved(rows: Rows) -> Rows:
+    """Another kernel takes as long as the slowest one."""
+    name = rows[0].index(NAME)
+    copies = [list(row) for row in rows[2:] if row[name].startswith("gemm_bad")]
+    for row in copies:
+        row[name] = "histogram(int *)"
+    return [*rows, *copies]
+
+
+def test_work_that_moved_into_a_new_kernel(run_cli: RunCli, tmp_path: Path) -> None:
+    done = run_cli("gate", str(SAME), table(moved, tmp_path))
+    assert done.returncode == 3
+    said = unwrapped(done.stdout)
+    assert "new kernel" in said
+    assert "all kernels together" in said
+
+
+def no_check(manifest: dict[str, Any]) -> None:
+    manifest["source"]["specification"]["reference"] = "none"
+    manifest["correctness"] = None
+
+
+def any_result(manifest: dict[str, Any]) -> None:
+    manifest["source"]["specification"]["check"]["tolerance"] = 1e9
+
+
+def one_element(manifest: dict[str, Any]) -> None:
+    manifest["source"]["specification"]["check"]["sizes"] = {"M": 1, "N": 1, "K": 1}
+
+
+def zeros(manifest: dict[str, Any]) -> None:
+    for each in manifest["source"]["specification"]["arguments"]:
+        if "fill" in each:
+            each["fill"] = "zeros"
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (no_check, "was checked against gemm, and is not checked any more"),
+        (any_result, "its result may be off by 1e+09, 1e-05 before"),
+        (one_element, "its result is checked at M=1, N=1, K=1, at M=256, N=512, K=128 before"),
+        (zeros, "checked with 0 inputs with values of their own, 2 before"),
+    ],
+)
+def test_a_weaker_check(
+    change: Callable[[dict[str, Any]], object],
+    says: str,
+    run_cli: RunCli,
+    tmp_path: Path,
+    lax: str,
+) -> None:
+    candidate = directory(change, tmp_path)
+    done = run_cli("gate", str(TILE / "1"), candidate, "--policy", lax)
+    assert done.returncode == 1
+    assert says in unwrapped(done.stdout)
+
+
+def test_a_capture_without_its_check(run_cli: RunCli, tmp_path: Path) -> None:
+    candidate = tmp_path / "raw.csv.gz"
+    shutil.copy(TILE / "2" / "raw.csv.gz", candidate)
+    done = run_cli("gate", str(TILE / "1"), str(candidate))
+    assert done.returncode == 3
+    assert "nothing says that the candidate's was" in unwrapped(done.stdout)
+
+
+def failed(rows: Rows) -> Rows:
+    return [*rows, ["==ERROR== LaunchFailed"]]
+
+
+def discarded(rows: Rows) -> Rows:
+    return [*rows[:40], rows[40][:5], *rows[40:]]
+
+
+@pytest.mark.parametrize(
+    ("change", "says"), [(failed, "LaunchFailed"), (discarded, "was not complete")]
+)
+def test_a_capture_that_is_not_whole(
+    change: Callable[[Rows], Rows], says: str, run_cli: RunCli, tmp_path: Path
+) -> None:
+    candidate = table(change, tmp_path)
+    if change is failed:
+        text = Path(candidate).read_text("utf-8")
+        Path(candidate).write_text(
+            text.replace('"==ERROR== LaunchFailed"', "==ERROR== LaunchFailed")
+        )
+    for sides in ((str(SAME), candidate), (candidate, str(SAME)), (candidate, candidate)):
+        done = run_cli("gate", *sides)
+        assert done.returncode == 3
+        assert says in unwrapped(done.stdout)
+        assert says in unwrapped(run_cli("compare", *sides).stdout)
+    saved = run_cli("baseline", "save", candidate, "-o", str(tmp_path / "b.json"))
+    assert saved.returncode == 2
+    assert says in saved.stderr
+    assert not (tmp_path / "b.json").exists()
+
+
+def test_half_of_a_file(run_cli: RunCli, tmp_path: Path) -> None:
+    packed = gzip.compress(SAME.read_bytes())
+    candidate = tmp_path / "half.csv.gz"
+    candidate.write_bytes(packed[: len(packed) // 2])
+    done = run_cli("gate", str(SAME), str(candidate))
+    assert done.returncode == 3
+    assert "cut off" in unwrapped(done.stdout)
+    assert (
+        run_cli("baseline", "save", str(candidate), "-o", str(tmp_path / "b.json")).returncode == 2
+    )
+
+
+def crashed(manifest: dict[str, Any]) -> None:
+    manifest["runs"][0]["program_exit_code"] = 139
+
+
+def test_a_program_that_crashed(run_cli: RunCli, tmp_path: Path) -> None:
+    candidate = directory(crashed, tmp_path)
+    done = run_cli("gate", str(TILE / "1"), candidate)
+    assert done.returncode == 3
+    assert "The program ended with exit code 139" in unwrapped(done.stdout)
+    saved = run_cli("baseline", "save", candidate, "-o", str(tmp_path / "b.json"))
+    assert saved.returncode == 2
+    assert "exit code 139" in saved.stderr
+
+
+def other_events(manifest: dict[str, Any]) -> None:
+    timing = manifest["timing"]
+    timing["times_ns"] = [each / 100 for each in timing["times_ns"]]
+
+
+def test_events_a_hundred_times_shorter_than_the_profiler_saw(
+    run_cli: RunCli, tmp_path: Path
+) -> None:
+    done = run_cli("gate", str(TILE / "1"), directory(other_events, tmp_path))
+    assert done.returncode == 3
+    assert "times contradict each other" in unwrapped(done.stdout)
+
+
+def second_duration(rows: Rows) -> Rows:
+    """The true times, seven times as long, stand in a second column behind."""
+    at = rows[0].index(TIME)
+    for row in rows:
+        row.append(row[at])
+    for row in rows[2:]:
+        row[-1] = str(7 * float(row[at].replace(",", "")))
+    return rows
+
+
+def tiny(rows: Rows) -> Rows:
+    at = rows[0].index(TIME)
+    for row in rows[2:]:
+        row[at] = "1e-30"
+    return rows
+
+
+def zero(rows: Rows) -> Rows:
+    """Slow launches without a time."""
+    at = rows[0].index(TIME)
+    for row in rows[2::2]:
+        row[at] = "0"
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        (second_duration, "stands twice in a table, with other values"),
+        (tiny, "is no time that a launch takes"),
+        (zero, "launches have no time"),
+    ],
+)
+def test_durations_that_are_none(
+    change: Callable[[Rows], Rows], says: str, run_cli: RunCli, tmp_path: Path
+) -> None:
+    done = run_cli("gate", str(SAME), table(change, tmp_path))
+    assert done.returncode == 3
+    assert says in unwrapped(done.stdout)
