@@ -147,3 +147,15 @@ def test_a_folder_that_cannot_be_written_to_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="cannot be locked") as caught, locks.held(missing):
         pass
     assert caught.value.where == str(missing)
+
+
+def test_a_link_in_place_of_the_lock_is_not_followed(tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    outside.write_text("mine", "utf-8")
+    (tmp_path / ".kernels.json.lock").symlink_to(outside)
+    with (
+        pytest.raises(InputError, match="cannot be locked"),
+        locks.held(tmp_path / "kernels.json", wait_s=0.2),
+    ):
+        pass
+    assert outside.read_text("utf-8") == "mine"
