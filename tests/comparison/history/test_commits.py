@@ -117,13 +117,15 @@ def test_without_git_it_says_so(
     assert caught.value.exit_code is ExitCode.ENVIRONMENT
 
 
-def test_a_git_in_the_current_folder_is_not_run(
+def test_a_git_that_lies_in_the_repository_is_not_run(
     repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stand_in(tmp_path / "git", f"touch {tmp_path}/ran", "exit 1")
-    monkeypatch.chdir(tmp_path)
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "--quiet", repository.as_uri(), str(clone))
+    stand_in((clone / FILE).with_name("git"), f"touch {tmp_path}/ran", "exit 1")
+    monkeypatch.chdir(clone)
     monkeypatch.setenv("PATH", f".::{os.environ['PATH']}")
-    assert committed(repository / FILE, 1).found
+    assert committed(clone / FILE, 1).found
     assert not (tmp_path / "ran").exists()
 
 
