@@ -54,6 +54,67 @@ def _ran(*command: str, environment: dict[str, str]) -> subprocess.CompletedProc
     )
 
 
+DRIVER = """\
+class Error(Exception): pass
+class Device:
+    def __init__(self, number): pass
+    def name(self): return "a GPU"
+    def make_context(self): return None
+    def compute_capability(self): return 9, 0
+def init(): pass
+def module_from_buffer(data): raise Error("built")
+"""
+NVCC = """\
+import os, subprocess, sys
+from pathlib import Path
+for word in (os.getcwd(), os.environ["TMPDIR"], *sys.argv[1:]):
+    subprocess.run(["/bin/sh", "-c", f'true "{word}"'])
+Path(__file__).with_name("asked").write_text(os.getcwd())
+names = b"\\0.shstrtab\\0.text.saxpy\\0"
+section = lambda name, at, size: bytes(name.to_bytes(4, "little") + bytes(20)) + (
+    at.to_bytes(8, "little") + size.to_bytes(8, "little") + bytes(24))
+head = b"\\x7fELF\\x02\\x01" + bytes(34) + (64).to_bytes(8, "little") + bytes(10)
+head += b"".join(each.to_bytes(2, "little") for each in (64, 3, 1))
+table = bytes(64) + section(1, 256, len(names)) + section(11, 256, 0)
+Path(sys.argv[sys.argv.index("-o") + 1]).write_bytes(head + table + names)
+"""
+"""As ``nvcc``, each word goes to a shell; the cubin has nothing but the name of a kernel."""
+
+
+@pytest.mark.parametrize("kept", ["kept", "k`ran`", None])
+@pytest.mark.parametrize("name", ['f`ran` "x"', "$(ran)", '";ran;"', "é;ran"])
+def test_the_launching_process_builds_without_a_shell(
+    tmp_path, cli_environment, name, kept
+) -> None:
+    folder, found = tmp_path / name, tmp_path / "found"
+    folder.mkdir()
+    (found / "pycuda").mkdir(parents=True)
+    (found / "pycuda" / "__init__.py").touch()
+    (found / "pycuda" / "driver.py").write_text(DRIVER)
+    (found / "nvcc.py").write_text(NVCC)
+    stand_in(found / "nvcc", f'exec {sys.executable} {found}/nvcc.py "$@"')
+    stand_in(found / "ran", f"touch {tmp_path}/X")
+    source = Path(shutil.copy(RIGHT, folder / f"{name}.cu"))
+    options = []
+    if kept is not None:
+        (tmp_path / kept).mkdir()
+        options = ["--cubin", str(tmp_path / kept / "kernel.cubin")]
+    given = cli_environment
+    done = _ran(
+        *(*CHILD, str(source), *options),
+        environment={
+            **given,
+            "PYTHONPATH": f"{given['PYTHONPATH']}:{found}",
+            "PATH": f"{found}:{given['PATH']}",
+        },
+    )
+    assert done.stderr == "kernelprof: the CUDA driver refused: built\n"
+    assert not (tmp_path / "X").exists()
+    place = (found / "asked").read_text()
+    assert (place == str(tmp_path / "kept" / "kernelprof-build")) is (kept == "kept")
+    assert kept is None or (tmp_path / kept / "kernel.cubin").read_bytes().startswith(b"saxpy ")
+
+
 def test_the_launching_process_imports_nothing_of_it(hostile, cli_environment) -> None:
     for name in ("kernelprof", *STANDARD):
         shutil.copy(hostile / "numpy.py", hostile / f"{name}.py")

@@ -31,7 +31,7 @@ from kernelprof.launch.build import (
     options_of,
 )
 from kernelprof.launch.device import BoundKernel, Device, LoadedKernel
-from kernelprof.launch.nvcc import Workshop, scratch
+from kernelprof.launch.nvcc import Workshop, is_plain, scratch
 from kernelprof.launch.overrides import parse_define, parse_size
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.launch.references import expected
@@ -160,8 +160,9 @@ class _Task:
     @contextmanager
     def _workshop(self) -> Iterator[Workshop]:
         """Where to compile: beside the cubin, where the links that its lines name have to stay."""
-        if self.cubin is not None and self.cubin.parent.is_dir():
-            yield Workshop(self.cubin.parent.resolve())
+        kept = None if self.cubin is None else self.cubin.parent
+        if kept is not None and kept.is_dir() and is_plain(kept):
+            yield Workshop(kept.resolve())
         else:
             with scratch() as folder:
                 yield Workshop(folder)

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 _PLAIN = re.compile(r"[A-Za-z0-9_./+-]+")
-"""A path that is nothing but text for every shell."""
 
 _AS_IT_IS = re.compile(r"[ !#-\[\]-~]+")
 """A path that debug information holds as it is: ``nvcc`` 13.5 writes other characters in octal, and
@@ -49,6 +48,11 @@ _MORE_OPTIONS: Final = frozenset(
 """Variables that give ``nvcc`` more options, which nobody would know of afterwards."""
 
 
+def is_plain(folder: Path) -> bool:
+    """Whether a folder's whole path is nothing but text for every shell."""
+    return _PLAIN.fullmatch(str(folder.resolve())) is not None
+
+
 @contextmanager
 def scratch() -> Iterator[Path]:
     """A temporary folder whose path is plain text for a shell, gone when the context ends.
@@ -63,7 +67,7 @@ def _place() -> Path:
     given = Path(tempfile.gettempdir())
     for each in (given, *map(Path, _OTHER_PLACES)):
         found = each.resolve()
-        if _PLAIN.fullmatch(str(found)) and os.access(found, os.W_OK | os.X_OK):
+        if is_plain(found) and os.access(found, os.W_OK | os.X_OK):
             return found
     raise MissingToolError(
         "no folder for temporary files has a path that may be given to nvcc, which hands it to a "
