@@ -258,6 +258,8 @@ def test_a_program_in_the_current_folder_is_not_the_compiler(tmp_path, monkeypat
     with scratch() as folder:
         assert Workshop(folder).cubin("int x;", [], "sm_90", checkout) == b"int x;"
     assert not (tmp_path / "X").exists()
+    heard = tool.with_name("nvcc.environment").read_text().splitlines()
+    assert f"PATH={tool.parent}:/usr/bin:/bin" in heard
 
 
 @pytest.mark.parametrize("name", ["t`pwned`", "t t", 't"', "ä"])
