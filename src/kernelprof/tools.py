@@ -35,6 +35,20 @@ HOW_TO_GET_NVCC: Final = (
 _ANSWER_LIMIT_S = 60
 
 
+def search_path() -> str:
+    """The search path without relative and empty entries: those are whatever folder we are in.
+
+    A checkout may hold a file called ``nvcc`` or ``git``.
+    """
+    given = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(each for each in given if Path(each).is_absolute())
+
+
+def which(program: str) -> str | None:
+    """The path of a program that is on the search path, else ``None``."""
+    return shutil.which(program, path=search_path())
+
+
 def ask(*command: str) -> subprocess.CompletedProcess[str] | None:
     """Ask a program a short question, such as its version; ``None`` where it cannot be run."""
     try:
@@ -57,7 +71,7 @@ def find_ncu() -> str:
     Raises :class:`MissingToolError` where there is none.
     """
     named = os.environ.get(NCU_VARIABLE)
-    found = shutil.which(named) if named else shutil.which("ncu") or _installed_ncu()
+    found = which(named) if named else which("ncu") or _installed_ncu()
     if found is None and named:
         raise MissingToolError(
             f"${NCU_VARIABLE} does not name a program that can be run",
@@ -85,9 +99,9 @@ def find_nvcc() -> str:
 
     Raises :class:`MissingToolError` where there is none.
     """
-    homes = [os.environ[name] for name in _NVCC_VARIABLES if os.environ.get(name)]
-    folders = [*(str(Path(home) / "bin") for home in homes), *_NVCC_PLACES]
-    found = shutil.which("nvcc") or shutil.which("nvcc", path=os.pathsep.join(folders))
+    homes = [Path(os.environ.get(name, "")) for name in _NVCC_VARIABLES]
+    folders = [*(str(home / "bin") for home in homes if home.is_absolute()), *_NVCC_PLACES]
+    found = which("nvcc") or shutil.which("nvcc", path=os.pathsep.join(folders))
     if found is None:
         raise MissingToolError(
             "nvcc, the CUDA compiler, is not installed here",
@@ -109,7 +123,7 @@ def nvcc_version() -> str | None:
 
 def find_in_toolkit(program: str) -> str | None:
     """A program of the CUDA toolkit: on the search path, else beside ``nvcc``."""
-    found = shutil.which(program)
+    found = which(program)
     if found is not None:
         return found
     try:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import subprocess
 
 import pytest
 from tests.launch.conftest import stand_in
@@ -17,8 +16,8 @@ from kernelprof.launch.build import (
     entries,
     find_entry,
     prepared,
-    pycuda_compiler,
 )
+from kernelprof.launch.nvcc import Workshop
 from kernelprof.launch.read_spec import load_spec
 
 TEMPLATE = """\
@@ -56,22 +55,10 @@ def copy_cu(tmp_path):
 
 @pytest.fixture
 def nvcc(tmp_path):
-    """A compiler that works as PyCUDA's does: in a file of its own, to a cubin."""
+    """The compiler: in a folder of its own, to a cubin."""
     if shutil.which("nvcc") is None:
         pytest.skip("there is no nvcc here")
-
-    def compiler(source, options, arch, folder) -> bytes:
-        file, cubin = tmp_path / "elsewhere.cu", tmp_path / "elsewhere.cubin"
-        file.write_text(source)
-        command = ["nvcc", "--cubin", f"-arch={arch}", f"-I{folder}", *options]
-        done = subprocess.run(
-            [*command, str(file), "-o", str(cubin)], capture_output=True, text=True, check=False
-        )
-        if done.returncode:
-            raise CompileError(done.stderr + done.stdout)
-        return cubin.read_bytes()
-
-    return compiler
+    return Workshop(tmp_path).cubin
 
 
 def test_a_template_is_instantiated_and_found(copy_cu, nvcc) -> None:
@@ -260,49 +247,6 @@ def test_includes_are_beside_the_source(copy_cu, nvcc, flag) -> None:
 def test_a_missing_header_is_told_with_its_place(copy_cu) -> None:
     said = f"{copy_cu}:18:10: fatal error: nothere.cuh: No such file or directory\n"
     assert compile_failure(copy_cu, said, kernel="copy").where == f"{copy_cu}:18"
-
-
-class _PyCuda:
-    """PyCUDA's modules, as far as they are used; ``heard`` is what the compiler was given."""
-
-    class CompileError(Exception):
-        stderr: object = b""
-
-    def __init__(self, error: Exception | None = None) -> None:
-        self.error = error
-        self.heard: dict[str, object] = {}
-
-    def compile(self, source, **given) -> bytes:
-        assert source == "int x;"
-        extra = [name for name in os.environ if name.startswith("NVCC_")]
-        self.heard = {**given, "environment": extra}
-        if self.error is not None:
-            raise self.error
-        return b"cubin"
-
-
-def test_nothing_that_nobody_knows_of_is_compiled_in(monkeypatch, tmp_path) -> None:
-    stand_in_for = _PyCuda()
-    monkeypatch.setattr("kernelprof.launch.build.pycuda", lambda _name: stand_in_for)
-    monkeypatch.setattr("kernelprof.launch.build.find_nvcc", lambda: "nvcc")
-    monkeypatch.setenv("NVCC_APPEND_FLAGS", "-DX=1")
-    monkeypatch.setenv("NVCC_PREPEND_FLAGS", "-DY=1")
-    assert pycuda_compiler("int x;", ["-O3"], "sm_90", tmp_path) == b"cubin"
-    assert stand_in_for.heard["cache_dir"] is False
-    assert stand_in_for.heard["environment"] == []
-    assert os.environ["NVCC_APPEND_FLAGS"] == "-DX=1"
-    assert os.environ["NVCC_PREPEND_FLAGS"] == "-DY=1"
-
-
-@pytest.mark.parametrize("said", [b"k.cu:1:2: fatal error: \xff", "k.cu:1:2: fatal error: \ufffd"])
-def test_what_the_compiler_says_is_text(monkeypatch, tmp_path, said) -> None:
-    error = _PyCuda.CompileError()
-    error.stderr = said
-    monkeypatch.setattr("kernelprof.launch.build.pycuda", lambda _name: _PyCuda(error))
-    monkeypatch.setattr("kernelprof.launch.build.find_nvcc", lambda: "nvcc")
-    with pytest.raises(CompileError) as caught:
-        pycuda_compiler("int x;", [], "sm_90", tmp_path)
-    assert caught.value.what == "k.cu:1:2: fatal error: \ufffd"
 
 
 def test_template_arguments_that_do_not_fit(copy_cu) -> None:

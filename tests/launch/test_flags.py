@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from tests.launch.conftest import SGEMM
 
 from kernelprof.errors import InputError
-from kernelprof.launch.flags import refusal, with_folders
+from kernelprof.launch.flags import Divided, divided, refusal, separate, with_folders
 
 DANGEROUS = """
 -o=x.cubin|-o x.cubin|-ox|--output-file=x|--output-file x|--outp=x|-odir=x|--output-directory=x
@@ -31,6 +33,41 @@ USEFUL = """
 """.strip()
 
 
+INJECTED = (
+    '-frandom-seed=";id>/tmp/x;"',
+    "-frandom-seed=a;id",
+    "-frandom-seed=a b",
+    "-maxrregcount=64;id",
+    "--maxrregcount=6|id",
+    "-std=c++17&id",
+    "-std=c++17\n",
+    "-O3>x",
+    "-O 3 id",
+    "-ftz=true<x",
+    "-default-stream=(id)",
+    "-diag-suppress=177,id",
+    "-diag-suppress=177;id",
+    '-Werror="all-warnings"',
+    "-Werror=*",
+    "-opt-info=inline ~",
+    "-jtd={1,2}",
+    "-Ofast-compile=min#",
+    "-brief-diag=!1",
+    "--dopt=on'",
+    "-Xptxas=-v;id",
+    "-Xptxas=-v,-warn-on-spills&id",
+    "-lineinfo;id",
+    "-UX;id",
+    "-D1X",
+    "-D;id",
+    "-DX;id=1",
+    '-I";id;"',
+    '--include=";id;"',
+    '-isystem=x"',
+)
+"""What a shell, also within the double quotes of ``nvcc``, would take for more than text."""
+
+
 def _each(text: str) -> list[str]:
     words = [word for line in text.split("\n") for word in line.split("|")]
     return [word.replace("\\n", "\n").replace("\\\\", "\\") for word in words]
@@ -43,6 +80,27 @@ def test_what_runs_code_or_writes_files_is_refused(flag) -> None:
     what, hint = wrong
     assert repr(flag) in what
     assert hint
+
+
+@pytest.mark.parametrize("flag", INJECTED)
+def test_a_value_that_a_shell_would_read_is_refused(flag) -> None:
+    wrong = refusal(flag)
+    assert wrong is not None
+    assert repr(flag) in wrong[0]
+    assert wrong[1]
+
+
+@pytest.mark.parametrize("flag", [each for each in INJECTED if each[1] not in "Ii"])
+def test_it_is_refused_at_the_compiler_as_well(flag) -> None:
+    """Folders are not: they are absolute by then, and no shell gets them."""
+    with pytest.raises(InputError):
+        divided([flag])
+
+
+@pytest.mark.parametrize("flag", [*_each(USEFUL), "-DX=a;b & (c)", "-I/a b;c/&d"])
+def test_no_option_of_nvcc_holds_what_a_shell_reads(flag) -> None:
+    for word in divided(separate([flag])).plain:
+        assert re.fullmatch(r"[A-Za-z0-9+,._=-]+", word)
 
 
 @pytest.mark.parametrize("flag", _each(USEFUL))
@@ -84,3 +142,50 @@ def test_relative_folders_are_those_of_the_source(tmp_path) -> None:
         "-isystem=/sys",
         "-DI=sub",
     ]
+
+
+def test_each_option_goes_its_way() -> None:
+    given = ["-O 3", "-DX=1,Y", '-DS="a,b",T=(1, 2)', "--define-macro=F(a, b)=a-b", "-D Z=z", "-UX"]
+    given += ["-Ia,b", "-I c", "--include-path=d", "-isystem=e,f", "-include=g.h,h.h", "-Xptxas=-v"]
+    assert divided(separate(given)) == Divided(
+        plain=("-O3", "-Xptxas=-v"),
+        macros=("-DX=1", "-DY", '-DS="a,b"', "-DT=(1, 2)", "-DF(a, b)=a-b", "-DZ=z", "-UX"),
+        folders=("a", "b", "c", "d"),
+        system=("e", "f"),
+        before=("g.h", "h.h"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("flag", "says", "hint"),
+    [
+        ("-maxrregcount=x", "the value 'x', which it cannot have", '"-maxrregcount=64"'),
+        ("-DX=a<1,b>", "'b>', which is no macro", "[compile] defines"),
+        ("-std=c17", "the value 'c17'", '"-std=c++17"'),
+    ],
+)
+def test_what_is_wrong_with_a_value_is_said(flag, says, hint) -> None:
+    wrong = refusal(flag)
+    assert wrong is not None
+    assert says in wrong[0]
+    assert hint in wrong[1]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "key"),
+    [
+        ('standard = "c++17"', 'standard = "c++17\\n"', "compile.standard"),
+        ("TILE = 16, MODE", '"TILE\\n" = 1, TILE = 16, MODE', "compile.defines.TILE\n"),
+    ],
+)
+def test_a_line_end_does_not_slip_through(read, old, new, key) -> None:
+    """A pattern that ends with ``$`` lets one pass."""
+    with pytest.raises(InputError) as caught:
+        read(SGEMM.replace(old, new))
+    assert (caught.value.where or "").endswith(key)
+
+
+def test_a_define_of_the_specification_may_hold_commas(read) -> None:
+    spec = read(SGEMM.replace('MODE = "fast"', 'MODE = "std::pair<int, float>"'))
+    assert divided(spec.compile.fixed()).macros == ("-DTILE=16", "-DMODE=std::pair<int, float>")
+    assert spec.compile.arguments()[0] == "-std=c++17"

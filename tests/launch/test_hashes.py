@@ -124,3 +124,31 @@ def test_the_digest_is_one_of_all(sgemm_cu) -> None:
     assert first == launch_hashes(sgemm_cu, spec).digest()
     assert first != launch_hashes(sgemm_cu, spec.changed(sizes={"N": 64})).digest()
     assert first != launch_hashes(sgemm_cu, spec.changed(defines={"TILE": 8})).digest()
+
+
+def test_what_the_flags_include_counts(sgemm_cu) -> None:
+    """By ``-isystem`` and ``-include`` as well, and several folders of one flag."""
+    folder = sgemm_cu.parent
+    for name in ("one", "two", "sys"):
+        (folder / name).mkdir()
+        (folder / name / f"{name}.cuh").write_text(f"int {name};\n")
+    (folder / "pre.cuh").write_text("#include <two.cuh>\n")
+    flags = '["--use_fast_math", "-Ione,two", "-isystem=sys", "-include=pre.cuh"]'
+    text = sgemm_cu.read_text().replace('["--use_fast_math"]', flags)
+    sgemm_cu.write_text("#include <one.cuh>\n#include <sys.cuh>\n" + text)
+    before = _hashes(sgemm_cu)
+    names = [name for name, _ in before.includes]
+    assert names == ["one/one.cuh", "pre.cuh", "sys/sys.cuh", "two/two.cuh"]
+    (folder / "sys" / "sys.cuh").write_text("int other;\n")
+    assert _hashes(sgemm_cu).includes != before.includes
+
+
+def test_the_file_that_is_compiled_is_the_one_that_counts(tmp_path) -> None:
+    """In quotes beside the source at first; in brackets, the folders of the flags at first."""
+    for name in ("home", "sub"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "a.h").write_text(f"int {name};\n")
+    source = tmp_path / "home" / "k.cu"
+    for written, found in (('"a.h"', "a.h"), ("<a.h>", "../sub/a.h")):
+        source.write_text(f"#include {written}\n")
+        assert list(local_includes(source, [tmp_path / "sub"])[0]) == [found]

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from kernelprof.errors import UsageError
 from kernelprof.launch.overrides import LaunchOverrides, parse_define, parse_size
+from kernelprof.launch.read_spec import load_spec
 
 NAMES = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]*", fullmatch=True)
 NUMBERS = st.integers(-(10**18), 10**18) | st.floats(allow_nan=False, allow_infinity=False)
@@ -66,6 +67,15 @@ def test_what_is_no_define(text) -> None:
     with pytest.raises(UsageError) as caught:
         parse_define(text)
     assert caught.value.what == f"--define {text!r} is not NAME=VALUE"
+
+
+@pytest.mark.parametrize("value", ["$(id)", "`id`", "a\\", "1\nid"])
+def test_a_define_that_a_shell_would_read_is_refused(sgemm_cu, value) -> None:
+    asked = LaunchOverrides(defines={"MODE": value})
+    with pytest.raises(UsageError) as caught:
+        asked.applied_to(load_spec(sgemm_cu), sgemm_cu)
+    assert caught.value.what.startswith("--define MODE holds ")
+    assert caught.value.where == str(sgemm_cu)
 
 
 def test_the_options_that_give_them() -> None:

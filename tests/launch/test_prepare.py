@@ -369,7 +369,8 @@ def test_a_program_is_compiled(program, tmp_path, monkeypatch) -> None:
     assert not Path(built).parent.exists()
     assert told == ["program.cu: compiling"]
     asked = shlex.split((tmp_path / "nvcc.asked").read_text())
-    assert asked == ["-arch=native", "-O3", "-lineinfo", "-o", built, str(program)]
+    given = ["-arch=native", "-O3", "-lineinfo"]
+    assert asked == [*given, "-Xcompiler=@kernelprof.options", "-o", built, "kernel.cu"]
     assert found.target == str(program)
     assert (found.timing, found.correctness) == (None, None)
     source = found.source

@@ -103,7 +103,7 @@ def _captures() -> tuple[bool, str]:
 def _gpu(seen: environment.Machine) -> tuple[bool, str]:
     count = len(seen.gpus)
     if not count:
-        there = shutil.which("nvidia-smi") is not None
+        there = shutil.which("nvidia-smi", path=tools.search_path()) is not None
         return False, "none answers nvidia-smi" if there else "nvidia-smi is not on the search path"
     names = ", ".join(dict.fromkeys(gpu.name for gpu in seen.gpus))
     many = f"{count} x " if count > 1 else ""

@@ -5,11 +5,10 @@ from __future__ import annotations
 import csv
 import os
 import re
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from kernelprof.tools import ask
+from kernelprof.tools import ask, which
 
 _FIELDS = (
     "index", "name", "driver_version", "compute_cap",
@@ -91,7 +90,7 @@ def is_administrator() -> bool:
 
 
 def _answer(*options: str) -> str | None:
-    tool = shutil.which("nvidia-smi")
+    tool = which("nvidia-smi")
     if tool is None:
         return None
     done = ask(tool, *options)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.collect.request import source_page_command
 from kernelprof.errors import MissingToolError
 from kernelprof.launch import processes
+from kernelprof.launch.nvcc import real_names
 from kernelprof.model.capture import SourceLine, summed
 from kernelprof.sources.capture_directory import LINES_HEADER
 
@@ -40,9 +41,17 @@ def same_name(path: str) -> str:
 def names_for(
     source: Path, shown: str, others: Callable[[str], str] = same_name
 ) -> Callable[[str], str]:
-    """How the files of a page are called: the kernel's own source as the manifest calls it."""
+    """How the files of a page are called: the kernel's own source as the manifest calls it.
+
+    A file that only a link of ours could name is called by its own name.
+    """
     own = {os.path.normpath(source.absolute()), str(source.resolve())}
-    return lambda path: shown if os.path.normpath(path) in own else others(path)
+
+    def name(path: str) -> str:
+        real = real_names(path)
+        return shown if os.path.normpath(real) in own else others(real)
+
+    return name
 
 
 def export(

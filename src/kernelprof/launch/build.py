@@ -1,22 +1,20 @@
 """From source to cubin, and which of its entries is the kernel. The compiler itself is handed in.
 
-PyCUDA compiles in a file of its own; a ``#line`` directive lets messages and ``-lineinfo`` name the
-user's file and lines all the same.
+It compiles a copy (:mod:`kernelprof.launch.nvcc`); a ``#line`` directive lets messages and
+``-lineinfo`` name the user's file and lines all the same.
 """
 
 from __future__ import annotations
 
 import importlib
 import json
-import os
 import re
 import struct
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kernelprof.errors import InputError, MissingToolError
-from kernelprof.launch.flags import with_folders
+from kernelprof.launch.flags import separate, with_folders
 from kernelprof.launch.signature import (
     choose,
     chosen_arguments,
@@ -28,7 +26,7 @@ from kernelprof.launch.signature import (
 )
 from kernelprof.launch.source import read_source
 from kernelprof.launch.spec import SpecError
-from kernelprof.tools import HOW_TO_GET_NVCC, ask, find_in_toolkit, find_nvcc
+from kernelprof.tools import ask, find_in_toolkit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +38,8 @@ if TYPE_CHECKING:
     Compiler = Callable[[str, Sequence[str], str, Path], bytes]
     """Compiles a source with options for an architecture; includes are looked for in the folder.
 
-    Raises :class:`CompileError` with what ``nvcc`` wrote.
+    Each option holds one value, and folders are absolute. Raises :class:`CompileError` with what
+    ``nvcc`` wrote.
     """
 
 
@@ -54,7 +53,6 @@ _FIRST_ERROR = re.compile(
 """As ``nvcc`` says it, and as the host compiler does, which reads the includes first."""
 
 _DEMANGLER = "cu++filt"
-_EXTRA_FLAGS = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 
 
 class CompileError(InputError):
@@ -72,15 +70,21 @@ class Built:
     arch: str
 
 
-def build(spec: LaunchSpec, source: Path, arch: str, compiler: Compiler) -> Built:
-    """Compile a kernel for an architecture such as ``sm_90``, if its arguments fit."""
+def build(
+    spec: LaunchSpec, source: Path, arch: str, compiler: Compiler, named: Path | None = None
+) -> Built:
+    """Compile a kernel for an architecture such as ``sm_90``, if its arguments fit.
+
+    ``named`` is what messages and ``-lineinfo`` call the source; without it they call it as it is.
+    """
     text = read_source(source)
     check_arguments(spec, choose(kernels(text), spec.kernel, str(source)))
-    options = options_of(spec)
     folder = source.parent.resolve()
-    given = with_folders(options, folder)
-    cubin = compiler(prepared(text, source, spec.kernel), given, arch, folder)
-    return Built(cubin, find_entry(entries(cubin), spec.kernel, str(source)), options, arch)
+    fixed, flags = spec.compile.fixed(), separate(spec.compile.flags)
+    given = with_folders(("-lineinfo", *fixed, *flags), folder)
+    cubin = compiler(prepared(text, named or source.resolve(), spec.kernel), given, arch, folder)
+    entry = find_entry(entries(cubin), spec.kernel, str(source))
+    return Built(cubin, entry, options_of(spec), arch)
 
 
 def check_arguments(spec: LaunchSpec, kernel: KernelSignature) -> None:
@@ -127,10 +131,14 @@ def options_of(spec: LaunchSpec) -> tuple[str, ...]:
     return ("-lineinfo", *spec.compile.arguments())
 
 
-def prepared(text: str, source: Path, kernel: str) -> str:
+def named_as(name: Path, text: str) -> str:
+    """A text of a source that messages and ``-lineinfo`` name as that file from its first line."""
+    return f"#line 1 {json.dumps(str(name), ensure_ascii=False)}\n" + text.removeprefix("\ufeff")
+
+
+def prepared(text: str, named: Path, kernel: str) -> str:
     """The source as it is compiled: with its own name, and with the template instantiated."""
-    name = json.dumps(str(source.resolve()), ensure_ascii=False)
-    lines = [f"#line 1 {name}", text.removeprefix("\ufeff")]
+    lines = [named_as(named, text)]
     if "<" in kernel:
         lines += ['#line 1 "kernel of the launch specification"']
         lines += [f"template __global__ decltype({kernel}) {kernel};", ""]
@@ -246,43 +254,6 @@ def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> 
         hint += "; a file with its own main() can be profiled as a program, too"
     what = "program" if kernel is None else "kernel"
     return CompileError(f"the {what} does not compile:\n{output.strip()}", where=place, hint=hint)
-
-
-def pycuda_compiler(source: str, options: Sequence[str], arch: str, folder: Path) -> bytes:
-    """Compile with ``nvcc`` by way of PyCUDA, as the specification says and in no other way.
-
-    PyCUDA's cache stays out of it: it does not see every change of an include. So do the variables
-    that give ``nvcc`` more options, which nobody would know of afterwards.
-    """
-    compiler, driver = pycuda("compiler"), pycuda("driver")
-    try:
-        with _without(_EXTRA_FLAGS):
-            cubin: bytes = compiler.compile(
-                source,
-                nvcc=find_nvcc(),
-                options=list(options),
-                no_extern_c=True,
-                arch=arch,
-                include_dirs=[str(folder)],
-                cache_dir=False,
-            )
-    except driver.CompileError as error:
-        said = getattr(error, "stderr", None) or getattr(error, "stdout", None) or str(error)
-        text = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(said)
-        raise CompileError(text) from error
-    except OSError as error:
-        raise MissingToolError(f"nvcc cannot be run: {error}", hint=HOW_TO_GET_NVCC) from error
-    return cubin
-
-
-@contextmanager
-def _without(names: Sequence[str]) -> Iterator[None]:
-    """The environment without these variables, for a while."""
-    taken = {name: os.environ.pop(name) for name in names if name in os.environ}
-    try:
-        yield
-    finally:
-        os.environ.update(taken)
 
 
 def pycuda(module: str) -> Any:

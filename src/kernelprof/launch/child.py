@@ -15,6 +15,7 @@ import os
 import sys
 import traceback
 import warnings
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -28,9 +29,9 @@ from kernelprof.launch.build import (
     build,
     compile_failure,
     options_of,
-    pycuda_compiler,
 )
 from kernelprof.launch.device import BoundKernel, Device, LoadedKernel
+from kernelprof.launch.nvcc import Workshop, is_plain, scratch
 from kernelprof.launch.overrides import parse_define, parse_size
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.launch.references import expected
@@ -40,7 +41,7 @@ from kernelprof.launch.trial import INTERNAL_ERROR, CheckedOutput, LaunchError, 
 from kernelprof.tools import nvcc_version
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from kernelprof.launch.arrays import Comparison
     from kernelprof.launch.references import Case
@@ -144,13 +145,27 @@ class _Task:
         return LoadedKernel(self.device, built.cubin, built.entry, self.where)
 
     def _built(self) -> Built:
-        def compiler(source: str, options: Sequence[str], arch: str, folder: Path) -> bytes:
-            try:
-                return pycuda_compiler(source, options, arch, folder)
-            except CompileError as error:
-                raise compile_failure(self.source, error.what, kernel=self.spec.kernel) from error
+        with self._workshop() as workshop:
 
-        return build(self.spec, self.source, self.device.arch, compiler)
+            def compiler(source: str, options: Sequence[str], arch: str, folder: Path) -> bytes:
+                try:
+                    return workshop.cubin(source, options, arch, folder)
+                except CompileError as error:
+                    kernel = self.spec.kernel
+                    raise compile_failure(self.source, error.what, kernel=kernel) from error
+
+            named = workshop.named(self.source)
+            return build(self.spec, self.source, self.device.arch, compiler, named)
+
+    @contextmanager
+    def _workshop(self) -> Iterator[Workshop]:
+        """Where to compile: beside the cubin, where the links that its lines name have to stay."""
+        kept = None if self.cubin is None else self.cubin.parent
+        if kept is not None and kept.is_dir() and is_plain(kept):
+            yield Workshop(kept.resolve())
+        else:
+            with scratch() as folder:
+                yield Workshop(folder)
 
     def _check(self, kernel: LoadedKernel) -> bool:
         """Compare with the reference; whether it is known that every element gets written."""

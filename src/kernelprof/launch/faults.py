@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from kernelprof.errors import ExitCode, MissingToolError
 from kernelprof.launch import processes
+from kernelprof.launch.nvcc import real_names
 from kernelprof.launch.trial import LaunchError
 from kernelprof.tools import HOW_TO_GET_NVCC, find_in_toolkit
 
@@ -144,7 +145,7 @@ def sanitize(
         interrupts,
         time_limit=_LIMIT_S,
     )
-    text = ended.printed.decode("utf-8", "replace")
+    text = real_names(ended.printed.decode("utf-8", "replace"))
     if ended.code == _FOUND or found_something(text):
         raise LaunchError(
             f"compute-sanitizer ({tool}) found a mistake in the kernel:\n{findings(text)}",

@@ -1,16 +1,21 @@
 """Which options of ``nvcc`` a launch specification may hold: those that change code, not files.
 
-A specification may be a stranger's. Other options choose what ``nvcc`` runs, reads and writes, so
-what is not listed here is refused. ``nvcc`` hands many values to a shell.
+A specification may be a stranger's, and ``nvcc`` runs each of its steps by a shell, with what it
+was given between double quotes. So an option is one of full patterns of its name and its value,
+which let no character through that a shell reads. Macros and folders may need such characters;
+:func:`divided` keeps them for a file of options, and ``nvcc`` never gets them.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.errors import InputError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
 _ALONE_NAMES = (
@@ -22,15 +27,46 @@ _ALONE_NAMES = (
     "Wno-deprecated-gpu-targets Wno-deprecated-declarations Wdefault-stream-launch "
     "Wmissing-launch-bounds Wext-lambda-captures-this Wreorder"
 )
-_WITH_VALUE_NAMES = (
-    "optimize Ofc Ofast-compile maxrregcount ftz prec-div prec-sqrt fmad dopt default-stream "
-    "diag-error diag-suppress diag-warn ftemplate-backtrace-limit ftemplate-depth std Werror "
-    "define-macro undefine-macro include-path isystem system-include include pre-include "
-    "Xptxas ptxas-options split-compile threads brief-diag brief-diagnostics frandom-seed jtd "
-    "jump-table-density opt-info optimization-info device-stack-protector"
-)
 _ALONE = frozenset(_ALONE_NAMES.split())
-_WITH_VALUE = frozenset(_WITH_VALUE_NAMES.split())
+
+_SWITCH, _NUMBER, _LEVEL = "true|false", "[0-9]{1,9}", "0|min|mid|max"
+_NUMBERS = f"{_NUMBER}(,{_NUMBER})*"
+_WORDS = "[a-z][a-z-]*(,[a-z][a-z-]*)*"
+_TEXT = r"[^$`\\\x00-\x1f\x7f]"
+_MACRO = r"[A-Za-z_][A-Za-z0-9_]*"
+_DEFINE = rf"{_MACRO}(\([A-Za-z0-9_, .]*\))?(={_TEXT}*)?"
+_PATH = r'[^$`\\"\x00-\x1f\x7f]+'
+
+_VALUES: Final[dict[str, tuple[str, str]]] = {
+    **dict.fromkeys(("O", "optimize"), ("[0-4]", "3")),
+    **dict.fromkeys(("Ofc", "Ofast-compile"), (_LEVEL, "mid")),
+    **dict.fromkeys(
+        ("ftz", "prec-div", "prec-sqrt", "fmad", "brief-diag", "brief-diagnostics"),
+        (_SWITCH, "true"),
+    ),
+    "device-stack-protector": (_SWITCH, "true"),
+    **dict.fromkeys(
+        ("maxrregcount", "ftemplate-backtrace-limit", "ftemplate-depth"), (_NUMBER, "64")
+    ),
+    **dict.fromkeys(("split-compile", "threads", "jtd", "jump-table-density"), (_NUMBER, "2")),
+    **dict.fromkeys(("diag-error", "diag-suppress", "diag-warn"), (_NUMBERS, "177,20012")),
+    "dopt": ("on", "on"),
+    "default-stream": ("legacy|null|per-thread", "per-thread"),
+    "std": (r"(c|gnu)\+\+[0-9][0-9a-z]", "c++17"),
+    "Werror": (_WORDS, "all-warnings"),
+    **dict.fromkeys(("opt-info", "optimization-info"), (_WORDS, "inline")),
+    "frandom-seed": ("[A-Za-z0-9_]{1,64}", "7"),
+    **dict.fromkeys(("D", "define-macro"), (_DEFINE, "TILE=16")),
+    **dict.fromkeys(("U", "undefine-macro"), (_MACRO, "TILE")),
+    **dict.fromkeys(("I", "include-path", "isystem", "system-include"), (_PATH, "include")),
+    **dict.fromkeys(("include", "pre-include"), (_PATH, "types.cuh")),
+    **dict.fromkeys(("Xptxas", "ptxas-options"), (f"{_TEXT}+", "-v")),
+}
+"""Each option that has a value: the whole value as a pattern, and one for example.
+
+The names and values are those of ``nvcc --help`` of CUDA 13.5.
+"""
+
 _LETTERS = "DUIO"
 """Options whose value follows at once or after a space."""
 
@@ -43,6 +79,30 @@ _PTXAS = re.compile(
 )
 _FOR_SHELLS = re.compile(r"[$`\\\x00-\x1f\x7f]")
 _FOLDERS = re.compile(r"^(--include-path=|--system-include=|-isystem=|-I[= ]?)(?! )(.+)$")
+_PIECES = re.compile(r'(?:"[^"]*"|\([^()]*\)|[^,])+')
+"""What stands between the commas of a list; those between quotes or parentheses part nothing."""
+
+_MACROS = frozenset(("D", "define-macro", "U", "undefine-macro"))
+_SYSTEM = frozenset(("isystem", "system-include"))
+_PATHS = frozenset(("I", "include-path")) | _SYSTEM
+_BEFORE = frozenset(("include", "pre-include"))
+_PTXAS_NAMES = frozenset(("Xptxas", "ptxas-options"))
+
+
+@dataclass(frozen=True, slots=True)
+class Divided:
+    """Options by the way that they take to the compilers."""
+
+    plain: tuple[str, ...]
+    """On the command line of ``nvcc``: letters, digits and ``+ , . _ = -`` only."""
+    macros: tuple[str, ...]
+    """``-DNAME=VALUE`` and ``-UNAME``, for the host compiler, which reads the source first."""
+    folders: tuple[str, ...]
+    """Of ``-I``."""
+    system: tuple[str, ...]
+    """Folders of ``-isystem``."""
+    before: tuple[str, ...]
+    """Files that are included before the source."""
 
 
 def shell_characters(value: str) -> str | None:
@@ -60,15 +120,16 @@ def refusal(flag: str) -> tuple[str, str] | None:
             "write it without $, `, \\ and control characters",
         )
     name, joined, value = _split(flag)
-    plain = name in _ALONE and not joined
-    if plain or (value and (name in _LETTERS or (name in _WITH_VALUE and joined))):
-        return _ptxas(flag, value) if name in {"Xptxas", "ptxas-options"} else None
+    if name in _ALONE and not joined:
+        return None
+    if value and (name in _LETTERS or (name in _VALUES and joined)):
+        return _wrong_value(flag, name, value)
     if name in _ARCHITECTURE or name.startswith(("gpu-", "arch", "gencode")):
         return (
             f"the flag {flag!r} chooses the architecture, which is that of the device",
             "leave it out",
         )
-    if name.partition(" ")[0] in _WITH_VALUE:
+    if name.partition(" ")[0] in _VALUES:
         return (
             f"the flag {flag!r} has no value that nvcc can read",
             f'join them: "{flag.partition(" ")[0].partition("=")[0]}=VALUE"',
@@ -77,6 +138,25 @@ def refusal(flag: str) -> tuple[str, str] | None:
         f"the flag {flag!r} is none that a specification may give nvcc",
         "those that optimise, define, include and warn may be used "
         "(docs/launch-specification.md); others choose what nvcc runs, reads or writes",
+    )
+
+
+def _wrong_value(flag: str, name: str, value: str) -> tuple[str, str] | None:
+    pattern, example = _VALUES[name]
+    if name in _PTXAS_NAMES:
+        return _ptxas(flag, value)
+    wrong = next((each for each in _pieces(name, value) if not re.fullmatch(pattern, each)), None)
+    if wrong is None:
+        return None
+    given = flag.removesuffix(value)
+    if name in _MACROS:
+        return (
+            f"the flag {flag!r} holds {wrong!r}, which is no macro",
+            f'for example "{given}{example}"; a value with a comma goes under [compile] defines',
+        )
+    return (
+        f"the flag {flag!r} has the value {wrong!r}, which it cannot have",
+        f'for example "{given}{example}"',
     )
 
 
@@ -90,6 +170,16 @@ def _ptxas(flag: str, value: str) -> tuple[str, str] | None:
     )
 
 
+def separate(flags: Iterable[str]) -> list[str]:
+    """The flags with one macro, folder or file each: ``-DX=1,Y`` is ``-DX=1`` and ``-DY``."""
+    found = []
+    for flag in map(str.rstrip, flags):
+        name, _, value = _split(flag)
+        before = flag.removesuffix(value)
+        found += [before + each for each in _pieces(name, value)] if value else [flag]
+    return found
+
+
 def with_folders(options: Sequence[str], folder: Path) -> list[str]:
     """The options with relative folders of includes in ``folder``: ``nvcc`` runs elsewhere."""
 
@@ -99,12 +189,45 @@ def with_folders(options: Sequence[str], folder: Path) -> list[str]:
     return [_FOLDERS.sub(absolute, option) for option in options]
 
 
+def divided(options: Iterable[str]) -> Divided:
+    """Options by their way; each holds one value, as :func:`separate` gives them.
+
+    Raises :class:`InputError` for one that a specification may not have, wherever it came from.
+    """
+    plain: list[str] = []
+    macros: list[str] = []
+    folders: list[str] = []
+    system: list[str] = []
+    before: list[str] = []
+    for option in options:
+        name, joined, value = _split(option)
+        if name in _MACROS and re.fullmatch(_VALUES[name][0], value):
+            macros.append(f"-{name[0].upper()}{value}")
+        elif name in _PATHS and value and (joined or name in _LETTERS):
+            # Made absolute with the folder of the source, which may be called anything.
+            (system if name in _SYSTEM else folders).append(value)
+        elif (wrong := refusal(option)) is not None:
+            raise InputError(wrong[0], hint=wrong[1])
+        elif name in _BEFORE:
+            before.append(value)
+        else:
+            plain.append(f"-{name}{value}" if name in _LETTERS else option)
+    return Divided(tuple(plain), tuple(macros), tuple(folders), tuple(system), tuple(before))
+
+
+def _pieces(name: str, value: str) -> list[str]:
+    """The values of a list as ``nvcc`` parts it: at commas, but not within a string."""
+    if name in _MACROS:
+        return _PIECES.findall(value)
+    return value.split(",") if name in _PATHS | _BEFORE else [value]
+
+
 def _split(flag: str) -> tuple[str, str, str]:
     """The option's name without dashes, what joins it to its value, and the value."""
     text = flag.removeprefix("-").removeprefix("-")
     letter = text[:1]
     single = not flag.startswith("--") and letter and letter in _LETTERS
-    if single and text.partition("=")[0] not in (_ALONE | _WITH_VALUE):
+    if single and text.partition("=")[0] not in _ALONE | _VALUES.keys() - set(_LETTERS):
         return letter, "", text[1:].removeprefix("=").strip()
     name, joined, value = text.partition("=")
     return name, joined, value

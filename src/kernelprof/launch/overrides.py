@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from kernelprof.errors import UsageError
+from kernelprof.launch.flags import shell_characters
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -56,6 +57,13 @@ class LaunchOverrides:
                     f"{option} {unknown[0]}: the launch specification has no such name",
                     where=str(source),
                     hint=f"it has: {', '.join(known) or 'none'}",
+                )
+        for name, value in self.defines.items():
+            if character := shell_characters(str(value)):
+                raise UsageError(
+                    f"--define {name} holds {character!r}, which a shell takes for more than text",
+                    where=str(source),
+                    hint="write it without $, `, \\ and control characters",
                 )
         found = spec.changed(sizes=self.sizes, defines=self.defines)
         found.resolve()

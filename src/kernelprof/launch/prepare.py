@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import shlex
 import sys
-import tempfile
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelprof.errors import UsageError
 from kernelprof.launch import processes
 from kernelprof.launch.build import compile_failure
 from kernelprof.launch.faults import sanitize
+from kernelprof.launch.nvcc import Workshop, real_names, scratch
 from kernelprof.launch.overrides import LaunchOverrides
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.launch.signature import has_main
@@ -32,10 +31,11 @@ from kernelprof.launch.source import (
 from kernelprof.launch.spec import NO_REFERENCE
 from kernelprof.launch.trial import LaunchError, Trial, read_trial, timing_facts
 from kernelprof.model.manifest import CorrectnessFacts, SourceFacts
-from kernelprof.tools import find_nvcc, nvcc_version
+from kernelprof.tools import nvcc_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
     from kernelprof.launch.processes import Interrupts
     from kernelprof.launch.spec import LaunchSpec
@@ -78,11 +78,11 @@ def prepare(
     A kernel that gives wrong results, does not compile or does not end is an error of its own.
     ``progress`` is called with what is being done.
     """
-    with tempfile.TemporaryDirectory(prefix="kernelprof-") as folder:
+    with scratch() as folder:
         if is_program(source, overrides):
-            yield _program(source, Path(folder), interrupts, progress)
+            yield _program(source, folder, interrupts, progress)
         else:
-            yield _launched(source, overrides, Path(folder), interrupts, progress)
+            yield _launched(source, overrides, folder, interrupts, progress)
 
 
 def is_program(source: Path, overrides: LaunchOverrides) -> bool:
@@ -187,7 +187,8 @@ def _compiler(version: str | None) -> str | None:
 
 def last_lines(printed: bytes) -> str:
     """What a process printed last, to show below a message; empty where it was nothing."""
-    lines = [line for line in printed.decode("utf-8", "replace").splitlines() if line.strip()]
+    text = real_names(printed.decode("utf-8", "replace"))
+    lines = [line for line in text.splitlines() if line.strip()]
     shown = lines[-_LAST_LINES:]
     return "\n" + "\n".join(f"  {line}" for line in shown) if shown else ""
 
@@ -196,17 +197,19 @@ def _program(
     source: Path, folder: Path, interrupts: Interrupts, progress: Callable[[str], None]
 ) -> PreparedKernel:
     """Compile a source with its own ``main`` for the GPU that is here."""
-    nvcc = find_nvcc()
+    workshop = Workshop(folder)
     options = ("-arch=native", "-O3", "-lineinfo")
-    program = folder / source.stem
+    program, command = workshop.program(source, read_source(source), options)
     progress(f"{source.name}: compiling")
     ended = processes.run(
-        [nvcc, *options, "-o", str(program), str(source)],
+        command,
         interrupts,
         time_limit=_COMPILE_LIMIT_S,
+        folder=workshop.place,
+        environment=workshop.environment(),
     )
     if ended.code != 0:
-        raise compile_failure(source, ended.printed.decode("utf-8", "replace"))
+        raise compile_failure(source, real_names(ended.printed.decode("utf-8", "replace")))
     return PreparedKernel(
         target=str(source),
         command=(str(program),),

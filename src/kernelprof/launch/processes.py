@@ -19,7 +19,7 @@ from typing import IO, TYPE_CHECKING, Any
 from kernelprof.errors import InputError, MissingToolError, Terminated
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import FrameType, TracebackType
 
 POLL_S = 0.05
@@ -97,12 +97,15 @@ def run(
     keep_all: bool = False,
     poll: Callable[[], None] | None = None,
     into: Path | None = None,
+    folder: Path | None = None,
+    environment: Mapping[str, str] | None = None,
 ) -> Outcome:
     """Run a command to its end, without a terminal and without standard input.
 
     ``poll`` is called a few times a second. On an interrupt, at the time limit and on any error
     everything that the command started is ended before the exception goes on. Of what is printed
     the last part is kept, with ``keep_all`` everything; with ``into`` it all goes into that file.
+    It runs in ``folder`` with ``environment``, without them in our own.
     """
     start = time.monotonic()
     with contextlib.nullcontext(subprocess.PIPE) if into is None else into.open("wb") as output:
@@ -112,6 +115,8 @@ def run(
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
+                cwd=folder,
+                env=environment,
                 start_new_session=True,
             )
         except OSError as error:

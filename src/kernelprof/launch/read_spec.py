@@ -203,14 +203,7 @@ class _Reading:
                 yield ("check", "sizes", name), f"[sizes] has no {name!r}", hint
         if not table.kernel.isprintable():
             yield ("kernel",), "kernel holds control characters", None
-        for index, flag in enumerate(table.compile.flags):
-            if (wrong := refusal(flag)) is not None:
-                yield ("compile", "flags", index), *wrong
-        for name, value in table.compile.defines.items():
-            if character := shell_characters(str(value)):
-                what = f"{name} holds {character!r}, which a shell takes for more than text"
-                hint = "write it without $, `, \\ and control characters"
-                yield ("compile", "defines", name), what, hint
+        yield from _mistakes_of_compile(table.compile)
         if math.isinf(table.check.tolerance):
             yield ("check", "tolerance"), "tolerance has to be finite", None
         if math.isinf(table.launch.time_limit_s):
@@ -256,6 +249,22 @@ class _Reading:
 
     def _refuse(self, path: TomlPath, what: str, hint: str | None = None) -> NoReturn:
         raise SpecError(what, where=self._where(path), hint=hint)
+
+
+def _mistakes_of_compile(options: CompileOptions) -> Iterator[_Mistake]:
+    for index, flag in enumerate(options.flags):
+        if (wrong := refusal(flag)) is not None:
+            yield ("compile", "flags", index), *wrong
+    if options.standard and (wrong := refusal(f"-std={options.standard}")) is not None:
+        yield ("compile", "standard"), *wrong
+    for name, value in options.defines.items():
+        if not name.isidentifier():
+            what = f"{name!r} is not a name of letters, digits and underscores"
+            yield ("compile", "defines", name), what, "choose another name"
+        if character := shell_characters(str(value)):
+            what = f"{name} holds {character!r}, which a shell takes for more than text"
+            hint = "write it without $, `, \\ and control characters"
+            yield ("compile", "defines", name), what, hint
 
 
 def _filled(argument: Argument) -> Argument:

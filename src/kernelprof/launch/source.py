@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelprof.errors import InputError
+from kernelprof.launch.flags import divided, separate
 from kernelprof.launch.signature import includes
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ CLOSING = "// ///"
 MAX_BYTES = 16 * 1024 * 1024
 
 _OPEN = re.compile(r"//\s?///\s*kernelprof\s*")
-_INCLUDE_FOLDERS = re.compile(r"(?:-I|--include-path|-include-path)[= ]?(.+)")
 _CLOSE = re.compile(r"//\s?///\s*")
 
 
@@ -194,47 +194,63 @@ def changed_meanwhile(where: str) -> InputError:
 
 def launch_hashes(source: Path, spec: LaunchSpec) -> LaunchHashes:
     """The digests of a kernel's file and its specification."""
-    matches = map(_INCLUDE_FOLDERS.fullmatch, spec.compile.flags)
-    folders = [source.parent / each for match in matches if match for each in match[1].split(",")]
+    options = divided(separate(spec.compile.flags))
+    folders = [source.parent / each for each in options.folders]
+    system = [source.parent / each for each in options.system]
     return LaunchHashes(
         source=file_hash(source),
-        includes=(*include_hashes(source, folders), *_data_hashes(source, spec)),
+        includes=(
+            *include_hashes(source, folders, system, options.before),
+            *_data_hashes(source, spec),
+        ),
         specification=_json_digest(spec.document()),
         compile=_json_digest(list(spec.compile.arguments())),
     )
 
 
-def include_hashes(source: Path, folders: Sequence[Path] = ()) -> tuple[tuple[str, str], ...]:
+def include_hashes(
+    source: Path,
+    folders: Sequence[Path] = (),
+    system: Sequence[Path] = (),
+    before: Sequence[str] = (),
+) -> tuple[tuple[str, str], ...]:
     """The digests of the user's files that a source includes, by their path from its folder.
 
-    ``folders`` are those of ``-I``. An include whose name only a macro knows has no digest: nobody
-    can tell here which file that is.
+    They are the files that ``nvcc`` reads: ``folders`` are those of ``-I``, ``system`` those of
+    ``-isystem``, and ``before`` are included at first. An include whose name only a macro knows
+    has no digest: nobody can tell here which file that is.
     """
-    found, unknown = local_includes(source, folders)
+    found, unknown = local_includes(source, folders, system, before)
     known = tuple((name, file_hash(file)) for name, file in sorted(found.items()))
     return (*known, *((f"#include {name}", "") for name in sorted(unknown)))
 
 
 def local_includes(
-    source: Path, folders: Sequence[Path] = ()
+    source: Path,
+    folders: Sequence[Path] = (),
+    system: Sequence[Path] = (),
+    before: Sequence[str] = (),
 ) -> tuple[dict[str, Path], frozenset[str]]:
     """Files that the source includes and that are not the toolkit's, and those that they do.
 
-    They are looked for where ``nvcc`` looks: beside the file that includes them, beside the source,
-    in the folders of ``-I``. Also gives what is included by way of a macro.
+    They are looked for where ``nvcc`` looks: those in quotes beside the file that includes them and
+    beside the source, all of them in the folders of ``-I``, beside the source, in the folders of
+    ``-isystem``. Also gives what is included by way of a macro.
     """
     home = source.parent.resolve()
     found: dict[str, Path] = {}
     unknown: set[str] = set()
     pending = [source.resolve()]
     seen = {source.resolve()}
+    first = [f'"{name}"' for name in before]
     while pending:
         file = pending.pop()
-        for name in filter(None, includes(read_source(file))):
+        for name in filter(None, (*first, *includes(read_source(file)))):
             if name[0] not in '"<':
                 unknown.add(name)
                 continue
-            places = [*([file.parent] if name[0] == '"' else []), home, *folders]
+            quoted = [file.parent, home] if name[0] == '"' else []
+            places = [*quoted, *folders, home, *system]
             candidates = [(place / name[1:-1]).resolve() for place in places]
             included = next((each for each in candidates if each.is_file()), None)
             if included is None or included in seen:
@@ -242,6 +258,7 @@ def local_includes(
             seen.add(included)
             found[os.path.relpath(included, home)] = included
             pending.append(included)
+        first = []
     return found, frozenset(unknown)
 
 

@@ -119,11 +119,14 @@ class CompileOptions(Table, frozen=True, kw_only=True):
         Annotated[str, Meta(pattern=r"^(c|gnu)\+\+[0-9]{2}$")] | None, Meta(examples=["c++17"])
     ] = None
 
-    def arguments(self) -> tuple[str, ...]:
-        """The options as ``nvcc`` takes them."""
+    def fixed(self) -> tuple[str, ...]:
+        """The options that the other keys stand for; the value of a define is one, with commas."""
         standard = (f"-std={self.standard}",) if self.standard else ()
-        defines = tuple(f"-D{name}={value}" for name, value in self.defines.items())
-        return (*standard, *defines, *self.flags)
+        return (*standard, *(f"-D{name}={value}" for name, value in self.defines.items()))
+
+    def arguments(self) -> tuple[str, ...]:
+        """All options, as they are recorded."""
+        return (*self.fixed(), *self.flags)
 
 
 class LaunchOptions(Table, frozen=True, kw_only=True):

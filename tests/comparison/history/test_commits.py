@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.comparison.gate.planted import CHANGES, taken
 from tests.comparison.history.conftest import GIT, REASON, git
+from tests.launch.conftest import stand_in
 
 from kernelprof.comparison.gate.baseline import to_text
 from kernelprof.comparison.gate.changes import baseline_of
@@ -113,6 +115,18 @@ def test_without_git_it_says_so(
     with pytest.raises(MissingToolError, match="git is not here") as caught:
         committed(repository / FILE, None)
     assert caught.value.exit_code is ExitCode.ENVIRONMENT
+
+
+def test_a_git_that_lies_in_the_repository_is_not_run(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clone = tmp_path / "clone"
+    git(tmp_path, "clone", "--quiet", repository.as_uri(), str(clone))
+    stand_in((clone / FILE).with_name("git"), f"touch {tmp_path}/ran", "exit 1")
+    monkeypatch.chdir(clone)
+    monkeypatch.setenv("PATH", f".::{os.environ['PATH']}")
+    assert committed(clone / FILE, 1).found
+    assert not (tmp_path / "ran").exists()
 
 
 def test_the_command_shows_the_commits(run_history: RunHistory, repository: Path) -> None:

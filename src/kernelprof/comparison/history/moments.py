@@ -18,6 +18,7 @@ from kernelprof.model.history import Commit, Moment, MomentKind
 from kernelprof.model.numbers import count
 from kernelprof.sources.capture_directory import MANIFEST
 from kernelprof.sources.ncu.folder import DEPTH, may_be_capture
+from kernelprof.tools import which
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -330,19 +331,20 @@ def _texts(folder: Path, versions: list[Version]) -> Iterator[bytes | None]:
 
 
 def _git(folder: Path, *arguments: str, given: bytes = b"", may_fail: bool = False) -> bytes:
+    git = which("git")
+    if git is None:
+        raise MissingToolError(
+            "git is not here", hint="install git, or name a folder of captures or baselines"
+        )
     try:
         done = subprocess.run(
-            ["git", "--no-pager", *arguments],
+            [git, "--no-pager", *arguments],
             cwd=folder,
             input=given,
             capture_output=True,
             check=False,
             timeout=TIME_LIMIT_S,
         )
-    except FileNotFoundError as error:
-        raise MissingToolError(
-            "git is not here", hint="install git, or name a folder of captures or baselines"
-        ) from error
     except (OSError, subprocess.TimeoutExpired) as error:
         raise MissingToolError(
             f"git cannot be run: {error}", where=str(folder), hint="see what 'git log' says there"
