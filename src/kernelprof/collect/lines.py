@@ -67,7 +67,9 @@ def export(
     page = report.with_suffix(".source.csv")
     try:
         command = source_page_command(ncu, str(report))
-        ended = processes.run(command, interrupts, time_limit=_LIMIT_S, into=page)
+        ended = processes.run(
+            command, interrupts, time_limit=_LIMIT_S, into=page, folder=report.parent
+        )
         with page.open(encoding="utf-8", errors="replace", newline="\n") as lines:
             if ended.code != 0:
                 words = " ".join(lines.read(1000).split())

@@ -10,7 +10,7 @@ import json
 import re
 import shlex
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.catalogue import SAMPLES
 from kernelprof.analysis.ncu_command import collection
@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 
 _OF_A_RECORD = ("--size", "--define", "--kernel", "--time-limit")
 """Options that a recorded capture can follow."""
+
+FIRST_WITH_SETTINGS: Final = [2021, 2]
+"""The version of ``ncu`` from which on it has the option ``--config-file``."""
 
 DEFAULT_CLOCKS = "none"
 """The GPU's clocks are left alone: a time under the profiler is then one at the clocks that the
@@ -96,6 +99,7 @@ def profile_command(
     compute_capability: tuple[int, int] | None = None,
     samples: bool = False,
     sets: Sequence[str] = (),
+    version: str | None = None,
 ) -> list[str]:
     """The command that collects ``metrics`` into a report, with ``samples`` by source line.
 
@@ -104,7 +108,7 @@ def profile_command(
     ``narrowed`` are kernels, by the names that a capture shows, to which the run is limited;
     ``filters`` that count launches are kept as they are then, because the count would be of others.
     """
-    command = [ncu]
+    command = [ncu, *_no_settings_of_others(version)]
     if metrics or not sets:
         command += collection(metrics, compute_capability, samples=samples)
     for each in sets:
@@ -124,6 +128,15 @@ def profile_command(
     command += ["--clock-control", clock_control, "--target-processes", "all"]
     command += ["--export", report, "--log-file", log]
     return [*command, *application]
+
+
+def _no_settings_of_others(version: str | None) -> list[str]:
+    """The option that has ``ncu`` read no ``config.ncu-cfg`` of the current folder.
+
+    That file can be a stranger's: it sets any option, a folder of rules in Python among them.
+    """
+    numbers = [int(each) for each in re.findall(r"\d+", version or "")]
+    return ["--config-file", "off"] if numbers >= FIRST_WITH_SETTINGS else []
 
 
 def import_command(ncu: str, report: str, page: str = "raw") -> list[str]:

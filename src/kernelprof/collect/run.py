@@ -97,6 +97,7 @@ class Session:
             compute_capability=self._capability,
             samples=samples,
             sets=sets,
+            version=self.version,
         )
         place = self.draft.place
         shown = command(report=place(report.name), log=place(log.name))
@@ -192,7 +193,8 @@ class Session:
     def page(self, report: Path, name: str = "raw") -> bytes:
         """A page of a report that a run wrote, as ``ncu`` prints it."""
         command = import_command(self.ncu, str(report), name)
-        done = processes.run(command, self.interrupts, keep_all=True)
+        # Not in the user's folder, whose settings of ncu may be a stranger's.
+        done = processes.run(command, self.interrupts, keep_all=True, folder=report.parent)
         if done.code != 0:
             words = " ".join(_lines(done.printed)[-3:])
             raise ProfilerError(

@@ -96,13 +96,19 @@ def _tool() -> str | None:
 
 def _through_ncu(tool: str, path: Path, origin: str) -> Capture:
     import subprocess
+    from tempfile import TemporaryDirectory
 
     from kernelprof.sources import read_bytes
     from kernelprof.tools import NCU_VARIABLE
 
-    command = [tool, "--import", str(path), "--csv", "--page", "raw", "--print-units", "base"]
+    page = ["--csv", "--page", "raw", "--print-units", "base"]
+    command = [tool, "--import", str(path.absolute()), *page]
     try:
-        done = subprocess.run(command, capture_output=True, check=False, timeout=_TIMEOUT_S)
+        # Not in the user's folder, whose settings of ncu (config.ncu-cfg) may be a stranger's.
+        with TemporaryDirectory(prefix="kernelprof-") as empty:
+            done = subprocess.run(
+                command, capture_output=True, check=False, timeout=_TIMEOUT_S, cwd=empty
+            )
     except (OSError, subprocess.TimeoutExpired) as error:
         raise MissingToolError(
             f"cannot run {tool}: {error}",

@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # Captures of tests/kernels/changes/once.cu before and after its changes, each a process of its own, as
-# people take them: one launch of each kernel, and five.
+# people take them: one launch of each kernel with the full set, and five with the preset triage.
 #
 #   tests/kernels/changes/once.sh OUTPUT_DIR
 #
-# Needs a GPU, ncu and nvcc. Leaves OUTPUT_DIR/{before,after}-{1,5}.RUN.csv.gz. Runs of both sides take
-# turns, so that a drift of the machine hits both. RUNS_OF_ONE and RUNS_OF_FIVE say how many of each.
+# Needs a GPU, ncu, nvcc and a Python ($PYTHON, else python3) with kernelprof's dependencies. Leaves
+# OUTPUT_DIR/{before,after}-{1,5}.RUN.csv.gz. Runs of both sides take turns, so that a drift of the
+# machine hits both. RUNS_OF_ONE and RUNS_OF_FIVE say how many of each; one of the first takes 30 s.
 set -eu
+root=$(cd "$(dirname "$0")/../../.." && pwd)
+export PYTHONPATH=$root/src:${PYTHONPATH:-}
 here=$(cd "$(dirname "$0")" && pwd)
 out=$(mkdir -p "$1" && cd "$1" && pwd)
 work=$(mktemp -d)
@@ -15,16 +18,20 @@ nvcc -O3 -arch=native -o "$work/before" "$here/once.cu"
 nvcc -O3 -arch=native -DCHANGED -o "$work/after" "$here/once.cu"
 cd "$work"
 
-capture() { # SIDE LAUNCHES RUN
-  ncu --set full --clock-control none --force-overwrite -o report "./$1" "$2" > log 2>&1 || cat log
-  ncu --import report.ncu-rep --csv --page raw --print-units base | gzip -9 > "$out/$1-$2.$3.csv.gz"
+once() { # SIDE RUN
+  ncu --set full --clock-control none --force-overwrite -o report "./$1" > log 2>&1 || cat log
+  ncu --import report.ncu-rep --csv --page raw --print-units base | gzip -9 > "$out/$1-1.$2.csv.gz"
+}
+five() { # SIDE RUN
+  "${PYTHON:-python3}" -m kernelprof profile --preset triage --force -o five -- "./$1" 5 > log 2>&1 || cat log
+  cp five/raw.csv.gz "$out/$1-5.$2.csv.gz"
 }
 
-for run in $(seq 1 "${RUNS_OF_ONE:-24}"); do
-  capture before 1 "$run"
-  [ $((run % 2)) -ne 0 ] || capture after 1 $((run / 2))
+for run in $(seq 1 "${RUNS_OF_ONE:-11}"); do
+  once before "$run"
+  [ $((run % 2)) -ne 0 ] || once after $((run / 2))
 done
-for run in $(seq 1 "${RUNS_OF_FIVE:-6}"); do
-  capture before 5 "$run"
-  capture after 5 "$run"
+for run in $(seq 1 "${RUNS_OF_FIVE:-11}"); do
+  five before "$run"
+  [ $((run % 2)) -ne 0 ] || five after $((run / 2))
 done
