@@ -336,19 +336,29 @@ def gate(
     candidate: PathLike | Capture,
     *,
     policy: PathLike | Mapping[str, Any] | None = None,
+    proposed_baseline: PathLike | None = None,
+    proposed_policy: PathLike | None = None,
+    accept_proposed: bool = False,
 ) -> GateResult:
     """Whether a change may pass: time, exact counters and verdict against a policy.
 
     ``policy`` is a TOML file or its content; without it the ``pyproject.toml`` here counts, if it
-    has one.
+    has one. The proposed two are what the change itself would put in their place: they are compared
+    with them, and judge only with ``accept_proposed``.
     """
     from kernelprof.comparison.compare import compare as compared
     from kernelprof.comparison.gate.judge import judge
     from kernelprof.comparison.gate.policy import load_policy
+    from kernelprof.comparison.gate.proposed import with_proposed
     from kernelprof.comparison_results import GateResult
+    from kernelprof.interface.proposed import Proposal
 
-    result = judge(compared(side(baseline), side(candidate)), load_policy(policy))
-    return as_result(GateResult, result)
+    trusted, rules = side(baseline), load_policy(policy)
+    proposal = Proposal(side, proposed_baseline, proposed_policy, accepted=accept_proposed)
+    findings = proposal.findings(trusted, rules)
+    before, rules = proposal.chosen(trusted, rules)
+    result = judge(compared(before, side(candidate)), rules)
+    return as_result(GateResult, with_proposed(result, rules, findings))
 
 
 def history(

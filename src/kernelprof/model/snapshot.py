@@ -135,7 +135,8 @@ class Snapshot:
     """One side of a comparison.
 
     ``created`` is when it was measured, in ISO 8601. ``sources`` are the texts of its kernels'
-    sources, as far as they are known, by the SHA-256 that their inputs name.
+    sources, as far as they are known, by the SHA-256 that their inputs name. ``accepted`` is what
+    a baseline has on record.
     """
 
     origin: str
@@ -143,6 +144,7 @@ class Snapshot:
     machine: Machine = field(default_factory=Machine)
     kernels: tuple[KernelSnapshot, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict, repr=False)
+    accepted: tuple[Acceptance, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
