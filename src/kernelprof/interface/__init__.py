@@ -344,7 +344,8 @@ def gate(
 
     ``policy`` is a TOML file or its content; without it the ``pyproject.toml`` here counts, if it
     has one. The proposed two are what the change itself would put in their place: they are compared
-    with them, and judge only with ``accept_proposed``.
+    with them, and judge only with ``accept_proposed``. With a proposed baseline the other one need
+    not be there yet; nothing is judged then.
     """
     from kernelprof.comparison.compare import compare as compared
     from kernelprof.comparison.gate.judge import judge
@@ -353,8 +354,8 @@ def gate(
     from kernelprof.comparison_results import GateResult
     from kernelprof.interface.proposed import Proposal
 
-    trusted, rules = side(baseline), load_policy(policy)
     proposal = Proposal(side, proposed_baseline, proposed_policy, accepted=accept_proposed)
+    trusted, rules = proposal.trusted(baseline), load_policy(policy)
     findings = proposal.findings(trusted, rules)
     before, rules = proposal.chosen(trusted, rules)
     result = judge(compared(before, side(candidate)), rules)

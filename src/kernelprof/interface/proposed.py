@@ -15,13 +15,13 @@ from kernelprof.comparison.gate.proposed import (
     policy_findings,
 )
 from kernelprof.errors import UsageError
+from kernelprof.model.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kernelprof.model.gate import Finding
-    from kernelprof.model.snapshot import Snapshot
-    from kernelprof.results import PathLike
+    from kernelprof.results import Capture, PathLike
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +31,17 @@ class Proposal:
     ``side`` reads a side of a comparison.
     """
 
-    side: Callable[[PathLike], Snapshot]
+    side: Callable[[PathLike | Capture], Snapshot]
     baseline: PathLike | None
     policy: PathLike | None
     accepted: bool = False
+
+    def trusted(self, baseline: PathLike | Capture) -> Snapshot:
+        """The side that is not the change's; one without kernels where there is none yet."""
+        if self.baseline is None or not isinstance(baseline, str | os.PathLike):
+            return self.side(baseline)
+        first = _is_there(self.baseline) and not _is_there(baseline)
+        return Snapshot(os.fspath(baseline)) if first else self.side(baseline)
 
     def findings(self, trusted: Snapshot, rules: Policy) -> tuple[Finding, ...]:
         """What differs from the trusted two. Raises :class:`UsageError` if nothing is proposed."""

@@ -120,7 +120,8 @@ def test_each_part_of_a_kernel_that_judges_is_compared() -> None:
     verdict = replace(kernel.verdict, bottleneck="memory-latency")
     assert changed(verdict=verdict) == [f"{name}verdict shared-memory-throughput to memory-latency"]
     assert found(old, replace(old, kernels=())) == [f"{name}gone"]
-    assert found(replace(old, kernels=()), old) == [f"{name}new"]
+    more_kernels = replace(old, kernels=(*old.kernels, replace(kernel, name="other")))
+    assert found(old, more_kernels) == ["other: new"]
     other = replace(old, machine=replace(old.machine, gpu="NVIDIA H100", driver=None))
     assert found(old, other) == [
         "GPU NVIDIA H200 to NVIDIA H100",
@@ -207,6 +208,19 @@ def test_a_change_of_both_stops_what_would_pass(files: Path, run_cli: RunCli) ->
     assert "- The policy would change: max_slowdown 2 % to 900 %." in lines
     (accepted,) = [each for each in lines if "recorded as accepted by Eve: numerics" in each]
     assert accepted.startswith("- The baseline would change: sgemm_shared_tile_rolled: new; ")
+
+
+def test_without_a_trusted_baseline_nothing_is_judged(files: Path, run_cli: RunCli) -> None:
+    (files / "first.json").write_bytes((files / "trusted.json").read_bytes())
+    (files / "trusted.json").unlink()
+    arguments = gated(files, ROLLED, *proposing(files, "first.json", "gate.toml"))
+    done = run_cli(*arguments, "--format=markdown")
+    assert done.returncode == 3
+    assert "The baseline would change: it is the first one, of 1 kernel." in done.stdout
+    assert "no kernel is on both sides: nothing was compared" in done.stdout
+    assert run_cli(*arguments, "--accept-proposed").returncode == 1
+    (files / "first.json").unlink()
+    assert run_cli(*arguments).returncode == 2
 
 
 @pytest.mark.parametrize("inconclusive", ["allow", "fail", "inconclusive"])

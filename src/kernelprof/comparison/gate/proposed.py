@@ -100,8 +100,11 @@ def baseline_findings(
     trusted: Snapshot, proposed: Snapshot | Missing | KernelprofError, *, accepted: bool = False
 ) -> tuple[Finding, ...]:
     """A finding for each kernel that would be held against something else."""
-    if isinstance(proposed, Snapshot):
-        changes: Sequence[Change] = tuple(_baseline(trusted, proposed))
+    if isinstance(proposed, Snapshot) and not trusted.kernels:
+        text = f"it is the first one, of {count(len(proposed.kernels), 'kernel')}"
+        changes: Sequence[Change] = (Change(text, looser=True),)
+    elif isinstance(proposed, Snapshot):
+        changes = tuple(_baseline(trusted, proposed))
     else:
         changes = _not_there(proposed)
     return _findings(Code.BASELINE_CHANGED, changes, accepted=accepted)
