@@ -38,10 +38,9 @@ class Repository:
     def __init__(self, folder: str) -> None:
         kept = {name: text for name, text in os.environ.items() if not name.startswith("GIT_")}
         self.environment = {**kept, "GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull}
-        self.command = ["git", "--no-replace-objects", "--literal-pathspecs"]
-        for setting in ("safe.directory=*", "core.fsmonitor=false", "core.hooksPath=/dev/null"):
-            self.command += ["-c", setting]
-        self.command += ["-C", folder]
+        # In a container the checkout can be another user's.
+        options = ["--no-replace-objects", "--literal-pathspecs", "-c", "safe.directory=*"]
+        self.command = ["git", *options, "-C", folder]
 
     def git(self, *arguments: str) -> bytes:
         """What a command of git writes. Raises :class:`Refused` where it fails."""

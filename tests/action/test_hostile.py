@@ -233,23 +233,27 @@ def test_links_of_the_base_branch_are_refused(runner: Make, hostile: Hostile) ->
 
 
 @pytest.mark.parametrize(
-    "path",
+    ("path", "why"),
     [
-        "--output=/tmp/x",
-        "../elsewhere.json",
-        "performance/../../elsewhere.json",
-        ".git/config",
-        ".",
-        "no/such.json",
-        "performance/gemm\n.json",
+        ("--output=/tmp/x", "is no path of a file"),
+        ("performance/gemm\n.json", "is no path of a file"),
+        ("../elsewhere.json", "leaves its folder"),
+        ("performance/../../elsewhere.json", "leaves its folder"),
+        ("/tmp/../elsewhere.json", "leaves its folder"),
+        (".git/config", "is no file of the repository"),
+        (".", "is no file of the repository"),
+        ("no/such.json", "neither the base branch nor the change has no/such.json"),
     ],
 )
-def test_paths_that_are_none_of_the_repository(runner: Make, hostile: Hostile, path: str) -> None:
+def test_paths_that_are_none_of_the_repository(
+    runner: Make, hostile: Hostile, path: str, why: str
+) -> None:
     hostile.propose()
     job = runner("tile/2")
     (job.workspace / "capture").symlink_to(job.artifacts / "capture")
     code, outputs = job.act(baseline=path, candidate="capture", policy=POLICY)
     assert (code, outputs) == (2, {"outcome": "error", "exit-code": "2"})
+    assert why in job.log
     assert "Traceback" not in job.log
 
 
