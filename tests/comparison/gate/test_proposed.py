@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import html
 import json
+import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.comparison.gate.planted import taken
+from tests.support.text import unwrapped
 
 from kernelprof import interface
 from kernelprof.comparison.gate import proposed
@@ -28,8 +31,6 @@ STRICT = 'max_slowdown = "2 %"\n'
 
 
 def changes(old: str, new: str) -> list[tuple[str, bool]]:
-    import tomllib
-
     policies = [load_policy(tomllib.loads(each)) for each in (old, new)]
     return [(each.text, each.looser) for each in policy_changes(*policies)]
 
@@ -208,6 +209,31 @@ def test_a_change_of_both_stops_what_would_pass(files: Path, run_cli: RunCli) ->
     assert "- The policy would change: max_slowdown 2 % to 900 %." in lines
     (accepted,) = [each for each in lines if "recorded as accepted by Eve: numerics" in each]
     assert accepted.startswith("- The baseline would change: sgemm_shared_tile_rolled: new; ")
+
+
+def test_every_format_tells_it_and_short_ones_count_the_rest(files: Path, run_cli: RunCli) -> None:
+    many = "".join(f'[[kernel]]\nname = "k{at}"\nmax_slowdown = 1\n' for at in range(30))
+    (files / "many.toml").write_text(STRICT + many, encoding="utf-8")
+    arguments = gated(files, SAME, *proposing(files, "trusted.json", "many.toml"))
+    page = files / "page.html"
+    done = run_cli(*arguments, f"--html={page}", f"--junit={files / 'out.xml'}")
+    text = unwrapped(done.stdout)
+    assert "- The policy would change: [[kernel]] 'k9', max_slowdown 2 % to 100 %." in text
+    assert "'k10'" not in text
+    assert "- And 20 more differences: `--format json` has all." in text
+    for place in (page, files / "out.xml"):
+        assert "'k29', max_slowdown 2 % to 100 %" in html.unescape(place.read_text("utf-8"))
+
+
+def test_names_in_a_proposal_are_no_markup(files: Path, run_cli: RunCli) -> None:
+    (files / "evil.toml").write_text(
+        'ignore = ["@everyone [x](https://example.org) <img> `a`\\u001b[31m"]', encoding="utf-8"
+    )
+    done = run_cli(
+        *gated(files, SAME, *proposing(files, "trusted.json", "evil.toml")), "--format=markdown"
+    )
+    (line,) = [each for each in done.stdout.splitlines() if "ignore gains" in each and "- " in each]
+    assert not {"@", "[", "<", "`", "\x1b"} & set(line)
 
 
 def test_without_a_trusted_baseline_nothing_is_judged(files: Path, run_cli: RunCli) -> None:
