@@ -9,7 +9,7 @@ CAPTURES ?= build/captures
 CAPTURE := tests/captures/four_gemms.full.raw.csv
 
 .PHONY: demo test test-all gpu-test captures browser-test lint types rules reports screenshots vendor \
-	wheel clean help gate-report corpus-report
+	lock wheel clean help gate-report corpus-report
 
 help:
 	@echo "make demo    diagnose a capture that ships with the project"
@@ -26,6 +26,7 @@ help:
 	@echo "make gate-report  write reports/gate-h200.md from the captures of known changes"
 	@echo "make corpus-report  score the corpus again, into reports/corpus-h200.md and .html"
 	@echo "make vendor  copy the pinned chart library of web/ into the package (needs npm)"
+	@echo "make lock    pin what the action installs again, with hashes, into requirements/gate.lock"
 	@echo "make wheel   build dist/*.whl (by way of the source archive)"
 	@echo "make clean   remove the environment and everything built"
 
@@ -83,6 +84,11 @@ corpus-report: $(VENV)/.runtime
 
 vendor: web/node_modules/.package-lock.json
 	node web/vendor.mjs
+
+# For every Python and machine at once, with nothing in it that says where it came from.
+lock: $(VENV)/.dev
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --upgrade --no-header \
+		--only-binary :all: pyproject.toml requirements/build.in -o requirements/gate.lock
 
 wheel: $(VENV)/.dev
 	rm -rf dist

@@ -6,112 +6,56 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 import xml.etree.ElementTree as ET
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
+from packaging.requirements import Requirement
 from ruamel.yaml import YAML
+from tests.action.stand_in import ACTION, ROOT, STEPS, WORKFLOW, Runner
 
-ROOT = Path(__file__).resolve().parents[2]
-ACTION = YAML(typ="safe").load(ROOT / "action.yml")
-STEPS = {step["name"]: step for step in ACTION["runs"]["steps"]}
+if TYPE_CHECKING:
+    from pathlib import Path
+
 OUTPUTS = ("outcome", "exit-code", "markdown", "junit", "sarif", "html-report")
+LOCK = ROOT / "requirements" / "gate.lock"
 
-EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
 
-
-@dataclass
-class Job:
-    """A job's folders and files, as the runner gives them to each step."""
-
-    folder: Path
-    environment: dict[str, str]
-
-    def __post_init__(self) -> None:
-        for name in ("workspace", "temp"):
-            (self.folder / name).mkdir()
-        self.summary.touch()
-        self.output.touch()
-
-    @property
-    def workspace(self) -> Path:
-        return self.folder / "workspace"
-
-    @property
-    def summary(self) -> Path:
-        return self.folder / "summary.md"
-
-    @property
-    def output(self) -> Path:
-        return self.folder / "output"
+class Job(Runner):
+    """A job that runs single steps of the action, where nothing is under review."""
 
     def install(self, script: str) -> None:
-        """What the action's install step leaves: a program called ``kernelprof``."""
-        program = self.folder / "temp" / "kernelprof-gate" / "bin" / "kernelprof"
+        """What the action's install step leaves: a Python, which here is a program of ours."""
+        program = self.temp / "work" / "venv" / "bin" / "python"
         program.parent.mkdir(parents=True)
         program.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
         program.chmod(0o755)
 
-    def run(self, name: str, **context: str) -> subprocess.CompletedProcess[str]:
-        """Run one of the action's scripts with its expressions filled in."""
-        step = STEPS[name]
-        known = {
-            "runner.temp": str(self.folder / "temp"),
-            "github.action_path": str(ROOT),
-            **{
-                f"inputs.{key}": value.get("default", "") for key, value in ACTION["inputs"].items()
-            },
-            **context,
+    def step(self, name: str, **context: str) -> tuple[int, dict[str, str]]:
+        """Run one of the action's scripts: its exit code and its outputs."""
+        defaults = {
+            f"inputs.{key}": each.get("default", "") for key, each in ACTION["inputs"].items()
         }
-        given = {
-            key: EXPRESSION.sub(lambda match: known[match[1]], value)
-            for key, value in step.get("env", {}).items()
+        prepared = {
+            "steps.prepare.outputs.work": str(self.temp / "work"),
+            "steps.prepare.outputs.review": "false",
         }
-        script = self.folder / "script.sh"
-        script.write_text(step["run"], encoding="utf-8")
-        assert step["shell"] == "bash"
-        return subprocess.run(
-            ["bash", "--noprofile", "--norc", "-eo", "pipefail", str(script)],
-            env={
-                **self.environment,
-                "GITHUB_OUTPUT": str(self.output),
-                "GITHUB_STEP_SUMMARY": str(self.summary),
-                "RUNNER_TEMP": str(self.folder / "temp"),
-                **given,
-            },
-            cwd=self.workspace,
-            capture_output=True,
-            text=True,
-            encoding="utf-8",
-            timeout=120,
-            check=False,
-        )
+        (self.temp / "work").mkdir(exist_ok=True)
+        self.log = ""
+        return self.run(STEPS[name], {**self.context, **defaults, **prepared, **context})
 
     def gate(self, baseline: str, candidate: str, **inputs: str) -> dict[str, str]:
         """Run the gate's step; its outputs, as the runner reads them."""
         given = {f"inputs.{name.replace('_', '-')}": value for name, value in inputs.items()}
-        done = self.run(
+        code, outputs = self.step(
             "Gate", **{"inputs.baseline": baseline, "inputs.candidate": candidate, **given}
         )
-        assert done.returncode == 0, done.stderr
-        lines = done.stdout.splitlines()
+        assert code == 0, self.log
+        lines = self.log.splitlines()
         assert lines[0].startswith("::stop-commands::")
-        assert lines[-1] == f"::{lines[0].removeprefix('::stop-commands::')}::"
-        return _outputs(self.output.read_text(encoding="utf-8"))
-
-
-def _outputs(text: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    lines = iter(text.splitlines())
-    for line in lines:
-        name, _, end = line.partition("<<")
-        value = []
-        while (inner := next(lines)) != end:
-            value.append(inner)
-        found[name] = "\n".join(value)
-    return found
+        assert f"::{lines[0].removeprefix('::stop-commands::')}::" in lines
+        return outputs
 
 
 @pytest.fixture
@@ -125,7 +69,7 @@ def job(tmp_path: Path, cli_environment: dict[str, str]) -> Job:
 @pytest.fixture
 def gate_job(job: Job) -> Job:
     """A job in which the action is installed."""
-    job.install(f'exec {sys.executable} -m kernelprof "$@"')
+    job.install(f'[ "$1" = -I ] && shift\nexec {sys.executable} "$@"')
     return job
 
 
@@ -149,13 +93,16 @@ def test_it_follows_the_published_schema(schema: str, file: str) -> None:
 
 
 def _scripts() -> list[Any]:
-    workflow = YAML(typ="safe").load(ROOT / "examples" / "github" / "gate.yml")
-    steps = [step for job in workflow["jobs"].values() for step in job["steps"]]
-    return [step["run"] for step in (*STEPS.values(), *steps) if "run" in step]
+    return [step["run"] for step in _all_steps() if "run" in step]
+
+
+def _all_steps() -> list[Any]:
+    jobs = [step for job in WORKFLOW["jobs"].values() for step in job["steps"]]
+    return [*STEPS.values(), *jobs]
 
 
 def test_no_script_has_an_expression_in_it() -> None:
-    assert len(_scripts()) == 5
+    assert len(_scripts()) == 7
     assert not any("${{" in script for script in _scripts())
 
 
@@ -190,8 +137,7 @@ def test_a_regression_fails_and_tells(gate_job: Job, changes: Path) -> None:
     place = sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "cuda/ladder/01_naive.cu"
     assert place["region"]["startLine"] > 1
-    last = gate_job.run("Outcome", **{"steps.gate.outputs.exit-code": found["exit-code"]})
-    assert last.returncode == 1
+    assert gate_job.step("Outcome", **{"steps.gate.outputs.exit-code": found["exit-code"]})[0] == 1
 
 
 def test_the_same_code_passes(gate_job: Job, changes: Path) -> None:
@@ -200,8 +146,7 @@ def test_the_same_code_passes(gate_job: Job, changes: Path) -> None:
     assert (found["outcome"], found["exit-code"]) == ("pass", "0")
     assert gate_job.summary.read_text(encoding="utf-8") == ""
     assert (gate_job.workspace / "kernelprof-gate.md").is_file()
-    last = gate_job.run("Outcome", **{"steps.gate.outputs.exit-code": "0"})
-    assert last.returncode == 0
+    assert gate_job.step("Outcome", **{"steps.gate.outputs.exit-code": "0"})[0] == 0
 
 
 def test_a_policy_and_files_of_other_names(gate_job: Job, changes: Path) -> None:
@@ -240,8 +185,7 @@ def test_bad_input_is_an_error_and_leaves_no_old_files(gate_job: Job, changes: P
     assert found == {"outcome": "error", "exit-code": "2"}
     assert list(gate_job.workspace.iterdir()) == []
     assert gate_job.summary.read_text(encoding="utf-8") == ""
-    last = gate_job.run("Outcome", **{"steps.gate.outputs.exit-code": "2"})
-    assert last.returncode == 2
+    assert gate_job.step("Outcome", **{"steps.gate.outputs.exit-code": "2"})[0] == 2
 
 
 @pytest.mark.parametrize(
@@ -252,6 +196,7 @@ def test_inputs_are_no_part_of_the_script(job: Job, value: str) -> None:
     found = job.gate(value, value, policy=value)
     assert (found["outcome"], found["exit-code"]) == ("inconclusive", "3")
     arguments = (job.workspace / "arguments").read_text(encoding="utf-8")
+    assert arguments.startswith("-I\n-m\nkernelprof\ngate\n")
     assert arguments.endswith(f"--\n{value}\n{value}\n")
     assert f"\n--policy={value}\n" in arguments
     assert not (job.workspace / "evil").exists()
@@ -262,24 +207,112 @@ def test_a_kernels_name_cannot_set_outputs_or_give_commands(job: Job) -> None:
     assert job.gate("a", "b")["outcome"] == "regression"
 
 
-def test_the_action_installs_itself(job: Job) -> None:
+def test_the_action_installs_itself_isolated_and_what_is_pinned(job: Job) -> None:
     stub = job.folder / "python"
     stub.write_text(
-        '#!/bin/sh\necho "$@"\n'
-        '[ "$2" != venv ] || { mkdir -p "$3/bin" && cp "$0" "$3/bin/python"; }\n',
+        '#!/bin/sh\necho "$PWD $PYTHONPATH$PYTHONSAFEPATH$PYTHONNOUSERSITE" "$@"\n'
+        '[ "$3" != venv ] || { mkdir -p "$4/bin" && cp "$0" "$4/bin/python"; }\n',
         encoding="utf-8",
     )
     stub.chmod(0o755)
-    done = job.run("Install kernelprof", **{"steps.python.outputs.python-path": str(stub)})
-    folder = job.folder / "temp" / "kernelprof-gate"
-    assert done.stdout == (
-        f"-m venv {folder}\n-m pip install --quiet --disable-pip-version-check {ROOT}\n"
+    code, _ = job.step("Install kernelprof", **{"steps.python.outputs.python-path": str(stub)})
+    work = job.temp / "work"
+    install = f"{work} 11 -I -m pip install --quiet --disable-pip-version-check --no-deps"
+    pinned = f"--require-hashes --only-binary :all: --requirement {LOCK}"
+    assert code == 0
+    assert job.log == (
+        f"{work} 11 -I -m venv {work / 'venv'}\n"
+        f"{install} {pinned}\n"
+        f"{install} --no-index --no-build-isolation {ROOT}\n"
     )
 
 
+def test_every_action_is_pinned_by_its_commit() -> None:
+    texts = [
+        (ROOT / name).read_text(encoding="utf-8")
+        for name in ("action.yml", "examples/github/gate.yml")
+    ]
+    used = re.findall(r"uses: (\S+)(.*)", "\n".join(texts))
+    assert len(used) == 10
+    for name, comment in used:
+        if name == "OWNER/kernelprof@COMMIT":
+            continue
+        assert re.fullmatch(r"[\w-]+(/[\w-]+)+@[0-9a-f]{40}", name), name
+        assert re.fullmatch(r" # v\d+\.\d+\.\d+", comment), name
+    by_name = {name.partition("@")[0]: name for name, _ in used}
+    assert {name for name, _ in used} == set(by_name.values())
+
+
+def test_no_checkout_keeps_the_token() -> None:
+    checkouts = [step for step in _all_steps() if "actions/checkout" in step.get("uses", "")]
+    assert len(checkouts) == 3
+    assert all(step["with"]["persist-credentials"] is False for step in checkouts)
+
+
+def test_jobs_have_no_more_rights_than_they_need() -> None:
+    assert WORKFLOW["permissions"] == {}
+    rights = {name: job["permissions"] for name, job in WORKFLOW["jobs"].items()}
+    read = {"contents": "read"}
+    write = {**read, "pull-requests": "write", "security-events": "write"}
+    assert rights == {"profile": read, "gate": read, "tell": write}
+    assert set(WORKFLOW["on"]) == {"pull_request"}
+    # Code of the pull request runs in the first job alone.
+    for name in ("gate", "tell"):
+        scripts = "".join(step.get("run", "") for step in WORKFLOW["jobs"][name]["steps"])
+        assert not re.search(r"python|pip |make |\./", scripts)
+    gate = WORKFLOW["jobs"]["gate"]["steps"]
+    assert not any("checkout" in step.get("uses", "") for step in gate)
+
+
+def _locked() -> list[tuple[Requirement, int]]:
+    """What is pinned, each with the number of its hashes."""
+    text = LOCK.read_text(encoding="utf-8").replace("\\\n", " ")
+    lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
+    found = []
+    for line in filter(None, map(str.strip, lines)):
+        wanted, *hashes = line.split(" --hash=")
+        assert all(re.fullmatch(r"sha256:[0-9a-f]{64}", each.strip()) for each in hashes), line
+        found.append((Requirement(wanted), len(hashes)))
+    return found
+
+
+@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13", "3.14"])
+@pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
+def test_the_lock_has_all_that_is_needed(python: str, machine: str) -> None:
+    here = {
+        "python_version": python,
+        "python_full_version": f"{python}.0",
+        "platform_machine": machine,
+        "sys_platform": "linux",
+        "platform_system": "Linux",
+    }
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    needed = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
+    pinned: dict[str, str] = {}
+    for each, hashes in _locked():
+        if each.marker is None or each.marker.evaluate(here):
+            (version,) = each.specifier
+            assert version.operator == "=="
+            assert each.name not in pinned
+            assert hashes
+            pinned[each.name] = version.version
+    assert len(needed) >= 12
+    for text in needed:
+        wanted = Requirement(text)
+        assert wanted.specifier.contains(pinned[wanted.name]), wanted
+
+
+def test_the_lock_says_nothing_of_where_it_was_made() -> None:
+    text = LOCK.read_text(encoding="utf-8")
+    assert "://" not in text
+    assert not re.search(r"^\s*-(?!-hash)", text, re.MULTILINE)
+    wanted = (ROOT / "requirements" / "build.in").read_text(encoding="utf-8").split()
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert wanted == project["build-system"]["requires"]
+
+
 def test_the_example_comments_once_and_then_edits(job: Job) -> None:
-    workflow = YAML(typ="safe").load(ROOT / "examples" / "github" / "gate.yml")
-    (step,) = [each for each in workflow["jobs"]["gate"]["steps"] if each.get("name") == "Comment"]
+    (step,) = [each for each in WORKFLOW["jobs"]["tell"]["steps"] if each.get("name") == "Comment"]
     (job.workspace / "kernelprof-gate.md").write_text("### answer\n", encoding="utf-8")
     tools = job.folder / "tools"
     tools.mkdir()

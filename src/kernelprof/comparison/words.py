@@ -249,7 +249,7 @@ _IN_HEADLINE: Final = frozenset(
 
 def policy_text(result: GateResult) -> str:
     """What the policy makes of the outcome, empty where that is nothing special."""
-    if result.outcome is Outcome.INCONCLUSIVE and result.inconclusive_passes:
+    if result.outcome is Outcome.INCONCLUSIVE and result.lets_pass:
         return "the policy lets this pass"
     return "inconclusive, which the policy fails" if result.fails_inconclusive else ""
 
@@ -281,7 +281,7 @@ def gate_line(result: GateResult) -> str:
     found = Counter(each.outcome for each in result.kernels)
     counted = [f"{found[each]} {words}" for each, words in _OUTCOMES.items() if found[each]]
     line = f"{result.outcome.value.capitalize()}: {', '.join(counted) or 'no kernel'}."
-    if result.outcome is Outcome.INCONCLUSIVE and result.inconclusive_passes:
+    if result.outcome is Outcome.INCONCLUSIVE and result.lets_pass:
         line += " The policy lets that pass."
     return line
 

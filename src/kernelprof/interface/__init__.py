@@ -344,24 +344,34 @@ def gate(
     policy: PathLike | Mapping[str, Any] | None = None,
     kernels: Sequence[str] = (),
     rename: Sequence[str] = (),
+    proposed_baseline: PathLike | None = None,
+    proposed_policy: PathLike | None = None,
+    accept_proposed: bool = False,
 ) -> GateResult:
     """Whether a change may pass: time, exact counters and verdict against a policy.
 
     Several captures of a side are runs of the same code. ``policy`` is a TOML file or its content;
     without it the ``pyproject.toml`` here counts, if it has one. ``kernels`` are regular
     expressions for the names of those that are judged, none for all; ``rename`` has ``OLD=NEW`` for
-    each that got another name.
+    each that got another name. The proposed two are what the change itself would put in the place
+    of baseline and policy: they are compared with them, and judge only with ``accept_proposed``.
+    With a proposed baseline the other one need not be there yet; nothing is judged then.
     """
     from kernelprof.comparison import choice
     from kernelprof.comparison.compare import compare as compared
     from kernelprof.comparison.gate.judge import judge
     from kernelprof.comparison.gate.policy import load_policy
+    from kernelprof.comparison.gate.proposed import with_proposed
     from kernelprof.comparison_results import GateResult
+    from kernelprof.interface.proposed import Proposal
 
-    rules = load_policy(policy)
-    sides = choice.only_of_both(side(baseline), side(candidate), kernels)
+    proposal = Proposal(side, proposed_baseline, proposed_policy, accepted=accept_proposed)
+    trusted, rules = proposal.trusted(baseline), load_policy(policy)
+    findings = proposal.findings(trusted, rules)
+    before, rules = proposal.chosen(trusted, rules)
+    sides = choice.only_of_both(before, side(candidate), kernels)
     result = judge(compared(*sides, choice.renames(rename, *sides)), rules)
-    return as_result(GateResult, result)
+    return as_result(GateResult, with_proposed(result, rules, findings))
 
 
 def history(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from kernelprof.errors import ExitCode
 
@@ -47,6 +47,12 @@ class Code(StrEnum):
     FEW_LAUNCHES = "few-launches"
     DAMAGED_CAPTURE = "damaged-capture"
     CHECK_WEAKENED = "check-weakened"
+    POLICY_CHANGED = "policy-changed"
+    BASELINE_CHANGED = "baseline-changed"
+
+
+PROPOSED: Final = frozenset({Code.POLICY_CHANGED, Code.BASELINE_CHANGED})
+"""Findings of what the change under review would put in place of policy and baseline."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +98,23 @@ class GateResult:
         """The exit code of ``kernelprof gate``."""
         if self.outcome is Outcome.REGRESSION:
             return ExitCode.REGRESSION
-        if self.outcome is Outcome.INCONCLUSIVE and not self.inconclusive_passes:
+        if self.outcome is Outcome.INCONCLUSIVE and not self.lets_pass:
             return ExitCode.INCONCLUSIVE
         return ExitCode.DONE
+
+    @property
+    def proposed(self) -> tuple[Finding, ...]:
+        """What the change under review would alter in the policy and the baseline."""
+        return tuple(each for each in self.general if each.code in PROPOSED)
+
+    @property
+    def lets_pass(self) -> bool:
+        """Whether an inconclusive outcome passes.
+
+        No policy lets a change of itself or of the baseline pass: somebody accepts that.
+        """
+        stopped = any(each.outcome is not Outcome.PASS for each in self.proposed)
+        return self.inconclusive_passes and not stopped
 
     @property
     def deciding(self) -> tuple[KernelResult, ...]:

@@ -139,7 +139,7 @@ class Snapshot:
     ``created`` is when it was measured, in ISO 8601. ``sources`` are the texts of its kernels'
     sources, as far as they are known, by the SHA-256 that their inputs name. ``warnings`` are what
     its capture has, ``damage`` those among them after which it is not whole. ``application`` is the
-    program that launched the kernels of an export.
+    program that launched the kernels of an export; ``accepted`` is what a baseline has on record.
     """
 
     origin: str
@@ -150,6 +150,7 @@ class Snapshot:
     warnings: tuple[str, ...] = ()
     damage: tuple[str, ...] = ()
     application: str | None = None
+    accepted: tuple[Acceptance, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -216,7 +216,11 @@ class Gate(Object):
     exit_code: Annotated[Literal[0, 1, 3], about("0 passed, 1 regression, 3 inconclusive.")]
     reason: Annotated[str, about("The outcome and why, in a line.")]
     inconclusive_passes: Annotated[
-        bool, about("Whether the policy lets pass what is inconclusive.")
+        bool,
+        about(
+            "Whether the policy lets pass what is inconclusive. A policy or a baseline that the "
+            "change would alter is stopped all the same."
+        ),
     ]
     findings: Annotated[list[Finding], about("Findings of no single kernel.")]
     before: str

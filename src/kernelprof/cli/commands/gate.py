@@ -38,6 +38,28 @@ def gate(
             help="TOML; without it the table tool.kernelprof.gate of a pyproject.toml here.",
         ),
     ] = None,
+    proposed_baseline: Annotated[
+        Path | None,
+        typer.Option(
+            "--proposed-baseline",
+            metavar="FILE",
+            help="What the change would put in place of BASELINE: compared with it, not believed.",
+        ),
+    ] = None,
+    proposed_policy: Annotated[
+        Path | None,
+        typer.Option(
+            "--proposed-policy",
+            metavar="FILE",
+            help="The same for the policy. A difference is exit code 3.",
+        ),
+    ] = None,
+    accept_proposed: Annotated[
+        bool,
+        typer.Option(
+            "--accept-proposed", help="Judge by the proposed two, and say what they change."
+        ),
+    ] = False,
     output_format: Annotated[
         str, options.format_option("gate", "text, json or markdown: how to write the answer.")
     ] = "text",
@@ -71,13 +93,21 @@ def gate(
     """
     also = {"junit": junit, "sarif": sarif, "markdown": markdown}
     if calibrate:
-        if any(each for each in (file, html, policy, kernel, rename, *also.values())):
+        judging = (file, html, policy, kernel, rename, proposed_baseline, proposed_policy)
+        if accept_proposed or any((*judging, *also.values())):
             raise UsageError("--calibrate judges nothing", hint="leave out all other options")
         _calibrate(Path(baseline), candidate)
         return
     output.check_places(file, *also.values(), html=html)
     result = interface.gate(
-        baseline, candidate, policy=policy, kernels=kernel or (), rename=rename or ()
+        baseline,
+        candidate,
+        policy=policy,
+        kernels=kernel or (),
+        rename=rename or (),
+        proposed_baseline=proposed_baseline,
+        proposed_policy=proposed_policy,
+        accept_proposed=accept_proposed,
     )
     for name, place in also.items():
         if place is not None:

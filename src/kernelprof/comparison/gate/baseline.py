@@ -45,7 +45,7 @@ class Baseline:
 
     def snapshot(self, origin: str) -> Snapshot:
         """The baseline as a side of a comparison, under the name of its file."""
-        return Snapshot(origin, self.created, self.machine, self.kernels)
+        return Snapshot(origin, self.created, self.machine, self.kernels, accepted=self.accepted)
 
 
 def to_text(baseline: Baseline) -> str:

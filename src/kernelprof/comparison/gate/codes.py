@@ -145,6 +145,20 @@ RULES: Final[Mapping[Code, GateRule]] = MappingProxyType(
             "Keep the check of the launch specification, or allow it with check_weakened.",
             _R,
         ),
+        Code.POLICY_CHANGED: GateRule(
+            "The change would alter the policy",
+            "The policy that the change would put in place judges otherwise than the one that it "
+            "was judged by.",
+            "Look whether what it lets pass is meant, and have somebody who may merge accept it.",
+            _I,
+        ),
+        Code.BASELINE_CHANGED: GateRule(
+            "The change would alter the baseline",
+            "The baseline that the change would put in place holds kernels against something else "
+            "than the one that it was judged by.",
+            "Look whether times and counters are meant, and have somebody who may merge accept it.",
+            _I,
+        ),
     }
 )
 """The codes that can make an outcome other than ``pass``; the others only inform."""

@@ -33,15 +33,16 @@ PER_REQUEST: Final = {
 }
 """Budgets that are worked out from two counters."""
 
-_PROJECT: Final = "pyproject.toml"
+PROJECT: Final = "pyproject.toml"
 _TABLE: Final = ("tool", "kernelprof", "gate")
 _INCONCLUSIVE: Final = "inconclusive"
 _ACTED_ON: Final = ("new_bottleneck", "left_limit", "counter_worse", "check_weakened")
-_ACTIONS: Final = {
+ACTIONS: Final = {
     "fail": Outcome.REGRESSION,
     "inconclusive": Outcome.INCONCLUSIVE,
     "allow": Outcome.PASS,
 }
+"""What a policy calls the outcomes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +132,7 @@ def load_policy(policy: str | os.PathLike[str] | Mapping[str, Any] | None = None
     """
     if isinstance(policy, Mapping):
         return _policy(policy, "the policy")
-    path = Path(_PROJECT if policy is None else policy)
+    path = Path(PROJECT if policy is None else policy)
     if policy is None and not path.is_file():
         return Policy()
     try:
@@ -142,7 +143,7 @@ def load_policy(policy: str | os.PathLike[str] | Mapping[str, Any] | None = None
         ) from error
     except ValueError as error:
         raise UsageError(f"the policy is not TOML: {error}", where=str(path)) from error
-    if path.name == _PROJECT:
+    if path.name == PROJECT:
         for key in _TABLE:
             values = values.get(key, {})
             if not isinstance(values, dict):
@@ -258,9 +259,9 @@ _names: Final = _checked(
     tuple,
 )
 _action: Final = _checked(
-    " or ".join(f'"{each}"' for each in _ACTIONS),
-    lambda value: _is_name(value) and value in _ACTIONS,
-    _ACTIONS.__getitem__,
+    " or ".join(f'"{each}"' for each in ACTIONS),
+    lambda value: _is_name(value) and value in ACTIONS,
+    ACTIONS.__getitem__,
 )
 
 

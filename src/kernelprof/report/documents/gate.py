@@ -2,22 +2,39 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kernelprof.comparison import words
 from kernelprof.model.gate import Outcome
 from kernelprof.model.numbers import count
-from kernelprof.report.document import Document, Layout, Note, Paragraph, Section, Span
+from kernelprof.report.document import (
+    Bullets,
+    Document,
+    Layout,
+    Note,
+    Paragraph,
+    Section,
+    Span,
+    Tone,
+)
 from kernelprof.report.documents.change_tables import OUTCOME_TONES, Judged, clip, judged
 from kernelprof.report.documents.comparison import Detail, brief, page, without_folders
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-    from kernelprof.model.gate import GateResult
+    from kernelprof.model.gate import Finding, GateResult
     from kernelprof.report.document import Block, Text
 
 MOST_GENERAL = 3
+MOST_PROPOSED = 10
+
+
+_PROPOSED: Final = (
+    "This change would alter what it is judged by. It was judged by what was there before, and "
+    "somebody has to accept this:"
+)
+_ACCEPTED: Final = "This change was judged by its own policy and baseline, which were accepted:"
 
 
 def document(result: GateResult, detail: Detail = Detail.BRIEF, *, command: str = "") -> Document:
@@ -33,13 +50,36 @@ def document(result: GateResult, detail: Detail = Detail.BRIEF, *, command: str 
         layout=Layout.HERO,
         summary=words.gate_line(result),
     )
-    general = result.general if full else result.general[:MOST_GENERAL]
-    blocks: list[Block] = [answer]
+    general = [each for each in result.general if each not in result.proposed]
+    general = general if full else general[:MOST_GENERAL]
+    blocks: list[Block] = [
+        answer,
+        *_proposed(result.proposed, len(result.proposed) if full else MOST_PROPOSED),
+    ]
     blocks += [Note(Span(clip(each.text)), warning=True) for each in general]
     if full:
         return page("Gate", result, kernels, command, blocks)
     blocks += brief(result.comparison, kernels, detail)
     return Document(f"kernelprof gate: {result.outcome.value}", tuple(blocks))
+
+
+def _proposed(findings: Sequence[Finding], most: int) -> Iterator[Block]:
+    """What the change would put in place of policy and baseline, and what follows from that.
+
+    No section: those are what a comment leaves out first.
+    """
+    if not findings:
+        return
+    if findings[0].outcome is Outcome.PASS:
+        yield Paragraph(_ACCEPTED, Tone.STRONG)
+    else:
+        yield Paragraph(_PROPOSED, Tone.OPEN)
+    items: list[Text] = [Span(words.sentence(clip(each.text))) for each in findings[:most]]
+    if len(findings) > most:
+        items.append(
+            f"And {count(len(findings) - most, 'more difference')}: `--format json` has all."
+        )
+    yield Bullets(tuple(items))
 
 
 def _first(result: GateResult, kernels: Sequence[Judged]) -> Text:

@@ -36,11 +36,13 @@ def write(result: GateResult) -> str:
         if kernel.ignored:
             ET.SubElement(case, "skipped", message=printable(kernel.findings[0].text))
             continue
-        _judge(case, result, kernel.outcome, printable(why(kernel)), kernel.findings)
+        passes = result.inconclusive_passes
+        _judge(case, kernel.outcome, printable(why(kernel)), kernel.findings, passes=passes)
     if result.general:
         worst = max(result.general, key=lambda each: list(Outcome).index(each.outcome))
         case = _case(suite, "all kernels", 0.0)
-        _judge(case, result, worst.outcome, printable(worst.text), result.general)
+        passes = result.lets_pass
+        _judge(case, worst.outcome, printable(worst.text), result.general, passes=passes)
     for attribute, count in (
         ("tests", len(suite)),
         ("failures", len(suite.findall("testcase/failure"))),
@@ -62,12 +64,16 @@ def _case(suite: ET.Element, name: str, seconds: float) -> ET.Element:
 
 def _judge(
     case: ET.Element,
-    result: GateResult,
     outcome: Outcome,
     message: str,
     findings: Iterable[Finding],
+    *,
+    passes: bool,
 ) -> None:
-    """A failure with its findings, or what was found as the output of a case that passed."""
+    """A failure with its findings, or what was found as the output of a case that passed.
+
+    ``passes`` says whether what is inconclusive does.
+    """
     text = "\n".join(
         f"{each.outcome.value} {each.code.value}: {printable(each.text)}" for each in findings
     )
@@ -75,7 +81,7 @@ def _judge(
         if text:
             ET.SubElement(case, "system-out").text = text
         return
-    if outcome is Outcome.INCONCLUSIVE and result.inconclusive_passes:
+    if outcome is Outcome.INCONCLUSIVE and passes:
         ET.SubElement(case, "skipped", type=outcome.value, message=message).text = text
         return
     ET.SubElement(case, "failure", type=outcome.value, message=message).text = text

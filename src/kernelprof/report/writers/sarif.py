@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.comparison.gate.codes import RULES
 from kernelprof.comparison.words import labels
-from kernelprof.model.gate import Outcome
+from kernelprof.model.gate import PROPOSED, Outcome
 from kernelprof.model.kernel_name import function_name
 from kernelprof.model.names import short_name
 from kernelprof.report import sarif_log
@@ -120,7 +120,7 @@ def _one(
         text = f"{' '.join(filter(None, (short_name(name), detail)))}: {text}"
     worst = max((each.outcome for each in findings), key=list(Outcome).index)
     level = _LEVELS.get(worst, "note")
-    if worst is Outcome.INCONCLUSIVE and result.inconclusive_passes:
+    if worst is Outcome.INCONCLUSIVE and result.inconclusive_passes and code not in PROPOSED:
         level = "note"
     elif worst is Outcome.INCONCLUSIVE and result.fails_inconclusive:
         level = "error"
