@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 from kernelprof.errors import InputError, UsageError
 from kernelprof.model import capture, diagnosis
@@ -124,6 +124,9 @@ class Capture(capture.Capture):
         """Write the page of the capture and its diagnosis, one HTML file."""
         self.diagnose().report(file)
 
+
+Side: TypeAlias = "PathLike | Capture | Sequence[PathLike | Capture]"
+"""One side of a comparison: a capture, or several runs of the same code."""
 
 _Column = tuple[str, Any, str, str]
 

@@ -137,7 +137,8 @@ def test_rules_are_the_codes_that_the_default_policy_lets_decide() -> None:
         Code.NEW_BOTTLENECK: limits.new_bottleneck,
         Code.LEFT_LIMIT: limits.left_limit,
         Code.VANISHED: default.vanished,
-        Code.APPEARED: default.appeared,
+        Code.CHECK_WEAKENED: limits.check_weakened,
+        Code.DAMAGED_CAPTURE: default.damaged,
         Code.RENAMED: default.renamed,
     }
     assert {code: RULES[code].outcome for code in expected} == expected

@@ -180,9 +180,9 @@ def _of_all_launches(
     ratio = after / before
     together = TimeOutcome.SAME
     low = high = ratio
-    if abs(ratio - 1) > floor:
+    if max(ratio, 1 / ratio) - 1 > floor:
         low, high = _interval(old, new, _mean)
-        beyond = low > 1 + floor or high < 1 - floor
+        beyond = low > 1 + floor or high < 1 / (1 + floor)
         together = _direction(ratio, decided=beyond)
     if together in _DIFFERENT and change.outcome in {TimeOutcome.SAME, TimeOutcome.UNDECIDED}:
         return replace(
@@ -194,7 +194,6 @@ def _of_all_launches(
             ratio=ratio,
             low=low,
             high=high,
-            p=None,
             reason=f"all launches together; the median is {change.ratio:.3g} times what it was",
         )
     if {together, change.outcome} == _DIFFERENT:

@@ -17,6 +17,7 @@ from kernelprof.results import (
     Diagnosis,
     Meter,
     PathLike,
+    Side,
     as_result,
     only,
 )
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from kernelprof.model.snapshot import Snapshot
 
     Say = Callable[[str], object]
-    Side = PathLike | Capture | Sequence[PathLike | Capture]
 
 SOURCES: Final = (".cu", ".cuh")
 """Suffixes of what is built and launched instead of read."""

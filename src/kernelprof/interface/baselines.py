@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from kernelprof.comparison.gate.baseline import Baseline
     from kernelprof.comparison_results import GateResult
-    from kernelprof.interface import Say, Side
-    from kernelprof.results import PathLike
+    from kernelprof.interface import Say
+    from kernelprof.results import PathLike, Side
 
     Write = Callable[[str, Path], object]
     Keep = Callable[[Baseline], Baseline]

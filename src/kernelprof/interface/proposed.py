@@ -21,8 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kernelprof.model.gate import Finding
-    from kernelprof.interface import Side
-    from kernelprof.results import PathLike
+    from kernelprof.results import PathLike, Side
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@
 # Needs a GPU, ncu, nvcc and a Python ($PYTHON, else python3) with kernelprof's dependencies. Leaves
 # OUTPUT_DIR/{before,after}-{1,5}.RUN.csv.gz. Runs of both sides take turns, so that a drift of the
 # machine hits both. RUNS_OF_ONE and RUNS_OF_FIVE say how many of each; one of the first takes 30 s.
-set -eu
+set -euo pipefail
 root=$(cd "$(dirname "$0")/../../.." && pwd)
 export PYTHONPATH=$root/src:${PYTHONPATH:-}
 here=$(cd "$(dirname "$0")" && pwd)
@@ -19,12 +19,13 @@ nvcc -O3 -arch=native -DCHANGED -o "$work/after" "$here/once.cu"
 cd "$work"
 
 once() { # SIDE RUN
-  ncu --set full --clock-control none --force-overwrite -o report "./$1" > log 2>&1 || cat log
+  ncu --set full --clock-control none --force-overwrite -o report "./$1" > log 2>&1 || { cat log; exit 1; }
   ncu --import report.ncu-rep --csv --page raw --print-units base | gzip -9 > "$out/$1-1.$2.csv.gz"
 }
 five() { # SIDE RUN
-  "${PYTHON:-python3}" -m kernelprof profile --preset triage --force -o five -- "./$1" 5 > log 2>&1 || cat log
-  cp five/raw.csv.gz "$out/$1-5.$2.csv.gz"
+  "${PYTHON:-python3}" -m kernelprof profile --preset triage -o five -- "./$1" 5 > log 2>&1 || { cat log; exit 1; }
+  mv five/raw.csv.gz "$out/$1-5.$2.csv.gz"
+  rm -r five
 }
 
 for run in $(seq 1 "${RUNS_OF_ONE:-11}"); do
