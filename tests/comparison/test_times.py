@@ -92,7 +92,8 @@ def test_a_difference_over_the_floor_that_is_not_significant_is_undecided() -> N
     ("by", "outcome"),
     [
         (9.0, TimeOutcome.SLOWER),
-        (1.03, TimeOutcome.SLOWER),
+        (1.22, TimeOutcome.SLOWER),
+        (1.18, TimeOutcome.UNDECIDED),
         (1.015, TimeOutcome.UNDECIDED),
         (1.005, TimeOutcome.SAME),
         (1 / 1.015, TimeOutcome.UNDECIDED),
@@ -123,7 +124,11 @@ def test_the_floor_of_single_launches_follows_their_duration(
 
 def test_calibration_counts_for_single_launches_too() -> None:
     calm = Noise(0.001, 5, "CUDA events")
-    for by, outcome in ((1.001, TimeOutcome.SAME), (1.002, TimeOutcome.UNDECIDED)):
+    for by, outcome in (
+        (1.001, TimeOutcome.SAME),
+        (1.002, TimeOutcome.UNDECIDED),
+        (1.004, TimeOutcome.SLOWER),
+    ):
         found = time_change(kernel([1e6], noise=calm), kernel([by * 1e6]), None)
         assert found.outcome is outcome
         assert found.floor == pytest.approx(0.0015)

@@ -35,6 +35,7 @@ CLIPPED: Final = (5.0, 95.0)
 """Percentiles to which times are clipped for that: one slow launch of twenty does not count. Two
 do: launches of some kernels fall into two groups, 0.8 % apart for ``coalesced`` there."""
 
+_CALIBRATION: Final = "calibration"
 CALIBRATED: Final = {3: 3.0, 4: 2.0}
 ENOUGH_CALIBRATED: Final = 1.5
 """How much further apart than in the calibration medians may lie, by the number of its captures:
@@ -58,7 +59,17 @@ more: without it, two draws of five of those eleven launches of the 2 us kernel 
 once in 200 draws, and with it never."""
 
 CLEAR: Final = 2.0
-"""From this multiple of the floor on, a difference of single launches is clear."""
+CLEAR_AT_LEAST: Final = 0.2
+"""From this multiple of the floor on, and this, a difference of single launches is clear. Among
+kernels that no calibration knows there are some whose launches jump: one of the five that were
+profiled of ``three-blocks`` (``tests/captures/h200_changes``), 0.5 ms long, took 13 % longer."""
+
+
+def clear(floor: float, floor_from: str) -> float:
+    """From which difference on, as a fraction, single launches show one for sure."""
+    return (
+        CLEAR * floor if floor_from.startswith(_CALIBRATION) else max(CLEAR * floor, CLEAR_AT_LEAST)
+    )
 
 
 def coarse(*medians_ns: float) -> float:
@@ -112,4 +123,4 @@ def floor_of(
 def _calibrated(noise: Noise) -> tuple[float, str]:
     factor = CALIBRATED.get(noise.captures, ENOUGH_CALIBRATED)
     floor = max(factor * noise.floor, LEAST_CALIBRATED)
-    return floor, f"calibration over {noise.captures} captures"
+    return floor, f"{_CALIBRATION} over {noise.captures} captures"

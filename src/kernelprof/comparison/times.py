@@ -138,7 +138,7 @@ def _measured(
         samples=(len(old), len(new)),
     )
     if min(change.samples) < floors.FEWEST_SAMPLES:
-        return _of_few(change, floor)
+        return _of_few(change, floor, floors.clear(floor, floor_from))
     p, (low, high) = _probability(old, new), _interval(old, new, np.median)
     change = replace(change, low=low, high=high, p=p)
     if abs(after / before - 1) > floor:
@@ -153,18 +153,18 @@ def _direction(ratio: float, *, decided: bool) -> TimeOutcome:
     return TimeOutcome.SLOWER if ratio > 1 else TimeOutcome.FASTER
 
 
-def _of_few(change: TimeChange, floor: float) -> TimeChange:
+def _of_few(change: TimeChange, floor: float, clear: float) -> TimeChange:
     """Single launches: within the floor of such ones, clearly beyond it, or in between."""
     assert change.ratio is not None
     apart = max(change.ratio, 1 / change.ratio) - 1
     if apart <= floor:
         return change
-    outcome = _direction(change.ratio, decided=apart > floors.CLEAR * floor)
+    outcome = _direction(change.ratio, decided=apart > clear)
     reason = ""
     if outcome is TimeOutcome.UNDECIDED:
         reason = (
             f"{change.samples[0]} and {change.samples[1]} launches: single ones show "
-            f"{100 * floors.CLEAR * floor:.2g} % for sure, and this is less"
+            f"{100 * clear:.2g} % for sure, and this is less"
         )
     return replace(change, outcome=outcome, reason=reason)
 

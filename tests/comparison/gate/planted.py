@@ -12,6 +12,7 @@ from kernelprof.analysis.verdict import diagnose
 from kernelprof.comparison.compare import compare
 from kernelprof.comparison.gate.judge import judge
 from kernelprof.comparison.gate.policy import Policy
+from kernelprof.comparison.sides import pooled
 from kernelprof.comparison.snapshots import snapshot_of
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.sources import read_capture
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from kernelprof.model.snapshot import Snapshot
 
 CAPTURES = Path(__file__).parents[2] / "captures"
+ONCE = CAPTURES / "h200_once"
 CHANGES = CAPTURES / "h200_changes"
 SAME_CODE = CAPTURES / "gemm_series.same-code-13x.raw.csv"
 RUNS = ("1", "2", "3", "4", "5")
@@ -45,6 +47,19 @@ PLANTED = (
     Planted("0.9 % slower with the same counters", "walk", "walk-far"),
     Planted("more sectors in the same time", "chain", "chain-strides"),
 )
+ONCE_PLANTED = {
+    "gemm_mapped": "remapped threads",
+    "gemm_unrolled": "unroll removed",
+    "gemm_barrier": "barrier added in the loop",
+    "gemm_padded": "bank conflict from a changed pad",
+    "gemm_bounded": "registers past the occupancy step",
+    "fma_chain": "more sectors in the same time",
+    "walk_far": "3 % slower with the same counters",
+    "walk_sometimes": "40 % slower with the same counters",
+    "walk_often": "4 times as slow with the same counters",
+}
+"""Kernels of ``tests/kernels/changes/once.cu`` that change, and how."""
+
 LABELS = tuple(sorted(path.name for path in CHANGES.iterdir() if path.is_dir()))
 
 
@@ -60,6 +75,27 @@ def of(path: Path) -> Snapshot:
     capture = read_capture(path)
     manifest = read_manifest(path) if is_capture(path) else None
     return snapshot_of(capture, diagnose(capture), manifest)
+
+
+def once(side: str, launches: int) -> list[Snapshot]:
+    """The runs of a side, ``before`` or ``after``, that launched each kernel so often."""
+    return [of(path) for path in sorted(ONCE.glob(f"{side}-{launches}.*.csv.gz"))]
+
+
+def drawn(runs: list[Snapshot], count: int, dice: random.Random) -> tuple[Snapshot, Snapshot]:
+    """Two sides of so many runs each, no run in both, taken together as the gate does."""
+    found = dice.sample(runs, 2 * count)
+    return pooled(found[:count]), pooled(found[count:])
+
+
+def single(label: str, run: str) -> Snapshot:
+    """One run of :data:`CHANGES` with the launch that was profiled alone."""
+    snapshot = taken(label, run)
+    kernels = tuple(
+        replace(kernel, events_ns=(), profiled_ns=kernel.profiled_ns[:1])
+        for kernel in snapshot.kernels
+    )
+    return replace(snapshot, kernels=kernels)
 
 
 def gated(before: Snapshot, after: Snapshot, policy: Policy | None = None) -> GateResult:

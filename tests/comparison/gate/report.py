@@ -2,26 +2,39 @@
 
 from __future__ import annotations
 
+import random
 import sys
 from collections import Counter
+from dataclasses import replace
+from itertools import permutations, product
 from typing import TYPE_CHECKING
 
 from tests.comparison.gate.planted import (
     LABELS,
+    ONCE_PLANTED,
     PLANTED,
     RUNS,
+    drawn,
     gated,
+    once,
     passed_of,
     same_time_of_same_code,
+    single,
     taken,
 )
 
+from kernelprof.comparison.sides import pooled
 from kernelprof.model.gate import Outcome
+from kernelprof.model.kernel_name import function_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from tests.comparison.gate.planted import Planted
+
+    from kernelprof.model.snapshot import Snapshot
+
+    Sides = tuple[Snapshot, Snapshot]
 
 TRIALS = 200
 
@@ -58,6 +71,8 @@ def _lines() -> Iterator[str]:
     yield "| :-- | :-- | --: | --: | :-- | :-- |"
     yield from map(_planted, PLANTED)
     yield ""
+    yield from _single_launches()
+    yield ""
     yield "## The same code"
     yield ""
     yield (
@@ -80,6 +95,81 @@ def _lines() -> Iterator[str]:
     yield "| :-- | --: |"
     for name, same in same_time_of_same_code(TRIALS).items():
         yield f"| `{name}` | {same} of {TRIALS} |"
+
+
+def _single_launches() -> Iterator[str]:
+    """The page's part about captures as people have them, of a few launches and of several runs."""
+    yield "## One launch a side, five, and runs taken together"
+    yield ""
+    yield (
+        "Captures of `tests/captures/h200_once`: the same GPU, 2026-11-22, `ncu --set full` over "
+        "a program that launches 15 kernels of 2 µs to 1.1 ms once "
+        f"({len(once('before', 1))} runs before the changes, {len(once('after', 1))} after), and "
+        f"with the preset `triage` five times ({len(once('before', 5))} and "
+        f"{len(once('after', 5))}). *Together*: runs of one launch, drawn {TRIALS} times. The exit "
+        "codes, with the number of pairs of sides; those of a change are of its kernel alone. "
+        "The floors of single launches were chosen on the runs of one launch, and what is clear "
+        "on the captures above."
+    )
+    yield ""
+    ways = _ways()
+    yield f"| change | {' | '.join(ways)} |"
+    yield f"| :-- | {' | '.join('--:' for _ in ways)} |"
+    for name, what in ONCE_PLANTED.items():
+        cells = [_caught(name, changed) for changed, _ in ways.values()]
+        yield f"| {what} (`{name}`) | {' | '.join(cells)} |"
+    cells = []
+    for _, same in ways.values():
+        codes = Counter(int(gated(*pair).exit_code) for pair in same)
+        cells.append(_counted(codes))
+    yield f"| exit codes for the same code, all 15 kernels | {' | '.join(cells)} |"
+    codes = Counter(
+        int(gated(single(label, a), single(label, b)).exit_code)
+        for label in LABELS
+        for a, b in permutations(RUNS, 2)
+    )
+    yield ""
+    yield (
+        "The captures above with the one launch that was profiled in each alone, each of five runs "
+        "of a kernel against each other one, exit codes: "
+        f"{_counted(codes)}. Of `three-blocks`, 0.5 ms long, one launch took 13 % longer."
+    )
+
+
+def _ways() -> dict[str, tuple[list[Sides], list[Sides]]]:
+    """Pairs of sides by how they were measured: across the changes, and of the same code."""
+    dice = random.Random(0)
+    ways = {}
+    for launches, title in ((1, "one launch"), (5, "five launches")):
+        before, after = once("before", launches), once("after", launches)
+        same = [*permutations(before, 2), *permutations(after, 2)]
+        ways[title] = (list(product(before, after)), same)
+    before, after = once("before", 1), once("after", 1)
+    for count in (3, 5):
+        changed = [
+            (pooled(dice.sample(before, count)), pooled(dice.sample(after, count)))
+            for _ in range(TRIALS)
+        ]
+        ways[f"{count} runs together"] = (
+            changed,
+            [drawn(before, count, dice) for _ in range(TRIALS)],
+        )
+    return ways
+
+
+def _caught(name: str, pairs: list[Sides]) -> str:
+    codes: Counter[int] = Counter()
+    for sides in pairs:
+        before, after = (
+            replace(side, kernels=tuple(k for k in side.kernels if function_name(k.name) == name))
+            for side in sides
+        )
+        codes[int(gated(before, after).exit_code)] += 1
+    return _counted(codes)
+
+
+def _counted(codes: Counter[int]) -> str:
+    return ", ".join(f"{code}: {number}" for code, number in sorted(codes.items()))
 
 
 def _planted(planted: Planted) -> str:

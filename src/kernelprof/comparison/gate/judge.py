@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from kernelprof.comparison.counters import COUNTERS, unit_of, value
-from kernelprof.comparison.floors import CLEAR, FEWEST_SAMPLES
+from kernelprof.comparison.floors import FEWEST_SAMPLES, clear
 from kernelprof.comparison.gate import checks, whole
 from kernelprof.comparison.gate.policy import PER_REQUEST, Limits, Policy
 from kernelprof.comparison.words import (
@@ -147,7 +147,7 @@ def _time(time: TimeChange, limits: Limits, settle: str) -> Iterator[Finding]:
     elif time.outcome is TimeOutcome.FASTER:
         yield Finding(Code.FASTER, Outcome.PASS, text)
     elif time.outcome is TimeOutcome.UNDECIDED:
-        most = time.high or (time.ratio or math.inf) * (1 + CLEAR * (time.floor or 0.0))
+        most = time.high or (time.ratio or math.inf) * (1 + clear(time.floor or 0.0, ""))
         outcome = Outcome.PASS if most - 1 <= limits.max_slowdown else Outcome.INCONCLUSIVE
         yield Finding(Code.TIME_UNDECIDED, outcome, f"{text}; {settle}" if few else text)
     elif time.outcome is not TimeOutcome.SAME:
