@@ -105,6 +105,10 @@ class Time(Object):
 
     outcome: TimeOutcome
     measured_by: str | None
+    of: Annotated[
+        Literal["median", "mean"],
+        about("What of the launches the times are: mean where all of them together decide."),
+    ]
     before_ns: float | None
     after_ns: float | None
     ratio: Annotated[float | None, about("after over before.")]
@@ -116,7 +120,9 @@ class Time(Object):
     ]
     noise_floor_from: str
     samples: Samples
-    reason: Annotated[str, about("Why nothing is concluded, where that is so.")]
+    reason: Annotated[
+        str, about("Why nothing is concluded, where that is so, or what but the median decided.")
+    ]
 
 
 class CounterChange(Object):

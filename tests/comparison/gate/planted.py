@@ -88,6 +88,15 @@ def drawn(runs: list[Snapshot], count: int, dice: random.Random) -> tuple[Snapsh
     return pooled(found[:count]), pooled(found[count:])
 
 
+def few(label: str, run: str, count: int) -> Snapshot:
+    """One run of :data:`CHANGES` with its first launches that were timed by events."""
+    snapshot = taken(label, run)
+    kernels = tuple(
+        replace(kernel, events_ns=kernel.events_ns[:count]) for kernel in snapshot.kernels
+    )
+    return replace(snapshot, kernels=kernels)
+
+
 def single(label: str, run: str) -> Snapshot:
     """One run of :data:`CHANGES` with the launch that was profiled alone."""
     snapshot = taken(label, run)

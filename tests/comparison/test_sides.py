@@ -1,0 +1,162 @@
+"""Several runs as one side, kernels that are chosen, and kernels under two names."""
+
+from __future__ import annotations
+
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.comparison.gate.planted import CHANGES, ONCE, gated, once, taken
+
+import kernelprof as kp
+from kernelprof.comparison import choice
+from kernelprof.comparison.compare import compare
+from kernelprof.comparison.sides import pooled
+from kernelprof.errors import InputError, UsageError
+from kernelprof.interface import side
+from kernelprof.model.comparison import Match
+from kernelprof.model.diagnosis import Confidence, Status, Verdict
+from kernelprof.model.gate import Code, Outcome
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kernelprof.model.snapshot import KernelSnapshot, Snapshot
+
+FIRST = [str(ONCE / f"before-1.{run}.csv.gz") for run in range(1, 6)]
+SECOND = [str(ONCE / f"before-1.{run}.csv.gz") for run in range(6, 11)]
+
+
+def named(snapshot: Snapshot, name: str) -> KernelSnapshot:
+    (found,) = [each for each in snapshot.kernels if each.name.startswith(name)]
+    return found
+
+
+def test_runs_are_pooled_launch_by_launch() -> None:
+    runs = once("before", 1)[:5]
+    whole = pooled(runs)
+    for kernel in whole.kernels:
+        times = [
+            each.profiled_ns[0] for run in runs for each in run.kernels if each.key == kernel.key
+        ]
+        assert kernel.profiled_ns == tuple(times)
+        assert kernel.launches == 1
+    assert whole.origin == ", ".join(each.origin for each in runs)
+    assert pooled(runs[:1]) is runs[0]
+
+
+def test_candidates_and_folders_are_pooled(tmp_path: Path) -> None:
+    named_each = kp.gate(FIRST, SECOND)
+    for name, files in (("before", FIRST), ("after", SECOND)):
+        (tmp_path / name).mkdir()
+        for file in files:
+            shutil.copy(file, tmp_path / name)
+    folders = kp.gate(tmp_path / "before", tmp_path / "after")
+    for result in (named_each, folders):
+        assert result.exit_code == 0
+        assert {each.kernel.time.samples for each in result.kernels} == {(5, 5)}
+        assert {each.kernel.time.outcome.value for each in result.kernels} == {"same"}
+    slower = kp.gate(tmp_path / "before", [str(ONCE / f"after-1.{n}.csv.gz") for n in range(1, 6)])
+    (far,) = [each for each in slower.kernels if "walk_far" in each.kernel.name]
+    assert far.kernel.time.outcome.value == "slower"
+    assert far.kernel.time.ratio == pytest.approx(1.032, abs=0.002)
+
+
+def test_a_kernel_that_only_some_runs_have_is_damage() -> None:
+    runs = once("before", 1)[:3]
+    less = replace(runs[2], kernels=runs[2].kernels[1:])
+    whole = pooled([*runs[:2], less])
+    assert whole.damage == (f"{runs[2].kernels[0].name} is in 2 of 3 runs.",)
+    result = gated(pooled(runs), whole)
+    assert result.exit_code == 3
+    assert result.general[0].code is Code.DAMAGED_CAPTURE
+
+
+def test_runs_of_two_machines_are_not_taken_together() -> None:
+    tile = taken("tile", "1")
+    other = replace(taken("tile", "2"), machine=replace(tile.machine, gpu="NVIDIA A100"))
+    with pytest.raises(InputError, match="were not measured alike: another GPU"):
+        pooled([tile, other])
+
+
+def test_the_verdict_of_runs_is_that_of_most() -> None:
+    runs = [taken("tile", run) for run in "123"]
+    odd = Verdict(Status.BOTTLENECK, "barrier-stalls", Confidence.LOW)
+    first = replace(runs[0], kernels=(replace(runs[0].kernels[0], verdict=odd),))
+    (kernel,) = pooled([first, *runs[1:]]).kernels
+    assert kernel.verdict.bottleneck == "shared-memory-throughput"
+    assert [(each.verdict.bottleneck, each.launches) for each in kernel.others] == [
+        ("barrier-stalls", 1)
+    ]
+    wrong = replace(runs[1], kernels=(replace(runs[1].kernels[0], passed=False),))
+    assert pooled([runs[0], wrong]).kernels[0].passed is False
+
+
+def test_only_the_kernels_that_are_asked_for_are_judged() -> None:
+    after = ONCE / "after-1.1.csv.gz"
+    assert kp.gate(FIRST[0], after).exit_code == 1
+    unchanged = kp.gate(FIRST[0], after, kernels=[r"^void scale<2\d>"])
+    assert unchanged.exit_code == 0
+    assert len(unchanged.kernels) == 4
+    both = kp.gate(FIRST[0], after, kernels=["walk_far", "gemm_mapped"])
+    assert {each.outcome for each in both.kernels} == {Outcome.REGRESSION, Outcome.INCONCLUSIVE}
+    with pytest.raises(InputError, match="no kernel's name matches 'nobody'"):
+        kp.gate(FIRST[0], after, kernels=["nobody"])
+
+
+def test_a_kernel_that_only_one_side_has_can_be_asked_for() -> None:
+    tile, chain = taken("tile", "1"), taken("chain", "1")
+    both = replace(tile, kernels=(*tile.kernels, *chain.kernels))
+    before, after = choice.only_of_both(both, tile, ["fma"])
+    assert [each.name for each in before.kernels] == ["fma_chain(const float *, float *, int)"]
+    assert after.kernels == ()
+
+
+def renamed(snapshot: Snapshot, name: str, new: str) -> Snapshot:
+    kernel = named(snapshot, name)
+    kernels = [replace(each, name=new) if each is kernel else each for each in snapshot.kernels]
+    return replace(snapshot, kernels=tuple(kernels))
+
+
+def test_a_new_name_is_suggested_where_launch_and_counters_agree() -> None:
+    before, run = once("before", 1)[:2]
+    after = renamed(run, "gemm_padded", "matmul")
+    result = gated(before, after)
+    (gone,) = [each for each in result.kernels if each.kernel.match is Match.VANISHED]
+    assert gone.findings[0].text == (
+        "the baseline has this kernel and the candidate has not; matmul is launched alike and has "
+        "the same counters: if it is that, --rename gemm_padded=matmul"
+    )
+    pairs = choice.renames(["gemm_padded=matmul"], before, after)
+    (found,) = [each for each in compare(before, after, pairs).kernels if each.name == "matmul"]
+    assert (found.match, found.confirmed) == (Match.RENAMED, True)
+    assert found.before is not None
+    assert found.before.name == "gemm_padded"
+
+
+def test_a_name_that_is_given_goes_before_all_others() -> None:
+    before, after = once("before", 1)[0], once("after", 1)[0]
+    pairs = choice.renames(["gemm_barrier=gemm_unrolled"], before, after)
+    found = {each.name: each for each in compare(before, after, pairs).kernels if each.after}
+    assert found["gemm_unrolled"].before is not None
+    assert found["gemm_unrolled"].before.name == "gemm_barrier"
+
+
+def test_names_of_templates_and_functions_can_be_given() -> None:
+    before, after = once("before", 1)[0], once("after", 1)[0]
+    assert choice.renames(["walk_far=walk_often"], before, after) == (
+        ("far::walk_far(const int *, int *, int)", "often::walk_often(const int *, int *, int)"),
+    )
+    assert len(choice.renames(["scale=gemm_barrier"], before, after)) == 6
+    with pytest.raises(UsageError, match="there is no kernel 'nobody'") as caught:
+        choice.renames(["walk_far=nobody"], before, after)
+    assert caught.value.where == after.origin
+    with pytest.raises(UsageError, match="has no ="):
+        choice.renames(["walk_far"], before, after)
+
+
+def test_a_baseline_of_a_folder_has_all_runs() -> None:
+    whole = side(CHANGES / "tile")
+    assert len(whole.kernels[0].events_ns) == 100
+    assert whole.kernels[0].launches == 1
