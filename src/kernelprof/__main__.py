@@ -1,8 +1,17 @@
-"""``python -m kernelprof``."""
+"""``python -m kernelprof``, and what the command ``kernelprof`` calls."""
 
-import sys
+from kernelprof import interrupts
 
-from kernelprof.cli.main import run
+
+def run() -> int:
+    """The program. Nothing else is imported before Ctrl-C is taken over."""
+    interrupts.install()
+    from kernelprof.cli.main import run as run_commands
+
+    return run_commands()
+
 
 if __name__ == "__main__":
+    import sys
+
     sys.exit(run())

@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from kernelprof import files
 from kernelprof.comparison.gate.baseline import from_text
 from kernelprof.comparison.history.store import state_of
 from kernelprof.errors import InputError, KernelprofError, MissingToolError
@@ -31,9 +32,6 @@ _OURS: Final = b'"kernelprof"'
 _BASELINE: Final = b'"kernelprof-baseline"'
 _RAW: Final = "raw.csv.gz"
 _MOST_NAMES: Final = 3
-_LARGEST: Final = 64 * 2**20
-"""Bytes of JSON that are looked into; a baseline of a thousand kernels has ten million."""
-
 
 TIME_LIMIT_S: Final = 120
 _OPTIONS: Final = (
@@ -103,7 +101,7 @@ def _is_plain(file: Path) -> bool:
 def _holds(file: Path, word: bytes) -> bool:
     """Whether a file names us: other programs write ``manifest.json`` and ``.json`` as well."""
     try:
-        return file.stat().st_size <= _LARGEST and word in file.read_bytes()
+        return word in files.read_bytes(file, files.LARGEST_JSON)
     except OSError:
         return False
 
@@ -180,7 +178,7 @@ def _read(path: Path, origin: str) -> Moment:
         return of_capture(path, origin)
     if may_be_capture(path.name):
         return of_export(path, origin)
-    return of_baseline(path.read_text(encoding="utf-8"), origin)
+    return of_baseline(files.read_text(path, files.LARGEST_JSON), origin)
 
 
 def of_capture(folder: Path, origin: str) -> Moment:
