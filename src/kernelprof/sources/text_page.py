@@ -56,8 +56,10 @@ _AVERAGED: Final = (
     "that differ cannot be told apart, and a kernel weighs as much as one launch of it."
 )
 _PIECE: Final = 1 << 20
+_MOST_LINES: Final = 4_000_000
+"""Lines of a text that is looked through: 64 MB as ``ncu`` prints them have a million."""
 _MOST_ROWS: Final = 2_000_000
-"""Rows of all launches; 64 MB as ``ncu`` prints them have a million."""
+"""Rows of all launches, of which each takes a few hundred bytes."""
 _LONGEST_LINE: Final = 1 << 15
 """Characters of a line that is looked at; the name of a kernel takes a few thousand."""
 
@@ -65,7 +67,7 @@ _LONGEST_LINE: Final = 1 << 15
 def may_hold_text_page(text: bytes) -> bool:
     """Whether there is a section of a text page in this."""
     known = b"Section: " in text or b"Metric Value" in text
-    return known and len(text) <= LARGEST_TEXT
+    return known and len(text) <= LARGEST_TEXT and text.count(b"\n") <= _MOST_LINES
 
 
 def read_text_page(text: bytes, origin: str, scan: Scan) -> Capture | None:

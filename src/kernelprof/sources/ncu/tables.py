@@ -41,6 +41,8 @@ _AHEAD: Final = 2
 """Blocks that are begun while one is waited for."""
 _GATHERED: Final = 1 << 23
 """Bytes of single rows that are passed on together."""
+_ROW: Final = 64
+"""Bytes that a row takes beside its text."""
 
 
 @dataclass(slots=True)
@@ -349,7 +351,7 @@ class Scanner:
             self._take_units(self._table, row)
             return
         self._table.rows.append(row)
-        self._size += len(row)
+        self._size += len(row) + _ROW
 
     def _has_no_id(self, row: bytes) -> bool:
         assert self._table is not None
