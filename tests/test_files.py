@@ -51,7 +51,8 @@ def test_a_file_that_becomes_a_pipe_while_it_is_opened(tmp_path: Path, monkeypat
     """It is looked at before and after it is opened, and opening waits for no writer."""
     pipe = tmp_path / "pipe"
     os.mkfifo(pipe)
-    monkeypatch.setattr(Path, "stat", lambda _, **__: os.stat(__file__))
+    plain = Path(__file__).stat()
+    monkeypatch.setattr(Path, "stat", lambda _, **__: plain)
     assert _why(pipe) == "it is a pipe or a device, not a file"
 
 

@@ -17,15 +17,16 @@ from kernelprof.cli.main import main
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    Refused = Callable[..., str]
+
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="forks, and makes pipes and links")
 
 ROOT = Path(__file__).parents[2]
 CAPTURES = ROOT / "tests" / "captures"
 CHANGES = CAPTURES / "h200_changes" / "tile"
 HEADER = b"ID,Kernel Name,gpu__time_duration.sum\n,,ns\n"
+LAUNCH = b"k (1, 1, 1)x(1, 1, 1), Context 1, Stream 7\nSection: a\n"
 KERNEL = "// /// kernelprof\n{block}\n// ///\n__global__ void k(float *a) {{ a[0] = 1; }}\n"
-
-Refused = Callable[..., str] if TYPE_CHECKING else object
 
 
 @pytest.fixture
@@ -89,7 +90,10 @@ def test_a_small_gzip_file_of_a_gigabyte(refused, folder, head, piece, said) -> 
         (b'"ID","Kernel Name"' + b',"a"' * (20 << 20), "a line has more than 64 MiB"),
         (b'{"cells": [' + b"[]," * (20 << 20), "this is JSON"),
         (b'{"cells": ' + b"[" * (20 << 20), "this is JSON"),
-        (b"k (1, 1, 1)x(1, 1, 1), Context 1, Stream 7\nSection: a\n" * 300_000, "more than 200,000 launches"),
+        (
+            b"k (1, 1, 1)x(1, 1, 1), Context 1, Stream 7\nSection: a\n" * 300_000,
+            "more than 200,000 launches",
+        ),
         (b"Section: x\n" + (b"[1] " + b"@" * 32_000 + b" x\n") * 300, "no metric on this"),
         (
             HEADER.replace(b"Name", b"Name,Grid Size").replace(b"\n,", b"\n,,")

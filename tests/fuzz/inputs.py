@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
-
 from tests.fuzz import mutations
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
-
 from tests.fuzz.inputs import examples
 from tests.fuzz.worker import Outcome, run
 
@@ -25,7 +24,7 @@ COMMAND = "command.json"
 
 @dataclass
 class Tried:
-    """What came of all examples so far: how many of each kind and code, and the most of each use."""
+    """What came of all examples so far: how many of each kind and code, and what they took."""
 
     kinds: Counter[str] = field(default_factory=Counter)
     codes: Counter[int] = field(default_factory=Counter)

@@ -11,8 +11,11 @@ import time
 from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
-from pathlib import Path
 from pkgutil import walk_packages
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 ALLOWED = {0, 1, 2, 3, 4, 130}
 MOST_BYTES = 1 << 30
@@ -87,7 +90,7 @@ def _be(command: tuple[str, ...], folder: Path, errors: Path) -> None:
         for number, opened in ((0, out), (1, out), (2, said)):
             os.dup2(opened, number)
         sys.stdin, sys.stdout, sys.stderr = (
-            open(number, mode, encoding="utf-8", closefd=False)  # noqa: PTH123, SIM115
+            open(number, mode, encoding="utf-8", closefd=False)  # noqa: SIM115
             for number, mode in ((0, "r"), (1, "w"), (2, "w"))
         )
         from kernelprof.cli.main import main

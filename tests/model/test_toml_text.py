@@ -1,4 +1,4 @@
-"""TOML within bounds: what its parser takes forever for, or recurses over, is an error with a line."""
+"""TOML within bounds: what its parser takes forever for, or recurses over, is refused."""
 
 from __future__ import annotations
 
