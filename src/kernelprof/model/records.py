@@ -86,6 +86,8 @@ def build(kind: type[Record], values: object) -> Record:
         return msgspec.convert(values, kind)
     except msgspec.ValidationError as error:
         raise RecordError(_in_words(str(error))) from error
+    except UnicodeEncodeError as error:
+        raise RecordError("it has half of a surrogate pair, which is no text") from error
 
 
 def _in_words(message: str) -> str:
