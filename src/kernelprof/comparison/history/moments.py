@@ -34,6 +34,8 @@ _RAW: Final = "raw.csv.gz"
 _MOST_NAMES: Final = 3
 
 TIME_LIMIT_S: Final = 120
+MOST_BYTES: Final = 256 * files.MEGABYTE
+"""Of all versions of a file in git; a baseline of a thousand kernels has ten million."""
 _OPTIONS: Final = (
     *("--follow", "-z", "--name-only", "--no-show-signature"),
     *("--no-color", "--encoding=UTF-8", "--format=%x00%H%x00%h%x00%cI%x00%s%x00"),
@@ -311,6 +313,14 @@ def _texts(folder: Path, versions: list[Version]) -> Iterator[bytes | None]:
     names = [f"{commit.sha}:{path}" for commit, _, path in versions]
     asked = [name for name in names if "\n" not in name]  # names are separated by lines
     given = "".join(f"{name}\n" for name in asked).encode("utf-8", "surrogateescape")
+    known = _git(folder, "cat-file", "--batch-check=%(objecttype) %(objectsize)", given=given)
+    blobs = [line.split()[1] for line in known.splitlines() if line.startswith(b"blob ")]
+    if sum(map(int, blobs)) > MOST_BYTES:
+        raise InputError(
+            f"its versions have more than {files.size_in_words(MOST_BYTES)} in all",
+            where=str(folder),
+            hint="--limit reads fewer of them",
+        )
     answer, at = _git(folder, "cat-file", "--batch", given=given), 0
     for name in names:
         if "\n" in name:
