@@ -175,18 +175,20 @@ def test_a_link_that_leaves_a_capture(refused, capture, folder, name, target) ->
     assert "it is a link that leads out of the folder" in refused("diagnose", "c")
 
 
-@pytest.mark.parametrize("make", ["link", "pipe", "absent"])
-def test_a_source_is_shown_only_from_the_capture(capture, folder, capsys, make) -> None:
+@pytest.mark.parametrize("make", ["kept", "link", "pipe", "absent"])
+def test_a_source_is_shown_only_from_the_capture(capture, folder, make) -> None:
+    from kernelprof.sources.capture_directory import contents
+
+    _change(capture, lambda values: values["source"].update(path="nowhere.cu"))
     kept = (capture / "source.cu").read_bytes()
-    (capture / "source.cu").unlink()
+    if make != "kept":
+        (capture / "source.cu").unlink()
     (folder / "elsewhere.cu").write_bytes(kept)
     if make == "link":
         (capture / "source.cu").symlink_to("../elsewhere.cu")
     elif make == "pipe":
         os.mkfifo(capture / "source.cu")
-    assert main(["report", str(capture), "-o", str(folder / "out.html")]) == 0
-    assert "As[threadIdx.y]" not in (folder / "out.html").read_text()
-    assert capsys.readouterr().err == ""
+    assert contents(str(capture)).source_text == (kept.decode() if make == "kept" else None)
 
 
 @pytest.mark.parametrize("path", ["pipe", "/dev/zero", "a\0b", "x" * 5_000])
@@ -237,13 +239,10 @@ def test_samples_by_line_have_their_limits(refused, folder, data, said) -> None:
         ("b.json", ("gate", "b.json", str(CHANGES / "2"))),
         ("b.json", ("baseline", "show", "b.json")),
         ("l.json", ("ladder", "report", "l.json")),
-        ("k.toml", ("diagnose", "k.cu")),
-        ("k.toml", ("init", "k.cu")),
     ],
-    ids=["policy", "side", "baseline", "ladder", "specification", "init"],
+    ids=["policy", "side", "baseline", "ladder"],
 )
 def test_a_file_that_is_none(refused, folder, name, command, kind) -> None:
-    (folder / "k.cu").write_text("__global__ void k(float *a) { a[0] = 1; }\n")
     place = folder / name
     if kind == "zero":
         place.symlink_to("/dev/zero")
@@ -254,10 +253,24 @@ def test_a_file_that_is_none(refused, folder, name, command, kind) -> None:
     else:
         with place.open("wb") as file:
             file.truncate(1 << 40)
-    if name == "k.toml" and (kind != "long" or command[0] == "init"):
-        pytest.skip("a specification beside it is looked for among plain files")
     reasons = {"zero": "a device", "pipe": "a pipe", "folder": "Is a directory", "long": "MiB"}
     assert reasons[kind] in refused(*command)
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [("long", "more than 1 MiB"), ("zero", "no launch spec"), ("pipe", "no launch spec")],
+)
+def test_a_specification_beside_a_source_that_is_none(refused, folder, kind, said) -> None:
+    (folder / "k.cu").write_text("__global__ void k(float *a) { a[0] = 1; }\n")
+    place = folder / "k.toml"
+    if kind == "zero":
+        place.symlink_to("/dev/zero")
+    elif kind == "pipe":
+        os.mkfifo(place)
+    else:
+        place.write_text("# a comment\n" * 100_000)
+    assert said in refused("diagnose", "k.cu")
 
 
 @pytest.mark.parametrize(
