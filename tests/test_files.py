@@ -77,16 +77,31 @@ def test_a_hash_of_a_device_is_refused(plain: Path) -> None:
         files.sha256(Path("/dev/zero"))
 
 
-def test_what_we_were_given_may_be_a_pipe(tmp_path: Path) -> None:
-    """As by ``--policy <(command)``; also this has its limit."""
+def test_what_we_were_given_may_be_a_pipe_if_it_was_typed() -> None:
+    """As by ``--policy <(command)``; also this has its limit. A manifest may name any path."""
     for size in (5, 5_000):
         read_end, write_end = os.pipe()
         os.write(write_end, b"x" * size)
         os.close(write_end)
         given = Path(f"/dev/fd/{read_end}")
-        assert files.read_bytes(given, 5) == b"xxxxx" if size == 5 else _why(given, 5)
+        assert _why(given, 5) == "it is a pipe or a device, not a file"
+        if size == 5:
+            assert files.read_bytes(given, 5, typed=True) == b"xxxxx"
+        else:
+            with pytest.raises(OSError, match="more than 5 bytes"):
+                files.read_bytes(given, 5, typed=True)
         os.close(read_end)
-    del tmp_path
+
+
+def test_what_the_shell_gives_is_not_waited_for() -> None:
+    """A command that wrote nothing has ended: the capture is empty."""
+    read_end, write_end = os.pipe()
+    os.close(write_end)
+    begun = time.monotonic()
+    with files.stream(Path(f"/dev/fd/{read_end}")) as (read, _):
+        assert read(10) == b""
+    os.close(read_end)
+    assert time.monotonic() - begun < 2
 
 
 def test_a_capture_may_come_through_a_named_pipe(tmp_path: Path) -> None:

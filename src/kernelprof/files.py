@@ -51,13 +51,14 @@ def _mode(path: str | os.PathLike[str]) -> int:
         return 0
 
 
-def read_bytes(path: Path, most: int, *, inside: Path | None = None) -> bytes:
+def read_bytes(path: Path, most: int, *, inside: Path | None = None, typed: bool = False) -> bytes:
     """The bytes of a plain file that has ``most`` of them at most.
 
-    With ``inside``, the folder that it belongs to, a link that leads out of that is refused.
+    With ``inside``, the folder that it belongs to, a link that leads out of that is refused. A
+    path that was ``typed`` may also be a descriptor of ours, as ``<(command)`` is one.
     Raises :class:`OSError`, and nothing else.
     """
-    with _opened(path, inside) as file:
+    with _opened(path, inside, typed=typed) as file:
         pieces = []
         size = 0
         while piece := file.read(min(_STEP, most + 1 - size)):
@@ -68,12 +69,12 @@ def read_bytes(path: Path, most: int, *, inside: Path | None = None) -> bytes:
     return b"".join(pieces)
 
 
-def read_text(path: Path, most: int, *, inside: Path | None = None) -> str:
+def read_text(path: Path, most: int, *, inside: Path | None = None, typed: bool = False) -> str:
     """The text of a plain file in UTF-8, as :func:`read_bytes`.
 
     Raises :class:`UnicodeDecodeError` as well.
     """
-    return read_bytes(path, most, inside=inside).decode("utf-8")
+    return read_bytes(path, most, inside=inside, typed=typed).decode("utf-8")
 
 
 def refuse_special(path: Path) -> None:
@@ -85,7 +86,7 @@ def sha256(path: Path) -> str:
     """The hash of a plain file of any size, in hexadecimal. Raises :class:`OSError`."""
     import hashlib
 
-    with _opened(path, None) as file:
+    with _opened(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -104,12 +105,12 @@ def stream(path: Path) -> Iterator[tuple[Callable[[int], bytes], bool]]:
     :data:`WRITER_WAIT_S` is refused; one that has a writer is waited for, like standard input.
     """
     if not stat.S_ISFIFO(_mode(path)):
-        with _opened(path, None) as file:
+        with _opened(path, typed=True) as file:
             yield file.read, is_plain(path) and not _is_given(path)
         return
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
     with os.fdopen(descriptor, "rb") as file:
-        begun = _first(descriptor)
+        begun = _first(descriptor, 0.0 if _is_given(path) else WRITER_WAIT_S)
         os.set_blocking(descriptor, True)
 
         def read(size: int) -> bytes:
@@ -120,36 +121,41 @@ def stream(path: Path) -> Iterator[tuple[Callable[[int], bytes], bool]]:
         yield read, False
 
 
-def _first(descriptor: int) -> bytes:
-    """The first bytes of a pipe; none where it has a writer that has not written yet."""
-    end = time.monotonic() + WRITER_WAIT_S
-    while time.monotonic() < end:
+def _first(descriptor: int, wait_s: float) -> bytes:
+    """The first bytes of a pipe; none where it has a writer that has not written yet.
+
+    One that may not be waited for was written already, if only with nothing.
+    """
+    end = time.monotonic() + wait_s
+    while True:
         try:
             begun = os.read(descriptor, 1 << 16)
         except BlockingIOError:
             return b""
-        if begun:
+        if begun or not wait_s:
             return begun
+        if time.monotonic() > end:
+            raise OSError(errno.EPIPE, "it is a pipe that nobody writes")
         time.sleep(_POLL_S)
-    raise OSError(errno.EPIPE, "it is a pipe that nobody writes")
 
 
 def _is_given(path: Path) -> bool:
     """Whether a path is a descriptor that this process was given, as by ``<(command)``.
 
-    Nobody but who started us can put anything there, and what it is was open before.
+    Nobody but who started us can put anything there. A file of a stranger may name one as well,
+    and then it is not read: it may be a terminal.
     """
     name = str(path)
     return name == "/dev/stdin" or name.startswith(_DESCRIPTORS)
 
 
-def _opened(path: Path, inside: Path | None) -> BufferedReader:
+def _opened(path: Path, inside: Path | None = None, *, typed: bool = False) -> BufferedReader:
     """A plain file, open; it is looked at before that as well, since opening a pipe waits."""
     try:
         place = path.resolve(strict=True) if inside is not None else path
         if inside is not None and not place.is_relative_to(inside.resolve()):
             raise OSError(errno.ELOOP, "it is a link that leads out of the folder")
-        given = _is_given(path)
+        given = typed and _is_given(path)
         if not given:
             _refuse_special(place.stat().st_mode)
         flags = os.O_RDONLY | (0 if given else getattr(os, "O_NONBLOCK", 0))

@@ -94,7 +94,7 @@ def read_results(path: PathLike) -> Climb:
     from kernelprof.ladder.results import from_json
 
     try:
-        text = files.read_text(Path(path).expanduser(), files.LARGEST_JSON)
+        text = files.read_text(Path(path).expanduser(), files.LARGEST_JSON, typed=True)
     except (OSError, ValueError) as error:
         raise InputError(
             f"the results cannot be read: {getattr(error, 'strerror', None) or error}",

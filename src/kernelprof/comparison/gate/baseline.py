@@ -70,7 +70,7 @@ def to_text(baseline: Baseline) -> str:
 def read_text(path: Path) -> str:
     """The text of a file. Raises :class:`InputError`."""
     try:
-        return files.read_text(path.expanduser(), files.LARGEST_JSON)
+        return files.read_text(path.expanduser(), files.LARGEST_JSON, typed=True)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise InputError(f"the file cannot be read: {reason}", where=str(path)) from error
