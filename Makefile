@@ -8,13 +8,14 @@ RESULTS ?= build/gpu-test
 CAPTURES ?= build/captures
 CAPTURE := tests/captures/four_gemms.full.raw.csv
 
-.PHONY: demo test test-all gpu-test captures browser-test lint types rules reports screenshots vendor \
+.PHONY: demo test test-all fuzz gpu-test captures browser-test lint types rules reports screenshots vendor \
 	lock wheel clean help gate-report corpus-report
 
 help:
 	@echo "make demo    diagnose a capture that ships with the project"
 	@echo "make test    run the tests, in three minutes at most on two cores"
 	@echo "make test-all  run the slow tests as well, as CI does"
+	@echo "make fuzz    try files that are nearly right for ten minutes (FUZZ_SECONDS, FUZZ_SEED)"
 	@echo "make gpu-test  run the tests that need a GPU, ncu and nvcc; leaves a report in $(RESULTS)"
 	@echo "make captures  measure every capture of this repository again, into $(CAPTURES)"
 	@echo "make browser-test  open the HTML reports in headless Chromium (needs chromium and npm)"
@@ -38,6 +39,9 @@ test: $(VENV)/.dev
 
 test-all: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal
+
+fuzz: $(VENV)/.dev
+	$(BIN)/python -m tests.fuzz
 
 gpu-test: $(VENV)/.dev
 	KERNELPROF_GPU_RESULTS=$(RESULTS) $(BIN)/python -m pytest tests/gpu -rA --durations=0

@@ -9,12 +9,13 @@ it is first used.
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final
-
 from kernelprof.version import __version__
 
+# Importing typing takes longer than all else here, and Ctrl-C shows a traceback until that is done.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from typing import Any, Final
+
     from kernelprof.comparison_results import Comparison, GateResult, History
     from kernelprof.errors import InputError, KernelprofError, MissingToolError, UsageError
     from kernelprof.interface import compare, diagnose, gate, history, profile, read
@@ -62,6 +63,8 @@ _HOMES: Final = {
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
     home = next((home for home, names in _HOMES.items() if name in names), "kernelprof.interface")
     # A name of this package that is also a module of it would be overwritten by its import.
     found = getattr(import_module(home), name)

@@ -215,6 +215,15 @@ def test_a_full_disk_leaves_the_old_file_alone(tmp_path, monkeypatch) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_half_a_surrogate_pair_does_not_end_a_file(tmp_path) -> None:
+    """JSON can spell one, and a file name can hold one."""
+    from kernelprof.cli.output import write_file
+
+    path = tmp_path / "out.txt"
+    write_file("a\ud800b µ", path)
+    assert path.read_text(encoding="utf-8") == "a?b µ"
+
+
 def test_a_file_in_a_folder_that_is_not_there(tmp_path) -> None:
     from kernelprof.cli.output import write_file
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import io
 import sys
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -169,3 +170,20 @@ def test_through_ncu_a_compressed_report(
     capture = read_capture(packed)
     assert capture.origin == str(packed)
     same(capture, read_capture(export))
+
+
+def test_a_reader_that_fails_late(monkeypatch, tmp_path: Path) -> None:
+    """A damaged report may open, and fail where its metrics are asked for."""
+
+    class Broken:
+        def num_ranges(self) -> int:
+            raise TypeError("in method 'IAction_metric_by_name', argument 2 of type 'char const *'")
+
+    package = ModuleType("ncu_report")
+    package.load_report = lambda _: Broken()  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "ncu_report", package)
+    monkeypatch.setattr("kernelprof.sources.ncu_report._tool", lambda: None)
+    path = tmp_path / "x.ncu-rep"
+    path.write_bytes(b"NVR\0")
+    with pytest.raises(InputError, match="the report cannot be opened: in method"):
+        read_capture(path)

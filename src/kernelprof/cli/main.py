@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Any, Final, cast
 import typer
 from typer.core import TyperGroup
 
+from kernelprof import interrupts
 from kernelprof.cli import commands
 from kernelprof.cli.options import ProgramCommand
 from kernelprof.cli.output import (
@@ -21,14 +22,14 @@ from kernelprof.cli.output import (
     reopen_standard_streams,
     write_text,
 )
-from kernelprof.errors import KernelprofError, Terminated
+from kernelprof.errors import ExitCode, KernelprofError, Terminated
+from kernelprof.interrupts import INTERRUPTED
 from kernelprof.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
 INTERNAL_ERROR = 70
-INTERRUPTED = 130
 PIPE_CLOSED = 141
 
 
@@ -110,17 +111,26 @@ def _answer(given: list[str], debug: bool) -> int:
         return INTERRUPTED
     except Terminated as end:
         return end.code
-    except KernelprofError as error:
-        _trace(debug)
+    except Exception as error:
+        return _failed(error, debug)
+
+
+def _failed(error: Exception, debug: bool) -> int:
+    """Say what went wrong; the exit code for it."""
+    if interrupts.came():  # a library made an error of its own of it
+        return INTERRUPTED
+    _trace(debug)
+    if isinstance(error, KernelprofError):
         complain(error.what, where=error.where, hint=error.hint)
         return int(error.exit_code)
-    except Exception as error:
-        _trace(debug)
-        complain(
-            f"internal error: {type(error).__name__}: {error}",
-            hint="run it again with --debug and report the traceback",
-        )
-        return INTERNAL_ERROR
+    if isinstance(error, MemoryError):
+        complain("there is not enough memory", hint="give a part of the input, or more memory")
+        return int(ExitCode.ENVIRONMENT)
+    complain(
+        f"internal error: {type(error).__name__}: {error}",
+        hint="run it again with --debug and report the traceback",
+    )
+    return INTERNAL_ERROR
 
 
 def run() -> int:
@@ -128,7 +138,12 @@ def run() -> int:
     # What a command loads stays to its end: searching it for cycles while it grows, and once more
     # at the end, took a fifth of the time that a short one runs.
     gc.set_threshold(_OBJECTS)
-    code = main()
+    try:
+        interrupts.begin()
+        code = main()
+    except KeyboardInterrupt:
+        code = INTERRUPTED
+    interrupts.end()
     gc.freeze()
     return code
 

@@ -149,7 +149,7 @@ def write_file(text: str, path: Path) -> None:
         path = path.resolve()
         draft = path.with_name(f".{path.name[:200]}.{os.getpid()}.tmp")
     try:
-        draft.write_text(text, encoding="utf-8")
+        draft.write_text(encodable(text, "utf-8"), encoding="utf-8")
         if draft != path:
             if path.exists():
                 draft.chmod(path.stat().st_mode & 0o7777)

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from kernelprof import files
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.comparison.gate.baseline import KIND, from_text, read_text
 from kernelprof.comparison.inputs import machine_changes
 from kernelprof.comparison.snapshots import joined, snapshot_of, snapshot_of_json
 from kernelprof.errors import InputError, UsageError
+from kernelprof.launch.source import MAX_BYTES
 from kernelprof.model.records import RecordError, read_object
 
 if TYPE_CHECKING:
@@ -91,7 +93,7 @@ def measure(
             found = session.measure(request, progress=progress)
             recorded |= found.recorded
             measured(source, found)
-            text = source.read_text("utf-8", "replace")
+            text = files.read_bytes(source, MAX_BYTES).decode("utf-8", "replace")
             side.append(snapshot(found.capture, found.manifest, text))
     return joined(runs[0]), joined(runs[1])
 

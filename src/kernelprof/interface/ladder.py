@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernelprof import files
 from kernelprof.errors import InputError
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ def read_results(path: PathLike) -> Climb:
     from kernelprof.ladder.results import from_json
 
     try:
-        text = Path(path).expanduser().read_text(encoding="utf-8")
+        text = files.read_text(Path(path).expanduser(), files.LARGEST_JSON, typed=True)
     except (OSError, ValueError) as error:
         raise InputError(
             f"the results cannot be read: {getattr(error, 'strerror', None) or error}",

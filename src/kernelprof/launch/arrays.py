@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from kernelprof.files import refuse_special
 from kernelprof.launch.references import Case, call, relative_error
 from kernelprof.launch.spec import Check, ResolvedArray, ResolvedScalar, SpecError
 
@@ -204,7 +205,9 @@ def _by_rule(array: ResolvedArray) -> Array:
 
 def _loaded(file: Path, name: str) -> Array:
     try:
-        values: Array = np.load(file, allow_pickle=False)
+        refuse_special(file)
+        # Mapped, an array that says it is larger than its file takes no memory.
+        values: Array = np.load(file, allow_pickle=False, mmap_mode="r")
     except (OSError, ValueError, EOFError) as error:
         raise SpecError(
             f"the values of {name} cannot be read: {error}",

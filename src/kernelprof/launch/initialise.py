@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelprof.errors import InputError
+from kernelprof.files import is_plain
 from kernelprof.launch import syntax
 from kernelprof.launch.guess import Guesses, guess
 from kernelprof.launch.read_spec import FILL_IN
@@ -41,7 +42,7 @@ def draft(path: Path, *, kernel: str | None = None, force: bool = False) -> Draf
     """The source with a specification in it; one that is there is replaced only by ``force``."""
     refuse_other_than_file(path, hint="name the .cu file of a kernel")
     source = read_source(path)
-    if sidecar(path).is_file():
+    if is_plain(sidecar(path)):
         raise InputError(
             "the kernel has a specification beside it",
             where=str(sidecar(path)),

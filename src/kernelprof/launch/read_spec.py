@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import math
 import re
-import tomllib
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Final, NoReturn, get_type_hints
 
 import msgspec
 
 from kernelprof.errors import KernelprofError
+from kernelprof.files import LARGEST_TOML, size_in_words
 from kernelprof.launch.expressions import FUNCTIONS, Expression
 from kernelprof.launch.flags import refusal, shell_characters
 from kernelprof.launch.source import Block, find_block
@@ -27,6 +27,7 @@ from kernelprof.launch.spec import (
     SpecTable,
 )
 from kernelprof.launch.syntax import toml_places
+from kernelprof.model.toml_text import TomlError, read_toml
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,7 +64,6 @@ _KINDS: Final = {
     "object": "a table",
     "bool | int | float | str": "a number or a string",
 }
-_AT_LINE = re.compile(r" ?\(at line (\d+), column (\d+)\)")
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 
 
@@ -82,9 +82,11 @@ def load_spec(path: Path) -> LaunchSpec:
 def read_spec(block: Block) -> LaunchSpec:
     """Read and check one specification; its expressions have values at both sets of sizes."""
     try:
-        data = tomllib.loads(block.text)
-    except tomllib.TOMLDecodeError as error:
-        raise _toml_error(block, str(error)) from error
+        if len(block.text) > LARGEST_TOML:
+            raise TomlError(f"it has more than {size_in_words(LARGEST_TOML)}")
+        data = read_toml(block.text)
+    except TomlError as error:
+        raise _toml_error(block, error) from error
     places = toml_places(block.text)
     _refuse_unfilled(block, places)
     spec = _Reading(block, places, data).spec()
@@ -93,12 +95,11 @@ def read_spec(block: Block) -> LaunchSpec:
     return spec
 
 
-def _toml_error(block: Block, message: str) -> SpecError:
-    at = _AT_LINE.search(message)
-    line = int(at[1]) if at else block.text.count("\n") + 1
+def _toml_error(block: Block, error: TomlError) -> SpecError:
+    column = f" (column {error.column} of the TOML text)" if error.column else ""
     return SpecError(
-        f"the specification is not valid TOML: {_AT_LINE.sub('', message)}",
-        where=block.where(line) + (f" (column {at[2]} of the TOML text)" if at else ""),
+        f"the specification is not valid TOML: {error}",
+        where=block.where(error.line or 1) + column,
         hint="strings stand in quotes, and a table is closed before the next one begins",
     )
 

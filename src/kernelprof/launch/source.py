@@ -12,6 +12,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from kernelprof import files
 from kernelprof.errors import InputError
 from kernelprof.launch.flags import divided, separate
 from kernelprof.launch.signature import includes
@@ -47,20 +48,19 @@ class Block:
         return f"{self.path}:{self.first_line + line - 1}"
 
 
-def read_source(path: Path) -> str:
-    """The text of a source file, its line ends and a byte order mark as they are."""
+def read_source(path: Path, most: int = MAX_BYTES) -> str:
+    """The text of a source file, its line ends and a byte order mark as they are.
+
+    ``most`` is the number of bytes that it may have. Raises :class:`InputError`.
+    """
     try:
-        data = path.read_bytes()
+        data = files.read_bytes(path, most)
     except FileNotFoundError as error:
         raise InputError(
             "there is no such file", where=str(path), hint="give the path of a .cu file"
         ) from error
     except OSError as error:
         raise InputError(f"the file cannot be read: {error.strerror}", where=str(path)) from error
-    if len(data) > MAX_BYTES:
-        raise InputError(
-            f"the file has {len(data)} bytes, too many for the source of a kernel", where=str(path)
-        )
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
@@ -72,10 +72,10 @@ def read_source(path: Path) -> str:
 
 def refuse_other_than_file(path: Path, hint: str) -> None:
     """An error for a path that is not there, or a folder or a pipe, which cannot be a source."""
-    if path.is_file():
+    if files.is_plain(path):
         return
     what = "there is no such file"
-    if path.is_dir():
+    if files.is_folder(path):
         what = "this is a folder, not a source file"
     elif path.exists():
         what = "this is a pipe or a device, not a source file"
@@ -126,10 +126,10 @@ def find_block(path: Path) -> Block | None:
     A ``.toml`` that is named itself is read as one, too.
     """
     if path.suffix == ".toml":
-        return Block(read_source(path).removeprefix("\ufeff"), path)
+        return _whole(path)
     inside = cut_block(read_source(path), path)
     beside = sidecar(path)
-    if not beside.is_file():
+    if not files.is_plain(beside):
         return inside
     if inside is not None:
         raise InputError(
@@ -137,7 +137,12 @@ def find_block(path: Path) -> Block | None:
             where=f"{inside.where(1)} and {beside}",
             hint=f"remove {beside.name} or the comment block",
         )
-    return Block(read_source(beside).removeprefix("\ufeff"), beside)
+    return _whole(beside)
+
+
+def _whole(path: Path) -> Block:
+    """A file that is nothing but a specification."""
+    return Block(read_source(path, files.LARGEST_TOML).removeprefix("\ufeff"), path)
 
 
 def with_block(source: str, toml: str, old: Block | None) -> str:
@@ -252,7 +257,7 @@ def local_includes(
             quoted = [file.parent, home] if name[0] == '"' else []
             places = [*quoted, *folders, home, *system]
             candidates = [(place / name[1:-1]).resolve() for place in places]
-            included = next((each for each in candidates if each.is_file()), None)
+            included = next((each for each in candidates if files.is_plain(each)), None)
             if included is None or included in seen:
                 continue
             seen.add(included)
@@ -267,19 +272,19 @@ def _data_hashes(source: Path, spec: LaunchSpec) -> Iterator[tuple[str, str]]:
     folder = (spec.path or source).parent
     functions = [("reference", spec.reference)]
     for argument in spec.arguments:
-        if argument.file is not None and (folder / argument.file).is_file():
+        if argument.file is not None and files.is_plain(folder / argument.file):
             yield f"fill of {argument.name}", file_hash(folder / argument.file)
         if argument.function is not None:
             functions.append((f"fill of {argument.name} by", argument.function))
     for use, name in functions:
-        if ":" in name and (beside := file_of(name, folder)).is_file():
+        if ":" in name and files.is_plain(beside := file_of(name, folder)):
             yield f"{use} {name.partition(':')[0]}", file_hash(beside)
 
 
 def file_hash(path: Path) -> str:
     """The digest of a file's bytes."""
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return files.sha256(path)
     except OSError as error:
         raise InputError(f"the file cannot be read: {error.strerror}", where=str(path)) from error
 

@@ -14,6 +14,12 @@ if TYPE_CHECKING:
 
     Record = TypeVar("Record", bound=DataclassInstance)
 
+MOST_VALUES: Final = 4_000_000
+"""Values of a text: each takes a hundred bytes, and the longest that we write have a million."""
+MOST_DEPTH: Final = 64
+"""Tables and lists in each other; no file of ours has ten."""
+_MOST_DIGITS: Final = 300
+"""Digits of a whole number: one with more is no double either."""
 _MISSING: Final = re.compile(r"Object missing required field `(?P<field>[^`]*)`")
 _PLACE: Final = re.compile(r"^(?P<what>.*?)(?: - at `\$\.?(?P<place>.*)`)?$", re.DOTALL)
 
@@ -39,13 +45,36 @@ def read_object(text: str, *, finite: bool = False) -> dict[str, Any]:
 
     Python writes and reads NaN and infinities, which JSON has not; ``finite`` refuses them.
     """
-    try:
-        values = json.loads(text, parse_constant=_refuse_constant if finite else None)
-    except (ValueError, RecursionError) as error:
-        raise RecordError(f"it is not JSON ({error})") from error
+    values = read_json(text, finite=finite)
     if not isinstance(values, dict):
         raise RecordError("it is not a JSON object")
     return values
+
+
+def read_json(text: str, *, finite: bool = False) -> Any:
+    """Any value of JSON, of bounded size and depth; :class:`RecordError` for anything else."""
+    if sum(map(text.count, ",[{")) > MOST_VALUES:
+        raise RecordError(f"it has more than {MOST_VALUES:,} values")
+    try:
+        values = json.loads(
+            text, parse_constant=_refuse_constant if finite else None, parse_int=_whole
+        )
+    except (ValueError, RecursionError) as error:
+        raise RecordError(f"it is not JSON ({error})") from error
+    level = [values] if isinstance(values, dict | list) else []
+    for _ in range(MOST_DEPTH):
+        level = [
+            inner
+            for each in level
+            for inner in (each.values() if isinstance(each, dict) else each)
+            if isinstance(inner, dict | list)
+        ]
+        if not level:
+            return values
+    raise RecordError(_TOO_DEEP)
+
+
+_TOO_DEEP: Final = f"its values are more than {MOST_DEPTH} deep"
 
 
 def build(kind: type[Record], values: object) -> Record:
@@ -57,6 +86,8 @@ def build(kind: type[Record], values: object) -> Record:
         return msgspec.convert(values, kind)
     except msgspec.ValidationError as error:
         raise RecordError(_in_words(str(error))) from error
+    except UnicodeEncodeError as error:
+        raise RecordError("it has half of a surrogate pair, which is no text") from error
 
 
 def _in_words(message: str) -> str:
@@ -66,6 +97,12 @@ def _in_words(message: str) -> str:
     if missing := _MISSING.match(what):
         return f"{'.'.join(filter(None, (place, missing['field'])))!r} is missing"
     return f"{place!r} has a value of another kind: {what[:1].lower()}{what[1:]}"
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise ValueError(f"a number has {len(digits):,} digits")
+    return int(digits)
 
 
 def _refuse_constant(name: str) -> None:

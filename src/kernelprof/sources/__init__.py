@@ -173,6 +173,7 @@ def _read_tables(found: Input, only: Container[str] | None) -> Capture:
     scanner = Scanner(blocks(), parse)
     for table in scanner.tables():
         reader(table).add(table)
+        reader(table).check(found.size)
     scan = scanner.scan
     there = [name for name in _PAGES if name in readers and len(readers[name])]
     capture: Capture

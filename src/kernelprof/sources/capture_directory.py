@@ -12,13 +12,15 @@ import hashlib
 import io
 from dataclasses import replace
 from functools import reduce
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from kernelprof import files
 from kernelprof.errors import InputError
 from kernelprof.model.capture import SourceLine, summed
 from kernelprof.resources import data_folder
-from kernelprof.sources.source import Contents, NoCaptureError
+from kernelprof.sources.source import Contents, NoCaptureError, unpacked
 
 if TYPE_CHECKING:
     from collections.abc import Container
@@ -29,12 +31,19 @@ if TYPE_CHECKING:
 
 MANIFEST: Final = "manifest.json"
 SOURCE_FILE: Final = "source.cu"
+MOST_RUNS: Final = 100
+"""Runs of a drill-down that are read; the longest that is known has seven."""
+_MOST_LINES_BYTES: Final = 32 * files.MEGABYTE
+_MOST_LINES: Final = 200_000
+"""Source lines with samples: the largest kernels of libraries have some thousands."""
+_LARGEST_SOURCE: Final = 16 * files.MEGABYTE
+_MOST_SAMPLES: Final = 2**53
 LINES_HEADER: Final = ("file", "function", "line", "samples")
 
 
 def is_capture(directory: Path) -> bool:
     """Whether a directory is a capture."""
-    return (directory / MANIFEST).is_file()
+    return files.is_plain(directory / MANIFEST)
 
 
 def read_manifest(directory: Path) -> Manifest:
@@ -43,7 +52,7 @@ def read_manifest(directory: Path) -> Manifest:
 
     path = directory / MANIFEST
     try:
-        text = path.read_text(encoding="utf-8")
+        text = files.read_text(path, files.LARGEST_JSON, inside=directory)
     except (OSError, ValueError) as error:
         raise InputError(
             f"the capture's manifest cannot be read: {getattr(error, 'strerror', None) or error}",
@@ -60,14 +69,21 @@ def read_stored(directory: Path) -> Capture:
     manifest = read_manifest(directory)
     if not manifest.runs:
         raise damaged("its manifest lists no runs", directory / MANIFEST)
-    pages = [read_checked(directory, run.raw, run.raw_sha256) for run in manifest.runs]
-    first, *others = [
-        capture_of_run(page, str(directory), run, manifest.clock_control)
-        for page, run in zip(pages, manifest.runs, strict=True)
-    ]
+    if len(manifest.runs) > MOST_RUNS:
+        raise damaged(f"its manifest lists more than {MOST_RUNS} runs", directory / MANIFEST)
+    parts = (
+        capture_of_run(
+            read_checked(directory, run.raw, run.raw_sha256),
+            str(directory),
+            run,
+            manifest.clock_control,
+        )
+        for run in manifest.runs
+    )
+    first = next(parts)
     known = _launched(first)
     # A follow-up that shares no launch with the first was not used when it was made either.
-    together = reduce(merge, (part for part in others if known & _launched(part)), first)
+    together = reduce(merge, (part for part in parts if known & _launched(part)), first)
     if manifest.source is not None:
         # What to run again is the source, and not the process that launched its kernel.
         together = replace(together, application=manifest.source.path)
@@ -84,7 +100,7 @@ def read_checked(directory: Path, name: str, sha256: str | None) -> bytes:
     if Path(name).name != name:
         raise damaged("its manifest names a file outside the directory", path)
     try:
-        packed = path.read_bytes()
+        packed = files.read_bytes(path, files.LARGEST_CAPTURE_FILE, inside=directory)
     except OSError as error:
         raise damaged(f"{name} cannot be read ({error.strerror})", path) from error
     if hashlib.sha256(packed).hexdigest() != sha256:
@@ -125,12 +141,22 @@ def lines_from_csv(data: bytes) -> tuple[SourceLine, ...]:
     try:
         if tuple(next(rows, ())) != LINES_HEADER:
             raise ValueError("it begins with another header")
-        return tuple(
-            SourceLine(file, function, int(line), int(samples))
-            for file, function, line, samples in rows
+        lines = tuple(
+            SourceLine(file, function, _whole(line), _whole(samples))
+            for file, function, line, samples in islice(rows, _MOST_LINES + 1)
         )
     except csv.Error as error:
         raise ValueError(str(error)) from error
+    if len(lines) > _MOST_LINES:
+        raise ValueError(f"it has more than {_MOST_LINES:,} lines")
+    return lines
+
+
+def _whole(cell: str) -> int:
+    found = int(cell)
+    if not 0 <= found <= _MOST_SAMPLES:
+        raise ValueError(f"{cell:.20} is no count")
+    return found
 
 
 def read_lines(directory: Path, manifest: Manifest) -> tuple[SourceLine, ...] | None:
@@ -138,15 +164,13 @@ def read_lines(directory: Path, manifest: Manifest) -> tuple[SourceLine, ...] | 
 
     Raises :class:`InputError` for a file that does not have the hash that the manifest gives.
     """
-    import gzip
-
     parts = [(run.lines, run.lines_sha256) for run in manifest.runs if run.lines is not None]
     found: list[SourceLine] = []
     for name, digest in parts:
         packed = read_checked(directory, name, digest)
         try:
-            found += lines_from_csv(gzip.decompress(packed))
-        except (OSError, EOFError, ValueError) as error:
+            found += lines_from_csv(unpacked(packed, _MOST_LINES_BYTES))
+        except ValueError as error:
             raise damaged(f"{name} cannot be read ({error})", directory / name) from error
     return summed(found) if parts else None
 
@@ -171,12 +195,13 @@ def contents_of(
 def _source_text(place: Path, source: SourceFacts) -> str | None:
     """The kernel's source as it was measured: kept with the capture, or still where it was."""
     named = Path(source.path)
-    places = [place / SOURCE_FILE, named]
+    kept = place / SOURCE_FILE
+    places: list[tuple[Path, Path | None]] = [(kept, place), (named, None)]
     if named.parts[:1] == ("cuda",):
-        places.append(data_folder("cuda").joinpath(*named.parts[1:]))
-    for each in places:
+        places.append((data_folder("cuda").joinpath(*named.parts[1:]), None))
+    for each, folder in places:
         try:
-            data = each.read_bytes()
+            data = files.read_bytes(each, _LARGEST_SOURCE, inside=folder)
         except OSError:
             continue
         if hashlib.sha256(data).hexdigest() == source.sha256:
@@ -188,6 +213,7 @@ def read(found: Input, _only: Container[str] | None) -> Capture:
     """The capture in a directory that is a whole input."""
     assert found.path is not None
     if not is_capture(found.path):
+        next(found.path.iterdir(), None)  # one that may not be read raises OSError
         raise NoCaptureError(
             f"this directory is no capture (it has no {MANIFEST})",
             "Where it holds captures, name one of them.",

@@ -13,7 +13,7 @@ from kernelprof.sources.ncu.cells import is_identity, scale_of, split_cells
 from kernelprof.sources.ncu.columns import CaptureBuilder, NumberColumn, TextColumn, table_decimal
 from kernelprof.sources.ncu.labels import SECTIONS, is_left_out, raw_name
 from kernelprof.sources.ncu.rule_messages import read_message
-from kernelprof.sources.source import NoCaptureError
+from kernelprof.sources.source import MOST_KINDS, NoCaptureError, too_many
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable
@@ -57,6 +57,11 @@ class LabelledMetrics:
 
     def __len__(self) -> int:
         return len(self._identities)
+
+    def check(self, _size: int = 0) -> None:
+        """Raise :class:`NoCaptureError` for too many launches."""
+        if len(self) > MOST_KINDS:
+            raise too_many("launches", MOST_KINDS)
 
     def add_row(self, identity: Cells, body: Cells) -> None:
         """Take a row: a metric (section, label, unit, value) or what a rule says (name, text)."""

@@ -127,15 +127,16 @@ def _through_package(package: Any, path: Path, origin: str) -> Capture:
 
     try:
         context = package.load_report(str(path))
-    except Exception as error:  # SWIG raises what it likes for a damaged file
+        number = context.num_ranges() if context is not None else 0
+        ranges = (context.range_by_idx(at) for at in range(number))
+        actions = [each.action_by_idx(at) for each in ranges for at in range(each.num_actions())]
+        text = _as_csv(package, actions) if actions else b""
+    except Exception as error:  # SWIG raises what it likes for a damaged file, and late
         what = f"the report cannot be opened: {error}"
         raise NoCaptureError(what) from error
-    number = context.num_ranges() if context is not None else 0
-    ranges = (context.range_by_idx(at) for at in range(number))
-    actions = [each.action_by_idx(at) for each in ranges for at in range(each.num_actions())]
     if not actions:
         raise NoCaptureError("the report holds no launch, or is damaged")
-    return read_bytes(_as_csv(package, actions), origin)
+    return read_bytes(text, origin)
 
 
 def _as_csv(package: Any, actions: list[Any]) -> bytes:

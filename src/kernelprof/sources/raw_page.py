@@ -108,6 +108,10 @@ class RawPage:
                     "the second was left out."
                 )
 
+    def check(self, size: int) -> None:
+        """Raise :class:`NoCaptureError` for too much; ``size`` is that of the text so far."""
+        self._builder.check(size)
+
     def _selection(self, key: Key) -> Selection:
         """The columns to read: the first of each name that says who, and the metrics."""
         if key in self._selections:

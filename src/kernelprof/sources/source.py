@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import codecs
+import io
 import os
 import sys
 import zlib
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Final
+
+from kernelprof import files
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterator
@@ -22,6 +27,10 @@ _BOM: Final = b"\xef\xbb\xbf"
 _BOMS_16: Final = (b"\xff\xfe", b"\xfe\xff")
 _SAMPLE: Final = 256
 _MOST_BYTES: Final = 16 << 30
+_UNPACKED: Final = 128 << 20
+_MOST_TIMES: Final = 100
+"""What gzip may unpack to: so many bytes, or so many times its size. Exports pack to a twentieth
+at best; a bomb to a thousandth."""
 RECORD: Final = "ncu --set full --csv --page raw --print-units base --log-file capture.csv ./app"
 CONVERT: Final = "ncu --import report.ncu-rep --csv --page raw > capture.csv"
 
@@ -29,7 +38,23 @@ FIRST: Final = 1 << 16
 """Bytes of the first piece that is read: enough to see what it is."""
 LARGEST: Final = 1 << 22
 LARGEST_TEXT: Final = 64 << 20
-"""Bytes of a text without tables that are looked through for a text page."""
+"""Bytes of a text without tables that are looked through for a text page, and of any line: a
+notebook may stand on one."""
+LONGEST_ROW: Final = 1 << 22
+"""Bytes of a line that may be a row or a header; 2,238 columns have a header of 134,000."""
+MOST_COLUMNS: Final = 1 << 16
+"""Columns of a table; the full set of metrics has 2,238."""
+MOST_LAUNCHES: Final = 2_000_000
+"""Launches of a capture: twice the longest that was tried, which takes 1.3 GB."""
+MOST_KERNELS: Final = 7_000
+"""Kernels with different names, grids or blocks; each takes 70 kB, and 120 kB with its page."""
+MOST_KINDS: Final = 200_000
+"""Kernels that differ in that or in process, context, stream or device; also launches of a page
+whose metrics stand in rows. Each takes a kilobyte."""
+MOST_VALUES: Final = 1 << 25
+BYTES_A_VALUE: Final = 8
+"""Numbers of a capture: so many, or one for so many bytes of its text. Each takes 8 bytes; one of
+``ncu`` stands in ten bytes of text."""
 
 
 class NoCaptureError(Exception):
@@ -42,6 +67,14 @@ class NoCaptureError(Exception):
         super().__init__(what)
         self.what = what
         self.hint = hint
+
+
+def too_many(what: str, most: int) -> NoCaptureError:
+    """The error for a capture with more than ``most`` of something."""
+    return NoCaptureError(
+        f"there are more than {most:,} {what}",
+        "Export a part of it: --kernel-name, --launch-skip and --launch-count choose launches.",
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +111,8 @@ class Input:
     """What is to be read: a file, a directory or a stream of bytes, under its name for messages.
 
     ``path`` is ``None`` for what is not a file. ``packed`` is whether it is compressed,
-    ``complete`` whether the compressed stream came to its end: both hold once it was read.
+    ``complete`` whether the compressed stream came to its end: both hold once it was read, like
+    ``size``, the bytes of text so far.
     """
 
     def __init__(self, read: Callable[[int], bytes], origin: str, path: Path | None = None) -> None:
@@ -86,13 +120,14 @@ class Input:
         self.path = path
         self.packed = False
         self.complete = True
+        self.size = 0
         self._read = read
         self._rest = self._unpacked()
 
     @cached_property
     def is_directory(self) -> bool:
         """Whether it is a directory."""
-        return self.path is not None and self.path.is_dir()
+        return self.path is not None and files.is_folder(self.path)
 
     @cached_property
     def head(self) -> bytes:
@@ -105,8 +140,13 @@ class Input:
         Each block ends where a line does, and the whole text is never held.
         """
         rest: list[bytes] = []
+        size = 0
         for piece in self._texts():
+            self.size += len(piece)
             cut = piece.rfind(b"\n") + 1
+            size = (0 if cut else size) + len(piece) - cut
+            if size > LARGEST_TEXT:
+                raise NoCaptureError(f"a line has more than {files.size_in_words(LARGEST_TEXT)}")
             if not cut:
                 rest.append(piece)
                 continue
@@ -125,13 +165,27 @@ class Input:
         yield from self._rest
 
     def _texts(self) -> Iterator[bytes]:
-        """Pieces of UTF-8 text; a text in another form is converted as a whole."""
+        """Pieces of UTF-8 text; one whose line ends are of another kind is converted as a whole."""
         pieces = self.pieces()
         first = next(pieces)
-        if _is_utf16(first) or (b"\r" in first and b"\n" not in first):
-            yield to_utf8(b"".join([first, *pieces]))
+        if _is_utf16(first):
+            pieces = _from_utf16(first, pieces)
+            first = next(pieces, b"")
+        first = first.removeprefix(_BOM)
+        if b"\r" not in first or b"\n" in first:
+            yield first
+            yield from pieces
             return
-        yield first.removeprefix(_BOM)
+        whole = [first]
+        size = len(first)
+        for piece in pieces:
+            whole.append(piece)
+            size += len(piece)
+            if b"\n" in piece:
+                break
+            if size > LARGEST_TEXT:
+                raise NoCaptureError(f"a line has more than {files.size_in_words(LARGEST_TEXT)}")
+        yield to_utf8(b"".join(whole))
         yield from pieces
 
     def _unpacked(self) -> Iterator[bytes]:
@@ -146,7 +200,7 @@ class Input:
 
     def _gunzipped(self, data: bytes) -> Iterator[bytes]:
         """All that can be unpacked, of one gzip member after the other."""
-        size = 0
+        size, packed = 0, len(data)
         self.complete = False
         while data.startswith(_GZIP):
             unpacker = zlib.decompressobj(wbits=31)
@@ -158,19 +212,43 @@ class Input:
                         return
                     raise NoCaptureError(f"the gzip file is damaged ({error})") from error
                 size += len(part)
-                if size > _MOST_BYTES:
-                    raise NoCaptureError("the gzip file unpacks to more than 16 GiB")
+                if size > min(_MOST_BYTES, max(_UNPACKED, _MOST_TIMES * packed)):
+                    raise NoCaptureError(
+                        f"the gzip file unpacks to more than {_MOST_TIMES} times its size and "
+                        f"{files.size_in_words(_UNPACKED)}, as no export does",
+                        "Unpack it yourself if it is one.",
+                    )
                 if part:
                     yield part
                 data = unpacker.unconsumed_tail
                 if not data and not unpacker.eof:
                     data = self._read(LARGEST)
+                    packed += len(data)
             if not unpacker.eof:
                 return
             data = unpacker.unused_data
             if len(data) < len(_GZIP):
-                data += self._read(LARGEST)
+                more = self._read(LARGEST)
+                packed += len(more)
+                data += more
         self.complete = True
+
+
+def unpacked(data: bytes, most: int) -> bytes:
+    """What a gzip file holds, whole. Raises :class:`ValueError`, also for more than ``most``."""
+    found = Input(io.BytesIO(data).read, "")
+    parts, size = [], 0
+    try:
+        for piece in found.pieces():
+            parts.append(piece)
+            size += len(piece)
+            if size > most:
+                raise ValueError(f"it unpacks to more than {files.size_in_words(most)}")
+    except NoCaptureError as error:
+        raise ValueError(error.what) from error
+    if not (found.packed and found.complete):
+        raise ValueError("it is cut off, or not compressed by gzip")
+    return b"".join(parts)
 
 
 def is_report(found: Input) -> bool:
@@ -191,25 +269,26 @@ def opened(
 ) -> Iterator[Input]:
     """The input at a path, or standard input if ``target`` is ``-``.
 
-    ``progress`` is called with the size of each piece that was read of a file.
+    A path may be a pipe that somebody writes. ``progress`` is called with the size of each piece
+    that was read of a file.
     """
     name = os.fspath(target)
     if name == "-":
         yield Input((stdin or sys.stdin.buffer).read, "<stdin>")
         return
     path = Path(name)
-    if path.is_dir():
+    if files.is_folder(path):
         yield Input(lambda _: b"", name, path)
         return
-    with path.open("rb") as file:
+    with files.stream(path) as (take, is_file):
 
         def read(size: int) -> bytes:
-            piece = file.read(size)
+            piece = take(size)
             if progress is not None:
                 progress(len(piece))
             return piece
 
-        yield Input(read, name, path)
+        yield Input(read, name, path if is_file else None)
 
 
 def to_utf8(data: bytes) -> bytes:
@@ -220,6 +299,15 @@ def to_utf8(data: bytes) -> bytes:
         data = data.decode("utf-16-le", "replace").encode("utf-8", "replace")
     data = _with_line_ends(data.removeprefix(_BOM))
     return data if b"\n" in data else data.replace(b"\r", b"\n")
+
+
+def _from_utf16(first: bytes, pieces: Iterator[bytes]) -> Iterator[bytes]:
+    """The same text in UTF-8, piece by piece."""
+    form = "utf-16" if first.startswith(_BOMS_16) else "utf-16-le"
+    decoder = codecs.getincrementaldecoder(form)("replace")
+    for piece in chain([first], pieces):
+        yield decoder.decode(piece).encode("utf-8", "replace")
+    yield decoder.decode(b"", final=True).encode("utf-8", "replace")
 
 
 def _is_utf16(text: bytes) -> bool:

@@ -8,7 +8,6 @@ a ``Section:`` is one of labels, units and values, as on the details page.
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
@@ -19,10 +18,10 @@ from kernelprof.sources.details_page import LabelledMetrics
 from kernelprof.sources.ncu.cells import scale_of
 from kernelprof.sources.ncu.labels import is_left_out, raw_name
 from kernelprof.sources.ncu.rule_messages import recognise_message
-from kernelprof.sources.source import LARGEST_TEXT
+from kernelprof.sources.source import LARGEST_TEXT, MOST_KINDS, too_many
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from kernelprof.model.capture import Capture
     from kernelprof.sources.ncu.tables import Scan
@@ -35,7 +34,7 @@ _LAUNCH: Final = re.compile(
     r"(?:, Device (?P<device>\d+), CC (?P<capability>\d+\.\d+))?"
     r"(?:, Invocations (?P<invocations>\d+))?$"
 )
-_PROCESS: Final = re.compile(r"\[(?P<id>\d+)\] (?P<name>.+)@(?P<host>\S+)$")
+_PROCESS: Final = re.compile(r"\[(?P<id>\d+)\] (?P<name>.+)@(?P<host>[^\s@]+)$")
 _SECTION: Final = re.compile(r"Section: (?P<name>\S.*)$")
 _RULE: Final = re.compile(r"-{4,}(?: +-{4,}){1,4}$")
 _MESSAGE: Final = re.compile(r"(?P<kind>OPT|INF|WRN|WARN|ERR) {1,4}(?P<text>\S.*)$")
@@ -56,6 +55,11 @@ _AVERAGED: Final = (
     "Each kernel of this page has one row of means over its launches (--print-summary): launches "
     "that differ cannot be told apart, and a kernel weighs as much as one launch of it."
 )
+_PIECE: Final = 1 << 20
+_MOST_LINES: Final = 4_000_000
+"""Lines of a text that is looked through: 64 MB as ``ncu`` prints them have a million."""
+_MOST_ROWS: Final = 2_000_000
+"""Rows of all launches, of which each takes a few hundred bytes."""
 _LONGEST_LINE: Final = 1 << 15
 """Characters of a line that is looked at; the name of a kernel takes a few thousand."""
 
@@ -63,29 +67,38 @@ _LONGEST_LINE: Final = 1 << 15
 def may_hold_text_page(text: bytes) -> bool:
     """Whether there is a section of a text page in this."""
     known = b"Section: " in text or b"Metric Value" in text
-    return known and len(text) <= LARGEST_TEXT
+    return known and len(text) <= LARGEST_TEXT and text.count(b"\n") <= _MOST_LINES
 
 
 def read_text_page(text: bytes, origin: str, scan: Scan) -> Capture | None:
     """The launches of a text; ``None`` where it has none."""
     page = _Page()
-    for line in _unmarked(list(_lines(text.decode("utf-8", "replace")))):
+    notebook = _notebook(text)
+    for line in _unmarked(lambda: _lines(text, notebook)):
         page.add(line)
+        if len(page.launches) > MOST_KINDS:
+            raise too_many("launches", MOST_KINDS)
+        if len(page.rows) > _MOST_ROWS:
+            raise too_many("rows of metrics", _MOST_ROWS)
     return page.capture(origin, scan)
 
 
-def _unmarked(lines: list[str]) -> Iterator[str]:
+def _unmarked(lines: Callable[[], Iterator[str]]) -> Iterator[str]:
     """The lines without what stands before each of them: a comment sign, a time, a rank.
 
     It is what all sections have before them; digits in it may differ.
     """
-    sections = [line for line in lines if "Section: " in line and len(line) <= _LONGEST_LINE]
-    marks = {_mark_of(line) for line in sections}
+    marks: set[str] = set()
+    for line in lines():
+        if "Section: " in line and len(line) <= _LONGEST_LINE:
+            marks.add(_mark_of(line))
+        if len(marks) > 1:
+            break
     if len(marks) != 1 or marks == {""}:
-        yield from lines
+        yield from lines()
         return
     mark = re.compile(rf"[ \t]*{marks.pop()}")
-    for line in lines:
+    for line in lines():
         found = mark.match(line[:_LONGEST_LINE])
         yield line[found.end() :] if found else line
 
@@ -96,18 +109,33 @@ def _mark_of(line: str) -> str:
     return re.sub(r"\d+", r"\\d+", re.escape(before))
 
 
-def _lines(text: str) -> Iterator[str]:
-    """The lines of a text, or of the outputs and the Markdown of a notebook."""
-    if text.lstrip()[:1] == "{":
-        try:
-            notebook = json.loads(text)
-        except ValueError:
-            notebook = None
-        if isinstance(notebook, dict) and isinstance(notebook.get("cells"), list):
-            for each in _texts(notebook["cells"]):
-                yield from each.splitlines()
-            return
-    yield from text.splitlines()
+def _notebook(text: bytes) -> list[Any] | None:
+    """The cells of a notebook; ``None`` where the text is none."""
+    if text[:_LONGEST_LINE].lstrip()[:1] != b"{":
+        return None
+    from kernelprof.model.records import RecordError, read_object
+
+    try:
+        cells = read_object(text.decode("utf-8", "replace")).get("cells")
+    except RecordError:
+        return None
+    return cells if isinstance(cells, list) else None
+
+
+def _lines(text: bytes, notebook: list[Any] | None) -> Iterator[str]:
+    """The lines of a text, or of the outputs and the Markdown of a notebook.
+
+    All lines of a long text take thirty times its memory, so it is taken piece by piece.
+    """
+    if notebook is not None:
+        for each in _texts(notebook):
+            yield from each.splitlines()
+        return
+    start = 0
+    while start < len(text):
+        end = text.find(b"\n", start + _PIECE) + 1 or len(text)
+        yield from text[start:end].decode("utf-8", "replace").splitlines()
+        start = end
 
 
 def _texts(cell: Any) -> Iterator[str]:

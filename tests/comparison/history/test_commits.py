@@ -62,6 +62,14 @@ def test_only_the_newest_are_read(repository: Path) -> None:
     assert "newest 3 commits" in committed(repository / FILE, 3).notes[0]
 
 
+def test_versions_that_would_fill_the_memory_are_not_read(repository: Path, monkeypatch) -> None:
+    monkeypatch.setattr("kernelprof.comparison.history.moments.MOST_BYTES", 20_000)
+    with pytest.raises(InputError, match="its versions have more than 20,000 bytes") as caught:
+        committed(repository / FILE, None)
+    assert caught.value.hint == "--limit reads fewer of them"
+    assert len(committed(repository / FILE, 1).found) == 1
+
+
 def test_a_shallow_clone_says_so(repository: Path, tmp_path: Path) -> None:
     clone = tmp_path / "clone"
     git(tmp_path, "clone", "--quiet", "--depth", "1", repository.as_uri(), str(clone))

@@ -13,6 +13,7 @@ import sys
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from kernelprof import files
 from kernelprof.comparison.counters import COUNTERS
 from kernelprof.comparison.snapshots import from_values, to_values
 from kernelprof.errors import InputError
@@ -69,7 +70,7 @@ def to_text(baseline: Baseline) -> str:
 def read_text(path: Path) -> str:
     """The text of a file. Raises :class:`InputError`."""
     try:
-        return path.expanduser().read_text(encoding="utf-8")
+        return files.read_text(path.expanduser(), files.LARGEST_JSON, typed=True)
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8"
         raise InputError(f"the file cannot be read: {reason}", where=str(path)) from error

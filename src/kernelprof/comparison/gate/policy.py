@@ -9,17 +9,18 @@ import contextlib
 import difflib
 import fnmatch
 import math
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from kernelprof import files
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.comparison.counters import COUNTERS, DERIVED
 from kernelprof.errors import UsageError
 from kernelprof.model.gate import Outcome
 from kernelprof.model.kernel_name import function_name
+from kernelprof.model.toml_text import TomlError, read_toml
 
 if TYPE_CHECKING:
     import os
@@ -133,16 +134,19 @@ def load_policy(policy: str | os.PathLike[str] | Mapping[str, Any] | None = None
     if isinstance(policy, Mapping):
         return _policy(policy, "the policy")
     path = Path(PROJECT if policy is None else policy)
-    if policy is None and not path.is_file():
+    if policy is None and not files.is_plain(path):
         return Policy()
     try:
-        values = tomllib.loads(path.read_text(encoding="utf-8"))
+        values = read_toml(files.read_text(path, files.LARGEST_TOML, typed=True))
     except OSError as error:
         raise UsageError(
             f"the policy cannot be read: {error.strerror}", where=str(path), hint="see --policy"
         ) from error
-    except ValueError as error:
-        raise UsageError(f"the policy is not TOML: {error}", where=str(path)) from error
+    except TomlError as error:
+        place = f"{path}:{error.line}" if error.line else str(path)
+        raise UsageError(f"the policy is not TOML: {error}", where=place) from error
+    except UnicodeDecodeError as error:
+        raise UsageError("the policy is not UTF-8", where=str(path)) from error
     if path.name == PROJECT:
         for key in _TABLE:
             values = values.get(key, {})

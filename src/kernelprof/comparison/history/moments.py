@@ -11,6 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from kernelprof import files
 from kernelprof.comparison.gate.baseline import from_text
 from kernelprof.comparison.history.store import state_of
 from kernelprof.errors import InputError, KernelprofError, MissingToolError
@@ -32,11 +33,10 @@ _OURS: Final = b'"kernelprof"'
 _BASELINE: Final = b'"kernelprof-baseline"'
 _RAW: Final = "raw.csv.gz"
 _MOST_NAMES: Final = 3
-_LARGEST: Final = 64 * 2**20
-"""Bytes of JSON that are looked into; a baseline of a thousand kernels has ten million."""
-
 
 TIME_LIMIT_S: Final = 120
+MOST_BYTES: Final = 256 * files.MEGABYTE
+"""Of all versions of a file in git; a baseline of a thousand kernels has ten million."""
 _OPTIONS: Final = (
     *("--follow", "-z", "--name-only", "--no-show-signature"),
     *("--no-color", "--encoding=UTF-8", "--format=%x00%H%x00%h%x00%cI%x00%s%x00"),
@@ -104,7 +104,7 @@ def _is_plain(file: Path) -> bool:
 def _holds(file: Path, word: bytes) -> bool:
     """Whether a file names us: other programs write ``manifest.json`` and ``.json`` as well."""
     try:
-        return file.stat().st_size <= _LARGEST and word in file.read_bytes()
+        return word in files.read_bytes(file, files.LARGEST_JSON)
     except OSError:
         return False
 
@@ -181,7 +181,7 @@ def _read(path: Path, origin: str) -> Moment:
         return of_capture(path, origin)
     if may_be_capture(path.name):
         return of_export(path, origin)
-    return of_baseline(path.read_text(encoding="utf-8"), origin)
+    return of_baseline(files.read_text(path, files.LARGEST_JSON), origin)
 
 
 def of_capture(folder: Path, origin: str) -> Moment:
@@ -314,6 +314,14 @@ def _texts(folder: Path, versions: list[Version]) -> Iterator[bytes | None]:
     names = [f"{commit.sha}:{path}" for commit, _, path in versions]
     asked = [name for name in names if "\n" not in name]  # names are separated by lines
     given = "".join(f"{name}\n" for name in asked).encode("utf-8", "surrogateescape")
+    known = _git(folder, "cat-file", "--batch-check=%(objecttype) %(objectsize)", given=given)
+    blobs = [line.split()[1] for line in known.splitlines() if line.startswith(b"blob ")]
+    if sum(map(int, blobs)) > MOST_BYTES:
+        raise InputError(
+            f"its versions have more than {files.size_in_words(MOST_BYTES)} in all",
+            where=str(folder),
+            hint="--limit reads fewer of them",
+        )
     answer, at = _git(folder, "cat-file", "--batch", given=given), 0
     for name in names:
         if "\n" in name:

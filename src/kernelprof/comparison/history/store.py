@@ -15,6 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from kernelprof import files
 from kernelprof.comparison.snapshots import from_values, to_values
 from kernelprof.model.records import read_object
 from kernelprof.resources import data_folder
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
     Record = TypeVar("Record", bound=DataclassInstance)
 
+_LARGEST: Final = 256 * files.MEGABYTE
 MOST: Final = 50_000
 """Records of a kind that are kept, the newest: a difference of times takes 400 bytes."""
 
@@ -40,7 +42,7 @@ class Store:
         self._kinds: dict[str, dict[str, list[Any]]] = {}
         self._changed = False
         with contextlib.suppress(OSError, ValueError, LookupError):
-            values = {} if place is None else read_object(place.read_text(encoding="utf-8"))
+            values = {} if place is None else read_object(files.read_text(place, _LARGEST))
             # A new version, or a rule that was changed in a checkout, judges again.
             self._kinds = values["kinds"] if values.get("maker") == maker() else {}
 
@@ -107,7 +109,7 @@ def state_of(file: Path) -> str:
     found to be damaged.
     """
     is_capture = file.is_dir()
-    found = hashlib.sha256((file / MANIFEST if is_capture else file).read_bytes())
+    found = hashlib.sha256(files.sha256(file / MANIFEST if is_capture else file).encode())
     for each in sorted(file.iterdir()) if is_capture else [file]:
         known = each.lstat()
         found.update(repr((each.name, known.st_size, known.st_mtime_ns)).encode())

@@ -24,6 +24,14 @@ from kernelprof.sources.ncu.cells import (
     scale_of,
     split_cells,
 )
+from kernelprof.sources.source import (
+    BYTES_A_VALUE,
+    MOST_KERNELS,
+    MOST_KINDS,
+    MOST_LAUNCHES,
+    MOST_VALUES,
+    too_many,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -218,6 +226,7 @@ class CaptureBuilder:
         self._metrics: dict[str, _MetricBuilder] = {}
         self._texts: dict[str, list[tuple[IntArray | slice, TextColumn]]] = {}
         self._warnings: dict[str, bool] = {}
+        self._kernels: set[object] = set()
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -258,10 +267,25 @@ class CaptureBuilder:
         numbers = []
         for row in rows.tolist():
             cells = {name: each.distinct[each.codes[row]] for name, each in identity.items()}
-            numbers.append(self._kinds.setdefault(launch_of(cells), len(self._kinds)))
+            launch = launch_of(cells)
+            numbers.append(self._kinds.setdefault(launch, len(self._kinds)))
+            self._kernels.add((launch.kernel, launch.grid, launch.block))
         self._ids += ids
         self._codes.append(np.array(numbers, dtype=np.intp)[codes])
         return slice(start, start + count)
+
+    def check(self, size: int) -> None:
+        """Raise :class:`NoCaptureError` for more than fits in memory; ``size``: bytes of text."""
+        columns = len(self._metrics) + len(self._texts)
+        counted = (
+            (len(self), MOST_LAUNCHES, "launches"),
+            (len(self._kernels), MOST_KERNELS, "different kernels"),
+            (len(self._kinds), MOST_KINDS, "different kernels, streams and processes"),
+            (len(self) * columns, max(MOST_VALUES, size // BYTES_A_VALUE), "values"),
+        )
+        for found, most, what in counted:
+            if found > most:
+                raise too_many(what, most)
 
     def add_numbers(
         self,

@@ -7,6 +7,8 @@ import stat
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from kernelprof import files
+from kernelprof.errors import InputError
 from kernelprof.sources.capture_directory import is_capture
 
 if TYPE_CHECKING:
@@ -31,15 +33,28 @@ def may_be_capture(name: str) -> bool:
 def is_folder(target: str) -> bool:
     """Whether a target is a folder that is not a capture itself."""
     place = Path(target)
-    return place.is_dir() and not is_capture(place)
+    return files.is_folder(place) and not is_capture(place)
 
 
 def entries(folder: Path) -> Iterator[Path]:
     """The capture directories and files of a folder, at most :data:`DEPTH` folders deep.
 
     Hidden entries and links are left out: a link could lead out of the folder or back into it.
+    Raises :class:`InputError` if the folder cannot be read; one in it that cannot be is given, too,
+    so that whoever reads it says why.
     """
-    for place, folders, names in os.walk(folder):
+    unreadable: list[Path] = []
+
+    def note(error: OSError) -> None:
+        if Path(error.filename) == folder:
+            raise InputError(
+                f"the folder cannot be read: {error.strerror}",
+                where=str(folder),
+                hint="name one that you may read",
+            ) from error
+        unreadable.append(Path(error.filename))
+
+    for place, folders, names in os.walk(folder, onerror=note):
         here = Path(place)
         if is_capture(here):
             folders.clear()
@@ -50,6 +65,7 @@ def entries(folder: Path) -> Iterator[Path]:
         for name in sorted(names):
             if not name.startswith(".") and _is_plain(here / name):
                 yield here / name
+    yield from unreadable
 
 
 def _is_plain(file: Path) -> bool:

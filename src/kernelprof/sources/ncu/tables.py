@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.sources.ncu.cells import Header, split_cells
+from kernelprof.sources.source import LONGEST_ROW, MOST_COLUMNS, NoCaptureError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -31,11 +32,17 @@ _DELIMITERS: Final = (",", ";", "\t", "|")
 _MOST_LINES_A_ROW: Final = 400
 """NVTX ranges put one line a range into a cell; deeper nesting than this is not a row."""
 _KEPT_LINES: Final = 200
+_KEPT_NCU_LINES: Final = 100_000
+"""Lines of ``ncu`` that are kept: one for each launch of a long capture, and what it warned of."""
+_KEPT_CHARACTERS: Final = 1 << 14
+"""Of a line that is no row."""
 _PROFILER: Final = re.compile(r"==[A-Z]+==")
 _AHEAD: Final = 2
 """Blocks that are begun while one is waited for."""
 _GATHERED: Final = 1 << 23
 """Bytes of single rows that are passed on together."""
+_ROW: Final = 64
+"""Bytes that a row takes beside its text."""
 
 
 @dataclass(slots=True)
@@ -186,6 +193,8 @@ class Scanner:
                     yield from self._gathered()
                     yield parsed
                     continue
+                if self._is_noise(block.text):
+                    continue
                 self._lines.add(block.text)
             table = self._table
             self._lines.drop(self._step())
@@ -222,6 +231,11 @@ class Scanner:
             self._begin(block)
         columns = block.columns() if block.columns is not None else None
         return None if columns is None else replace(table, rows=[], columns=columns)
+
+    def _is_noise(self, block: bytes) -> bool:
+        """Whether a block before any table is like many before it: lines of a program."""
+        kept = len(self.scan.other_lines) >= _KEPT_LINES and self._table is None
+        return kept and b"Kernel Name" not in block and b"==" not in block
 
     def _step(self) -> int:
         """Understand what starts at the next line; returns how many lines that are."""
@@ -263,6 +277,8 @@ class Scanner:
                     return index, None
                 row += b"\n"
             row += line
+            if len(row) > LONGEST_ROW:
+                return index, None
             if row.count(b'"') % 2 == 0:
                 return index + 1, self._checked(row, last=self._lines.is_open_end(index))
         return _MOST_LINES_A_ROW, None
@@ -289,6 +305,8 @@ class Scanner:
         """Whether the line is a complete row as ncu writes them: all cells quoted."""
         if not line.startswith(b'"') or not line.endswith(self._ends) or b"\0" in line:
             return False
+        if len(line) > LONGEST_ROW:
+            return False
         cells = line.count(self._joint) + 1
         return self._fewest <= cells <= self._most and line.count(b'"') == 2 * cells
 
@@ -299,7 +317,7 @@ class Scanner:
         return self._numbered.match(line) is not None
 
     def _as_header(self, line: bytes) -> Header | None:
-        if b"Kernel Name" not in line:
+        if b"Kernel Name" not in line or len(line) > LONGEST_ROW:
             return None
         for start in (0, line.find(b'"ID"')):
             text = line[start:].removeprefix(b"\xef\xbb\xbf")
@@ -307,6 +325,8 @@ class Scanner:
                 cells = split_cells(text, delimiter) if start >= 0 else None
                 names = tuple(cell.strip() for cell in cells or ())
                 if "ID" in names and "Kernel Name" in names:
+                    if len(names) > MOST_COLUMNS:
+                        raise NoCaptureError(f"a table has more than {MOST_COLUMNS:,} columns")
                     return Header(names, delimiter, text.startswith(b'"'))
         return None
 
@@ -331,7 +351,7 @@ class Scanner:
             self._take_units(self._table, row)
             return
         self._table.rows.append(row)
-        self._size += len(row)
+        self._size += len(row) + _ROW
 
     def _has_no_id(self, row: bytes) -> bool:
         assert self._table is not None
@@ -351,8 +371,9 @@ class Scanner:
             self._open(Table(header, units, []))
 
     def _keep(self, line: bytes) -> None:
-        text = line.decode("utf-8", "replace").strip()
+        text = line[:_KEPT_CHARACTERS].decode("utf-8", "replace").strip()
         if _PROFILER.match(text):
-            self.scan.ncu_lines.append(text)
+            if len(self.scan.ncu_lines) < _KEPT_NCU_LINES:
+                self.scan.ncu_lines.append(text)
         elif text and len(self.scan.other_lines) < _KEPT_LINES:
             self.scan.other_lines.append(text)
