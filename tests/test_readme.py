@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pytest
+    from tests.conftest import RunCli
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -74,6 +76,33 @@ def test_the_index_lists_every_page_once() -> None:
     listed = [target.name for target, _ in links(DOCS / "README.md")]
     pages = sorted(page.name for page in DOCS.glob("*.md") if page.name != "README.md")
     assert sorted(listed) == pages
+
+
+def test_the_gate_s_examples_end_as_they_say(run_cli: RunCli, tmp_path: Path) -> None:
+    said = []
+    for page in ("README.md", "docs/gate.md"):
+        for block in re.findall(r"```sh\n(.*?)```", read(page), re.DOTALL):
+            if "h200_once" not in block and "h200_changes" not in block:
+                continue
+            folder = re.search(r"^C=(\S+)", block, re.MULTILINE)
+            assert folder is not None
+            place = tmp_path / str(len(said))
+            place.mkdir()
+            for line in block.splitlines()[1:]:
+                command, _, comment = line.partition("#")
+                words = shlex.split(command.replace("$C", folder[1]))
+                files = [word for each in words for word in sorted(globbed(each))]
+                given = [str(place / each) if each.endswith(".json") else each for each in files]
+                expected = re.search(r"(?:exit code|: )\s*(\d)$", comment)
+                done = run_cli(*given[1:], cwd=ROOT)
+                assert done.returncode == (int(expected[1]) if expected else 0), line
+                said.append(done.returncode)
+    assert [said.count(code) for code in (0, 1, 3)] == [7, 4, 2]
+
+
+def globbed(word: str) -> list[str]:
+    """What a shell makes of a word with a star."""
+    return [str(each.relative_to(ROOT)) for each in ROOT.glob(word)] if "*" in word else [word]
 
 
 def test_the_first_screen_and_an_explained_card_are_the_real_ones(

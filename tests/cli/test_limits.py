@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -253,8 +254,8 @@ def test_a_file_that_is_none(refused, folder, name, command, kind) -> None:
     else:
         with place.open("wb") as file:
             file.truncate(1 << 40)
-    reasons = {"zero": "a device", "pipe": "a pipe", "folder": "Is a directory", "long": "MiB"}
-    assert reasons[kind] in refused(*command)
+    reasons = {"zero": "a device", "pipe": "a pipe", "folder": "directory|folder", "long": "MiB"}
+    assert re.search(reasons[kind], refused(*command))
 
 
 @pytest.mark.parametrize(

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 from tests.launch.conftest import stand_in
 
+from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import read_lines, read_manifest
+from kernelprof.tools import find_ncu
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -149,3 +152,28 @@ def test_a_program_in_such_a_folder_is_measured(
     assert done.returncode in {0, 3}, done.stderr
     assert '"name": "apply' in done.stdout
     assert not ran.exists()
+
+
+LAUNCHES = 3
+SETTINGS = "[Launch-and-attach]\n--launch-count=1\n"
+"""A settings file that ``ncu`` 2025.3.1 obeys."""
+
+
+def test_settings_of_ncu_in_the_current_folder_are_not_read(
+    run_cli: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = tmp_path / "app.cu"
+    source.write_text(
+        "__global__ void nothing() {}\n"
+        f"int main() {{ for (int i = 0; i < {LAUNCHES}; ++i) nothing<<<1, 32>>>();\n"
+        "    return cudaDeviceSynchronize(); }\n"
+    )
+    subprocess.run(["nvcc", "-o", "app", str(source)], cwd=tmp_path, check=True)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "config.ncu-cfg").write_text(SETTINGS)
+    measure = [find_ncu(), "--metrics", "gpu__time_duration.sum", "--clock-control", "none"]
+    bare = subprocess.run([*measure, "./app"], capture_output=True, text=True, check=False)
+    assert bare.stdout.count("gpu__time_duration.sum") == 1
+    done = run_cli("profile", "--preset", "triage", "-o", "kept", "--", "./app")
+    assert done.returncode == 0, done.stderr
+    assert len(read_capture("kept")) == LAUNCHES

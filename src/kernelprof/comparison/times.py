@@ -163,8 +163,8 @@ def _of_few(change: TimeChange, floor: float, clear: float) -> TimeChange:
     reason = ""
     if outcome is TimeOutcome.UNDECIDED:
         reason = (
-            f"{change.samples[0]} and {change.samples[1]} launches: single ones show "
-            f"{100 * clear:.2g} % for sure, and this is less"
+            f"single launches ({change.samples[0]} and {change.samples[1]}) show differences from "
+            f"{100 * clear:.2g} % on for sure"
         )
     return replace(change, outcome=outcome, reason=reason)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import shlex
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
@@ -82,13 +83,14 @@ def time_text(time: TimeChange) -> str:
 
 
 def to_settle(kernel: KernelComparison, candidate: Snapshot) -> str:
-    """What to measure where single launches do not decide."""
+    """What to measure where single launches do not decide: the command for one side."""
     inputs = kernel.after.inputs if kernel.after else None
-    target = inputs.path if inputs else f"-- {candidate.application or './app'}"
-    return (
-        "five runs of each side settle it: kernelprof profile --repeat 5 -o runs "
-        f"{target}; kernelprof gate runs-before runs"
-    )
+    if inputs is not None:
+        target = shlex.quote(inputs.path)
+    else:
+        program = candidate.application or "app"
+        target = f"-- {shlex.quote(program if '/' in program else f'./{program}')}"
+    return f"kernelprof profile --repeat 5 -o runs {target}"
 
 
 def counter_text(change: CounterChange) -> str:

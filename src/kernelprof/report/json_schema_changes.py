@@ -105,10 +105,6 @@ class Time(Object):
 
     outcome: TimeOutcome
     measured_by: str | None
-    of: Annotated[
-        Literal["median", "mean"],
-        about("What of the launches the times are: mean where all of them together decide."),
-    ]
     before_ns: float | None
     after_ns: float | None
     ratio: Annotated[float | None, about("after over before.")]
@@ -123,6 +119,10 @@ class Time(Object):
     reason: Annotated[
         str, about("Why nothing is concluded, where that is so, or what but the median decided.")
     ]
+    of: Annotated[
+        Literal["median", "mean"],
+        about("What of the launches the times are: mean where all of them together decide."),
+    ] = "median"
 
 
 class CounterChange(Object):

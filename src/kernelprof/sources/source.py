@@ -47,7 +47,9 @@ MOST_COLUMNS: Final = 1 << 16
 MOST_LAUNCHES: Final = 2_000_000
 """Launches of a capture: twice the longest that was tried, which takes 1.3 GB."""
 MOST_KERNELS: Final = 7_000
-"""Kernels with different names, grids or blocks; each takes 70 kB, and 120 kB with its page."""
+BYTES_A_KERNEL: Final = 2048
+"""Kernels with different names, grids or blocks: so many, or one for so many bytes of text; a row
+of the basic set has twice that. Each takes 70 kB, and 120 kB with its page."""
 MOST_KINDS: Final = 200_000
 """Kernels that differ in that or in process, context, stream or device; also launches of a page
 whose metrics stand in rows. Each takes a kilobyte."""

@@ -334,7 +334,13 @@ def test_single_launches_of_the_same_code_pass_with_a_note() -> None:
     assert result.exit_code == 0
     (note,) = [f for f in result.kernels[0].findings if f.code is Code.FEW_LAUNCHES]
     assert "noise floor 0.70 % from what single launches as long as these differ by" in note.text
-    assert "kernelprof profile --repeat 5 -o runs cuda/ladder/03_shared_tile.cu" in note.text
+    (general,) = result.general
+    assert general.text == (
+        "1 kernel has fewer than 5 launches on a side: differences below 0.7 % do not show, and "
+        "those from 20 % on show for sure. Five runs of each side, taken together, show more: "
+        "kernelprof profile --repeat 5 -o runs cuda/ladder/03_shared_tile.cu, and kernelprof gate "
+        "BEFORE runs"
+    )
 
 
 def test_single_launches_that_are_clearly_slower_fail_and_in_between_is_open() -> None:
@@ -344,7 +350,8 @@ def test_single_launches_that_are_clearly_slower_fail_and_in_between_is_open() -
         assert gated(before, changed(before, profiled_ns=(by * time,))).exit_code == code
     open_now = gated(before, changed(before, profiled_ns=(1.01 * time,)))
     (finding,) = [f for f in open_now.kernels[0].findings if f.code is Code.TIME_UNDECIDED]
-    assert "five runs of each side settle it" in finding.text
+    assert "show differences from 20 % on for sure" in finding.text
+    assert "kernelprof profile --repeat 5" in open_now.general[0].text
 
 
 POLICY = """

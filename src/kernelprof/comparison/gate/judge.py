@@ -21,7 +21,6 @@ from kernelprof.comparison.words import (
     launches_text,
     several_text,
     time_text,
-    to_settle,
     verdict_text,
 )
 from kernelprof.model.comparison import KernelComparison, Match, TimeChange, TimeOutcome
@@ -51,6 +50,7 @@ def judge(comparison: Comparison, policy: Policy) -> GateResult:
     """Judge every kernel, and all together: the worst outcome counts."""
     kernels = [_kernel(each, policy, comparison) for each in comparison.kernels]
     general = [*whole.damage(comparison, policy), *whole.totals(comparison, policy)]
+    general += whole.few_launches(comparison)
     if kernels and all(each.ignored for each in kernels):
         text = "the policy leaves out every kernel: nothing was judged"
         general.append(Finding(Code.IGNORED, Outcome.INCONCLUSIVE, text))
@@ -76,7 +76,7 @@ def _kernel(kernel: KernelComparison, policy: Policy, comparison: Comparison) ->
     if policy.ignores(kernel.name):
         found = [Finding(Code.IGNORED, Outcome.PASS, "the policy leaves this kernel out")]
     else:
-        found = list(_findings(kernel, policy, to_settle(kernel, comparison.after)))
+        found = list(_findings(kernel, policy))
         means = policy.inconclusive_of(kernel.name)
         found = [
             replace(each, outcome=means) if each.outcome is Outcome.INCONCLUSIVE else each
@@ -95,7 +95,7 @@ def _of_other_code(finding: Finding) -> Finding:
     return Finding(finding.code, Outcome.INCONCLUSIVE, text)
 
 
-def _findings(kernel: KernelComparison, policy: Policy, settle: str) -> Iterator[Finding]:
+def _findings(kernel: KernelComparison, policy: Policy) -> Iterator[Finding]:
     before, after = kernel.before, kernel.after
     if after is None:
         text = "; ".join(("the baseline has this kernel and the candidate has not", *kernel.notes))
@@ -133,12 +133,12 @@ def _findings(kernel: KernelComparison, policy: Policy, settle: str) -> Iterator
         harmless = after.launches < before.launches or (now is not None and now <= most)
         outcome = Outcome.PASS if harmless else policy.launched_more
         yield Finding(Code.LAUNCHED_MORE, outcome, text)
-    yield from _time(kernel.time, limits, settle)
+    yield from _time(kernel.time, limits)
     yield from _counters(kernel, limits)
     yield from _verdict(kernel, before, after, limits)
 
 
-def _time(time: TimeChange, limits: Limits, settle: str) -> Iterator[Finding]:
+def _time(time: TimeChange, limits: Limits) -> Iterator[Finding]:
     text = time_text(time)
     few = 0 < min(time.samples) < FEWEST_SAMPLES
     if time.outcome is TimeOutcome.SLOWER:
@@ -149,11 +149,10 @@ def _time(time: TimeChange, limits: Limits, settle: str) -> Iterator[Finding]:
     elif time.outcome is TimeOutcome.UNDECIDED:
         most = time.high or (time.ratio or math.inf) * (1 + clear(time.floor or 0.0, ""))
         outcome = Outcome.PASS if most - 1 <= limits.max_slowdown else Outcome.INCONCLUSIVE
-        yield Finding(Code.TIME_UNDECIDED, outcome, f"{text}; {settle}" if few else text)
+        yield Finding(Code.TIME_UNDECIDED, outcome, text)
     elif time.outcome is not TimeOutcome.SAME:
         yield Finding(Code.TIME_UNKNOWN, Outcome.INCONCLUSIVE, text)
     elif few:
-        text += f"; {settle} shows smaller differences"
         yield Finding(Code.FEW_LAUNCHES, Outcome.PASS, text)
     elif (time.floor or 0.0) > limits.max_noise:
         yield Finding(Code.TIME_UNDECIDED, Outcome.INCONCLUSIVE, f"too noisy to tell: {text}")

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernelprof.comparison.floors import LEAST_FLOOR
+from kernelprof.comparison.floors import CLEAR_AT_LEAST, FEWEST_SAMPLES, LEAST_FLOOR
+from kernelprof.comparison.words import to_settle
 from kernelprof.model.comparison import Match
 from kernelprof.model.gate import Code, Finding, Outcome
 from kernelprof.model.numbers import count, quantity
@@ -22,6 +23,23 @@ def damage(comparison: Comparison, policy: Policy) -> Iterator[Finding]:
     for side, snapshot in (("baseline", comparison.before), ("candidate", comparison.after)):
         for sentence in snapshot.damage:
             yield Finding(Code.DAMAGED_CAPTURE, policy.damaged, f"the {side}'s capture: {sentence}")
+
+
+def few_launches(comparison: Comparison) -> Iterator[Finding]:
+    """That kernels were launched so rarely that only much shows, and what would show more."""
+    few = [each for each in comparison.kernels if 0 < min(each.time.samples) < FEWEST_SAMPLES]
+    if not few:
+        return
+    floors = sorted(100 * (each.time.floor or 0.0) for each in few)
+    least = f"{floors[0]:.2g} %" if len(few) == 1 else f"{floors[0]:.2g} to {floors[-1]:.2g} %"
+    text = (
+        f"{count(len(few), 'kernel')} {'has' if len(few) == 1 else 'have'} fewer than "
+        f"{FEWEST_SAMPLES} launches on a side: differences below {least} do not show, and those "
+        f"from {100 * CLEAR_AT_LEAST:.0f} % on show for sure. Five runs of each side, taken "
+        f"together, show more: {to_settle(few[0], comparison.after)}, and kernelprof gate BEFORE "
+        "runs"
+    )
+    yield Finding(Code.FEW_LAUNCHES, Outcome.PASS, text)
 
 
 def totals(comparison: Comparison, policy: Policy) -> Iterator[Finding]:

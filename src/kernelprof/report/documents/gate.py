@@ -56,7 +56,9 @@ def document(result: GateResult, detail: Detail = Detail.BRIEF, *, command: str 
         answer,
         *_proposed(result.proposed, len(result.proposed) if full else MOST_PROPOSED),
     ]
-    blocks += [Note(Span(clip(each.text)), warning=True) for each in general]
+    blocks += [
+        Note(Span(clip(each.text)), warning=each.outcome is not Outcome.PASS) for each in general
+    ]
     if full:
         return page("Gate", result, kernels, command, blocks)
     blocks += brief(result.comparison, kernels, detail)

@@ -25,6 +25,7 @@ from kernelprof.sources.ncu.cells import (
     split_cells,
 )
 from kernelprof.sources.source import (
+    BYTES_A_KERNEL,
     BYTES_A_VALUE,
     MOST_KERNELS,
     MOST_KINDS,
@@ -279,7 +280,7 @@ class CaptureBuilder:
         columns = len(self._metrics) + len(self._texts)
         counted = (
             (len(self), MOST_LAUNCHES, "launches"),
-            (len(self._kernels), MOST_KERNELS, "different kernels"),
+            (len(self._kernels), max(MOST_KERNELS, size // BYTES_A_KERNEL), "different kernels"),
             (len(self._kinds), MOST_KINDS, "different kernels, streams and processes"),
             (len(self) * columns, max(MOST_VALUES, size // BYTES_A_VALUE), "values"),
         )
