@@ -161,6 +161,7 @@ def test_a_change_of_the_policy_alone_stops(runner: Make, hostile: Hostile) -> N
     assert "The policy would change: max_slowdown 2 % to 3 %." in text
 
 
+@pytest.mark.slow
 def test_an_honest_change_passes_and_says_nothing(runner: Make, hostile: Hostile) -> None:
     hostile.write("kernels/gemm.cu", "// another kernel\n")
     hostile.propose()
@@ -179,6 +180,7 @@ def test_an_honest_change_passes_and_says_nothing(runner: Make, hostile: Hostile
         ("synchronize", "performance-accepted", 3),
     ],
 )
+@pytest.mark.slow
 def test_only_the_run_of_the_label_accepts(
     runner: Make, hostile: Hostile, action: str, label: str, code: int
 ) -> None:
@@ -191,6 +193,7 @@ def test_only_the_run_of_the_label_accepts(
     assert accepted is (code == 0)
 
 
+@pytest.mark.slow
 def test_without_a_baseline_on_the_base_branch_nothing_is_judged(
     runner: Make, hostile: Hostile
 ) -> None:
@@ -208,6 +211,7 @@ def test_without_a_baseline_on_the_base_branch_nothing_is_judged(
     assert "The policy would change: max_slowdown 0 % to 2 %." in said
 
 
+@pytest.mark.slow
 def test_links_of_the_pull_request_are_not_followed(runner: Make, hostile: Hostile) -> None:
     (hostile.origin / BASELINE).unlink()
     (hostile.origin / POLICY).unlink()
@@ -222,6 +226,7 @@ def test_links_of_the_pull_request_are_not_followed(runner: Make, hostile: Hosti
     assert "is a link or a submodule, which are not followed" in job.log
 
 
+@pytest.mark.slow
 def test_links_of_the_base_branch_are_refused(runner: Make, hostile: Hostile) -> None:
     (hostile.origin / POLICY).unlink()
     (hostile.origin / POLICY).symlink_to("../kernels/gate.toml")
@@ -245,6 +250,7 @@ def test_links_of_the_base_branch_are_refused(runner: Make, hostile: Hostile) ->
         ("no/such.json", "neither the base branch nor the change has no/such.json"),
     ],
 )
+@pytest.mark.slow
 def test_paths_that_are_none_of_the_repository(
     runner: Make, hostile: Hostile, path: str, why: str
 ) -> None:
@@ -257,6 +263,7 @@ def test_paths_that_are_none_of_the_repository(
     assert "Traceback" not in job.log
 
 
+@pytest.mark.slow
 def test_an_absolute_path_of_the_checkout_is_the_base_branch_s(
     runner: Make, hostile: Hostile, changes: Path
 ) -> None:
@@ -280,6 +287,7 @@ def test_an_absolute_path_of_the_checkout_is_the_base_branch_s(
     assert "The baseline would change" not in text
 
 
+@pytest.mark.slow
 def test_a_baseline_may_be_a_folder(runner: Make, hostile: Hostile, changes: Path) -> None:
     for name in ("manifest.json", "raw.csv.gz", "source.cu"):
         place = hostile.origin / "performance" / "tile" / name
@@ -296,6 +304,7 @@ def test_a_baseline_may_be_a_folder(runner: Make, hostile: Hostile, changes: Pat
     assert "The baseline would change: sgemm_shared_tile: gone." in text
 
 
+@pytest.mark.slow
 def test_pull_request_target_is_refused(runner: Make, hostile: Hostile) -> None:
     hostile.propose()
     job = runner(**{"github.event_name": "pull_request_target", "github.ref": "refs/heads/main"})
@@ -304,6 +313,7 @@ def test_pull_request_target_is_refused(runner: Make, hostile: Hostile) -> None:
 
 
 @pytest.mark.parametrize("result", ["skipped", "failure"])
+@pytest.mark.slow
 def test_what_was_not_measured_does_not_pass(runner: Make, hostile: Hostile, result: str) -> None:
     hostile.propose()
     job = runner(**{"needs.profile.result": result})
@@ -313,6 +323,7 @@ def test_what_was_not_measured_does_not_pass(runner: Make, hostile: Hostile, res
     assert job.evaluated(condition, job.context, failed=True) == "true"
 
 
+@pytest.mark.slow
 def test_the_comment_is_not_for_forks(runner: Make, hostile: Hostile) -> None:
     hostile.propose()
     job = runner(**{"needs.gate.outputs.markdown": "kernelprof-gate.md"})
@@ -387,6 +398,7 @@ def test_the_example_for_gitlab(gitlab: Gitlab, hostile: Hostile, tmp_path: Path
 
 
 @pytest.mark.parametrize(("accepted", "code"), [("HEAD", 3), ("", 3), ("refs/pull/7/merge", 0)])
+@pytest.mark.slow
 def test_what_a_maintainer_accepts_on_gitlab(
     gitlab: Gitlab, hostile: Hostile, accepted: str, code: int
 ) -> None:
@@ -396,5 +408,6 @@ def test_what_a_maintainer_accepts_on_gitlab(
     assert gitlab("tile/2", PERFORMANCE_ACCEPTED=commit)[0] == code
 
 
+@pytest.mark.slow
 def test_gitlab_hides_no_inconclusive_outcome() -> None:
     assert "allow_failure" not in GITLAB["gate"]

@@ -24,7 +24,7 @@ BEFORE: dict[str, Any] = json.loads(
 )
 TODAY = read()
 PARTS = 12
-LONG = ("validation/basic", "validation/detail", "same-code-13x")
+LONG = ("validation/basic", "validation/detail", "same-code-13x", "h200_once")
 """Captures with dozens of launches for which what to measure next has to be searched."""
 ALIKE = "recorded/h200-pairs"
 """Captures of one kernel each: a fourth of these hundreds is enough for a first look."""

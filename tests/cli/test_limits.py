@@ -109,12 +109,14 @@ def test_a_text_that_takes_more_memory_than_it_is_long(refused, folder, text, sa
     assert said in refused("diagnose", "x.csv")
 
 
+@pytest.mark.slow
 def test_more_launches_than_fit_in_memory(refused, folder, monkeypatch) -> None:
     monkeypatch.setattr("kernelprof.sources.ncu.columns.MOST_LAUNCHES", 200_000)
     (folder / "x.csv.gz").write_bytes(_packed(b"0,k,1\n", 1 << 30, HEADER))
     assert "there are more than 200,000 launches" in refused("diagnose", "x.csv.gz")
 
 
+@pytest.mark.slow
 def test_more_values_than_bytes_explain(refused, folder, monkeypatch) -> None:
     """A long export has ten bytes a value: rows of commas alone are none."""
     monkeypatch.setattr("kernelprof.sources.ncu.columns.MOST_VALUES", 1_000_000)
@@ -124,6 +126,7 @@ def test_more_values_than_bytes_explain(refused, folder, monkeypatch) -> None:
     assert "more than 2" in refused("baseline", "save", "x.csv", "-o", "b.json")
 
 
+@pytest.mark.slow
 def test_what_is_no_plain_file(refused, folder) -> None:
     (folder / "zero.csv").symlink_to("/dev/zero")
     assert "it is a pipe or a device" in refused("diagnose", "zero.csv")

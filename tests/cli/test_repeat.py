@@ -96,6 +96,7 @@ def test_a_number_that_makes_no_sense_is_refused(counted: Path, capsys, times: s
     assert not (counted / "pids").exists()
 
 
+@pytest.mark.slow
 def test_where_one_fails_none_is_kept(counted: Path, capsys) -> None:
     before = _names(counted)
     command = ["profile", "-o", "out", "--repeat", "4", "--time-limit", "3", *PRESET]
@@ -107,7 +108,7 @@ def test_where_one_fails_none_is_kept(counted: Path, capsys) -> None:
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-@pytest.mark.parametrize("kept", [False, True])
+@pytest.mark.parametrize("kept", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_an_interrupt_leaves_what_was_there(
     counted: Path, cli_environment, number: int, code: int, kept: bool
 ) -> None:

@@ -9,7 +9,7 @@ import pytest
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="forks, and limits what a process takes")
 
 
-@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("number", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_no_example_ends_with_a_traceback_or_without_end(number: int) -> None:
     from tests.fuzz.try_examples import Tried, try_some
 

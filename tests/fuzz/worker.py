@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 ALLOWED = {0, 1, 2, 3, 4, 130}
 MOST_BYTES = 1 << 30
 LIMIT_S = 20
+_PRELOADED = 192 << 20
+"""Bytes of a process that has imported everything; what a copy has beyond that is its parent's."""
 _ADDRESSES = 6 << 30
 """Bytes of addresses that a process may take: a guard for this machine, libraries reserve some."""
 
@@ -62,7 +64,7 @@ def preload() -> None:
 def run(command: tuple[str, ...], folder: Path) -> Outcome:
     """Run a command in a folder, in a process that is a copy of this one."""
     preload()
-    begun = time.monotonic()
+    begun, inherited = time.monotonic(), max(_resident() - _PRELOADED, 0)
     errors = folder.parent / "stderr"
     child = os.fork()
     if child == 0:
@@ -70,10 +72,16 @@ def run(command: tuple[str, ...], folder: Path) -> Outcome:
     _, status, used = os.wait4(child, 0)
     return Outcome(
         os.waitstatus_to_exitcode(status),
-        used.ru_maxrss * 1024,
+        used.ru_maxrss * 1024 - inherited,
         time.monotonic() - begun,
         errors.read_text(encoding="utf-8", errors="replace"),
     )
+
+
+def _resident() -> int:
+    """Bytes of this process in memory."""
+    with open("/proc/self/statm", encoding="ascii") as file:  # noqa: PTH123
+        return int(file.read().split()[1]) * resource.getpagesize()
 
 
 def _be(command: tuple[str, ...], folder: Path, errors: Path) -> None:

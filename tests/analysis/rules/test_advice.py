@@ -136,6 +136,7 @@ def test_the_list_has_every_line_once() -> None:
 
 
 @pytest.mark.parametrize("path", EXPORTS, ids=lambda path: "/".join(path.parts[-3:]))
+@pytest.mark.slow
 def test_every_verdict_has_advice(path: Path) -> None:
     for kernel in diagnose(read_capture(path)).kernels:
         verdict = kernel.verdict

@@ -19,7 +19,7 @@ EXPORTS = sorted(
     path
     for path in CAPTURES.rglob("*")
     if path.name.endswith((".csv", ".csv.gz", ".text.txt"))
-    and not {"source_page", "sanitizer", "peers", "h200_changes"} & set(path.parts)
+    and not {"source_page", "sanitizer", "peers", "h200_changes", "h200_once"} & set(path.parts)
     and "times" not in path.name
 )
 DIRECTORIES = sorted(path.parent for path in RECORDED.rglob("manifest.json"))
