@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernelprof.comparison.floors import CLEAR_AT_LEAST, FEWEST_SAMPLES, LEAST_FLOOR
+from kernelprof.comparison.floors import FEWEST_SAMPLES, LEAST_FLOOR, clear
 from kernelprof.comparison.words import to_settle
 from kernelprof.model.comparison import Match
 from kernelprof.model.gate import Code, Finding, Outcome
 from kernelprof.model.numbers import count, quantity
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from kernelprof.comparison.gate.policy import Policy
     from kernelprof.model.comparison import Comparison, KernelComparison
@@ -30,16 +30,22 @@ def few_launches(comparison: Comparison) -> Iterator[Finding]:
     few = [each for each in comparison.kernels if 0 < min(each.time.samples) < FEWEST_SAMPLES]
     if not few:
         return
-    floors = sorted(100 * (each.time.floor or 0.0) for each in few)
-    least = f"{floors[0]:.2g} %" if len(few) == 1 else f"{floors[0]:.2g} to {floors[-1]:.2g} %"
+    floors = [each.time.floor or 0.0 for each in few]
+    sure = [clear(each.time.floor or 0.0, each.time.floor_from) for each in few]
     text = (
         f"{count(len(few), 'kernel')} {'has' if len(few) == 1 else 'have'} fewer than "
-        f"{FEWEST_SAMPLES} launches on a side: differences below {least} do not show, and those "
-        f"from {100 * CLEAR_AT_LEAST:.0f} % on show for sure. Five runs of each side, taken "
+        f"{FEWEST_SAMPLES} launches on a side: differences below {_span(floors)} do not show, and "
+        f"those from {_span(sure)} on show for sure. Five runs of each side, taken "
         f"together, show more: {to_settle(few[0], comparison.after)}, and kernelprof gate BEFORE "
         "runs"
     )
     yield Finding(Code.FEW_LAUNCHES, Outcome.PASS, text)
+
+
+def _span(fractions: Sequence[float]) -> str:
+    """Percentages from the least to the most."""
+    low, high = (f"{100 * each:.2g}" for each in (min(fractions), max(fractions)))
+    return f"{low} %" if low == high else f"{low} to {high} %"
 
 
 def totals(comparison: Comparison, policy: Policy) -> Iterator[Finding]:
