@@ -181,7 +181,8 @@ def test_the_installed_command_is_that_one() -> None:
 
 def test_importing_the_package_leaves_ctrl_c_alone(cli_environment) -> None:
     code = (
-        "import signal; import kernelprof.__main__, kernelprof.cli.main;"
-        "assert signal.getsignal(signal.SIGINT) is signal.default_int_handler"
+        "import signal; before = signal.getsignal(signal.SIGINT);"
+        "import kernelprof.__main__, kernelprof.cli.main;"
+        "assert signal.getsignal(signal.SIGINT) is before"
     )
     subprocess.run([sys.executable, "-c", code], env=cli_environment, check=True)

@@ -104,6 +104,7 @@ def test_a_small_gzip_file_of_a_gigabyte(refused, folder, head, piece, said) -> 
     ],
     ids=["line", "lines", "columns", "header", "list", "nested", "launches", "signs", "kernels"],
 )
+@pytest.mark.slow
 def test_a_text_that_takes_more_memory_than_it_is_long(refused, folder, text, said) -> None:
     (folder / "x.csv").write_bytes(text)
     assert said in refused("diagnose", "x.csv")

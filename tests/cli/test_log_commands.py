@@ -113,7 +113,14 @@ def test_json_on_stdout_has_no_command_and_the_very_name(
 
 
 @pytest.mark.parametrize(
-    "name", ["::error::x", "##[error]x", "##vso[task.complete]x", "--##[error]x"]
+    "name",
+    [
+        "::error::x",
+        *(
+            pytest.param(name, marks=pytest.mark.slow)
+            for name in ("##[error]x", "##vso[task.complete]x", "--##[error]x")
+        ),
+    ],
 )
 def test_the_name_of_a_file_is_no_command(run_cli: RunCli, tmp_path: Path, name: str) -> None:
     renamed(tmp_path / f"{name}.csv", "k")

@@ -134,11 +134,11 @@ def test_it_starts_from_the_triage(gemm_series: Capture) -> None:
         ("fixture_full.raw.csv.gz", SMALL, 2),
         ("gemm_series.full.raw.csv", "occupancy", 2),
         ("validation/raw.csv.gz", "triage", 2),
-        ("validation/raw.csv.gz", "dram", 3),
+        pytest.param("validation/raw.csv.gz", "dram", 3, marks=pytest.mark.slow),
         ("validation/more.raw.csv.gz", "triage", 2),
         ("validation/more.raw.csv.gz", "compute-pipes", 2),
         ("validation/frameworks.raw.csv.gz", "triage", 2),
-        ("validation/frameworks.raw.csv.gz", "coalescing", 3),
+        pytest.param("validation/frameworks.raw.csv.gz", "coalescing", 3, marks=pytest.mark.slow),
     ],
 )
 def test_other_captures_end_as_the_full_one_does(

@@ -47,17 +47,14 @@ def test_runs_are_pooled_launch_by_launch() -> None:
 
 
 def test_candidates_and_folders_are_pooled(tmp_path: Path) -> None:
-    named_each = kp.gate(FIRST, SECOND)
-    for name, files in (("before", FIRST), ("after", SECOND)):
-        (tmp_path / name).mkdir()
-        for file in files:
-            shutil.copy(file, tmp_path / name)
-    folders = kp.gate(tmp_path / "before", tmp_path / "after")
-    for result in (named_each, folders):
-        assert result.exit_code == 0
-        assert {each.kernel.time.samples for each in result.kernels} == {(5, 5)}
-        assert {each.kernel.time.outcome.value for each in result.kernels} == {"same"}
-    slower = kp.gate(tmp_path / "before", [str(ONCE / f"after-1.{n}.csv.gz") for n in range(1, 6)])
+    for file in FIRST:
+        shutil.copy(file, tmp_path)
+    result = kp.gate(tmp_path, SECOND)
+    assert result.exit_code == 0
+    assert {each.kernel.time.samples for each in result.kernels} == {(5, 5)}
+    assert {each.kernel.time.outcome.value for each in result.kernels} == {"same"}
+    after = [str(ONCE / f"after-1.{run}.csv.gz") for run in range(1, 6)]
+    slower = kp.gate(tmp_path, after, kernels=["walk_far"])
     (far,) = [each for each in slower.kernels if "walk_far" in each.kernel.name]
     assert far.kernel.time.outcome.value == "slower"
     assert far.kernel.time.ratio == pytest.approx(1.032, abs=0.002)

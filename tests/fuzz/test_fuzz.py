@@ -14,6 +14,6 @@ def test_no_example_ends_with_a_traceback_or_without_end(number: int) -> None:
     from tests.fuzz.try_examples import Tried, try_some
 
     tried = Tried()
-    try_some(tried, number, 30)
-    assert tried.kinds.total() == 30
+    try_some(tried, number, 20)
+    assert tried.kinds.total() == 20
     assert not tried.wrong, "\n\n".join(tried.wrong)

@@ -180,6 +180,7 @@ def test_a_result_keeps_its_fingerprint_from_run_to_run() -> None:
     assert both[1] != one
 
 
+@pytest.mark.slow
 def test_no_more_results_than_github_shows_and_bottlenecks_first(samples: type[Samples]) -> None:
     many = [
         samples.kernel(f"kernel_{row}(int)", verdict, share=share, rows=range(row, row + 1))
