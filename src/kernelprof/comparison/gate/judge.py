@@ -27,7 +27,7 @@ from kernelprof.model.comparison import KernelComparison, Match, TimeChange, Tim
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.gate import Code, Finding, GateResult, KernelResult, Outcome
 from kernelprof.model.kernel_name import function_name
-from kernelprof.model.numbers import quantity
+from kernelprof.model.numbers import factor, quantity
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -203,6 +203,9 @@ def _verdict(
     worse = (new.gain or 1.0) > WORSE_GAIN * (old.gain or 1.0)
     if not (left or old.bottleneck != new.bottleneck or worse):
         return
+    if old.answer == new.answer:
+        text += f", more of it: fixing it would bring {factor(new.gain or 1.0)}"
+        text += f", {factor(old.gain or 1.0)} before"
     if unchanged:
         text += ", though neither time nor exact counters got worse: it stands on an edge"
     if unchanged or paid_off:
