@@ -71,7 +71,8 @@ def _renamed(text: str, before: Snapshot, after: Snapshot) -> list[tuple[str, st
     found = [(_named(was, before), _named(now, after)) for was, now in splits]
     for old, new in found:
         if old and new:
-            return [(was, now) for was in old for now in new]
+            alike = [(was, now) for was in old for now in new if _rest(was) == _rest(now)]
+            return alike or [(was, now) for was in old for now in new]
     side, name = next(
         ((after, now) for (was, now), (old, _) in zip(splits, found, strict=True) if old),
         (before, splits[0][0]),
@@ -79,6 +80,11 @@ def _renamed(text: str, before: Snapshot, after: Snapshot) -> list[tuple[str, st
     raise UsageError(
         f"--rename {text!r}: there is no kernel {name!r}", where=side.origin, hint=_there(side)
     )
+
+
+def _rest(name: str) -> str:
+    """A whole name without that of the function: what tells instances of a template apart."""
+    return name.replace(function_name(name), "", 1)
 
 
 def _named(name: str, side: Snapshot) -> Collection[str]:

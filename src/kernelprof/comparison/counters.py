@@ -100,7 +100,9 @@ def counter_changes(
     """Counters that differ, those that cost something first; and those that only one side has.
 
     Where launches of one side differ among themselves, a counter has changed if its ranges do not
-    meet. Counters that calibration saw varying have to be further apart than it saw them.
+    meet; where they meet, and some launches do more than any did before, by more than
+    :data:`NOISE`, it has changed partly. Counters that calibration saw varying have to be further
+    apart than it saw them.
     """
     changed, lacking = [], []
     for counter in (*_DERIVED, *_COUNTERS):
@@ -109,8 +111,10 @@ def counter_changes(
             if (old is None) != (new is None):
                 lacking.append(counter.name)
             continue
-        room = _varies(counter.name, before, after)
+        room = _varies(counter.name, before)
         if old[0] <= new[1] * (1 + room) and new[0] <= old[1] * (1 + room):
+            if worst := _partly(counter, old, new, room):
+                changed.append(worst)
             continue
         changed.append(_change(counter, before, after))
     changed.sort(key=lambda each: each.worse is not True)
@@ -136,12 +140,25 @@ def unit_of(name: str) -> str:
     return DERIVED.get(name) or catalogue()[name].unit
 
 
-def _varies(name: str, before: KernelSnapshot, after: KernelSnapshot) -> float:
-    """How far a counter may be off, relatively, by what calibration saw."""
-    return max(
-        (side.noise.varying.get(name, 0.0) for side in (before, after) if side.noise is not None),
-        default=0.0,
+def _partly(
+    counter: Counter, old: tuple[float, float], new: tuple[float, float], room: float
+) -> CounterChange | None:
+    """The change of those launches that do more than any did before, where others do not."""
+    if counter.more_costs is None:
+        return None
+    at = 1 if counter.more_costs else 0
+    was, now = old[at], new[at]
+    apart = now - was if counter.more_costs else was - now
+    if apart <= max(room, NOISE) * abs(was):
+        return None
+    return CounterChange(
+        counter.name, counter.label, unit_of(counter.name), was, now, worse=True, partly=True
     )
+
+
+def _varies(name: str, before: KernelSnapshot) -> float:
+    """How far a counter may be off, relatively, by what calibration of the first side saw."""
+    return 0.0 if before.noise is None else before.noise.varying.get(name, 0.0)
 
 
 def _range(kernel: KernelSnapshot, name: str) -> tuple[float, float] | None:

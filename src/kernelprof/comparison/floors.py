@@ -98,7 +98,6 @@ def clipped(times: Sequence[float] | FloatArray) -> FloatArray:
 def floor_of(
     how: str,
     before: KernelSnapshot,
-    after: KernelSnapshot,
     old: Sequence[float],
     new: Sequence[float],
 ) -> tuple[float, str]:
@@ -106,7 +105,8 @@ def floor_of(
 
     ``how`` is what took the times ``old`` and ``new``.
     """
-    noise = before.noise or after.noise
+    # Not the candidate's own: whoever brings it could excuse anything.
+    noise = before.noise
     if noise is not None and noise.how == how:
         return _calibrated(noise)
     least, why = LEAST_FLOOR, "the least that is concluded from two captures"

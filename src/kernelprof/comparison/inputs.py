@@ -69,6 +69,8 @@ def other_work(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
         math.prod((*side.grid, *side.block)) if side.grid and side.block else None
         for side in (before, after)
     ]
+    if threads[1] is None and threads[0] is not None:
+        return "the candidate does not say how many threads it has, and the baseline did"
     if None in threads or threads[0] == threads[1]:
         return None
     return (

@@ -55,6 +55,16 @@ def pooled(runs: Sequence[Snapshot]) -> Snapshot:
                 where=each.origin,
                 hint=f"leave one of them out, or measure all as {first.origin} was",
             )
+        other = {kernel.key: kernel.inputs for kernel in each.kernels}
+        for kernel in first.kernels:
+            inputs = other.get(kernel.key)
+            if kernel.inputs and inputs and kernel.inputs != inputs:
+                raise InputError(
+                    f"these runs are taken together, and {kernel.name} was built or launched from "
+                    "something else",
+                    where=each.origin,
+                    hint=f"name runs of the code that {first.origin} is of",
+                )
     return joined(runs)
 
 

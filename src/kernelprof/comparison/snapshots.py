@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis
-    from kernelprof.model.manifest import Manifest
+    from kernelprof.model.manifest import CorrectnessFacts, Manifest
 
     Record = TypeVar("Record", bound=DataclassInstance)
 
@@ -78,10 +78,16 @@ def joined(runs: Sequence[Snapshot]) -> Snapshot:
         for found in groups.values()
         if len(found) < len(runs)
     ]
+    lacking += [
+        f"{found[0].name} is launched {found[0].launches:,} times in one run, not so in another."
+        for found in groups.values()
+        if len({each.launches for each in found}) > 1
+    ]
     return replace(
         runs[0],
         origin=", ".join(dict.fromkeys(run.origin for run in runs)),
         kernels=tuple(map(_joined, groups.values())),
+        application=_only_one(run.application for run in runs),
         sources={sha256: text for run in runs for sha256, text in run.sources.items()},
         warnings=(*dict.fromkeys(each for run in runs for each in run.warnings), *lacking),
         damage=(*dict.fromkeys(each for run in runs for each in run.damage), *lacking),
@@ -200,9 +206,11 @@ def _kernel(
     metrics, spread = {}, {}
     for name in catalogue():
         values = facts.values(name)[rows]
-        values = values[~np.isnan(values)]
-        if not values.size:
+        known = ~np.isnan(values)
+        if not known.any() or (name in COUNTERS and not known.all()):
+            # An exact counter that some launches lack says nothing of them.
             continue
+        values = values[known]
         metrics[name] = float(np.median(values))
         if name in COUNTERS and values.min() < values.max():
             spread[name] = (float(values.min()), float(values.max()))
@@ -224,7 +232,7 @@ def _kernel(
         spread=spread,
         flops=timing.flops if timing else None,
         min_bytes=timing.min_bytes if timing else None,
-        passed=check.passed if check else None,
+        passed=_passed(check),
         inputs=None
         if source is None
         else Inputs(
@@ -241,6 +249,14 @@ def _kernel(
             if each.verdict.answer != first.verdict.answer
         ),
     )
+
+
+def _passed(check: CorrectnessFacts | None) -> bool | None:
+    """Whether a check was passed, by its own numbers as well."""
+    if check is None or not check.passed:
+        return None if check is None else False
+    error, allowed = check.largest_error, check.tolerance
+    return error is None or allowed is None or error <= allowed
 
 
 def _machine(facts: Facts, manifest: Manifest | None) -> Machine:
@@ -279,6 +295,12 @@ def _gpu(capture: Capture) -> str | None:
     """The GPUs by name; where the capture has numbers alone, nothing is known."""
     named = capture.text.get(DEVICE_NAME) or [each.device for each in capture.launches]
     return _only(each for each in named if each is not None and not each.isdigit())
+
+
+def _only_one(values: Iterable[str | None]) -> str | None:
+    """The value, if all have the same."""
+    found = set(values)
+    return found.pop() if len(found) == 1 else None
 
 
 def _only(values: Iterable[str | None]) -> str | None:

@@ -66,7 +66,7 @@ def time_change(
         if doubt := _doubt(side):
             return TimeChange(TimeOutcome.NOT_MEASURED, side.measured_by, reason=doubt)
     found = {
-        how: _measured(how, old, new, *floors.floor_of(how, before, after, old, new))
+        how: _measured(how, old, new, *floors.floor_of(how, before, old, new))
         for how, old, new in (
             (EVENTS, before.events_ns, after.events_ns),
             (PROFILER, before.profiled_ns, after.profiled_ns),
@@ -138,7 +138,8 @@ def _measured(
         samples=(len(old), len(new)),
     )
     if min(change.samples) < floors.FEWEST_SAMPLES:
-        return _of_few(change, floor, floors.clear(floor, floor_from))
+        means = (float(np.mean(old)), float(np.mean(new)))
+        return _of_few(change, means, floor, floors.clear(floor, floor_from))
     p, (low, high) = _probability(old, new), _interval(old, new, np.median)
     change = replace(change, low=low, high=high, p=p)
     if abs(after / before - 1) > floor:
@@ -153,10 +154,16 @@ def _direction(ratio: float, *, decided: bool) -> TimeOutcome:
     return TimeOutcome.SLOWER if ratio > 1 else TimeOutcome.FASTER
 
 
-def _of_few(change: TimeChange, floor: float, clear: float) -> TimeChange:
+def _of_few(
+    change: TimeChange, means: tuple[float, float], floor: float, clear: float
+) -> TimeChange:
     """Single launches: within the floor of such ones, clearly beyond it, or in between."""
     assert change.ratio is not None
+    together = means[1] / means[0]
     apart = max(change.ratio, 1 / change.ratio) - 1
+    if together > 1 + floor and change.ratio <= 1 + floor:
+        reason = f"all launches together take {together:.3g} times as long as before"
+        return replace(change, outcome=TimeOutcome.UNDECIDED, reason=reason)
     if apart <= floor:
         return change
     outcome = _direction(change.ratio, decided=apart > clear)
@@ -200,6 +207,12 @@ def _of_all_launches(
         reason = (
             f"the median launch takes {change.ratio:.3g} times as long as before, and all "
             f"launches together {ratio:.3g} times"
+        )
+        return replace(change, outcome=TimeOutcome.UNDECIDED, reason=reason)
+    if together is TimeOutcome.UNDECIDED and ratio > 1 and change.outcome is not TimeOutcome.SLOWER:
+        reason = (
+            f"all launches together take {ratio:.3g} times as long as before (95 % interval "
+            f"{low:.3g} to {high:.3g})"
         )
         return replace(change, outcome=TimeOutcome.UNDECIDED, reason=reason)
     return _of_the_slowest(change, old, new, floor)

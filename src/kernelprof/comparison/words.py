@@ -13,6 +13,7 @@ from kernelprof.model.comparison import Match, TimeOutcome
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.gate import Code, Outcome
 from kernelprof.model.numbers import factor, number, quantity
+from kernelprof.model.snapshot import EVENTS, PROFILER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -100,7 +101,9 @@ def counter_text(change: CounterChange) -> str:
         old, new = (quantity(each, unit) for each in (change.before_each, change.after_each))
         if old != new:
             return f"{change.label}: {number(change.before_each)} to {new}"
-    text = f"{change.label}: {number(change.before)} to {number(change.after)} {change.unit}"
+    partly = " in some launches" if change.partly else ""
+    span = f"{number(change.before)} to {number(change.after)} {change.unit}"
+    text = f"{change.label}{partly}: {span}"
     if change.before:
         text += f" ({100 * (change.after / change.before - 1):+.3g} %)"
     return text
@@ -123,13 +126,25 @@ def verdict_text(before: Verdict, after: Verdict) -> str:
     return f"{old} is gone; {now}"
 
 
+def totals_alike(
+    before: KernelSnapshot, after: KernelSnapshot
+) -> tuple[float | None, float | None]:
+    """The time of all launches of one run on both sides, by the same clock where both have one."""
+    for how in (EVENTS, PROFILER):
+        both = before.total_by(how), after.total_by(how)
+        if None not in both:
+            return both
+    return before.total_ns, after.total_ns
+
+
 def launches_text(before: KernelSnapshot, after: KernelSnapshot) -> str:
     """How much more or less often a kernel is launched; empty where it is not."""
     if before.launches == after.launches:
         return ""
     text = f"launched {after.launches:,} times, {before.launches:,} before"
-    if before.total_ns and after.total_ns:
-        old, new = (quantity(each, "ns") for each in (before.total_ns, after.total_ns))
+    totals = totals_alike(before, after)
+    if totals[0] and totals[1]:
+        old, new = (quantity(each, "ns") for each in totals if each)
         text += f": {old} to {new} in all"
     return text
 

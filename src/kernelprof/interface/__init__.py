@@ -329,7 +329,7 @@ def side(targets: Side) -> Snapshot:
         if isinstance(each, Capture):
             runs.append(sides.snapshot(each, each.manifest, each.contents.source_text))
         elif is_folder(os.fspath(each)):
-            runs += each_capture([os.fspath(each)], side)
+            runs += each_capture([os.fspath(each)], side, strict=True)
         elif Path(each).suffix.lower() == ".json":
             runs.append(sides.of_json(Path(each)))
         else:

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     Found = TypeVar("Found")
 
 _MOST_NAMES: Final = 3
+_SURE: Final = (".csv", ".ncu-rep")
+"""What nobody puts into a folder of captures without meaning it."""
 
 
 def files_of(targets: Iterable[str]) -> list[str]:
@@ -31,23 +33,33 @@ def each_capture(
     targets: Sequence[str],
     read: Callable[[str], Found],
     note: Callable[[str], object] = lambda _: None,
+    *,
+    strict: bool = False,
 ) -> list[Found]:
     """What ``read`` gives for each target, and for each capture in a target that is a folder.
 
     Files in a folder that are no capture are left out, and ``note`` gets one line for each folder
-    that has some. Raises :class:`InputError` for a target that is no capture, and for a folder
+    that has some; with ``strict`` a capture directory or an export that cannot be read is an error
+    all the same. Raises :class:`InputError` for a target that is no capture, and for a folder
     without any; :class:`MissingToolError` for one where only a tool is missing that reads them.
     """
     from kernelprof.sources.ncu.folder import is_folder
 
     found: list[Found] = []
     for target in targets:
-        found += _in_folder(Path(target), read, note) if is_folder(target) else [read(target)]
+        if is_folder(target):
+            found += _in_folder(Path(target), read, note, strict=strict)
+        else:
+            found.append(read(target))
     return found
 
 
 def _in_folder(
-    folder: Path, read: Callable[[str], Found], note: Callable[[str], object]
+    folder: Path,
+    read: Callable[[str], Found],
+    note: Callable[[str], object],
+    *,
+    strict: bool,
 ) -> list[Found]:
     from kernelprof.sources.ncu.folder import DEPTH, entries, may_be_capture
 
@@ -62,6 +74,8 @@ def _in_folder(
         try:
             found.append(read(str(each)))
         except InputError as error:
+            if strict and (each.is_dir() or each.name.lower().removesuffix(".gz").endswith(_SURE)):
+                raise
             # A capture directory is not there by chance: what is wrong with it matters.
             left_out.append(f"{name} ({error})" if each.is_dir() else name)
         except MissingToolError as error:

@@ -69,7 +69,8 @@ class TimeChange:
 class CounterChange:
     """An exact counter that differs. ``worse`` is ``None`` where neither direction costs anything.
 
-    ``before_each`` and ``after_each`` are the same a request, where that is how it is read.
+    ``before_each`` and ``after_each`` are the same a request, where that is how it is read. With
+    ``partly`` some launches are as before, and the values are those that differ most.
     """
 
     metric: str
@@ -81,6 +82,7 @@ class CounterChange:
     before_each: float | None = None
     after_each: float | None = None
     each: str | None = None
+    partly: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ import msgspec
 from kernelprof.errors import InputError
 from kernelprof.model.kernel_name import function_name
 from kernelprof.model.records import RecordError, about, build, read_object
+from kernelprof.model.specification import check_shape
 
 SCHEMA_VERSION: Final = "1"
 
@@ -198,13 +199,15 @@ def from_json(text: str, where: str) -> Manifest:
                 where=where,
                 hint="install a newer kernelprof, or make the capture again",
             )
-        return build(Manifest, values)
+        found = build(Manifest, values)
+        check_shape(found.source.specification if found.source else None)
     except RecordError as error:
         raise InputError(
             f"the capture's manifest cannot be read: {error}",
             where=where,
             hint="make the capture again with 'kernelprof profile'",
         ) from error
+    return found
 
 
 def schema() -> str:

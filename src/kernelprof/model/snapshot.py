@@ -126,6 +126,11 @@ class KernelSnapshot:
             return sum(self.times_ns) / len(self.times_ns) * self.launches
         return None if self.median_ns is None else self.median_ns * self.launches
 
+    def total_by(self, how: str) -> float | None:
+        """The same by CUDA events or by the profiler; ``None`` where it has no such times."""
+        times = self.events_ns if how == EVENTS else self.profiled_ns
+        return sum(times) / len(times) * self.launches if times else None
+
     @property
     def key(self) -> tuple[str, Extent | None, Extent | None]:
         """What makes two snapshots those of one kernel in one launch configuration."""

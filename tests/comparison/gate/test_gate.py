@@ -167,7 +167,13 @@ def test_a_name_alone_makes_no_gain() -> None:
     before = changed(taken("tile", "1"), name="reduce_max", inputs=None)
     fast = tuple(each / 2 for each in before.kernels[0].events_ns)
     metrics = dict(before.kernels[0].metrics, instructions=1e8)
-    other = changed(before, name="reduce_sum", events_ns=fast, metrics=metrics)
+    other = changed(
+        before,
+        name="reduce_sum",
+        events_ns=fast,
+        profiled_ns=(before.kernels[0].profiled_ns[0] / 2,),
+        metrics=metrics,
+    )
     result = gated(before, other)
     assert result.exit_code == 3
     assert codes(result, Outcome.INCONCLUSIVE) == {Code.RENAMED}
@@ -246,6 +252,7 @@ def test_more_launches_are_inconclusive_if_they_take_longer(tmp_path: Path) -> N
         tile,
         launches=11,
         events_ns=tuple(each / 2 for each in kernel.events_ns),
+        profiled_ns=tuple(each / 2 for each in kernel.profiled_ns),
         median_ns=(kernel.median_ns or 0.0) / 2,
     )
     assert gated(before, fast).exit_code == 0

@@ -88,10 +88,11 @@ class Interval:
 
     def __mul__(self, other: Operand) -> Interval:
         if not isinstance(other, Interval) and other > 0:
-            scaled = self.low * other
-            return Interval(scaled, scaled if self.low is self.high else self.high * other)
+            with np.errstate(over="ignore"):
+                scaled = self.low * other
+                return Interval(scaled, scaled if self.low is self.high else self.high * other)
         o = _as_interval(other)
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore", over="ignore"):
             low = self.low * o.low
             high = low if _same(self, o) else self.high * o.high
         # 0 * inf: a zero bound times an unbounded one says nothing at the top, zero at the bottom.

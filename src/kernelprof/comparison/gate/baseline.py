@@ -20,6 +20,7 @@ from kernelprof.errors import InputError
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.records import RecordError, read_object
 from kernelprof.model.snapshot import Acceptance, KernelSnapshot, Machine, Snapshot
+from kernelprof.model.specification import check_shape
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -111,6 +112,7 @@ def from_text(text: str, where: str) -> Baseline:
 
 def _check(kernel: KernelSnapshot) -> None:
     """Refuse what no command writes."""
+    check_shape(kernel.inputs.specification if kernel.inputs else None)
     decided = kernel.verdict.status is not Status.INCONCLUSIVE
     numbers = (*kernel.events_ns, *kernel.profiled_ns, *kernel.metrics.values())
     if any(abs(each) > sys.float_info.max for each in numbers):

@@ -9,6 +9,9 @@ if TYPE_CHECKING:
     from kernelprof.model.snapshot import KernelSnapshot
 
 _NO_REFERENCE: Final = frozenset({None, "none"})
+DEFAULT_TOLERANCE: Final = 1e-5
+"""What a launch specification allows that says nothing (``launch.spec.Check``)."""
+
 _CONSTANT: Final = frozenset({"zeros"})
 
 
@@ -34,7 +37,7 @@ def weaker(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
 
 
 def _closeness(old: dict[str, Any], new: dict[str, Any]) -> str | None:
-    allowed, allows = (_number(_check(each).get("tolerance")) for each in (old, new))
+    allowed, allows = (_tolerance(_check(each).get("tolerance")) for each in (old, new))
     return f"its result may be off by {allows:g}, {allowed:g} before" if allows > allowed else None
 
 
@@ -56,21 +59,31 @@ def _check(specification: dict[str, Any]) -> dict[str, Any]:
     return specification.get("check") or {}
 
 
+def _tolerance(value: object) -> float:
+    """How far a result may be off: the default where nothing is said, anything where it is none."""
+    if value is None:
+        return DEFAULT_TOLERANCE
+    known = isinstance(value, int | float) and math.isfinite(value)
+    return float(value) if known and isinstance(value, int | float) else math.inf
+
+
 def _number(value: object) -> float:
     return float(value) if isinstance(value, int | float) else 0.0
 
 
 def _size(specification: dict[str, Any]) -> float:
     """The product of the check's sizes, without those that are zero or no numbers."""
-    sizes = (_check(specification).get("sizes") or {}).values()
-    return math.prod(filter(None, map(_number, sizes)))
+    return math.prod(filter(None, map(_number, _all_sizes(specification).values())))
+
+
+def _all_sizes(specification: dict[str, Any]) -> dict[str, Any]:
+    """Those of the launch, with others that the check has in their place."""
+    return {**(specification.get("sizes") or {}), **(_check(specification).get("sizes") or {})}
 
 
 def _sizes(specification: dict[str, Any]) -> str:
-    sizes = _check(specification).get("sizes") or {}
-    return (
-        ", ".join(f"{name}={value}" for name, value in sizes.items()) or "the sizes of the launch"
-    )
+    found = _all_sizes(specification)
+    return ", ".join(f"{name}={value}" for name, value in found.items()) or "no sizes"
 
 
 def _outputs(specification: dict[str, Any]) -> int:

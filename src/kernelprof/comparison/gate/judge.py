@@ -21,6 +21,7 @@ from kernelprof.comparison.words import (
     launches_text,
     several_text,
     time_text,
+    totals_alike,
     verdict_text,
 )
 from kernelprof.model.comparison import KernelComparison, Match, TimeChange, TimeOutcome
@@ -129,10 +130,14 @@ def _findings(kernel: KernelComparison, policy: Policy) -> Iterator[Finding]:
         yield Finding(Code.SEVERAL_CHANGES, Outcome.PASS, text)
     if text := launches_text(before, after):
         # They cost something, unless all of them take no more time.
-        most, now = (before.total_ns or 0.0) * (1 + limits.max_slowdown), after.total_ns
+        then, now = totals_alike(before, after)
+        most = (then or 0.0) * (1 + limits.max_slowdown)
         harmless = after.launches < before.launches or (now is not None and now <= most)
         outcome = Outcome.PASS if harmless else policy.launched_more
         yield Finding(Code.LAUNCHED_MORE, outcome, text)
+    if before.events_ns and after.inputs is not None and not after.events_ns:
+        text = "the baseline was timed by CUDA events, and the candidate is not any more"
+        yield Finding(Code.TIME_UNKNOWN, Outcome.INCONCLUSIVE, text)
     yield from _time(kernel.time, limits)
     yield from _counters(kernel, limits)
     yield from _verdict(kernel, before, after, limits)
@@ -148,14 +153,16 @@ def _time(time: TimeChange, limits: Limits) -> Iterator[Finding]:
         yield Finding(Code.FASTER, Outcome.PASS, text)
     elif time.outcome is TimeOutcome.UNDECIDED:
         most = time.high or (time.ratio or math.inf) * (1 + clear(time.floor or 0.0, ""))
-        outcome = Outcome.PASS if most - 1 <= limits.max_slowdown else Outcome.INCONCLUSIVE
+        # Of several launches a reason says that the interval of the median is not believed.
+        allowed = most - 1 <= limits.max_slowdown and (few or not time.reason)
+        outcome = Outcome.PASS if allowed else Outcome.INCONCLUSIVE
         yield Finding(Code.TIME_UNDECIDED, outcome, text)
     elif time.outcome is not TimeOutcome.SAME:
         yield Finding(Code.TIME_UNKNOWN, Outcome.INCONCLUSIVE, text)
-    elif few:
-        yield Finding(Code.FEW_LAUNCHES, Outcome.PASS, text)
     elif (time.floor or 0.0) > limits.max_noise:
         yield Finding(Code.TIME_UNDECIDED, Outcome.INCONCLUSIVE, f"too noisy to tell: {text}")
+    elif few:
+        yield Finding(Code.FEW_LAUNCHES, Outcome.PASS, text)
 
 
 def _counters(kernel: KernelComparison, limits: Limits) -> Iterator[Finding]:
@@ -169,6 +176,8 @@ def _counters(kernel: KernelComparison, limits: Limits) -> Iterator[Finding]:
         small = increase <= limits.max_increase.get(change.metric, 0.0)
         paid_off = kernel.time.outcome is TimeOutcome.FASTER
         outcome = Outcome.PASS if paid_off or small else limits.counter_worse
+        if change.partly and outcome is Outcome.REGRESSION:
+            outcome = Outcome.INCONCLUSIVE
         yield Finding(Code.COUNTER_WORSE, outcome, counter_text(change))
     for name in kernel.lacking:
         text = f"only one side has {name}: capture both with the same preset"

@@ -44,7 +44,10 @@ def few_launches(comparison: Comparison) -> Iterator[Finding]:
 
 def _span(fractions: Sequence[float]) -> str:
     """Percentages from the least to the most."""
-    low, high = (f"{100 * each:.2g}" for each in (min(fractions), max(fractions)))
+    low, high = (
+        f"{100 * each:.0f}" if each >= 0.1 else f"{100 * each:.2g}"
+        for each in (min(fractions), max(fractions))
+    )
     return f"{low} %" if low == high else f"{low} to {high} %"
 
 

@@ -1,0 +1,208 @@
+"""What a candidate could hide a change in: some launches, some runs, a folder, what is not said."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from tests.comparison.gate.planted import CHANGES, gated, once, taken
+
+import kernelprof as kp
+from kernelprof.comparison import choice
+from kernelprof.comparison.gate.policy import load_policy
+from kernelprof.comparison.sides import pooled
+from kernelprof.comparison.snapshots import joined
+from kernelprof.errors import InputError
+from kernelprof.model.gate import Code, GateResult, Outcome
+from kernelprof.model.snapshot import KernelSnapshot, Noise, Snapshot
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def of_tile(**values: object) -> Snapshot:
+    """The second run of ``tile`` with its kernel changed."""
+    tile = taken("tile", "2")
+    return replace(tile, kernels=(replace(tile.kernels[0], **values),))  # type: ignore[arg-type]
+
+
+def open_codes(result: GateResult) -> set[Code]:
+    found = [*result.general, *(each for kernel in result.kernels for each in kernel.findings)]
+    return {each.code for each in found if each.outcome is not Outcome.PASS}
+
+
+TIMES = taken("tile", "2").kernels[0].events_ns
+
+
+@pytest.mark.parametrize(
+    "times",
+    [
+        (*(0.97 * each for each in TIMES[:15]), *(4 * each for each in TIMES[15:])),
+        (*(0.97 * each for each in TIMES[:15]), *(1.6 * each for each in TIMES[15:])),
+        (*(0.98 * each for each in TIMES[:17]), *(1.4 * each for each in TIMES[17:])),
+        (*TIMES[:17], *(10 * each for each in TIMES[17:])),
+        (*TIMES[:16], *(2 * each for each in TIMES[16:])),
+        (*TIMES[:3], *(10 * each for each in TIMES[3:5])),
+        (*TIMES[:3], 10 * TIMES[3]),
+        tuple(0.6 * each for each in TIMES),
+    ],
+    ids=["4x", "1.6x", "1.4x", "3 of 20", "4 of 20", "2 of 5", "1 of 4", "contradicts"],
+)
+def test_some_launches_that_are_slower_do_not_pass(times: tuple[float, ...]) -> None:
+    profiled = (2 * taken("tile", "2").kernels[0].profiled_ns[0],)
+    values: dict[str, Any] = {"events_ns": times}
+    if max(times) < 1.9e6:
+        values["profiled_ns"] = profiled
+    result = gated(taken("tile", "1"), of_tile(**values))
+    assert result.exit_code in {1, 3}
+    assert open_codes(result) & {Code.TIME_UNDECIDED, Code.SLOWER}
+
+
+def test_a_good_run_among_bad_ones_excuses_no_counter() -> None:
+    good, bad = taken("chain", "2"), [taken("chain-strides", run) for run in "12345"]
+    with pytest.raises(InputError, match="was built or launched from something else"):
+        pooled([good, *bad])
+    bare = [
+        replace(each, kernels=(replace(each.kernels[0], inputs=None, passed=None),))
+        for each in (taken("chain", "1"), good, *bad)
+    ]
+    result = gated(bare[0], joined(bare[1:]))
+    assert result.exit_code == 3
+    (found,) = [
+        each
+        for each in result.kernels[0].findings
+        if each.text.startswith("global load sectors in some launches")
+    ]
+    assert found.outcome is Outcome.INCONCLUSIVE
+
+
+def test_the_baseline_s_own_capture_among_the_candidates_excuses_nothing() -> None:
+    before, after = once("before", 1)[0], once("after", 1)[0]
+    chains = [choice.only(side, ["fma_chain"]) for side in (before, pooled([before, after]))]
+    assert gated(*chains).exit_code == 3
+
+
+def test_runs_with_unlike_launches_are_damage() -> None:
+    one, other = once("before", 1)[0], once("before", 5)[0]
+    assert any("launched 1 times in one run" in each for each in joined([one, other]).damage)
+
+
+def test_a_damaged_capture_in_a_folder_is_not_left_out(tmp_path: Path) -> None:
+    for run, label in (("1", "walk"), ("2", "walk-far")):
+        shutil.copytree(CHANGES / label / run, tmp_path / run)
+    (tmp_path / "notes.txt").write_text("of a meeting", "utf-8")
+    with (tmp_path / "2" / "raw.csv.gz").open("ab") as file:
+        file.write(b"x")
+    with pytest.raises(InputError, match="the capture is damaged"):
+        kp.gate(CHANGES / "walk" / "2", tmp_path)
+    shutil.rmtree(tmp_path / "2")
+    assert kp.gate(CHANGES / "walk" / "2", tmp_path).exit_code == 0
+    (tmp_path / "2.csv").write_text("==ERROR== LaunchFailed\n", "utf-8")
+    with pytest.raises(InputError):
+        kp.gate(CHANGES / "walk" / "2", tmp_path)
+
+
+def test_noise_is_the_baseline_s_and_at_most_what_the_policy_allows() -> None:
+    tile = taken("tile", "1")
+    (kernel,) = tile.kernels
+    wild = Noise(0.6, 5, "CUDA events")
+    slow = of_tile(events_ns=tuple(1.3 * each for each in TIMES))
+    assert gated(tile, slow).exit_code == 1
+    own = replace(slow, kernels=(replace(slow.kernels[0], noise=wild),))
+    assert gated(tile, own).exit_code == 1
+    noisy = replace(tile, kernels=(replace(kernel, noise=wild),))
+    assert gated(noisy, slow).exit_code == 3
+    single = replace(noisy, kernels=(replace(noisy.kernels[0], events_ns=TIMES[:1]),))
+    assert open_codes(gated(single, of_tile(events_ns=(1.3 * TIMES[0],)))) >= {Code.TIME_UNDECIDED}
+    assert gated(noisy, slow, load_policy({"max_noise": 1})).exit_code == 0
+
+
+@pytest.mark.parametrize("lost", ["grid", "block"])
+def test_a_launch_that_is_not_said_is_not_the_same_work(lost: str) -> None:
+    before, after = once("before", 1)[:2]
+    blank = replace(after, kernels=tuple(replace(each, **{lost: None}) for each in after.kernels))
+    result = gated(before, blank)
+    assert result.exit_code == 3
+    assert Code.OTHER_WORK in open_codes(result)
+
+
+def test_events_that_are_gone_are_told() -> None:
+    result = gated(taken("tile", "1"), of_tile(events_ns=()))
+    assert result.exit_code == 3
+    assert Code.TIME_UNKNOWN in open_codes(result)
+
+
+def test_totals_of_more_launches_are_of_one_clock() -> None:
+    tile = taken("tile", "1")
+    (kernel,) = tile.kernels
+    before = replace(
+        tile, kernels=(replace(kernel, events_ns=tuple(2.2 * each for each in TIMES)),)
+    )
+    twice = of_tile(events_ns=(), profiled_ns=kernel.profiled_ns * 2, launches=2, inputs=None)
+    assert Code.LAUNCHED_MORE in open_codes(gated(before, twice))
+
+
+def specified(kernel: KernelSnapshot, **check: object) -> Snapshot:
+    assert kernel.inputs is not None
+    specification = {**(kernel.inputs.specification or {}), "check": check}
+    return of_tile(inputs=replace(kernel.inputs, specification=specification))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "code"),
+    [
+        ({}, {"sizes": {"M": 1, "N": 1, "K": 1}}, 1),
+        ({"sizes": {"M": 256, "N": 512, "K": 128}}, {}, 0),
+        ({"tolerance": 1e-5}, {"tolerance": float("nan")}, 1),
+        ({"tolerance": 1e-5}, {}, 0),
+        ({}, {"tolerance": 1e-4}, 1),
+    ],
+)
+def test_what_a_check_does_not_say_is_the_default(
+    before: dict[str, object], after: dict[str, object], code: int
+) -> None:
+    (kernel,) = taken("tile", "2").kernels
+    assert gated(specified(kernel, **before), specified(kernel, **after)).exit_code == code
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("check", []),
+        ("check", {"sizes": [1]}),
+        ("arguments", [{"fill": []}]),
+        ("sizes", 7),
+        ("reference", []),
+        ("launch", "x"),
+        ("compile", {"defines": "x"}),
+    ],
+)
+def test_a_specification_of_another_kind_is_refused(
+    part: str, value: object, tmp_path: Path
+) -> None:
+    shutil.copytree(CHANGES / "tile" / "2", tmp_path / "c")
+    manifest = json.loads((tmp_path / "c" / "manifest.json").read_text("utf-8"))
+    manifest["source"]["specification"][part] = value
+    (tmp_path / "c" / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    with pytest.raises(InputError, match="its launch specification cannot be"):
+        kp.gate(CHANGES / "tile" / "1", tmp_path / "c")
+
+
+def test_a_result_that_is_off_by_more_than_allowed_is_wrong(tmp_path: Path) -> None:
+    shutil.copytree(CHANGES / "tile" / "2", tmp_path / "c")
+    manifest = json.loads((tmp_path / "c" / "manifest.json").read_text("utf-8"))
+    manifest["correctness"]["largest_error"] = 1.0
+    (tmp_path / "c" / "manifest.json").write_text(json.dumps(manifest), "utf-8")
+    result = kp.gate(CHANGES / "tile" / "1", tmp_path / "c")
+    assert result.exit_code == 1
+    assert Code.WRONG_RESULT in open_codes(result)
+
+
+def test_instances_of_a_template_that_is_renamed_keep_their_arguments() -> None:
+    before, after = once("before", 1)[:2]
+    pairs = choice.renames(["scale=scale"], before, after)
+    assert {was for was, _ in pairs} == {now for _, now in pairs}
+    assert all(was == now for was, now in pairs)
