@@ -117,6 +117,9 @@ def floor_of(
         least, why = smaller, f"what {few} launches as long as these differ by"
     calm, wild = sorted((scatter(old), scatter(new)))
     spread = min(wild, MOST_UNLIKE * max(calm, least))
+    if few < FEWEST_SAMPLES:
+        # Two launches that lie far apart say little of how far others do.
+        spread = min(spread, MOST_COARSE)
     return (spread, f"scatter of the launches by {how}") if spread > least else (least, why)
 
 

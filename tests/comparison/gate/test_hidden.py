@@ -206,3 +206,19 @@ def test_instances_of_a_template_that_is_renamed_keep_their_arguments() -> None:
     pairs = choice.renames(["scale=scale"], before, after)
     assert {was for was, _ in pairs} == {now for _, now in pairs}
     assert all(was == now for was, now in pairs)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "gemm_series.full.raw.csv",
+        "gemm_series.same-code-13x.raw.csv",
+        "four_gemms.full.raw.csv",
+        "pycuda_two_kernels.seven-metrics.raw.csv",
+        "h200_once/after-5.1.csv.gz",
+        "ladder/ladder.full.raw.csv.gz",
+    ],
+)
+def test_a_file_is_as_good_as_itself(name: str) -> None:
+    file = CHANGES.parent / name
+    assert kp.gate(file, file).exit_code == 0
