@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, TypeVar
 
 from kernelprof.errors import InputError, UsageError
 from kernelprof.model import capture, diagnosis
-from kernelprof.model.kernel_name import name_pattern
+from kernelprof.model.kernel_name import listed, name_pattern
 from kernelprof.sources.source import Contents
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 PathLike = str | os.PathLike[str]
 Names = Literal["canonical", "ncu"]
 
-_NAMES_SHOWN = 5
 _LAUNCH = ("id", "kernel", "grid", "block", "stream")
 
 
@@ -253,12 +252,9 @@ def only(diagnoses: Sequence[Diagnosis], kernel: str) -> list[Diagnosis]:
     ]
     matching = [each for each in found if each.kernels]
     if not matching:
-        names = list(dict.fromkeys(k.name for each in diagnoses for k in each.kernels))
-        more = len(names) - _NAMES_SHOWN
         raise InputError(
             f"no kernel's name matches {kernel!r}",
             where=", ".join(each.origin for each in diagnoses),
-            hint=f"there are: {'; '.join(names[:_NAMES_SHOWN])}"
-            + (f"; and {more} more" if more > 0 else ""),
+            hint=listed(k.name for each in diagnoses for k in each.kernels),
         )
     return matching

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from kernelprof.errors import InputError, UsageError
-from kernelprof.model.kernel_name import function_name, name_pattern
+from kernelprof.model.kernel_name import function_name, listed, name_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from kernelprof.model.snapshot import Snapshot
-
-_NAMES_SHOWN: Final = 5
 
 
 def only(snapshot: Snapshot, kernels: Sequence[str]) -> Snapshot:
@@ -93,6 +91,4 @@ def _named(name: str, side: Snapshot) -> Collection[str]:
 
 
 def _there(snapshot: Snapshot) -> str:
-    names = list(dict.fromkeys(kernel.name for kernel in snapshot.kernels))
-    more = len(names) - _NAMES_SHOWN
-    return f"there are: {'; '.join(names[:_NAMES_SHOWN])}" + (f"; {more} more" if more > 0 else "")
+    return listed(kernel.name for kernel in snapshot.kernels)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import numpy as np
 
@@ -35,7 +35,6 @@ CLIPPED: Final = (5.0, 95.0)
 """Percentiles to which times are clipped for that: one slow launch of twenty does not count. Two
 do: launches of some kernels fall into two groups, 0.8 % apart for ``coalesced`` there."""
 
-_CALIBRATION: Final = "calibration"
 CALIBRATED: Final = {3: 3.0, 4: 2.0}
 ENOUGH_CALIBRATED: Final = 1.5
 """How much further apart than in the calibration medians may lie, by the number of its captures:
@@ -65,11 +64,20 @@ kernels that no calibration knows there are some whose launches jump: one of the
 profiled of ``three-blocks`` (``tests/captures/h200_changes``), 0.5 ms long, took 13 % longer."""
 
 
-def clear(floor: float, floor_from: str) -> float:
-    """From which difference on, as a fraction, single launches show one for sure."""
-    return (
-        CLEAR * floor if floor_from.startswith(_CALIBRATION) else max(CLEAR * floor, CLEAR_AT_LEAST)
-    )
+class Floor(NamedTuple):
+    """The relative difference below which nothing is concluded, and where it comes from.
+
+    ``sure`` is from which difference on single launches show one for sure.
+    """
+
+    size: float
+    source: str
+    sure: float
+
+
+def clear(floor: float) -> float:
+    """From which difference on single launches show one where no calibration knows the kernel."""
+    return max(CLEAR * floor, CLEAR_AT_LEAST)
 
 
 def coarse(*medians_ns: float) -> float:
@@ -88,11 +96,10 @@ def scatter(times: Sequence[float]) -> float:
     return float(SPREADS * clipped(values).std() / median) if median else 0.0
 
 
-def clipped(times: Sequence[float] | FloatArray) -> FloatArray:
+def clipped(times: FloatArray, axis: int = -1) -> FloatArray:
     """Times with those beyond the percentiles :data:`CLIPPED` brought to them."""
-    values = np.asarray(times, dtype=np.float64)
-    low, high = np.percentile(values, CLIPPED)
-    return values.clip(low, high)
+    low, high = np.percentile(times, CLIPPED, axis=axis, keepdims=True)
+    return times.clip(low, high)
 
 
 def floor_of(
@@ -100,11 +107,8 @@ def floor_of(
     before: KernelSnapshot,
     old: Sequence[float],
     new: Sequence[float],
-) -> tuple[float, str]:
-    """The relative difference below which nothing is concluded, and where it comes from.
-
-    ``how`` is what took the times ``old`` and ``new``.
-    """
+) -> Floor:
+    """The floor for times ``old`` and ``new`` that ``how`` took."""
     # Not the candidate's own: whoever brings it could excuse anything.
     noise = before.noise
     if noise is not None and noise.how == how:
@@ -120,10 +124,12 @@ def floor_of(
     if few < FEWEST_SAMPLES:
         # Two launches that lie far apart say little of how far others do.
         spread = min(spread, MOST_COARSE)
-    return (spread, f"scatter of the launches by {how}") if spread > least else (least, why)
+    if spread > least:
+        least, why = spread, f"scatter of the launches by {how}"
+    return Floor(least, why, clear(least))
 
 
-def _calibrated(noise: Noise) -> tuple[float, str]:
+def _calibrated(noise: Noise) -> Floor:
     factor = CALIBRATED.get(noise.captures, ENOUGH_CALIBRATED)
     floor = max(factor * noise.floor, LEAST_CALIBRATED)
-    return floor, f"{_CALIBRATION} over {noise.captures} captures"
+    return Floor(floor, f"calibration over {noise.captures} captures", CLEAR * floor)

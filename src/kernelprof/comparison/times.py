@@ -66,7 +66,7 @@ def time_change(
         if doubt := _doubt(side):
             return TimeChange(TimeOutcome.NOT_MEASURED, side.measured_by, reason=doubt)
     found = {
-        how: _measured(how, old, new, *floors.floor_of(how, before, old, new))
+        how: _measured(how, old, new, floors.floor_of(how, before, old, new))
         for how, old, new in (
             (EVENTS, before.events_ns, after.events_ns),
             (PROFILER, before.profiled_ns, after.profiled_ns),
@@ -124,7 +124,7 @@ def _agreed(events: TimeChange, profiled: TimeChange) -> TimeChange:
 
 
 def _measured(
-    how: str, old: Sequence[float], new: Sequence[float], floor: float, floor_from: str
+    how: str, old: Sequence[float], new: Sequence[float], floor: floors.Floor
 ) -> TimeChange:
     before, after = float(np.median(old)), float(np.median(new))
     change = TimeChange(
@@ -133,19 +133,20 @@ def _measured(
         before_ns=before,
         after_ns=after,
         ratio=after / before,
-        floor=floor,
-        floor_from=floor_from,
+        floor=floor.size,
+        floor_from=floor.source,
+        sure=floor.sure,
         samples=(len(old), len(new)),
     )
     if min(change.samples) < floors.FEWEST_SAMPLES:
         means = (float(np.mean(old)), float(np.mean(new)))
-        return _of_few(change, means, floor, floors.clear(floor, floor_from))
+        return _of_few(change, means, floor)
     p, (low, high) = _probability(old, new), _interval(old, new, np.median)
     change = replace(change, low=low, high=high, p=p)
-    if abs(after / before - 1) > floor:
+    if abs(after / before - 1) > floor.size:
         decided = p < ALPHA and not low <= 1 <= high
         change = replace(change, outcome=_direction(after / before, decided=decided))
-    return _of_all_launches(change, old, new, floor)
+    return _of_all_launches(change, old, new, floor.size)
 
 
 def _direction(ratio: float, *, decided: bool) -> TimeOutcome:
@@ -154,24 +155,22 @@ def _direction(ratio: float, *, decided: bool) -> TimeOutcome:
     return TimeOutcome.SLOWER if ratio > 1 else TimeOutcome.FASTER
 
 
-def _of_few(
-    change: TimeChange, means: tuple[float, float], floor: float, clear: float
-) -> TimeChange:
+def _of_few(change: TimeChange, means: tuple[float, float], floor: floors.Floor) -> TimeChange:
     """Single launches: within the floor of such ones, clearly beyond it, or in between."""
     assert change.ratio is not None
     together = means[1] / means[0]
     apart = max(change.ratio, 1 / change.ratio) - 1
-    if together > 1 + floor and change.ratio <= 1 + floor:
+    if together > 1 + floor.size and change.ratio <= 1 + floor.size:
         reason = f"all launches together take {together:.3g} times as long as before"
         return replace(change, outcome=TimeOutcome.UNDECIDED, reason=reason)
-    if apart <= floor:
+    if apart <= floor.size:
         return change
-    outcome = _direction(change.ratio, decided=apart > clear)
+    outcome = _direction(change.ratio, decided=apart > floor.sure)
     reason = ""
     if outcome is TimeOutcome.UNDECIDED:
         reason = (
             f"single launches ({change.samples[0]} and {change.samples[1]}) show differences from "
-            f"{100 * clear:.2g} % on for sure"
+            f"{100 * floor.sure:.2g} % on for sure"
         )
     return replace(change, outcome=outcome, reason=reason)
 
@@ -240,8 +239,7 @@ def _of_the_slowest(
 
 def _mean(times: FloatArray, axis: int = -1) -> Any:
     """The mean of times without their extremes, one slow launch of twenty."""
-    low, high = np.percentile(times, floors.CLIPPED, axis=axis, keepdims=True)
-    return times.clip(low, high).mean(axis=axis)
+    return floors.clipped(times, axis).mean(axis=axis)
 
 
 def _probability(old: Sequence[float], new: Sequence[float]) -> float:

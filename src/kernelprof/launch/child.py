@@ -36,8 +36,8 @@ from kernelprof.launch.overrides import parse_define, parse_size
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.launch.references import expected
 from kernelprof.launch.source import changed_meanwhile, launch_hashes
-from kernelprof.launch.spec import NO_REFERENCE
 from kernelprof.launch.trial import INTERNAL_ERROR, CheckedOutput, LaunchError, Trial
+from kernelprof.model.specification import NO_REFERENCE
 from kernelprof.tools import nvcc_version
 
 if TYPE_CHECKING:

@@ -28,9 +28,9 @@ from kernelprof.launch.source import (
     launch_hashes,
     read_source,
 )
-from kernelprof.launch.spec import NO_REFERENCE
 from kernelprof.launch.trial import LaunchError, Trial, read_trial, timing_facts
 from kernelprof.model.manifest import CorrectnessFacts, SourceFacts
+from kernelprof.model.specification import NO_REFERENCE
 from kernelprof.tools import nvcc_version
 
 if TYPE_CHECKING:

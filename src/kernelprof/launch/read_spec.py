@@ -16,7 +16,6 @@ from kernelprof.launch.expressions import FUNCTIONS, Expression
 from kernelprof.launch.flags import refusal, shell_characters
 from kernelprof.launch.source import Block, find_block
 from kernelprof.launch.spec import (
-    NO_REFERENCE,
     TYPES,
     Argument,
     Check,
@@ -27,6 +26,7 @@ from kernelprof.launch.spec import (
     SpecTable,
 )
 from kernelprof.launch.syntax import toml_places
+from kernelprof.model.specification import NO_REFERENCE
 from kernelprof.model.toml_text import TomlError, read_toml
 
 if TYPE_CHECKING:

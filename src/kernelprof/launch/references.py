@@ -17,7 +17,7 @@ import numpy as np
 
 from kernelprof.errors import KernelprofError
 from kernelprof.launch.source import file_of
-from kernelprof.launch.spec import NO_REFERENCE
+from kernelprof.model.specification import NO_REFERENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

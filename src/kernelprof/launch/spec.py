@@ -16,6 +16,7 @@ from msgspec import Meta
 
 from kernelprof.errors import InputError
 from kernelprof.launch.expressions import FUNCTIONS, MAX_LENGTH, Expression, Number
+from kernelprof.model.specification import TOLERANCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -31,7 +32,6 @@ TYPES: Final = get_args(Type)
 """Types of arguments, by their NumPy names; ``bfloat16`` is CUDA's ``__nv_bfloat16``."""
 
 FILLS: Final = ("random", "zeros", "arange")
-NO_REFERENCE: Final = "none"
 
 # What every GPU since compute capability 3.0 allows (CUDA C++ Programming Guide, "Features and
 # Technical Specifications"); a device may allow less of the product through its registers.
@@ -97,7 +97,7 @@ class Check(Table, frozen=True, kw_only=True):
     """Sizes to compare with the reference at, and how far off the result may be."""
 
     sizes: dict[Name, Annotated[int, Meta(ge=1, le=2**32)]] = {}
-    tolerance: Annotated[Positive, Meta(description="largest relative Frobenius error")] = 1e-5
+    tolerance: Annotated[Positive, Meta(description="largest relative Frobenius error")] = TOLERANCE
 
 
 class CompileOptions(Table, frozen=True, kw_only=True):

@@ -61,6 +61,8 @@ class TimeChange:
     p: Number | None = None
     floor: Number | None = None
     floor_from: str = ""
+    sure: Number | None = None
+    """The difference from which on single launches show one for sure."""
     samples: tuple[int, int] = (0, 0)
     reason: str = ""
 

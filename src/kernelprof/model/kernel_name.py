@@ -10,9 +10,14 @@ allows what the shown name leaves out.
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING, Final
 
 from kernelprof.errors import UsageError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+_NAMES_SHOWN: Final = 5
 _CAST = r"(\([^)]*\))?"
 _NAMESPACES = "([^ ,<]*::)?"
 _TOKEN = re.compile(
@@ -96,6 +101,15 @@ def _expression(token: re.Match[str], *, after_namespace: bool) -> str:
     if token[0] == "::":
         return token[0] + _NAMESPACES
     return token[0].replace("*", r"\*")
+
+
+def listed(names: Iterable[str]) -> str:
+    """The first few names, for whoever asked for one that is not there."""
+    known = list(dict.fromkeys(names))
+    more = len(known) - _NAMES_SHOWN
+    return f"there are: {'; '.join(known[:_NAMES_SHOWN])}" + (
+        f"; and {more} more" if more > 0 else ""
+    )
 
 
 def name_pattern(kernel: str) -> re.Pattern[str]:

@@ -122,8 +122,8 @@ class KernelSnapshot:
     @property
     def total_ns(self) -> float | None:
         """The time of all launches of one run, by the mean of those that were timed."""
-        if self.times_ns:
-            return sum(self.times_ns) / len(self.times_ns) * self.launches
+        if self.measured_by is not None:
+            return self.total_by(self.measured_by)
         return None if self.median_ns is None else self.median_ns * self.launches
 
     def total_by(self, how: str) -> float | None:

@@ -5,11 +5,17 @@
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import Any, Final, TypedDict
 
 import msgspec
 
 from kernelprof.model.records import RecordError
+
+NO_REFERENCE: Final = "none"
+"""The reference of a kernel whose result is not checked."""
+
+TOLERANCE: Final = 1e-5
+"""The largest relative error of a result where a specification names none."""
 
 
 class _Check(TypedDict, total=False):

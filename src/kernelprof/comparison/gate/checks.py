@@ -5,12 +5,10 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any, Final
 
+from kernelprof.model.specification import NO_REFERENCE, TOLERANCE
+
 if TYPE_CHECKING:
     from kernelprof.model.snapshot import KernelSnapshot
-
-_NO_REFERENCE: Final = frozenset({None, "none"})
-DEFAULT_TOLERANCE: Final = 1e-5
-"""What a launch specification allows that says nothing (``launch.spec.Check``)."""
 
 _CONSTANT: Final = frozenset({"zeros"})
 
@@ -30,7 +28,7 @@ def weaker(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
     if old is None or new is None or before.passed is not True:
         return None
     was, now = old.get("reference"), new.get("reference")
-    if now in _NO_REFERENCE or after.passed is None:
+    if now in {None, NO_REFERENCE} or after.passed is None:
         return f"its result was checked against {was}, and is not checked any more"
     found = f"its result is checked against {now} instead of {was}" if was != now else None
     return found or _closeness(old, new) or _breadth(old, new)
@@ -62,9 +60,8 @@ def _check(specification: dict[str, Any]) -> dict[str, Any]:
 def _tolerance(value: object) -> float:
     """How far a result may be off: the default where nothing is said, anything where it is none."""
     if value is None:
-        return DEFAULT_TOLERANCE
-    known = isinstance(value, int | float) and math.isfinite(value)
-    return float(value) if known and isinstance(value, int | float) else math.inf
+        return TOLERANCE
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else math.inf
 
 
 def _number(value: object) -> float:
@@ -97,5 +94,4 @@ def _varied(specification: dict[str, Any]) -> int:
 
 
 def _arguments(specification: dict[str, Any]) -> list[dict[str, Any]]:
-    found = specification.get("arguments")
-    return [each for each in found if isinstance(each, dict)] if isinstance(found, list) else []
+    return specification.get("arguments") or []

@@ -29,6 +29,7 @@ from kernelprof.model.diagnosis import Status
 from kernelprof.model.gate import Code, Finding, GateResult, KernelResult, Outcome
 from kernelprof.model.kernel_name import function_name
 from kernelprof.model.numbers import factor, quantity
+from kernelprof.model.specification import NO_REFERENCE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -152,7 +153,7 @@ def _time(time: TimeChange, limits: Limits) -> Iterator[Finding]:
     elif time.outcome is TimeOutcome.FASTER:
         yield Finding(Code.FASTER, Outcome.PASS, text)
     elif time.outcome is TimeOutcome.UNDECIDED:
-        most = time.high or (time.ratio or math.inf) * (1 + clear(time.floor or 0.0, ""))
+        most = time.high or (time.ratio or math.inf) * (1 + clear(time.floor or 0.0))
         # Of several launches a reason says that the interval of the median is not believed.
         allowed = most - 1 <= limits.max_slowdown and (few or not time.reason)
         outcome = Outcome.PASS if allowed else Outcome.INCONCLUSIVE
@@ -265,7 +266,7 @@ def _confirmed(kernel: KernelComparison, before: KernelSnapshot, after: KernelSn
 def _problem(kernel: KernelSnapshot) -> tuple[object, ...] | None:
     """What is computed, by the launch specification: the reference and the sizes."""
     specification = (kernel.inputs and kernel.inputs.specification) or {}
-    if specification.get("reference") in {None, "none"}:
+    if specification.get("reference") in {None, NO_REFERENCE}:
         return None
     return specification["reference"], specification.get("sizes")
 

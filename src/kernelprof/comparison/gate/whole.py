@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernelprof.comparison.floors import FEWEST_SAMPLES, LEAST_FLOOR, clear
+from kernelprof.comparison.floors import FEWEST_SAMPLES, LEAST_FLOOR
 from kernelprof.comparison.words import to_settle
 from kernelprof.model.comparison import Match
 from kernelprof.model.gate import Code, Finding, Outcome
 from kernelprof.model.numbers import count, quantity
+from kernelprof.model.snapshot import PROFILER
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -31,7 +32,7 @@ def few_launches(comparison: Comparison) -> Iterator[Finding]:
     if not few:
         return
     floors = [each.time.floor or 0.0 for each in few]
-    sure = [clear(each.time.floor or 0.0, each.time.floor_from) for each in few]
+    sure = [each.time.sure or 0.0 for each in few]
     text = (
         f"{count(len(few), 'kernel')} {'has' if len(few) == 1 else 'have'} fewer than "
         f"{FEWEST_SAMPLES} launches on a side: differences below {_span(floors)} do not show, and "
@@ -103,8 +104,7 @@ def _total(kernels: Iterable[KernelSnapshot | None], *, profiled: bool) -> float
     """
     total = 0.0
     for each in filter(None, kernels):
-        times = each.profiled_ns
-        took = sum(times) / len(times) * each.launches if profiled else each.total_ns
+        took = each.total_by(PROFILER) if profiled else each.total_ns
         if took is None:
             return None
         total += took
