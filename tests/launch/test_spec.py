@@ -306,3 +306,52 @@ def test_a_place_to_fill_in_is_pointed_at(sgemm_cu) -> None:
 def test_the_mark_inside_a_string_is_text(read) -> None:
     toml = SMALL + '[compile]\ndefines = { X = "# kernelprof: please fill in" }\n'
     assert read(toml).compile.defines["X"] == "# kernelprof: please fill in"
+
+
+TYPED = """\
+kernel = "k"
+block = [32]
+grid = [1]
+reference = "none"
+arguments = [
+    {{ name = "x", type = "{inputs}", shape = [8] }},
+    {{ name = "y", type = "{output}", shape = [8], output = true }},
+    {{ name = "count", type = "int32", shape = [8], output = true }},
+    {{ name = "sum", type = "float32", shape = [8], output = true }},
+]
+"""
+
+
+@pytest.mark.parametrize(
+    ("inputs", "output", "of_output", "of_sum"),
+    [
+        ("float32", "float32", 1e-5, 1e-5),
+        ("float64", "float64", 1e-5, 1e-5),
+        ("float32", "float16", 2**-11, 1e-5),
+        ("bfloat16", "bfloat16", 2**-8, 2**-14),
+        ("float16", "float32", 2**-14, 2**-14),
+        ("float8_e4m3", "bfloat16", 2**-6, 2**-6),
+        ("float8_e4m3", "float8_e5m2", 2**-3, 2**-6),
+        ("int8", "float8_e4m3", 2**-4, 1e-5),
+    ],
+)
+def test_the_tolerance_follows_from_the_types(read, inputs, output, of_output, of_sum) -> None:
+    toml = TYPED.format(inputs=inputs, output=output)
+    spec = read(toml)
+    again = read("\n".join(f"{key} = {_toml(value)}" for key, value in spec.document().items()))
+    for each in (spec, again):
+        y, count, total = each.outputs
+        assert each.tolerance_of(y) == of_output
+        assert each.tolerance_of(total) == of_sum
+        # Whole numbers are equal or wrong.
+        assert each.tolerance_of(count) == 1e-5
+        assert each.tolerance == max(of_output, of_sum)
+    given = read(f"check = {{ tolerance = 3e-3 }}\n{toml}")
+    assert {given.tolerance_of(each) for each in given.outputs} == {3e-3, given.tolerance}
+
+
+def test_the_tolerance_of_earlier_specifications_is_as_it_was(read, sgemm) -> None:
+    """It is a part of the digest of a capture."""
+    assert read(SMALL).document()["check"]["tolerance"] == 1e-5
+    without = read(sgemm.replace("tolerance = 1e-4", ""))
+    assert without.document()["check"] == {"sizes": {"M": 256, "N": 96}, "tolerance": 1e-5}

@@ -182,7 +182,7 @@ class _Task:
         refuse_circular(case, wanted, self.where, spec.reference)
         bound.run(spec.launch.time_limit_s)
         found = [
-            compare(n, each.element, bound.result(n), wanted[n], spec.check.tolerance)
+            compare(n, each.element, bound.result(n), wanted[n], spec.tolerance_of(each))
             for n, each in ((each.name, each) for each in spec.outputs)
         ]
         self.trial.checked = tuple(CheckedOutput(f.name, f.error, f.tolerance) for f in found)

@@ -147,7 +147,7 @@ def _launched(
             passed=True,
             reference=spec.reference,
             largest_error=max((each.error for each in trial.checked), default=None),
-            tolerance=spec.check.tolerance,
+            tolerance=spec.tolerance,
             sizes=spec.check_sizes,
         ),
     )

@@ -147,7 +147,9 @@ class _Reading:
             "arguments": tuple(map(_filled, table.arguments)),
             "compile": msgspec.structs.replace(table.compile, defines=defines),
         }
-        return LaunchSpec(**fields, path=self.block.path)
+        spec = LaunchSpec(**fields, path=self.block.path)
+        check = msgspec.structs.replace(spec.check, tolerance=spec.tolerance)
+        return msgspec.structs.replace(spec, check=check)
 
     def _with_expressions(self, value: Any, path: TomlPath) -> Any:
         """Tables with expressions in the place of the texts and numbers that stand for them."""
@@ -211,7 +213,7 @@ class _Reading:
         if not table.kernel.isprintable():
             yield ("kernel",), "kernel holds control characters", None
         yield from _mistakes_of_compile(table.compile)
-        if math.isinf(table.check.tolerance):
+        if table.check.tolerance == math.inf:
             yield ("check", "tolerance"), "tolerance has to be finite", None
         if math.isinf(table.launch.time_limit_s):
             yield ("launch", "time_limit_s"), "time_limit_s has to be finite", None

@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING, Any, Final
 import msgspec
 
 from kernelprof.launch import resolved
+from kernelprof.launch.elements import is_floating
 from kernelprof.launch.expressions import Expression
 from kernelprof.launch.keys import Table
 from kernelprof.launch.tables import SpecTable
+from kernelprof.model.specification import TOLERANCE, default_tolerance
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -38,6 +40,30 @@ class LaunchSpec(SpecTable, frozen=True, kw_only=True):
     def outputs(self) -> tuple[Argument, ...]:
         """The arrays that the kernel writes, in the order of its parameters."""
         return tuple(argument for argument in self.arguments if argument.output)
+
+    @property
+    def tolerance(self) -> float:
+        """The largest error that an output may have: of ``[check]``, else the loosest default."""
+        if self.check.tolerance is not None:
+            return self.check.tolerance
+        return max(map(self._default_tolerance, self.outputs), default=TOLERANCE)
+
+    def tolerance_of(self, output: Argument) -> float:
+        """The largest error that this output may have.
+
+        The default is that of its own type: a document, which has the loosest written out, means
+        the same.
+        """
+        defaults = {self._default_tolerance(each) for each in self.outputs}
+        if self.tolerance == max(defaults, default=TOLERANCE):
+            return self._default_tolerance(output)
+        return self.tolerance
+
+    def _default_tolerance(self, output: Argument) -> float:
+        if not is_floating(output.element):
+            return TOLERANCE
+        arrays = [each for each in self.arguments if each.shape is not None and not each.output]
+        return default_tolerance(output.element, (each.element for each in arrays))
 
     @property
     def check_sizes(self) -> dict[str, int]:

@@ -11,7 +11,6 @@ from kernelprof.launch.elements import Type  # noqa: TC001 (msgspec reads the an
 from kernelprof.launch.expressions import Expression
 from kernelprof.launch.keys import IDENTIFIER, Amount, Dimension, Dimensions, Name, Positive, Table
 from kernelprof.launch.tensor_maps import TensorMap  # noqa: TC001
-from kernelprof.model.specification import TOLERANCE
 
 Define = int | float | str
 
@@ -66,7 +65,10 @@ class Check(Table, frozen=True, kw_only=True):
     """Sizes to compare with the reference at, and how far off the result may be."""
 
     sizes: dict[Name, Annotated[int, Meta(ge=1, le=2**32)]] = msgspec.field(default_factory=dict)
-    tolerance: Annotated[Positive, Meta(description="largest relative Frobenius error")] = TOLERANCE
+    tolerance: Annotated[
+        Positive | None,
+        Meta(description="largest relative Frobenius error; without it what the types allow"),
+    ] = None
 
 
 class CompileOptions(Table, frozen=True, kw_only=True):

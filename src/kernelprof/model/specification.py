@@ -5,17 +5,59 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, TypedDict
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 import msgspec
 
 from kernelprof.model.records import RecordError
 
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
 NO_REFERENCE: Final = "none"
 """The reference of a kernel whose result is not checked."""
 
 TOLERANCE: Final = 1e-5
-"""The largest relative error of a result where a specification names none."""
+"""The largest relative error of a result where a specification names none, and no type is small.
+
+Sums of float32 in another order than the reference's are off by some 1e-7 (the ladder: 3e-7).
+"""
+
+_ROUNDING: Final = {
+    "float16": 2**-11,
+    "bfloat16": 2**-8,
+    "float8_e4m3": 2**-4,
+    "float8_e5m2": 2**-3,
+}
+"""The unit roundoff of an output's type: no element rounded to nearest is further off, and so
+neither is the norm of all; as a rule it is half as far, which leaves room for what comes before."""
+
+_OF_16_BITS: Final = 2**-14
+_OF_8_BITS: Final = 2**-6
+_ACCUMULATION: Final = {
+    "float16": _OF_16_BITS,
+    "bfloat16": _OF_16_BITS,
+    "float8_e4m3": _OF_8_BITS,
+    "float8_e5m2": _OF_8_BITS,
+}
+"""What tensor cores may lose when they add products of an input's type, which are exact.
+
+They cut off where other units round (Fasi, Higham, Mikaitis and Pranesh, "Numerical behavior of
+NVIDIA tensor cores", PeerJ Computer Science 7:e330, 2021). Of 16 bits: below 2**-23 each time, in
+512 additions (8192 products, 16 an instruction). Of 8 bits, on Hopper: sums have about 14 bits
+(DeepSeek-V3 Technical Report, arXiv 2412.19437, section 3.3.2), below 2**-13 each time, in 128
+additions (4096 products, 32 an instruction); the report saw nearly 2 %.
+"""
+
+
+def default_tolerance(output: str, inputs: Iterable[str]) -> float:
+    """The largest relative Frobenius error of an output, from its type and those of the inputs.
+
+    Inputs are rounded before the reference sees them, so that their precision counts only for how
+    they are added.
+    """
+    lost = [_ROUNDING.get(output, 0.0), *(_ACCUMULATION.get(each, 0.0) for each in inputs)]
+    return max(TOLERANCE, *lost)
 
 
 class _Check(TypedDict, total=False):
