@@ -15,8 +15,7 @@ import threading
 import time
 from typing import IO, TYPE_CHECKING, Any, Final
 
-from kernelprof.errors import MissingToolError
-from kernelprof.launch.processes import POLL_S, TimeLimitError, end
+from kernelprof.launch.processes import POLL_S, TimeLimitError, end, not_started
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -60,11 +59,7 @@ class Asked:
                 start_new_session=True,
             )
         except OSError as error:
-            raise MissingToolError(
-                f"{command[0]} cannot be started: {error.strerror or error}",
-                where=command[0],
-                hint="'kernelprof doctor' says what is missing and how to get it",
-            ) from error
+            raise not_started(command[0], error) from error
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._input: IO[bytes] = self._process.stdin
