@@ -165,7 +165,7 @@ def test_a_climb_in_turns_with_cublas_has_a_part_of_it_at_each_size() -> None:
     """2 GFLOP in 1 ms are 2 TFLOP/s, by the middle one of three rounds 1.02 times cuBLAS'."""
     text = as_markdown(BF16)
     assert text.startswith("# The BF16 GEMM ladder on Some GPU\n")
-    top = "From 8 ms to 1 ms over 2 rungs: 99.0 % of cuBLAS at 500, 102.0 % at 1000."
+    top = "From 8 ms to 1 ms at 1000 over 2 rungs: 99.0 % of cuBLAS at 500, 102.0 % at 1000."
     assert f"**{top}**" in text
     naive, coalesced = rows(text, "## Time and verdict")
     assert naive == {

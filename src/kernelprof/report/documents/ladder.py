@@ -140,7 +140,8 @@ def headline(climb: Climb) -> str:
         text = f"{first.title} takes {time_cell(first.timing)}"
     else:
         rungs = count(len(climb.rungs), "rung")
-        text = f"From {time_cell(first.timing)} to {time_cell(fastest.timing)} over {rungs}"
+        at = f" at {climb.measured_sizes[-1]}" if len(climb.measured_sizes) > 1 else ""
+        text = f"From {time_cell(first.timing)} to {time_cell(fastest.timing)}{at} over {rungs}"
     if fastest.beside:
         return f"{text}: {parts_text(fastest)}."
     rate = gflops(fastest.timing)
