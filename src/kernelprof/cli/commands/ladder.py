@@ -35,7 +35,7 @@ HtmlOption = Annotated[
 @COMMAND.command("list")
 def list_rungs(
     ladder_name: Annotated[
-        str, typer.Argument(metavar="[LADDER]", help="Which ladder.", show_default=False)
+        str, typer.Argument(metavar="LADDER", help="Which ladder.", show_default=False)
     ] = "",
     *,
     list_format: Annotated[
@@ -55,7 +55,7 @@ def run(
     rungs: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="[LADDER | RUNG]...",
+            metavar="RUNG",
             help="A ladder (bf16), or rungs of one: 3, 03_shared_tile.cu, bf16/4.",
             show_default=False,
         ),
