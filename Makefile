@@ -50,6 +50,7 @@ captures: $(VENV)/.dev
 	BUDGET_S=3600 PYTHON=$(abspath $(BIN)/python) tests/kernels/capture.sh $(CAPTURES)/kernels
 	$(MAKE) gpu-test RESULTS=$(CAPTURES)/gpu-test
 	$(BIN)/python -m kernelprof ladder run --captures $(CAPTURES)/ladder -o $(CAPTURES)/ladder.md
+	$(BIN)/python -m kernelprof ladder run bf16 --captures $(CAPTURES)/ladder-bf16 -o $(CAPTURES)/ladder-bf16.md
 	$(BIN)/python -m benchmarks.ladder run $(CAPTURES)/ladder.json --full-set --sweep \
 		-o $(CAPTURES)/ladder-measured.json
 

@@ -8,7 +8,7 @@ from benchmarks.ladder.measure import timing_with
 from benchmarks.ladder.published import published
 
 from kernelprof.analysis.verdict.ranking import AT_LIMIT
-from kernelprof.ladder.results import gflops, ratio, speedup
+from kernelprof.ladder.results import ceiling_rate, gflops, ratio, speedup
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.numbers import factor, quantity, share
 from kernelprof.report.document import (
@@ -51,17 +51,18 @@ def drilldown(climb: Climb, measured: Measurements) -> Document:
     """The drill-down, the preset ``full`` and ``ncu --set full``, rung by rung."""
     rungs = [pair for pair in _paired(climb, measured) if pair[1].drilldown is not None]
     blocks = (*_heading(climb, measured), *_summary(rungs), *_ways(rungs))
-    return _document("The drill-down on the GEMM ladder", climb, blocks)
+    return _document("The drill-down", climb, blocks)
 
 
 def sweep(climb: Climb, measured: Measurements) -> Document:
     """Every rung's variants, and the figures of others, each with the same step here."""
-    blocks = (*_heading(climb, measured), *_sweep(climb, measured), _published(climb, measured))
-    return _document("Other block shapes on the GEMM ladder", climb, blocks)
+    blocks = (*_heading(climb, measured), *_sweep(climb, measured), *_published(climb, measured))
+    return _document("Other block shapes", climb, blocks)
 
 
 def _document(title: str, climb: Climb, blocks: tuple[Block, ...]) -> Document:
-    return Document(f"{title} on {climb.surroundings.gpu or 'an unknown GPU'}", blocks)
+    name, gpu = climb.title[:1].lower() + climb.title[1:], climb.surroundings.gpu
+    return Document(f"{title} on {name} on {gpu or 'an unknown GPU'}", blocks)
 
 
 def _heading(climb: Climb, measured: Measurements) -> tuple[Block, ...]:
@@ -248,13 +249,17 @@ def _sweep_row(
     )
 
 
-def _published(climb: Climb, measured: Measurements) -> Section:
+def _published(climb: Climb, measured: Measurements) -> Iterator[Section]:
+    """What others published of this ladder's steps; nothing where nobody is known to have."""
+    found = [each for each in published() if each.ladder == climb.ladder]
+    if not found:
+        return
     text = (
         "Times on different GPUs cannot be compared; what each step changes can, with care: the "
         "sizes differ, and so do caches and clocks."
     )
-    sections = (_there(climb, measured, each) for each in published())
-    return Section("Beside published figures", (Paragraph(text), *sections))
+    sections = (_there(climb, measured, each) for each in found)
+    yield Section("Beside published figures", (Paragraph(text), *sections))
 
 
 def _there(climb: Climb, measured: Measurements, there: Published) -> Section:
@@ -274,7 +279,7 @@ def _step_row(
         return None if of.rung is None else timing_with(climb, measured, of.rung, of.defines)
 
     before = None if step.against is None else there.step(step.against)
-    ceiling = None if climb.ceiling is None else gflops(climb.ceiling.timing)
+    ceiling = ceiling_rate(climb)
     return (
         step.what,
         DASH if before is None else before.what,

@@ -77,8 +77,9 @@ class Wanted:
 
 def measure(wanted: Wanted, say: Callable[[str], None]) -> Measurements:
     """Measure the rungs of a climb; one that fails is among the results with its error."""
-    rungs = choose(ladder(), [each.file for each in wanted.climb.rungs])
-    plan = Plan(rungs, wanted.command, display=ProgressLine)
+    files = [each.file for each in wanted.climb.rungs]
+    of, rungs = choose([ladder(wanted.climb.ladder)], files)
+    plan = Plan(of, rungs, wanted.command, display=ProgressLine)
     found: list[Measured] = []
     with open_bench(plan) as (opened, _):
         bench = replace(opened, sizes=wanted.climb.sizes)

@@ -39,9 +39,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """One GPU's figures; ``size`` is M, N and K."""
+    """One GPU's figures; ``size`` is M, N and K, ``ladder`` that of the same steps here."""
 
     name: str
+    ladder: str
     size: int
     source: str
     cublas_gflops: float

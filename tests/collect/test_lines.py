@@ -227,7 +227,7 @@ def test_the_own_source_is_called_as_in_the_manifest(
 
 
 def test_the_samples_of_a_rung_name_no_folder_of_the_machine() -> None:
-    rung = ladder()[2]
+    rung = ladder().rungs[2]
     name = lines.names_for(rung.path, rung.target, name_only)
     assert name(str(rung.path.resolve())) == "cuda/ladder/03_shared_tile.cu"
     assert name("/usr/local/cuda/include/mma.h") == "mma.h"

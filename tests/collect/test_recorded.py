@@ -156,6 +156,26 @@ def test_a_kernel_is_diagnosed_from_its_record(
     assert _verdict(["diagnose", "01_naive.cu"], capsys) == expected
 
 
+def test_files_of_one_name_in_two_folders_have_records_of_their_own(
+    source: Path, record: Recording, work: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Every ladder has a first rung that is called the same."""
+    other = work / "bf16" / "01_naive.cu"
+    other.parent.mkdir()
+    other.write_text(source.read_text("utf-8") + "// another\n", encoding="utf-8")
+    record(source, "01")
+    record(other, "bf16/01", kernel="sgemm_shared_tile")
+    names = {}
+    for each in (source, other):
+        assert main(["diagnose", str(each.relative_to(work))]) == 0
+        names[each] = capsys.readouterr().out
+    assert "shared-memory-throughput" in names[other]
+    assert "uncoalesced-global-access" in names[source]
+    other.write_text(source.read_text("utf-8") + "// changed\n", encoding="utf-8")
+    assert main(["diagnose", "bf16/01_naive.cu"]) == 4
+    assert "the source differs from the recorded one" in capsys.readouterr().err
+
+
 def test_samples_by_source_line_of_a_record_are_on_its_page(
     source: Path, record: Recording, work: Path
 ) -> None:

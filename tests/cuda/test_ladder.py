@@ -1,4 +1,4 @@
-"""The ladder's registry and its files agree, and each rung's capture says what was expected."""
+"""The ladders' registries and files agree, and each rung's capture says what was expected."""
 
 from __future__ import annotations
 
@@ -14,19 +14,38 @@ from kernelprof.analysis.verdict import diagnose
 from kernelprof.cli.main import main
 from kernelprof.collect.environment import Machine
 from kernelprof.interface.ladder import report
-from kernelprof.ladder.registry import Rung, ladder
+from kernelprof.ladder.registry import Ladder, Rung, ladders
 from kernelprof.ladder.results import from_json
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import read_manifest
 
 ROOT = Path(__file__).parents[2]
-LADDER = ROOT / "cuda" / "ladder"
-RECORDS = ROOT / "src" / "kernelprof" / "recorded" / "h200"
-RUNGS = ladder()
-FILES = [rung.file for rung in RUNGS]
+LADDERS = ladders()
+OF = {each.name: each for each in LADDERS}
+RUNGS = [rung for each in LADDERS for rung in each.rungs]
 
-each_rung = pytest.mark.parametrize("rung", RUNGS, ids=FILES)
+
+def results_of(of: Ladder) -> Path:
+    """What the climb of a ladder on the H200 kept, and beside it its reports."""
+    name = "ladder" if of.name == "sgemm" else f"ladder-{of.name}"
+    return ROOT / "reports" / f"{name}-h200.json"
+
+
+def records_of(of: Ladder) -> Path:
+    """The captures of that climb."""
+    name = "h200" if of.name == "sgemm" else f"h200-{of.name}"
+    return ROOT / "src" / "kernelprof" / "recorded" / name
+
+
+CLIMBED = [each for each in LADDERS if results_of(each).is_file() or records_of(each).is_dir()]
+
+each_ladder = pytest.mark.parametrize("of", LADDERS, ids=lambda of: of.name)
+each_climbed = pytest.mark.parametrize("of", CLIMBED, ids=lambda of: of.name)
+each_rung = pytest.mark.parametrize("rung", RUNGS, ids=lambda rung: rung.target)
+each_climbed_rung = pytest.mark.parametrize(
+    "rung", [rung for of in CLIMBED for rung in of.rungs], ids=lambda rung: rung.target
+)
 
 
 def head_of(rung: Rung) -> tuple[str, str]:
@@ -40,18 +59,28 @@ def head_of(rung: Rung) -> tuple[str, str]:
     return first, " ".join(line for line in rest if line)
 
 
-def test_every_kernel_is_listed_once_in_ascending_order() -> None:
-    assert sorted(path.name for path in LADDER.glob("*.cu")) == FILES
-    assert [file[:2] for file in FILES] == [f"{number:02}" for number in range(1, len(FILES) + 1)]
+def test_the_first_ladder_has_been_climbed() -> None:
+    assert LADDERS[0] in CLIMBED
 
 
-def test_titles_differ() -> None:
-    titles = [rung.title for rung in RUNGS]
+@each_ladder
+def test_every_kernel_is_listed_once_in_ascending_order(of: Ladder) -> None:
+    files = [rung.file for rung in of.rungs]
+    assert sorted(path.name for path in of.rungs[0].path.parent.glob("*.cu")) == files
+    assert [file[:2] for file in files] == [f"{number:02}" for number in range(1, len(files) + 1)]
+
+
+@each_ladder
+def test_titles_differ(of: Ladder) -> None:
+    titles = [rung.title for rung in of.rungs]
     assert len(set(titles)) == len(titles)
+    assert len({each.title for each in LADDERS}) == len(LADDERS)
 
 
-def test_all_but_the_first_come_after_another() -> None:
-    assert [rung.file for rung in RUNGS if rung.after is None] == FILES[:1]
+@each_ladder
+def test_all_but_the_first_come_after_another(of: Ladder) -> None:
+    first = of.rungs[0].file
+    assert [rung.file for rung in of.rungs if rung.after is None] == [first]
 
 
 @each_rung
@@ -64,7 +93,8 @@ def test_the_file_says_what_the_registry_says(rung: Rung) -> None:
 
 @each_rung
 def test_a_profile_is_said_of_the_verdict_that_was_expected(rung: Rung) -> None:
-    expected = {each.file: each.expected for each in RUNGS}.get(rung.after or "")
+    before = {each.file: each.expected for each in OF[rung.ladder].rungs}
+    expected = before.get(rung.after or "")
     if expected is not None:
         assert rung.before is not None
         assert rung.before.startswith(expected)
@@ -73,18 +103,41 @@ def test_a_profile_is_said_of_the_verdict_that_was_expected(rung: Rung) -> None:
 @each_rung
 def test_the_specification_launches_what_the_file_holds(rung: Rung) -> None:
     spec = load_spec(rung.path)
-    assert spec.kernel == "sgemm_" + rung.stem[3:]
+    assert spec.kernel == f"{rung.ladder}_{rung.stem[3:]}"
     assert f"{spec.kernel}(" in rung.path.read_text("utf-8")
-    assert spec.reference == "gemm"
-    assert [argument.name for argument in spec.arguments] == ["A", "B", "C", "M", "N", "K"]
+    if rung.ladder == "sgemm":
+        assert [argument.name for argument in spec.arguments] == ["A", "B", "C", "M", "N", "K"]
+
+
+@each_rung
+def test_a_rung_computes_the_product_of_its_ceiling(rung: Rung) -> None:
+    spec, of = load_spec(rung.path), OF[rung.ladder]
+    assert spec.reference == {"nn": "gemm", "nt": "gemm_nt"}[of.product.layout]
+    arrays = {each.name: each for each in spec.arguments if each.shape is not None}
+    assert {"A", "B", "C"} <= set(arrays)
+    assert {arrays[name].type for name in "ABC"} == {of.product.precision}
+    assert {arrays[name].fill for name in "AB"} == {of.product.fill}
+    shapes = {
+        each.argument.name: each for each in spec.resolve({"M": 256, "N": 512, "K": 1024}).arguments
+    }
+    assert shapes["A"].shape == (256, 1024)
+    assert shapes["B"].shape == {"nn": (1024, 512), "nt": (512, 1024)}[of.product.layout]
+    assert shapes["C"].shape == (256, 512)
+
+
+@each_rung
+def test_a_file_is_launched_at_the_last_size_of_its_ladder(rung: Rung) -> None:
+    sizes = load_spec(rung.path).sizes
+    assert sizes == dict.fromkeys("MNK", OF[rung.ladder].sizes[-1])
 
 
 @each_rung
 def test_the_flops_and_bytes_are_those_of_a_product(rung: Rung) -> None:
+    width = OF[rung.ladder].product.about.element_bytes
     at = load_spec(rung.path).resolve()
     m, n, k = (at.sizes[name] for name in "MNK")
     assert at.flops == 2.0 * m * n * k
-    assert at.min_bytes == 4.0 * (m * k + k * n + m * n)
+    assert at.min_bytes == width * (m * k + k * n + m * n)
 
 
 @each_rung
@@ -123,7 +176,7 @@ def test_a_define_says_how_far_the_loop_of_the_block_shapes_is_unrolled(
     assert target.read_text("ascii").count("fma.rn.f32") == multiplications
 
 
-@each_rung
+@each_climbed_rung
 def test_a_rung_is_diagnosed_from_its_record_where_there_is_no_gpu(
     rung: Rung, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -133,7 +186,7 @@ def test_a_rung_is_diagnosed_from_its_record_where_there_is_no_gpu(
     path = rung.path.relative_to(ROOT)
     assert main(["diagnose", str(path)]) == 0
     out = capsys.readouterr().out
-    manifest = read_manifest(RECORDS / rung.stem)
+    manifest = read_manifest(records_of(OF[rung.ladder]) / rung.stem)
     made = f"on an NVIDIA H200 on {manifest.created[:10]} with Nsight Compute {manifest.ncu}"
     assert unwrapped(out).startswith(f"{path} as recorded {made}")
     (said,) = [line for line in out.splitlines() if "Confidence: " in line]
@@ -141,7 +194,7 @@ def test_a_rung_is_diagnosed_from_its_record_where_there_is_no_gpu(
         assert rung.expected in said
 
 
-@each_rung
+@each_climbed_rung
 def test_a_changed_byte_refuses_the_record(
     rung: Rung, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -155,27 +208,32 @@ def test_a_changed_byte_refuses_the_record(
     assert "the source differs from the recorded one" in capsys.readouterr().err
 
 
-@each_rung
+@each_climbed_rung
 def test_a_record_says_what_the_report_says(rung: Rung) -> None:
-    results = json.loads((ROOT / "reports" / "ladder-h200.json").read_text("utf-8"))
+    results = json.loads(results_of(OF[rung.ladder]).read_text("utf-8"))
     (row,) = [each for each in results["rungs"] if each["file"] == rung.file]
-    manifest = read_manifest(RECORDS / rung.stem)
+    manifest = read_manifest(records_of(OF[rung.ladder]) / rung.stem)
     assert manifest.timing is not None
     assert row["timing"]["median_ns"] == manifest.timing.median_ns
-    (kernel,) = diagnose(read_capture(RECORDS / rung.stem)).kernels
+    (kernel,) = diagnose(read_capture(records_of(OF[rung.ladder]) / rung.stem)).kernels
     assert kernel.verdict.bottleneck == row["full"]["said"]["bottleneck"]
     assert kernel.verdict.status.value == row["full"]["said"]["status"]
 
 
-def test_the_reports_are_those_of_the_results() -> None:
-    text = (ROOT / "reports" / "ladder-h200.json").read_text("utf-8")
-    climb = from_json(text, "ladder-h200.json")
-    reports = ROOT / "reports"
-    assert (reports / "ladder-h200.md").read_text("utf-8") == report(climb)
+@each_climbed
+def test_the_reports_are_those_of_the_results(of: Ladder) -> None:
+    file = results_of(of)
+    climb = from_json(file.read_text("utf-8"), file.name)
+    assert climb.ladder == of.name
+    assert climb.product == of.product
+    assert file.with_suffix(".md").read_text("utf-8") == report(climb)
 
 
-def test_there_is_a_record_of_every_rung_and_nothing_else() -> None:
-    assert sorted(path.name for path in RECORDS.iterdir()) == [rung.stem for rung in RUNGS]
+@each_climbed
+def test_there_is_a_record_of_every_rung_and_nothing_else(of: Ladder) -> None:
+    assert sorted(path.name for path in records_of(of).iterdir()) == [
+        rung.stem for rung in of.rungs
+    ]
 
 
 def test_the_ladder_reaches_what_it_is_to_show() -> None:

@@ -1,5 +1,5 @@
 """The machine and the workshop of these tests."""
 
-from tests.ladder.machine import machine, results, workshop
+from tests.ladder.machine import cublas, machine, results, workshop
 
-__all__ = ["machine", "results", "workshop"]
+__all__ = ["cublas", "machine", "results", "workshop"]

@@ -12,20 +12,23 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from kernelprof.collect.environment import Gpu, Machine
+from kernelprof.ladder.ceiling import CeilingError
 from kernelprof.ladder.results import Ceiling
 from kernelprof.launch.prepare import PreparedKernel
 from kernelprof.launch.trial import timing_facts
 from kernelprof.model.manifest import CorrectnessFacts, SourceFacts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from kernelprof.errors import KernelprofError
+    from kernelprof.ladder.product import Product
     from kernelprof.launch.overrides import LaunchOverrides
     from kernelprof.launch.processes import Interrupts
 
 STAND_IN = Path(__file__).parents[1] / "fake_ncu" / "ncu"
 FLOPS = 2.0 * 2048**3
+CUBLAS_NS = 345_000.0
 MIN_BYTES = 12.0 * 2048**2
 H200 = Gpu(0, "NVIDIA H200", (9, 0), max_sm_mhz=1980.0, max_memory_mhz=3201.0)
 
@@ -81,6 +84,58 @@ class Workshop:
         )
 
 
+@dataclass
+class StandInCublas:
+    """Stands in for cuBLAS: twice as long for twice the size; it remembers each row of times.
+
+    ``fails_after`` rows it is gone.
+    """
+
+    rows: list[tuple[int, int]] = field(default_factory=list)
+    fails_after: int | None = None
+    products: list[Product] = field(default_factory=list)
+
+    def __call__(self, product: Product, interrupts: Interrupts) -> StandInCublas:
+        del interrupts
+        self.products.append(product)
+        return self
+
+    def __enter__(self) -> StandInCublas:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def ceiling(self, size: int) -> Ceiling:
+        return Ceiling(timing_facts([CUBLAS_NS] * 20, warm_up=5, flops=2.0 * size**3), 2.1e-7)
+
+    def times(self, size: int, count: int) -> list[float]:
+        if self.fails_after is not None and len(self.rows) >= self.fails_after:
+            raise CeilingError("cuBLAS was not measured: it is gone", hint="look for it")
+        self.rows.append((size, count))
+        return [CUBLAS_NS * size / 4096] * count
+
+
+@contextmanager
+def stand_in_timer(
+    prepared: PreparedKernel, interrupts: Interrupts
+) -> Iterator[Callable[[Mapping[str, int], int], list[float]]]:
+    """Stands in for the process that times a rung: as long as it is known to take."""
+    del interrupts
+    timing = prepared.timing
+    assert timing is not None
+    yield lambda sizes, count: [timing.median_ns * sizes["N"] / 4096] * count
+
+
+@pytest.fixture
+def cublas(workshop: Workshop, monkeypatch: pytest.MonkeyPatch) -> StandInCublas:
+    """cuBLAS that can be timed in turns with the rungs of the workshop."""
+    del workshop
+    made = StandInCublas()
+    monkeypatch.setattr("kernelprof.ladder.climb.Cublas", made)
+    return made
+
+
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder to work in, on a machine with an H200 whose ``ncu`` replays captures."""
@@ -102,11 +157,15 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def workshop(machine: Path, monkeypatch: pytest.MonkeyPatch) -> Workshop:
-    """The stand-in for building and launching, and a ceiling that is already known."""
+    """The stand-in for building and launching, where there is no CuPy."""
     made = Workshop(machine)
     monkeypatch.setattr("kernelprof.ladder.bench.prepare", made)
-    ceiling = Ceiling(timing_facts([345_000.0] * 20, warm_up=5, flops=FLOPS), 2.1e-7)
-    monkeypatch.setattr("kernelprof.ladder.climb.measured_ceiling", lambda *_: ceiling)
+    monkeypatch.setattr("kernelprof.ladder.bench.timer", stand_in_timer)
+
+    def fails(*_: object) -> None:
+        raise CeilingError("cuBLAS was not measured: CuPy is not installed here", hint="get it")
+
+    monkeypatch.setattr("kernelprof.ladder.climb.Cublas", fails)
     return made
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from kernelprof.ladder.product import Product
 from kernelprof.ladder.results import (
     Ceiling,
     Climb,
@@ -12,6 +15,7 @@ from kernelprof.ladder.results import (
     Trouble,
     Way,
 )
+from kernelprof.ladder.rounds import Beside, Round
 from kernelprof.model.manifest import CorrectnessFacts, TimingFacts
 
 FLOPS = 2e9
@@ -86,4 +90,29 @@ CLIMB = Climb(
     ),
     ceiling=Ceiling(timing(1e6), 2.1e-7, "Some GPU", "14.2.0", "13.0", "13.0.2"),
     rungs=(NAIVE, COALESCED, TILE),
+)
+
+
+def beside(size: int, median: float, *parts: float) -> Beside:
+    """A rung of a median in turns with cuBLAS, of whose speed it has a part in each round."""
+    found, rounds = timing(median), tuple(Round(median, median * each) for each in parts)
+    ceiling = replace(timing(rounds[len(rounds) // 2].ceiling_ns), times_ns=())
+    return Beside(size, found, ceiling, rounds)
+
+
+BF16 = replace(
+    CLIMB,
+    ladder="bf16",
+    title="The BF16 GEMM ladder",
+    product=Product("bfloat16", "nt", "normal"),
+    rungs=(
+        replace(
+            NAIVE, beside=(beside(500, 1e6, 0.1, 0.11, 0.12), beside(1000, 8e6, 0.1, 0.2, 0.3))
+        ),
+        replace(
+            COALESCED,
+            timing=timing(1e6),
+            beside=(beside(500, 2e5, 0.99, 0.985, 1.0), beside(1000, 1e6, 1.02, 1.019, 1.03)),
+        ),
+    ),
 )

@@ -1,23 +1,26 @@
-"""The ceiling: what its process prints, and that it is one of FP32."""
+"""The ceiling: what its process answers, and that it is one of the precision that is asked for."""
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 import kernelprof
-from kernelprof.ladder.ceiling import CeilingError, measured_ceiling, read_ceiling
+from kernelprof.ladder.ceiling import CeilingError, Cublas, check_error, read_ceiling
+from kernelprof.ladder.product import Product
 from kernelprof.launch.processes import Interrupts
 
-GOOD = {
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+FP32 = Product()
+BF16 = Product("bfloat16", "nt", "normal")
+
+FACTS = {
     "times_ns": [2_700_000.0, 2_701_000.0, 2_699_000.0],
-    "warm_up": 5,
     "relative_error": 2.1e-7,
     "device": "NVIDIA H200",
     "cupy": "14.2.0",
@@ -26,17 +29,27 @@ GOOD = {
 }
 
 CUPY = '''
-"""Stands in for CuPy: NumPy's product, rounded as TF32 would where nobody switched that off."""
+"""Stands in for CuPy: NumPy's product, rounded as TF32 would where nobody switched that off.
 
+``gemmEx`` reads and writes memory as cuBLAS does, columns first.
+"""
+
+import ctypes
 import os
 import numpy
 
 __version__ = "14.2.0"
+KEPT = {}
 
 
 class Array(numpy.ndarray):
     def get(self):
         return numpy.asarray(self)
+
+    @property
+    def data(self):
+        KEPT[self.ctypes.data] = self
+        return type("Memory", (), {"ptr": self.ctypes.data})()
 
 
 def asarray(values):
@@ -59,15 +72,62 @@ def matmul(a, b, out=None):
     return product.view(Array)
 
 
+def _wide(bits):
+    return (bits.astype(numpy.uint32) << 16).view(numpy.float32)
+
+
+class cublas:
+    @staticmethod
+    def getVersion(handle):
+        return 130002
+
+    @staticmethod
+    def gemmEx(handle, ta, tb, m, n, k, alpha, a, at, lda, b, bt, ldb, beta, c, ct, ldc, how, algo):
+        assert (at, bt, ct, how, algo) == (14, 14, 14, 68, -1)
+        one, zero = (ctypes.c_float.from_address(each).value for each in (alpha, beta))
+        assert (one, zero) == (1.0, 0.0)
+
+        def columns_first(address, transposed, rows, columns, leading):
+            stored = _wide(KEPT[address].get()).reshape(-1, leading).T
+            found = stored.T if transposed else stored
+            assert found.shape == (rows, columns)
+            return found
+
+        left = columns_first(a, ta, m, k, lda)
+        right = columns_first(b, tb, k, n, ldb)
+        bits = numpy.ascontiguousarray((left @ right).T, numpy.float32).view(numpy.uint32)
+        KEPT[c][...] = ((bits + 0x7FFF + ((bits >> 16) & 1)) >> 16).astype(numpy.uint16)
+
+
+class Event:
+    done = False
+
+    def record(self):
+        pass
+
+
+class Module:
+    def load(self, text):
+        assert b".entry delay" in text
+
+    def get_function(self, name):
+        assert name == "delay"
+        return lambda grid, block, arguments: None
+
+
 class cuda:
-    class Event:
-        def record(self):
-            pass
+    Event = Event
+    Module = Module
+    cublas = cublas
 
     class runtime:
         @staticmethod
         def getDeviceProperties(device):
             return {"name": b"Some GPU"}
+
+    @staticmethod
+    def get_cublas_handle():
+        return 7
 
     @staticmethod
     def get_current_stream():
@@ -83,88 +143,127 @@ class cuda:
 '''
 
 
-def _printed(**changes: Any) -> bytes:
-    return json.dumps({**GOOD, **changes}).encode()
+@pytest.fixture
+def interrupts() -> Iterator[Interrupts]:
+    with Interrupts() as found:
+        yield found
+
+
+@pytest.fixture
+def cupy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file of a stand-in for CuPy, which the child process finds, on a machine with TF32 on."""
+    source = str(Path(kernelprof.__file__).parents[1])
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), source]))
+    monkeypatch.setenv("CUPY_TF32", "1")
+    file = tmp_path / "cupy.py"
+    file.write_text(CUPY, encoding="utf-8")
+    return file
 
 
 def test_the_answer_is_read() -> None:
-    found = read_ceiling(b"a library says hello\n" + _printed() + b"\n{}\nand goodbye\n", 4096)
+    found = read_ceiling(FACTS, 4096, FP32)
     assert found.timing.median_ns == 2_700_000.0
     assert found.timing.flops == 2.0 * 4096**3
+    assert found.timing.min_bytes == 12.0 * 4096**2
     assert (found.timing.launches, found.timing.warm_up) == (3, 5)
     assert (found.cupy, found.cuda_runtime, found.cublas) == ("14.2.0", "13.0", "13.0.2")
+    assert read_ceiling(FACTS, 4096, BF16).timing.min_bytes == 6.0 * 4096**2
 
 
 @pytest.mark.parametrize(
-    ("printed", "what"),
+    ("error", "product", "what"),
     [
-        (b"", "ended without an answer"),
-        (b"Segmentation fault\n", "ended without an answer"),
-        (b'["times_ns"]\n', "ended without an answer"),
-        (b'{"error": "CuPy is not installed here"}\n', "not measured: CuPy is not installed here"),
-        (_printed(relative_error=3e-4), "did not compute in FP32: its relative error is 3.0e-04"),
-        (_printed(relative_error=float("nan")), "did not compute in FP32"),
+        (3e-4, FP32, "did not compute in FP32: its relative error is 3.0e-04"),
+        (float("nan"), FP32, "did not compute in FP32"),
+        (0.02, BF16, "did not compute in BF16: its relative error is 2.0e-02"),
     ],
 )
-def test_what_is_no_ceiling(printed: bytes, what: str) -> None:
+def test_a_product_of_another_precision_is_refused(
+    error: float, product: Product, what: str
+) -> None:
     with pytest.raises(CeilingError) as caught:
-        read_ceiling(printed, 4096)
+        check_error(error, product)
     assert what in caught.value.what
     assert caught.value.hint
 
 
-def _child(folder: Path, *options: str) -> dict[str, Any]:
-    source = str(Path(kernelprof.__file__).parents[1])
-    done = subprocess.run(
-        [sys.executable, "-P", "-m", "kernelprof.ladder.ceiling", "--size", "96", *options],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join([str(folder), source]), "CUPY_TF32": "1"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    found: dict[str, Any] = json.loads(done.stdout)
-    assert done.returncode == (4 if "error" in found else 0)
-    return found
+@pytest.mark.parametrize("product", [FP32, Product("float32", "nt", "normal")], ids=["nn", "nt"])
+def test_the_process_switches_tf32_off_and_times_each_product(
+    product: Product, cupy: Path, interrupts: Interrupts
+) -> None:
+    del cupy
+    with Cublas(product, interrupts) as cublas:
+        found = cublas.ceiling(96)
+        assert (found.timing.median_ns, found.timing.launches) == (250_000.0, 20)
+        assert found.relative_error < 1e-6
+        assert (found.device, found.cupy) == ("Some GPU", "14.2.0")
+        assert (found.cuda_runtime, found.cublas) == ("13.0", "13.0.2")
+        assert cublas.times(64, 3) == [250_000.0] * 3
 
 
-def test_the_process_switches_tf32_off_and_times_each_product(tmp_path: Path) -> None:
-    (tmp_path / "cupy.py").write_text(CUPY, encoding="utf-8")
-    found = _child(tmp_path, "--warmup", "2", "--measured", "7")
-    assert found["times_ns"] == [250_000.0] * 7
-    assert found["warm_up"] == 2
-    assert found["relative_error"] < 1e-6
-    assert (found["device"], found["cupy"]) == ("Some GPU", "14.2.0")
-    assert found["cuda_runtime"] == "13.0"
-    assert found["cublas"] is None  # this CuPy does not tell, and that is no reason to fail
+@pytest.mark.parametrize("layout", ["nn", "nt"])
+@pytest.mark.parametrize("fill", ["random", "normal"])
+def test_bf16_is_rounded_once_and_no_operand_lies_the_other_way(
+    layout: Any, fill: Any, cupy: Path, interrupts: Interrupts
+) -> None:
+    """Correct rounding of the result makes about 1.7e-3; a transposed operand some 1.4."""
+    del cupy
+    with Cublas(Product("bfloat16", layout, fill), interrupts) as cublas:
+        found = cublas.ceiling(64)
+        assert 1e-3 < found.relative_error < 2.0**-8
+        assert cublas.times(32, 7) == [250_000.0] * 7
 
 
-def test_the_stand_in_would_show_tf32(tmp_path: Path) -> None:
-    """Without the switches the error is that of 10 bits, which the parent process refuses."""
+def test_operands_that_lie_the_other_way_would_show(cupy: Path, interrupts: Interrupts) -> None:
+    text = CUPY.replace("found = stored.T if transposed else stored", "found = stored")
+    cupy.write_text(text, encoding="utf-8")
+    with (
+        Cublas(BF16, interrupts) as cublas,
+        pytest.raises(CeilingError, match=r"did not compute in BF16: its relative error is 1\.4"),
+    ):
+        cublas.ceiling(64)
+
+
+def test_the_stand_in_would_show_tf32(cupy: Path, interrupts: Interrupts) -> None:
+    """Without the switches the error is that of 10 bits, which is refused."""
     switches = 'os.environ.update({"NVIDIA_TF32_OVERRIDE": "1"})\n'
     text = CUPY.replace('__version__ = "14.2.0"', switches + '__version__ = "14.2.0"')
-    (tmp_path / "cupy.py").write_text(text, encoding="utf-8")
-    found = _child(tmp_path)
-    assert found["relative_error"] > 1e-4
-    with pytest.raises(CeilingError, match="did not compute in FP32"):
-        read_ceiling(json.dumps(found).encode(), 96)
+    cupy.write_text(text, encoding="utf-8")
+    with (
+        Cublas(FP32, interrupts) as cublas,
+        pytest.raises(CeilingError, match="did not compute in FP32"),
+    ):
+        cublas.ceiling(96)
 
 
-def test_without_cupy_the_process_says_so(tmp_path: Path) -> None:
-    (tmp_path / "cupy.py").write_text("raise ImportError('no cupy')\n", encoding="utf-8")
-    assert _child(tmp_path) == {"error": "CuPy is not installed here (no cupy)"}
+def test_a_version_that_is_not_told_is_no_reason_to_fail(
+    cupy: Path, interrupts: Interrupts
+) -> None:
+    cupy.write_text(CUPY.replace("def getVersion", "def get_version"), encoding="utf-8")
+    with Cublas(FP32, interrupts) as cublas:
+        assert cublas.ceiling(32).cublas is None
 
 
-def test_a_failure_of_cupy_is_an_answer(tmp_path: Path) -> None:
-    broken = CUPY.replace("return values.view(Array)", "raise RuntimeError('no device')")
-    (tmp_path / "cupy.py").write_text(broken, encoding="utf-8")
-    assert _child(tmp_path) == {"error": "RuntimeError: no device"}
-
-
-def test_the_child_is_found_and_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "cupy.py").write_text(CUPY, encoding="utf-8")
-    source = str(Path(kernelprof.__file__).parents[1])
-    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(tmp_path), source]))
-    with Interrupts() as interrupts:
-        found = measured_ceiling(64, interrupts)
-    assert (found.timing.median_ns, found.timing.launches) == (250_000.0, 20)
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        ("raise ImportError('no cupy')\n", "not measured: CuPy is not installed here (no cupy)"),
+        (
+            CUPY.replace("return values.view(Array)", "raise RuntimeError('no device')"),
+            "not measured: RuntimeError: no device",
+        ),
+        ("import os; os._exit(139)\n", "ended without an answer"),
+        ("import sys; sys.exit()\n", "ended without an answer"),
+        (
+            CUPY.replace("done = False", "done = True"),
+            "the launches come later than the GPU is ready for them",
+        ),
+    ],
+    ids=["no CuPy", "no device", "a fault", "an exit", "a busy machine"],
+)
+def test_what_is_no_ceiling(text: str, what: str, cupy: Path, interrupts: Interrupts) -> None:
+    cupy.write_text(text, encoding="utf-8")
+    with Cublas(FP32, interrupts) as cublas, pytest.raises(CeilingError) as caught:
+        cublas.ceiling(32)
+    assert what in caught.value.what
+    assert caught.value.hint

@@ -7,12 +7,18 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kernelprof.errors import InputError, UsageError
-from kernelprof.ladder.registry import choose, ladder, read_ladder
+from kernelprof.ladder.product import Product
+from kernelprof.ladder.registry import Ladder, choose, ladder, ladders, read_ladder
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-HEAD = 'schema_version = "1"\n'
+TOP = (
+    'schema_version = "1"\nname = "tiny"\ntitle = "A tiny ladder"\nabout = "C = A * B."\n'
+    "sizes = [64, 128]\n"
+)
+CEILING = '[ceiling]\nprecision = "bfloat16"\nlayout = "nt"\nfill = "random"\n'
+HEAD = TOP + CEILING
 FIRST = '[[rung]]\nfile = "01_a.cu"\ntitle = "A"\nchanges = "Nothing yet."\n'
 SECOND = (
     '[[rung]]\nfile = "02_b.cu"\ntitle = "B"\nafter = "01_a.cu"\nchanges = "One thing."\n'
@@ -22,9 +28,11 @@ SECOND = (
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
+    found = tmp_path / "tiny"
+    found.mkdir()
     for name in ("01_a.cu", "02_b.cu"):
-        (tmp_path / name).touch()
-    return tmp_path
+        (found / name).touch()
+    return found
 
 
 def _written(folder: Path, text: str) -> Path:
@@ -35,7 +43,11 @@ def _written(folder: Path, text: str) -> Path:
 
 def test_two_rungs(folder: Path) -> None:
     variants = 'expected = "small-grid"\nvariants = [{ TILE = 8 }, { TILE = 16, MODE = "x" }]\n'
-    first, second = read_ladder(_written(folder, HEAD + FIRST + SECOND + variants))
+    tiny = read_ladder(_written(folder, HEAD + FIRST + SECOND + variants))
+    assert (tiny.name, tiny.title, tiny.about) == ("tiny", "A tiny ladder", "C = A * B.")
+    assert (tiny.sizes, tiny.product) == ((64, 128), Product("bfloat16", "nt", "random"))
+    first, second = tiny.rungs
+    assert (first.ladder, first.target) == ("tiny", "cuda/ladder/tiny/01_a.cu")
     assert (first.number, first.stem, first.title, first.after) == (1, "01_a", "A", None)
     assert first.path == folder / "01_a.cu"
     assert (second.after, second.before) == ("01_a.cu", "It was slow.")
@@ -47,12 +59,20 @@ def test_two_rungs(folder: Path) -> None:
     ("text", "place", "what"),
     [
         ("nonsense", "", "not valid TOML"),
-        ('schema_version = "2"\n' + FIRST, "schema_version", "Invalid enum value '2'"),
-        (FIRST, "", "missing required field `schema_version`"),
+        (HEAD.replace('"1"', '"2"') + FIRST, "schema_version", "Invalid enum value '2'"),
+        (HEAD.partition("\n")[2] + FIRST, "", "missing required field `schema_version`"),
         (HEAD, "", "missing required field `rung`"),
-        (HEAD + "rung = []\n", "rung", "of length >= 1"),
-        (HEAD + "colour = 1\n" + FIRST, "", "unknown field `colour`"),
-        (HEAD + "rung = [1]\n", "rung[0]", "Expected `object`, got `int`"),
+        (TOP + "rung = []\n" + CEILING, "rung", "of length >= 1"),
+        (TOP + "colour = 1\n" + CEILING + FIRST, "", "unknown field `colour`"),
+        (TOP + "rung = [1]\n" + CEILING, "rung[0]", "Expected `object`, got `int`"),
+        (TOP + FIRST, "", "missing required field `ceiling`"),
+        (HEAD.replace("bfloat16", "float8") + FIRST, "ceiling.precision", "Invalid enum value"),
+        (HEAD.replace('"nt"', '"tn"') + FIRST, "ceiling.layout", "Invalid enum value 'tn'"),
+        (HEAD.replace('"tiny"', '"small"') + FIRST, "name", "not the name of its folder"),
+        (HEAD.replace("[64, 128]", "[]") + FIRST, "sizes", "of length >= 1"),
+        (HEAD.replace("[64, 128]", "[0]") + FIRST, "sizes[0]", ">= 1"),
+        (HEAD.replace("[64, 128]", "[128, 64]") + FIRST, "sizes", "do not ascend"),
+        (HEAD.replace("[64, 128]", "[64, 64]") + FIRST, "sizes", "do not ascend"),
         (HEAD + FIRST + "colour = 1\n", "rung[0]", "unknown field `colour`"),
         (HEAD + FIRST.replace("01_a.cu", "a.cu"), "rung[0].file", "matching regex"),
         (HEAD + FIRST.replace("01_a.cu", "03_c.cu"), "rung[0].file", "no file '03_c.cu'"),
@@ -90,20 +110,59 @@ def test_a_registry_that_is_not_there(tmp_path: Path) -> None:
         read_ladder(tmp_path / "ladder.toml")
 
 
+@pytest.fixture
+def both(folder: Path) -> list[Ladder]:
+    """The first ladder, and a tiny one beside it."""
+    return [ladder(), read_ladder(_written(folder, HEAD + FIRST + SECOND))]
+
+
+def test_ladders_are_found_by_their_folders() -> None:
+    first, *others = ladders()
+    assert first.name == "sgemm"
+    assert [each.name for each in others] == ["bf16"]
+    assert ladder("bf16") == others[0]
+    with pytest.raises(UsageError, match="no ladder 'hgemm'") as caught:
+        ladder("hgemm")
+    assert caught.value.hint == "the ladders are sgemm, bf16"
+
+
 @pytest.mark.parametrize("wanted", ["3", "03", "03_shared_tile", "x/y/03_shared_tile.cu"])
-def test_a_rung_by_number_or_file(wanted: str) -> None:
-    (found,) = choose(ladder(), [wanted])
-    assert found.file == "03_shared_tile.cu"
+def test_a_rung_of_the_first_ladder_by_number_or_file(wanted: str, both: list[Ladder]) -> None:
+    of, (found,) = choose(both, [wanted])
+    assert (of.name, found.file) == ("sgemm", "03_shared_tile.cu")
 
 
-def test_rungs_come_in_the_order_of_the_ladder_and_once() -> None:
-    assert [rung.number for rung in choose(ladder(), ["4", "2", "02"])] == [2, 4]
-    assert choose(ladder(), []) == ladder()
+@pytest.mark.parametrize("wanted", ["tiny/2", "tiny/02_b", "tiny/02_b.cu", "cuda/ladder/tiny/02_b"])
+def test_a_rung_of_another_ladder_has_its_name_before_it(wanted: str, both: list[Ladder]) -> None:
+    of, (found,) = choose(both, [wanted])
+    assert (of.name, found.file) == ("tiny", "02_b.cu")
 
 
-@pytest.mark.parametrize("wanted", ["0", "99", "naive", "01_naive.cu.orig"])
-def test_a_rung_that_does_not_exist(wanted: str) -> None:
+def test_a_file_is_known_by_where_it_lies(
+    both: list[Ladder], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(folder)
+    of, (found,) = choose(both, ["02_b.cu"])
+    assert (of.name, found.file) == ("tiny", "02_b.cu")
+
+
+def test_rungs_come_in_the_order_of_the_ladder_and_once(both: list[Ladder]) -> None:
+    of, found = choose(both, ["4", "2", "02"])
+    assert [rung.number for rung in found] == [2, 4]
+    assert choose(both, []) == (of, of.rungs)
+    assert choose(both, ["tiny"]) == choose(both, ["tiny", "tiny/1"]) == (both[1], both[1].rungs)
+
+
+@pytest.mark.parametrize("mixed", [["3", "tiny/1"], ["tiny", "sgemm"]])
+def test_rungs_of_two_ladders_are_refused(mixed: list[str], both: list[Ladder]) -> None:
+    with pytest.raises(UsageError, match=r"of different ladders: .* and ") as caught:
+        choose(both, mixed)
+    assert "one ladder at a time" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("wanted", ["0", "99", "naive", "01_naive.cu.orig", "tiny/3", "hgemm/1x"])
+def test_a_rung_that_does_not_exist(wanted: str, both: list[Ladder]) -> None:
     with pytest.raises(UsageError, match="has no rung") as caught:
-        choose(ladder(), [wanted])
+        choose(both, [wanted])
     assert "from 1 to " in str(caught.value.hint)
     assert "ladder list" in str(caught.value.hint)

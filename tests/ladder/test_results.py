@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.ladder.samples import CLIMB
+from tests.ladder.samples import BF16, CLIMB
 
 from kernelprof.errors import InputError
-from kernelprof.ladder.results import Climb, from_json
-from kernelprof.model.records import to_json
+from kernelprof.ladder.results import Climb, from_json, to_json
 
 
 def test_what_was_written_is_read_again() -> None:
@@ -22,14 +22,29 @@ def test_what_was_written_is_read_again() -> None:
     assert isinstance(found, Climb)
 
 
+def test_a_climb_in_turns_with_cublas_is_read_again() -> None:
+    text = to_json(BF16)
+    assert from_json(text, "climb.json") == BF16
+    assert json.loads(text)["product"]["precision"] == "bfloat16"
+    assert BF16.measured_sizes == (500, 1000)
+
+
+def test_results_of_0_1_0_are_read_and_give_the_same_text() -> None:
+    file = Path(__file__).parents[2] / "reports" / "ladder-h200.json"
+    text = file.read_text("utf-8")
+    found = from_json(text, "ladder-h200.json")
+    assert to_json(found) == text
+    assert (found.ladder, found.product.precision, found.measured_sizes) == ("sgemm", "float32", ())
+
+
 def test_more_keys_are_left_out() -> None:
     values = json.loads(to_json(CLIMB))
     values["colour"] = values["rungs"][0]["colour"] = "red"
     assert from_json(json.dumps(values), "climb.json") == CLIMB
 
 
-def _without(path: str) -> str:
-    values: Any = json.loads(to_json(CLIMB))
+def _without(path: str, climb: Climb = CLIMB) -> str:
+    values: Any = json.loads(to_json(climb))
     *way, last = path.split(".")
     place = values
     for step in way:
@@ -38,13 +53,13 @@ def _without(path: str) -> str:
     return json.dumps(values)
 
 
-def _with(path: str, value: object) -> str:
-    values: Any = json.loads(to_json(CLIMB))
+def _with(path: str, value: object, climb: Climb = CLIMB) -> str:
+    values: Any = json.loads(to_json(climb))
     *way, last = path.split(".")
     place = values
     for step in way:
         place = place[int(step)] if step.isdigit() else place[step]
-    place[last] = value
+    place[int(last) if last.isdigit() else last] = value
     return json.dumps(values)
 
 
@@ -68,6 +83,16 @@ def _with(path: str, value: object) -> str:
         (_with("sizes.N", "many"), "'sizes.N' is not a whole number"),
         (_with("sizes.N", [1]), "'sizes.N' is not a whole number"),
         (_with("sizes.N", 0), "'sizes.N' is not a whole number"),
+        (_with("product.precision", "float8", BF16), "'product.precision' has a value of another"),
+        (_with("product.layout", "tn", BF16), "'product.layout' has a value of another"),
+        (_without("rungs.0.beside.0.size", BF16), "'rungs[0].beside[0].size' is missing"),
+        (_with("rungs.0.beside.0.size", 0, BF16), "beside[0].size' is not a whole number"),
+        (_with("rungs.0.beside.1.rounds", [], BF16), "'rungs[0].beside[1].rounds' is empty"),
+        (_with("rungs.0.beside.0.rounds.1", [1.0], BF16), "rounds[1]' has a value of another"),
+        (_with("rungs.0.beside.0.rounds.1", [1.0, 0.0], BF16), "what is not a time: 0.0"),
+        (_with("rungs.0.beside.0.rounds.1", [math.nan, 1.0], BF16), "what is not a time: nan"),
+        (_with("rungs.0.beside.0.timing.median_ns", 0, BF16), "timing.median_ns' is not a time"),
+        (_with("rungs.0.beside.0.ceiling.low_ns", -1, BF16), "ceiling.low_ns' is not a time"),
         (to_json(CLIMB).replace('"passed": true', '"passed": 1', 1), "correctness.passed' has a"),
     ],
 )

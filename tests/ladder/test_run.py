@@ -17,7 +17,7 @@ from kernelprof.analysis.verdict import diagnose
 from kernelprof.cli.main import main
 from kernelprof.collect.environment import Machine
 from kernelprof.errors import InputError, MissingToolError
-from kernelprof.ladder.registry import ladder
+from kernelprof.ladder.registry import ladder, read_ladder
 from kernelprof.model.manifest import schema
 from kernelprof.sources import read_capture
 
@@ -35,11 +35,12 @@ def _names(folder: Path) -> list[str]:
 def test_the_list_has_a_file_for_diagnose_and_fits_80_columns(capsys, monkeypatch) -> None:
     monkeypatch.chdir(ROOT)
     assert main(["ladder", "list"]) == 0
-    _, _, head, *lines = capsys.readouterr().out.splitlines()
+    _, _, head, *lines, space, others = capsys.readouterr().out.splitlines()
     assert head.split() == ["#", "file", "title"]
-    assert len(lines) == len(ladder())
+    assert (space, others) == ("", "The BF16 GEMM ladder: kernelprof ladder list bf16.")
+    assert len(lines) == len(ladder().rungs)
     assert max(map(len, lines)) <= 80
-    for line, rung in zip(lines, ladder(), strict=True):
+    for line, rung in zip(lines, ladder().rungs, strict=True):
         number, file, title = line.split(maxsplit=2)
         assert (int(number), title) == (rung.number, rung.title)
         assert file == f"cuda/ladder/{rung.file}"
@@ -51,7 +52,7 @@ def test_from_elsewhere_the_list_has_whole_paths(capsys, monkeypatch, tmp_path) 
     monkeypatch.setenv("COLUMNS", "400")
     assert main(["ladder", "list"]) == 0
     _, _, _, first, *_ = capsys.readouterr().out.splitlines()
-    assert Path(first.split()[1]) == ladder()[0].path
+    assert Path(first.split()[1]) == ladder().rungs[0].path
 
 
 def test_the_list_says_what_changes_where_that_is_asked_for(capsys, monkeypatch) -> None:
@@ -61,7 +62,7 @@ def test_the_list_says_what_changes_where_that_is_asked_for(capsys, monkeypatch)
     out = capsys.readouterr().out
     assert max(map(len, out.splitlines())) <= 80
     words = " ".join(out.split())
-    for rung in ladder():
+    for rung in ladder().rungs:
         assert " ".join(rung.changes.split()) in words
     assert "After 3. A thread computes TM outputs" in words
     assert "cuda/ladder/08_register_tile_1d.cu" in words
@@ -72,6 +73,10 @@ def test_the_list_for_programs(capsys, monkeypatch) -> None:
     assert main(["ladder", "list", "--format", "json"]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["schema_version"] == "1"
+    assert found["ladder"]["name"] == "sgemm"
+    assert found["ladder"]["ceiling"]["precision"] == "float32"
+    assert found["ladders"] == ["sgemm", "bf16"]
+    assert {rung["ladder"] for rung in found["rungs"]} == {"sgemm"}
     first, second, *_ = found["rungs"]
     assert first["number"] == 1
     assert first["path"] == "cuda/ladder/01_naive.cu"
@@ -83,7 +88,7 @@ def test_the_list_for_programs(capsys, monkeypatch) -> None:
 # --- climbing ----------------------------------------------------------------------------------
 
 
-def test_two_rungs_with_captures_and_a_report(machine, workshop, results, capsys) -> None:
+def test_two_rungs_with_captures_and_a_report(machine, workshop, cublas, results, capsys) -> None:
     command = shlex.split("--rung 1 --rung 02_coalesced.cu --captures caps -o ladder-h200.md")
     assert main([*RUN, *command]) == 0
     out, err = capsys.readouterr()
@@ -100,11 +105,20 @@ def test_two_rungs_with_captures_and_a_report(machine, workshop, results, capsys
     assert naive["full"]["passes"] >= 38
     assert naive["traffic"]["asked"] == (2 * 2048**3 + 2048**2) * 4
     assert naive["defines"] == {"BLOCK": 32}
+    (beside,) = coalesced["beside"]
+    assert beside["size"] == 4096
+    assert len(beside["rounds"]) == 9
+    assert beside["rounds"][0] == [2_780_000.0, 345_000.0]
+    assert beside["timing"] == coalesced["timing"]
+    assert {size for size, _ in cublas.rows} == {4096}
+    manifest = json.loads((machine / "caps" / "02_coalesced" / "manifest.json").read_text("utf-8"))
+    assert manifest["timing"] == coalesced["timing"]
 
     report = (machine / "ladder-h200.md").read_text(encoding="utf-8")
-    assert "| [1 Naive](#rung-1) | `uncoalesced-global-access` | high | 35.31 ms |" in report
+    row = "| [1 Naive](#rung-1) | `uncoalesced-global-access` | high | 3.89 | 1.0 % (1.0 to 1.0) |"
+    assert row in report
     assert "| 2: 12.7x |" in report
-    assert "68.74 GB (1,366x)" in report
+    assert "68.74 GB (341x)" in report
     assert shlex.join(["kernelprof", *RUN, *command]) in report
     assert main(["ladder", "report", "ladder-h200.json", "-o", "again.md"]) == 0
     assert (machine / "again.md").read_text(encoding="utf-8") == report
@@ -193,9 +207,11 @@ def test_later_the_same_error_is_that_of_a_rung(machine, workshop, results) -> N
 
 
 def test_an_interrupted_run_keeps_what_is_done_and_goes_on_from_there(
-    machine, workshop, results, capsys, monkeypatch
+    machine, workshop, cublas, *, results, capsys, monkeypatch
 ) -> None:
-    monkeypatch.setattr("kernelprof.ladder.registry.ladder", lambda: ladder()[:2])
+    del cublas
+    short = msgspec.structs.replace(ladder(), rungs=ladder().rungs[:2])
+    monkeypatch.setattr("kernelprof.ladder.registry.ladders", lambda: (short,))
     workshop.failing["02_coalesced.cu"] = KeyboardInterrupt()
     command = [*RUN, "--captures", "caps", "-o", "ladder.md"]
     assert main(command) == 130
@@ -222,10 +238,13 @@ def test_an_interrupted_run_keeps_what_is_done_and_goes_on_from_there(
 
 
 def test_what_is_done_is_left_out_and_what_is_not_is_done_again(
-    workshop, results, capsys, monkeypatch, tmp_path
+    workshop, cublas, results, *, capsys, monkeypatch, tmp_path
 ) -> None:
-    rungs = list(ladder()[:2])
-    monkeypatch.setattr("kernelprof.ladder.registry.ladder", lambda: tuple(rungs))
+    whole, rungs = ladder(), list(ladder().rungs[:2])
+    monkeypatch.setattr(
+        "kernelprof.ladder.registry.ladders",
+        lambda: (msgspec.structs.replace(whole, rungs=tuple(rungs)),),
+    )
     command = [*RUN, "--no-profile", "-o", "ladder.md", "--continue"]
 
     def climbed(*more: str) -> list[str]:
@@ -241,6 +260,11 @@ def test_what_is_done_is_left_out_and_what_is_not_is_done_again(
     changed.write_text(rungs[0].path.read_text("utf-8") + "// changed\n", encoding="utf-8")
     rungs[0] = msgspec.structs.replace(rungs[0], path=changed)
     assert climbed() == ["01_naive.cu"]
+    assert climbed("2") == ["02_coalesced.cu"]
+    assert climbed("sgemm") == []
+    rows = len(cublas.rows)
+    assert climbed() == []
+    assert len(cublas.rows) == rows
     assert main([*command, "--size", "2048"]) == 2
     assert "the results to continue are of another size" in capsys.readouterr().err
 
@@ -276,21 +300,116 @@ def test_captures_are_replaced_and_other_things_are_not(machine, workshop, capsy
     assert workshop.asked == []
 
 
+# --- another ladder ----------------------------------------------------------------------------
+
+
+@pytest.fixture
+def tiny(tmp_path, monkeypatch):
+    """A ladder of three rungs at two sizes, beside the first one."""
+    folder = tmp_path / "tiny"
+    folder.mkdir()
+    for each in ladder().rungs[:3]:
+        shutil.copy(each.path, folder)
+    text = ladder().rungs[0].path.with_name("ladder.toml").read_text("utf-8")
+    head, first, second, third, *_ = text.partition('name = "sgemm"')[2].split("[[rung]]")
+    head = 'schema_version = "1"\nname = "tiny"' + head.replace(
+        "The GEMM ladder", "A tiny ladder"
+    ).replace("[4096]", "[2048, 4096]").replace('"float32"', '"bfloat16"').replace('"nn"', '"nt"')
+    file = folder / "ladder.toml"
+    file.write_text("[[rung]]".join([head, first, second, third]), encoding="utf-8")
+    both = (ladder(), read_ladder(file))
+    monkeypatch.setattr("kernelprof.ladder.registry.ladders", lambda: both)
+    return both[1]
+
+
+def test_a_ladder_is_climbed_by_its_name_at_all_of_its_sizes(
+    machine, workshop, tiny, *, cublas, results, capsys
+) -> None:
+    assert main([*RUN, "tiny", "--captures", "caps", "-o", "tiny.md", "--html", "tiny.html"]) == 0
+    assert [name for name, *_ in workshop.asked] == [rung.file for rung in tiny.rungs]
+    assert _names(machine / "caps") == [rung.stem for rung in tiny.rungs]
+    assert {size for size, _ in cublas.rows} == {2048, 4096}
+    (product,) = cublas.products
+    assert product == tiny.product
+    found = results(machine / "tiny.json")
+    assert (found["ladder"], found["title"]) == ("tiny", "A tiny ladder")
+    assert found["product"] == {"precision": "bfloat16", "layout": "nt", "fill": "random"}
+    tile = found["rungs"][2]
+    small, large = tile["beside"]
+    assert (small["size"], large["size"]) == (2048, 4096)
+    assert tile["timing"] == large["timing"]
+    assert small["timing"]["flops"] == 2.0 * 2048**3
+    assert large["ceiling"]["min_bytes"] == 3 * 2 * 4096**2
+    report = (machine / "tiny.md").read_text("utf-8")
+    assert report.startswith("# A tiny ladder on NVIDIA H200\n")
+    assert "M = N = K = 2048 and 4096" in report
+    assert "A tiny ladder on NVIDIA H200" in (machine / "tiny.html").read_text("utf-8")
+    manifest = json.loads((machine / "caps" / "01_naive" / "manifest.json").read_text("utf-8"))
+    assert manifest["target"] == ["cuda/ladder/tiny/01_naive.cu"]
+    assert "of another version of its file" not in capsys.readouterr().err
+
+    workshop.asked.clear()
+    assert main([*RUN, "tiny/2", "--no-profile", "--json", "tiny.json", "--continue"]) == 0
+    assert [name for name, *_ in workshop.asked] == ["02_coalesced.cu"]
+    assert main([*RUN, "1", "--json", "tiny.json", "--continue"]) == 2
+    assert "the results to continue are of another ladder: tiny, and not" in capsys.readouterr().err
+
+
+def test_one_size_instead_of_those_of_a_ladder(workshop, tiny, cublas, results) -> None:
+    del workshop, tiny
+    command = [*RUN, "tiny/1", "--size", "1024", "--no-profile", "--json", "found.json"]
+    assert main(command) == 0
+    assert {size for size, _ in cublas.rows} == {1024}
+    found = results(Path("found.json"))
+    assert found["sizes"] == {"M": 1024, "N": 1024, "K": 1024}
+    assert [each["size"] for each in found["rungs"][0]["beside"]] == [1024]
+
+
+def test_another_ladder_is_listed_by_its_name(tiny, capsys) -> None:
+    assert main(["ladder", "list", "tiny", "--format", "json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["ladder"]["sizes"] == [2048, 4096]
+    assert [rung["path"] for rung in found["rungs"]] == [str(rung.path) for rung in tiny.rungs]
+    assert {rung["ladder"] for rung in found["rungs"]} == {"tiny"}
+    assert main(["ladder", "list", "tiny"]) == 0
+    assert capsys.readouterr().out.startswith("A tiny ladder\n")
+    assert main(["ladder", "list", "hgemm"]) == 2
+    assert "there is no ladder 'hgemm'" in capsys.readouterr().err
+
+
+def test_rungs_of_two_ladders_are_not_climbed_together(workshop, tiny, capsys) -> None:
+    del tiny
+    assert main([*RUN, "3", "tiny/1"]) == 2
+    assert "rungs of different ladders: sgemm and tiny" in capsys.readouterr().err
+    assert workshop.asked == []
+
+
 # --- what cannot be done -----------------------------------------------------------------------
 
 
-def test_without_cupy_the_ceiling_is_a_dash(workshop, capsys, monkeypatch) -> None:
-    from kernelprof.ladder.ceiling import CeilingError
-
-    def fails(*_: object) -> None:
-        raise CeilingError("cuBLAS was not measured: CuPy is not installed here", hint="get it")
-
-    monkeypatch.setattr("kernelprof.ladder.climb.measured_ceiling", fails)
+def test_without_cupy_the_ceiling_is_a_dash(workshop, capsys) -> None:
     assert main([*RUN, "--rung", "1", "--no-profile"]) == 0
     out, err = capsys.readouterr()
     assert "warning: cuBLAS was not measured: CuPy is not installed here; get it" in err
     assert "Ceiling: cuBLAS was not measured" in out
+    assert "| 35.31 ms | 487 | - |" in out
     assert len(workshop.asked) == 1
+
+
+def test_cublas_that_fails_on_the_way_leaves_the_rungs_alone(
+    workshop, cublas, results, capsys
+) -> None:
+    del workshop
+    cublas.fails_after = 15  # in the rounds of the second rung
+    command = [*RUN, "1", "2", "--no-profile", "--json", "found.json"]
+    assert main(command) == 0
+    out, err = capsys.readouterr()
+    assert err.count("warning: cuBLAS was not measured: it is gone; look for it") == 1
+    naive, coalesced = results(Path("found.json"))["rungs"]
+    assert len(naive["beside"]) == 1
+    assert "beside" not in coalesced
+    assert (coalesced["timing"]["median_ns"], coalesced["error"]) == (2_780_000.0, None)
+    assert "| [2 Coalesced](#rung-2) | - | - | - | - | 12.7x |" in out
 
 
 @pytest.mark.parametrize(
@@ -321,7 +440,7 @@ def test_with_a_gpu_and_without_ncu(machine, capsys, monkeypatch) -> None:
 @pytest.mark.parametrize(
     ("options", "what"),
     [
-        (["--rung", "99"], "the ladder has no rung '99'"),
+        (["--rung", "99"], "the ladder sgemm has no rung '99'"),
         (["--no-profile", "--captures", "c"], "--captures needs the profiler"),
         (["--continue"], "there are no results to go on from"),
         (["-o", "no/such/folder/l.md"], "there is no such folder"),

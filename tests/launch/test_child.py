@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib.util
+import json
 import math
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pytest
 
 from kernelprof.launch.arrays import compare, encode, poisoned
-from kernelprof.launch.child import refuse_circular, sizes_text, wrong_result
+from kernelprof.launch.asked import ANSWER
+from kernelprof.launch.child import main, refuse_circular, sizes_text, wrong_result
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.launch.references import Case
 from kernelprof.launch.trial import LaunchError
+
+if TYPE_CHECKING:
+    from kernelprof.launch.spec import ResolvedLaunch
 
 SIZES = "M=256, N=96, K=1024"
 
@@ -113,3 +121,63 @@ def test_a_reference_that_reads_an_output_without_values_is_refused() -> None:
     assert 'fill = "random"' in (caught.value.hint or "")
     refuse_circular(_case(x=[1, np.nan]), wanted, "k.cu, kernel k", "copy")
     refuse_circular(_case(x=[1, 2]), {"y": np.ones(2)}, "k.cu, kernel k", "copy")
+
+
+class _Bound:
+    """Stands in for a kernel in device memory: as many nanoseconds as it has rows."""
+
+    made: ClassVar[list[dict[str, int]]] = []
+
+    def __init__(self, kernel: object, launch: ResolvedLaunch, folder: Path) -> None:
+        del kernel, folder
+        self.rows = launch.sizes["M"]
+        self.before = dict.fromkeys("AB")
+        self.made.append(launch.sizes)
+
+    def times_ns(self, count: int, limit_s: float) -> tuple[float, ...]:
+        assert limit_s > 0
+        assert not self.before, "copies on the host that nobody needs"
+        if self.rows > 1024:
+            raise LaunchError("it did not end", where="sgemm.cu", hint="wait")
+        return (float(self.rows),) * count
+
+
+@pytest.fixture
+def answers(sgemm_cu, monkeypatch, capsys):
+    """What the child process answers to questions, on a machine whose GPU is a stand-in."""
+    gpu = SimpleNamespace(name="Some GPU", arch="sm_90", close=lambda: None)
+    monkeypatch.setattr("kernelprof.launch.child.Device", lambda: gpu)
+    monkeypatch.setattr("kernelprof.launch.child._Task._kernel", lambda _: object())
+    monkeypatch.setattr("kernelprof.launch.child.BoundKernel", _Bound)
+    monkeypatch.setattr("kernelprof.launch.child.os._exit", sys.exit)
+    _Bound.made.clear()
+
+    def ask(*questions: dict[str, Any]) -> list[dict[str, Any]]:
+        monkeypatch.setattr("sys.stdin", [json.dumps(each) for each in questions])
+        with contextlib.suppress(SystemExit):
+            main([str(sgemm_cu), "--answer"])
+        lines = filter(None, capsys.readouterr().out.splitlines())
+        return [json.loads(line)[ANSWER] for line in lines]
+
+    return ask
+
+
+def test_it_answers_with_times_at_the_sizes_of_each_question(answers, sgemm_cu) -> None:
+    small, large = {"M": 256}, {"M": 512, "K": 64}
+    asked = [(small, 2), (small, 1), (large, 3), (small, 1)]
+    found = answers(*({"sizes": sizes, "count": count} for sizes, count in asked))
+    rows = [each["times_ns"] for each in found]
+    assert rows == [[256.0] * 2, [256.0], [512.0] * 3, [256.0]]
+    own = load_spec(sgemm_cu).sizes
+    assert _Bound.made == [{**own, **small}, {**own, **large}, {**own, **small}]
+
+
+def test_an_error_is_its_last_answer(answers) -> None:
+    fails, more = {"sizes": {"M": 2048}, "count": 1}, {"sizes": {"M": 256}, "count": 1}
+    (found,) = answers(fails, more)
+    assert found["error"] == {
+        "what": "it did not end",
+        "where": "sgemm.cu",
+        "hint": "wait",
+        "exit_code": 2,
+    }

@@ -1,4 +1,4 @@
-"""The GEMM ladder: its rungs, climbing them on a GPU, and the reports of a climb."""
+"""The ladders: their rungs, climbing one on a GPU, and the reports of a climb."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kernelprof.collect.progress import Progress
-    from kernelprof.ladder.registry import Rung
+    from kernelprof.ladder.registry import Ladder, Rung
     from kernelprof.ladder.results import Climb, Climbed
     from kernelprof.report.documents.ladder_parts import Card
     from kernelprof.results import PathLike
@@ -25,22 +25,35 @@ _NO_CAPTURE = "There is no capture of this rung, so this is all that is known."
 
 
 def rungs(names: Sequence[str] = ()) -> tuple[Rung, ...]:
-    """The rungs of these numbers or files; all of them without a name."""
+    """The rungs that are named, all of one ladder; those of the first one without a name.
+
+    A name is a number or a file of the first ladder, a ladder's, or both: ``bf16/4``.
+    """
+    return _chosen(names)[1]
+
+
+def _chosen(names: Sequence[str]) -> tuple[Ladder, tuple[Rung, ...]]:
     from kernelprof.ladder import registry
 
-    return registry.choose(registry.ladder(), list(names))
+    return registry.choose(registry.ladders(), list(names))
 
 
-def listing(output_format: str, width: int, *, changes: bool) -> str:
-    """The rungs as text for so many columns, or as JSON; with ``changes`` what each one changes."""
-    from kernelprof.ladder.registry import to_json
+def listing(name: str, output_format: str, width: int, *, changes: bool) -> str:
+    """A ladder's rungs as text for so many columns, or as JSON; with ``changes`` what each changes.
 
+    ``name`` is the ladder's, the first one for an empty name; the others are named as well.
+    """
+    from kernelprof.ladder import registry
+
+    known = registry.ladders()
+    of = registry.ladder(name or registry.DEFAULT)
     if output_format == "json":
-        return to_json(rungs())
+        return registry.to_json(of, known)
     from kernelprof.report.documents.ladder import listing as document
     from kernelprof.report.writers import Screen, terminal
 
-    return terminal.write(document(rungs(), changes=changes), Screen(width))
+    others = [each for each in known if each.name != of.name]
+    return terminal.write(document(of, others, changes=changes), Screen(width))
 
 
 def climb(
@@ -56,19 +69,21 @@ def climb(
     warn: Callable[[str], None],
     save: Callable[[Climb], None],
 ) -> Climb:
-    """Check, time and profile rungs on this machine's GPU, one after the other.
+    """Check, time and profile rungs of a ladder on this machine's GPU, one after the other.
 
-    ``names`` choose rungs, which are then measured even where ``known`` results are complete.
-    ``command`` is what was typed. ``step`` gets a line after each rung, ``save`` the results so
-    far. A rung that fails is among the results with its error.
+    ``names`` choose a ladder, or rungs of one, which are then measured even where ``known`` results
+    are complete. ``command`` is what was typed. ``step`` gets a line after each rung, ``save`` the
+    results so far. A rung that fails is among the results with its error.
     """
     from kernelprof.ladder.climb import Callbacks, Plan
     from kernelprof.ladder.climb import climb as run
 
+    of, chosen = _chosen(names)
     plan = Plan(
-        rungs=rungs(names),
+        ladder=of,
+        rungs=chosen,
         command=command,
-        anew=bool(names),
+        anew=bool(set(names) - {of.name}),
         size=size,
         captures=captures,
         profile=profile,
@@ -106,9 +121,16 @@ def read_results(path: PathLike) -> Climb:
 
 def results_text(found: Climb) -> str:
     """The results as their file holds them."""
-    from kernelprof.model.records import to_json
+    from kernelprof.ladder.results import to_json
 
     return to_json(found)
+
+
+def _rungs_of(found: Climb) -> tuple[Rung, ...]:
+    """What the registry says of a climb's rungs; nothing of a ladder that is not here."""
+    from kernelprof.ladder.registry import ladders
+
+    return next((each.rungs for each in ladders() if each.name == found.ladder), ())
 
 
 def report(found: Climb) -> str:
@@ -116,7 +138,7 @@ def report(found: Climb) -> str:
     from kernelprof.report.documents.ladder import document
     from kernelprof.report.writers import markdown
 
-    return markdown.write(document(found, rungs()), largest=None, level=1)
+    return markdown.write(document(found, _rungs_of(found)), largest=None, level=1)
 
 
 def page(found: Climb, captures: Path | None = None) -> str:
@@ -124,7 +146,7 @@ def page(found: Climb, captures: Path | None = None) -> str:
     from kernelprof.report.documents.ladder import document
     from kernelprof.report.writers import html
 
-    return html.write(document(found, rungs(), _cards(found, captures)))
+    return html.write(document(found, _rungs_of(found), _cards(found, captures)))
 
 
 def _cards(found: Climb, captures: Path | None) -> dict[str, Card]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -23,16 +24,21 @@ from kernelprof.collect.request import DEFAULT_CLOCKS, Filters
 from kernelprof.collect.run import Session
 from kernelprof.collect.store import draft
 from kernelprof.ladder.results import ShortVerdict, Way
+from kernelprof.ladder.rounds import in_turns
 from kernelprof.launch.overrides import LaunchOverrides
 from kernelprof.launch.prepare import prepare
+from kernelprof.launch.timer import timer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from kernelprof.analysis.metrics.traffic import Traffic
     from kernelprof.collect.store import Draft
+    from kernelprof.ladder.ceiling import Cublas
+    from kernelprof.ladder.product import Product
     from kernelprof.ladder.registry import Define, Rung
+    from kernelprof.ladder.rounds import Beside
     from kernelprof.launch.prepare import PreparedKernel
     from kernelprof.launch.processes import Interrupts
     from kernelprof.model.capture import Capture
@@ -69,14 +75,28 @@ class Bench:
         self.interrupts.check()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Work:
-    """A prepared rung, to be profiled as often as it takes."""
+    """A prepared rung, to be timed and profiled as often as it takes."""
 
     bench: Bench
     rung: Rung
     prepared: PreparedKernel
     progress: Progress
+
+    def beside(self, cublas: Cublas, product: Product, sizes: Sequence[int]) -> tuple[Beside, ...]:
+        """Timed in turns with cuBLAS at each size, the last of which is that of the profile.
+
+        Its times there take the place of those of the kernel alone, in its capture too.
+        """
+        found: list[Beside] = []
+        with timer(self.prepared, self.bench.interrupts) as times:
+            for size in sizes:
+                self.progress.say(f"{self.prepared.target}: in turns with cuBLAS, N = {size}")
+                rung = partial(times, dict.fromkeys("MNK", size))
+                found.append(in_turns(rung, partial(cublas.times, size), size, product))
+        self.prepared = replace(self.prepared, timing=found[-1].timing)
+        return tuple(found)
 
     def full(self, keep: Path | None) -> tuple[Way, Traffic, GpuFacts, int | None]:
         """The preset ``full`` in one run, with the GPU and its multiprocessors.

@@ -1,23 +1,32 @@
-"""The ceiling: cuBLAS SGEMM through CuPy, in a process of its own.
+"""The ceiling: cuBLAS through CuPy, in a process of its own that is asked for times.
 
-``python -m kernelprof.ladder.ceiling --size N`` prints one JSON object. CuPy takes ``cublasGemmEx``
-with ``CUBLAS_COMPUTE_32F`` for a product of float32 matrices, and TF32 only if ``$CUPY_TF32`` says
-so (``cupy/_core/_routines_linalg.pyx``). That, cuBLAS's own switches and a look at the error make
-sure that the ceiling is one of FP32 and not of tensor cores.
+``python -m kernelprof.ladder.ceiling --precision bfloat16 --layout nt --fill normal`` answers
+questions (:mod:`kernelprof.launch.asked`): what it is and how exact, and the times of so many
+products. It stays while the rungs are measured, so that both can be timed in turns; it is no part
+of their process, whose context a kernel that faults takes with it.
+
+FP32: CuPy takes ``cublasGemmEx`` with ``CUBLAS_COMPUTE_32F`` for a product of float32 matrices, and
+TF32 only if ``$CUPY_TF32`` says so (``cupy/_core/_routines_linalg.pyx``). That, cuBLAS's own
+switches and a look at the error make sure that the ceiling is one of FP32 and not of tensor cores.
+BF16: NumPy and CuPy have no such type, so its bits lie in uint16 and ``cublasGemmEx`` is called
+with their addresses.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, get_args
 
 from kernelprof.errors import ExitCode, KernelprofError
+from kernelprof.ladder.product import Fill, Layout, PrecisionName, Product, flops, least_bytes
+from kernelprof.launch import asked
+from kernelprof.launch.processes import TimeLimitError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Mapping, Sequence
+    from types import TracebackType
 
     from kernelprof.ladder.results import Ceiling
     from kernelprof.launch.processes import Interrupts
@@ -25,13 +34,11 @@ if TYPE_CHECKING:
 WARM_UP: Final = 5
 MEASURED: Final = 20
 CHECKED_SIZE: Final = 512
-FP32_ERROR: Final = 1e-5
-"""Largest relative error of FP32 at the checked size; it makes about 2e-7, and TF32 some 3e-4."""
 
 SWITCHES: Final = ("CUPY_TF32", "NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULATE_SINGLE_PRECISION")
 """Variables that let FP32 products run on tensor cores, unless they are 0."""
 
-_LIMIT_S = 300.0
+_LIMIT_S: Final = 300.0
 
 
 class CeilingError(KernelprofError):
@@ -40,46 +47,88 @@ class CeilingError(KernelprofError):
     exit_code = ExitCode.ENVIRONMENT
 
 
-def measured_ceiling(size: int, interrupts: Interrupts) -> Ceiling:
-    """cuBLAS on two square matrices, measured in a child process."""
-    from kernelprof.launch import processes
+class Cublas:
+    """cuBLAS on two square matrices, to be timed as often as somebody wants.
 
-    words = ["--size", str(size), "--warmup", str(WARM_UP), "--measured", str(MEASURED)]
-    command = [sys.executable, "-P", "-m", "kernelprof.ladder.ceiling", *words]
-    done = processes.run(command, interrupts, time_limit=_LIMIT_S, keep_all=True)
-    return read_ceiling(done.printed, size)
+    A context manager; all of it raises :class:`CeilingError` where there is no such ceiling.
+    """
+
+    def __init__(self, product: Product, interrupts: Interrupts) -> None:
+        self._product = product
+        words = ("--precision", product.precision, "--layout", product.layout)
+        command = [sys.executable, "-P", "-m", "kernelprof.ladder.ceiling", *words]
+        self._child = asked.Asked([*command, "--fill", product.fill], interrupts)
+
+    def __enter__(self) -> Cublas:
+        """Itself."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End its process."""
+        self._child.__exit__(kind, error, trace)
+
+    def ceiling(self, size: int) -> Ceiling:
+        """What it is, how exact, and its times at a size, alone."""
+        facts = self._ask({"what": "facts"})
+        check_error(float(facts["relative_error"]), self._product)
+        self.times(size, WARM_UP)
+        return read_ceiling({**facts, "times_ns": self.times(size, MEASURED)}, size, self._product)
+
+    def times(self, size: int, count: int) -> Sequence[float]:
+        """Times of so many products in nanoseconds; an untimed one comes before them."""
+        answer = self._ask({"what": "times", "size": size, "count": count})
+        return [float(each) for each in answer["times_ns"]]
+
+    def _ask(self, question: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            answer = self._child.ask(question, _LIMIT_S)
+        except asked.EndedError:
+            answer = {"error": "the process that does it ended without an answer"}
+        except TimeLimitError as error:
+            answer = {"error": error.what}
+        if "error" in answer:
+            raise CeilingError(
+                f"cuBLAS was not measured: {answer['error']}",
+                where="CuPy",
+                hint="pip install 'kernelprof[ladder]' brings CuPy for CUDA 13; other CUDA "
+                "versions have packages of their own "
+                "(https://docs.cupy.dev/en/stable/install.html)",
+            )
+        return answer
 
 
-def read_ceiling(printed: bytes, size: int) -> Ceiling:
-    """What the child process printed; :class:`CeilingError` where it could not measure."""
+def check_error(error: float, product: Product) -> None:
+    """Refuse a product that is not of its precision with :class:`CeilingError`."""
+    about = product.about
+    if error < about.most_error:
+        return
+    raise CeilingError(
+        f"cuBLAS did not compute in {about.short}: its relative error is {error:.1e}",
+        where="CuPy",
+        hint=f"{about.short} makes less than {about.most_error:g}; see what turns TF32 on here"
+        if product.precision == "float32"
+        else f"{about.short} with FP32 sums makes less than {about.most_error:g}",
+    )
+
+
+def read_ceiling(found: Mapping[str, Any], size: int, product: Product) -> Ceiling:
+    """The ceiling from what the child process answered."""
     from kernelprof.ladder.results import Ceiling
     from kernelprof.launch.trial import timing_facts
 
-    found = _last_object(printed)
-    if found is None or "error" in found:
-        raise CeilingError(
-            f"cuBLAS was not measured: {found['error']}"
-            if found
-            else "cuBLAS was not measured: the process that does it ended without an answer",
-            where="CuPy",
-            hint="pip install 'kernelprof[ladder]' brings CuPy for CUDA 13; other CUDA versions "
-            "have packages of their own (https://docs.cupy.dev/en/stable/install.html)",
-        )
-    error = float(found["relative_error"])
-    if not error < FP32_ERROR:
-        raise CeilingError(
-            f"cuBLAS did not compute in FP32: its relative error is {error:.1e}",
-            where="CuPy",
-            hint=f"FP32 makes less than {FP32_ERROR:g}; see what turns TF32 on here",
-        )
     return Ceiling(
         timing=timing_facts(
             found["times_ns"],
-            warm_up=int(found["warm_up"]),
-            flops=2.0 * size**3,
-            min_bytes=12.0 * size**2,
+            warm_up=WARM_UP,
+            flops=flops(size),
+            min_bytes=least_bytes(product, size),
         ),
-        relative_error=error,
+        relative_error=float(found["relative_error"]),
         device=found.get("device"),
         cupy=found.get("cupy"),
         cuda_runtime=found.get("cuda_runtime"),
@@ -87,98 +136,37 @@ def read_ceiling(printed: bytes, size: int) -> Ceiling:
     )
 
 
-def _last_object(printed: bytes) -> dict[str, Any] | None:
-    """The last line that is the answer; libraries may have printed before and after it."""
-    for line in reversed(printed.decode("utf-8", "replace").splitlines()):
-        try:
-            found = json.loads(line)
-        except ValueError:
-            continue
-        if isinstance(found, dict) and ("error" in found or "times_ns" in found):
-            return found
-    return None
-
-
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure, and print one JSON object."""
+    """Answer questions until there are no more; an error is an answer, and the end."""
     parser = argparse.ArgumentParser(prog="python -m kernelprof.ladder.ceiling")
-    parser.add_argument("--size", type=int, required=True)
-    parser.add_argument("--warmup", type=int, default=WARM_UP)
-    parser.add_argument("--measured", type=int, default=MEASURED)
-    asked = parser.parse_args(arguments)
+    parser.add_argument("--precision", choices=get_args(PrecisionName), required=True)
+    parser.add_argument("--layout", choices=get_args(Layout), required=True)
+    parser.add_argument("--fill", choices=get_args(Fill), required=True)
+    given = parser.parse_args(arguments)
     try:
-        found = _measure(asked.size, asked.warmup, asked.measured)
+        _answer(Product(given.precision, given.layout, given.fill))
     except ImportError as error:
-        found = {"error": f"CuPy is not installed here ({error})"}
+        asked.say({"error": f"CuPy is not installed here ({error})"})
     except Exception as error:  # CuPy raises many kinds; the parent process tells of each
-        found = {"error": f"{type(error).__name__}: {error}"}
-    sys.stdout.write(json.dumps(found) + "\n")
-    return int(ExitCode.ENVIRONMENT) if "error" in found else 0
+        asked.say({"error": f"{type(error).__name__}: {error}"})
+    else:
+        return 0
+    return int(ExitCode.ENVIRONMENT)
 
 
-def _measure(size: int, warm_up: int, measured: int) -> dict[str, Any]:
-    """Times of single products, each between two events; nothing waits between them."""
+def _answer(product: Product) -> None:
     for name in SWITCHES:
         os.environ[name] = "0"
-    import numpy as np
+    from kernelprof.ladder.cublas import Products
 
-    cupy: Any = __import__("cupy")
-    generator = np.random.default_rng(0)
+    products = Products(__import__("cupy"), product)
 
-    def matrix(extent: int) -> Any:
-        values = generator.random((extent, extent), dtype=np.float32)
-        return cupy.asarray(values * np.float32(2) - np.float32(1))
+    def answer(question: dict[str, Any]) -> dict[str, Any]:
+        if question["what"] == "facts":
+            return {"relative_error": products.relative_error(CHECKED_SIZE), **products.versions()}
+        return {"times_ns": products.times_ns(question["size"], question["count"])}
 
-    a, b = matrix(CHECKED_SIZE), matrix(CHECKED_SIZE)
-    got = cupy.matmul(a, b).get()
-    want = a.get().astype(np.float64) @ b.get().astype(np.float64)
-    error = float(np.linalg.norm(got - want) / np.linalg.norm(want))
-
-    a, b = matrix(size), matrix(size)
-    c = cupy.empty((size, size), dtype=np.float32)
-    events = [(cupy.cuda.Event(), cupy.cuda.Event()) for _ in range(measured)]
-    for _ in range(warm_up):
-        cupy.matmul(a, b, out=c)
-    for begin, end in events:
-        begin.record()
-        cupy.matmul(a, b, out=c)
-        end.record()
-    cupy.cuda.get_current_stream().synchronize()
-    times = [cupy.cuda.get_elapsed_time(begin, end) * 1e6 for begin, end in events]
-    return {
-        "times_ns": [round(each, 1) for each in times],
-        "warm_up": warm_up,
-        "relative_error": error,
-        "device": _told(lambda: str(cupy.cuda.runtime.getDeviceProperties(0)["name"], "utf-8")),
-        "cupy": cupy.__version__,
-        "cuda_runtime": _told(lambda: _dotted(cupy.cuda.get_local_runtime_version(), 1000, 10)),
-        "cublas": _told(_cublas_version),
-    }
-
-
-def _cublas_version() -> str:
-    from importlib import import_module
-
-    cublas = import_module("cupy_backends.cuda.libs.cublas")
-    handle = import_module("cupy.cuda.device").get_cublas_handle()
-    return _dotted(cublas.getVersion(handle), 10000, 100, 1)
-
-
-def _dotted(version: int, *places: int) -> str:
-    """``13000`` as ``13.0``, by what each part is multiplied with."""
-    parts = []
-    for place in places:
-        part, version = divmod(int(version), place)
-        parts.append(str(part))
-    return ".".join(parts)
-
-
-def _told(ask: Callable[[], str]) -> str | None:
-    """A version, ``None`` where this CuPy does not tell it: no reason to measure nothing."""
-    try:
-        return ask()
-    except Exception:  # an attribute, a library or a symbol is missing, each with its own error
-        return None
+    asked.answer_all(answer)
 
 
 if __name__ == "__main__":

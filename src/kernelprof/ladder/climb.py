@@ -1,9 +1,9 @@
-"""Climbs the ladder on a GPU: every rung is checked, timed and profiled, one after the other."""
+"""Climbs a ladder on a GPU: every rung is checked, timed beside cuBLAS and profiled, in order."""
 
 from __future__ import annotations
 
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -11,8 +11,7 @@ from kernelprof.collect.progress import Progress
 from kernelprof.collect.request import DEFAULT_CLOCKS, local_tools
 from kernelprof.collect.store import draft
 from kernelprof.errors import ExitCode, KernelprofError, MissingToolError, UsageError
-from kernelprof.ladder import registry
-from kernelprof.ladder.ceiling import measured_ceiling
+from kernelprof.ladder.ceiling import CeilingError, Cublas
 from kernelprof.ladder.results import Climb, Climbed, Surroundings, trouble
 from kernelprof.launch.processes import Interrupts
 from kernelprof.launch.read_spec import load_spec
@@ -26,19 +25,22 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kernelprof.collect.environment import Machine
-    from kernelprof.ladder.bench import Bench, Display
-    from kernelprof.ladder.registry import Rung
+    from kernelprof.ladder.bench import Bench, Display, Work
+    from kernelprof.ladder.registry import Ladder, Rung
+    from kernelprof.ladder.rounds import Beside
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be done with which rungs.
+    """What is to be done with which rungs of a ladder.
 
     ``anew`` climbs rungs again whose results are known. ``size`` stands in for the sizes of the
-    files. ``captures`` is the folder for a capture directory a rung; those that are there already
-    are replaced. ``command`` is what was typed, ``display`` gives what shows progress.
+    ladder and of its files. ``captures`` is the folder for a capture directory a rung; those that
+    are there already are replaced. ``command`` is what was typed, ``display`` gives what shows
+    progress.
     """
 
+    ladder: Ladder
     rungs: tuple[Rung, ...]
     command: str
     anew: bool = False
@@ -51,6 +53,11 @@ class Plan:
     def sizes(self) -> dict[str, int]:
         """The sizes that are asked for; empty for those of the files."""
         return {} if self.size is None else dict.fromkeys("MNK", self.size)
+
+    @property
+    def timed_sizes(self) -> tuple[int, ...]:
+        """M = N = K to be timed at; the last is that of the profile."""
+        return self.ladder.sizes if self.size is None else (self.size,)
 
 
 class Callbacks(NamedTuple):
@@ -99,13 +106,18 @@ def open_bench(plan: Plan) -> Iterator[tuple[Bench, Machine]]:
         yield Bench(interrupts, plan.display, ncu, version, plan.sizes), here.machine
 
 
-def finished(found: Climbed | None, rung: Rung, plan: Plan) -> bool:
-    """Whether there are results of a rung as it is now, with all that a plan asks for."""
+def finished(found: Climbed | None, rung: Rung, plan: Plan, *, beside: bool) -> bool:
+    """Whether there are results of a rung as it is now, with all that a plan asks for.
+
+    ``beside`` is whether it can be timed in turns with cuBLAS.
+    """
     if plan.anew or found is None or found.error is not None:
         return False
     if found.source_sha256 != file_hash(rung.path):
         return False
     if plan.captures is not None and not is_capture(plan.captures / rung.stem):
+        return False
+    if beside and any(found.at(size) is None for size in plan.timed_sizes):
         return False
     return found.full is not None or not plan.profile
 
@@ -117,14 +129,24 @@ class _Climber:
     bench: Bench
     machine: Machine
     measured: int = 0
+    cublas: Cublas | None = None
 
     def climb(self, known: Climb | None) -> Climb:
         """Rung by rung; the results are saved after each."""
         found = self._begun(known)
-        if found.ceiling is None:
-            found = self._with_ceiling(found)
-        plan = self.plan
-        todo = [rung for rung in plan.rungs if not finished(found.rung(rung.file), rung, plan)]
+        with ExitStack() as stack:
+            if found.ceiling is None or self._todo(found, beside=True):
+                found = self._with_ceiling(found, stack)
+            return self._rungs(found, self._todo(found, beside=self.cublas is not None))
+
+    def _todo(self, found: Climb, *, beside: bool) -> list[Rung]:
+        return [
+            rung
+            for rung in self.plan.rungs
+            if not finished(found.rung(rung.file), rung, self.plan, beside=beside)
+        ]
+
+    def _rungs(self, found: Climb, todo: list[Rung]) -> Climb:
         if not todo:
             self.callbacks.save(found)
         for position, rung in enumerate(todo, 1):
@@ -155,11 +177,14 @@ class _Climber:
                 ncu=self.bench.version,
                 clock_control=DEFAULT_CLOCKS if self.plan.profile else None,
             ),
+            ladder=self.plan.ladder.name,
+            title=self.plan.ladder.title,
+            product=self.plan.ladder.product,
         )
         if known is None:
             return begun
         _check_same(known, begun)
-        whole = len(self.plan.rungs) == len(registry.ladder())
+        whole = len(self.plan.rungs) == len(self.plan.ladder.rungs)
         return replace(
             begun,
             # What made the whole, not what measured a rung of it again.
@@ -169,18 +194,31 @@ class _Climber:
             rungs=known.rungs,
         )
 
-    def _with_ceiling(self, found: Climb) -> Climb:
-        """With cuBLAS measured, or the reason why not; its product is of square matrices."""
-        size = found.sizes.get("N")
-        if size is None or set(found.sizes.values()) != {size}:
-            return found
+    def _with_ceiling(self, found: Climb, stack: ExitStack) -> Climb:
+        """With cuBLAS at hand, and its facts or the reason why there are none."""
         try:
             with self.plan.display() as progress:
                 progress.say("cuBLAS through CuPy")
-                return replace(found, ceiling=measured_ceiling(size, self.bench.interrupts))
+                cublas = stack.enter_context(Cublas(found.product, self.bench.interrupts))
+                ceiling = cublas.ceiling(self.plan.timed_sizes[-1])
         except KernelprofError as error:
             self.callbacks.warn(f"{error.what}; {error.hint}")
-            return replace(found, ceiling_error=trouble(error))
+            # What was known of it before is still true.
+            why = trouble(error) if found.ceiling is None else None
+            return replace(found, ceiling_error=why)
+        self.cublas = cublas
+        return replace(found, ceiling=found.ceiling or ceiling, ceiling_error=None)
+
+    def _beside(self, work: Work) -> tuple[Beside, ...]:
+        """The rung in turns with cuBLAS; nothing where that has failed, which is warned of."""
+        if self.cublas is None:
+            return ()
+        try:
+            return work.beside(self.cublas, self.plan.ladder.product, self.plan.timed_sizes)
+        except CeilingError as error:
+            self.callbacks.warn(f"{error.what}; {error.hint}")
+            self.cublas = None
+            return ()
 
     def _rung(self, rung: Rung, surroundings: Surroundings) -> tuple[Climbed, Surroundings]:
         """One rung with all that was asked for, as far as it went well."""
@@ -190,6 +228,9 @@ class _Climber:
             with self.bench.prepared(rung, {}) as work:
                 prepared = work.prepared
                 found = replace(found, timing=prepared.timing, correctness=prepared.correctness)
+                found = replace(found, beside=self._beside(work))
+                prepared = work.prepared
+                found = replace(found, timing=prepared.timing)
                 if prepared.source is not None:
                     surroundings = replace(surroundings, compiler=prepared.source.compiler)
                 if self.plan.profile:
@@ -222,6 +263,7 @@ def _filled(now: Surroundings, before: Surroundings) -> Surroundings:
 def _check_same(known: Climb, begun: Climb) -> None:
     """Refuse to put results beside one another that are of different things."""
     for what, before, now in (
+        ("ladder", known.ladder, begun.ladder),
         ("GPU", known.surroundings.gpu, begun.surroundings.gpu),
         ("size", known.sizes, begun.sizes),
     ):

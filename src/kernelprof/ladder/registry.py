@@ -1,9 +1,14 @@
-"""The one list of the ladder's rungs: ``ladder.toml`` beside the kernels, read and checked."""
+"""The ladders and their rungs: each ``ladder.toml`` beside its kernels, read and checked.
+
+``cuda/ladder/ladder.toml`` is the first ladder; every folder below with a ``ladder.toml`` is one
+more, of the folder's name.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final, Literal, NoReturn
 
@@ -11,14 +16,19 @@ import msgspec
 from msgspec import Meta, Struct
 
 from kernelprof.errors import InputError, UsageError
+from kernelprof.ladder.product import Fill, Layout, PrecisionName, Product
 from kernelprof.resources import data_folder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 Define = int | float | str
 
 FILE: Final = "ladder.toml"
+DEFAULT: Final = "sgemm"
+"""The ladder that is meant where none is named."""
+PLACE: Final = "cuda/ladder"
+"""Where the ladders are, from the root of the repository."""
 
 _Text = Annotated[str, Meta(pattern=r"\S")]
 _Slug = Annotated[str, Meta(pattern=r"^[a-z0-9]+(-[a-z0-9]+)*$")]
@@ -43,6 +53,8 @@ class Rung(_Entry, frozen=True, kw_only=True):
     """One kernel of the ladder; the keys of ``ladder.toml`` say what each field is."""
 
     path: Path
+    ladder: str
+    place: str
 
     @property
     def number(self) -> int:
@@ -58,7 +70,7 @@ class Rung(_Entry, frozen=True, kw_only=True):
     @property
     def target(self) -> str:
         """Its path from the root of the repository, which captures that are kept name."""
-        return f"cuda/ladder/{self.file}"
+        return f"{self.place}/{self.file}"
 
     @property
     def stem(self) -> str:
@@ -66,18 +78,60 @@ class Rung(_Entry, frozen=True, kw_only=True):
         return self.file.removesuffix(".cu")
 
 
-class _File(Struct, forbid_unknown_fields=True):
+class Ceiling(Struct, forbid_unknown_fields=True, frozen=True, kw_only=True):
+    """The ``[ceiling]`` of a ladder: which product of cuBLAS its rungs are held against."""
+
+    precision: PrecisionName
+    layout: Layout
+    fill: Fill
+
+
+class _File(Struct, forbid_unknown_fields=True, kw_only=True):
     schema_version: Literal["1"]
+    name: _Slug
+    title: _Text
+    about: _Text
+    sizes: Annotated[list[Annotated[int, Meta(ge=1)]], Meta(min_length=1)]
+    ceiling: Ceiling
     rung: Annotated[list[_Entry], Meta(min_length=1)]
 
 
-def ladder() -> tuple[Rung, ...]:
-    """The rungs that this installation has, in order."""
-    return read_ladder(data_folder("cuda") / "ladder" / FILE)
+class Ladder(Struct, frozen=True, kw_only=True):
+    """Kernels for one problem, each of which changes one thing.
+
+    ``sizes`` are those of M = N = K to measure, ascending; the last is that of captures and of the
+    kernels' files. ``product`` is what its ceiling computes, as every rung does.
+    """
+
+    name: str
+    title: str
+    about: str
+    sizes: tuple[int, ...]
+    product: Product
+    rungs: tuple[Rung, ...]
 
 
-def read_ladder(path: Path) -> tuple[Rung, ...]:
-    """The rungs of a registry file; :class:`InputError` names the key of a mistake."""
+def ladders() -> tuple[Ladder, ...]:
+    """The ladders that this installation has: the default one, and the others by their names."""
+    folder = data_folder("cuda") / "ladder"
+    found = (read_ladder(path) for path in (folder / FILE, *sorted(folder.glob(f"*/{FILE}"))))
+    return tuple(found)
+
+
+def ladder(name: str = DEFAULT) -> Ladder:
+    """The ladder of a name; :class:`UsageError` where there is none."""
+    known = ladders()
+    for each in known:
+        if each.name == name:
+            return each
+    raise UsageError(
+        f"there is no ladder {name!r}",
+        hint=f"the ladders are {', '.join(each.name for each in known)}",
+    )
+
+
+def read_ladder(path: Path) -> Ladder:
+    """The ladder of a registry file; :class:`InputError` names the key of a mistake."""
     try:
         found = msgspec.toml.decode(path.read_bytes(), type=_File)
     except OSError as error:
@@ -87,13 +141,27 @@ def read_ladder(path: Path) -> tuple[Rung, ...]:
         _refuse(_PLACE.sub("", str(error)), path, "" if place is None else place["key"])
     except ValueError as error:
         _refuse(f"it is not valid TOML: {error}", path)
+    if found.name not in (DEFAULT, path.parent.name):
+        _refuse(f"{found.name!r} is not the name of its folder", path, "name")
+    if found.sizes != sorted(set(found.sizes)):
+        _refuse("they do not ascend", path, "sizes")
+    home = PLACE if found.name == DEFAULT else f"{PLACE}/{found.name}"
     rungs: list[Rung] = []
     for position, entry in enumerate(found.rung):
         key, mistake = _mistake(entry, path.parent, rungs)
         if mistake:
             _refuse(mistake, path, f"rung[{position}].{key}")
-        rungs.append(Rung(path=path.with_name(entry.file), **msgspec.structs.asdict(entry)))
-    return tuple(rungs)
+        said = msgspec.structs.asdict(entry)
+        file = path.with_name(entry.file)
+        rungs.append(Rung(path=file, ladder=found.name, place=home, **said))
+    return Ladder(
+        name=found.name,
+        title=found.title,
+        about=found.about,
+        sizes=tuple(found.sizes),
+        product=Product(**msgspec.structs.asdict(found.ceiling)),
+        rungs=tuple(rungs),
+    )
 
 
 def _mistake(entry: _Entry, folder: Path, above: Sequence[Rung]) -> tuple[str, str]:
@@ -109,30 +177,58 @@ def _mistake(entry: _Entry, folder: Path, above: Sequence[Rung]) -> tuple[str, s
     return "", ""
 
 
-def choose(rungs: Sequence[Rung], wanted: Sequence[str]) -> tuple[Rung, ...]:
-    """The rungs that somebody named by number or file, in the ladder's order; all for none."""
-    if not wanted:
-        return tuple(rungs)
-    chosen = {_find(rungs, each).file for each in wanted}
-    return tuple(rung for rung in rungs if rung.file in chosen)
+def choose(known: Sequence[Ladder], wanted: Sequence[str]) -> tuple[Ladder, tuple[Rung, ...]]:
+    """The ladder of what somebody named, and those of its rungs that were named, in its order.
+
+    A name is a number or a file of the first ladder, the name of a ladder for all of its rungs, or
+    a ladder and a rung: ``bf16/4``, ``bf16/04_wgmma.cu``, also as the path of the file. Without a
+    name it is all of the first ladder. Raises :class:`UsageError` for rungs of two ladders.
+    """
+    found = [_named(known, each) for each in wanted] or [(known[0], known[0].rungs)]
+    names = list(dict.fromkeys(of.name for of, _ in found))
+    if len(names) > 1:
+        raise UsageError(
+            f"these are rungs of different ladders: {' and '.join(names)}",
+            hint="climb one ladder at a time: each has its own problem, sizes and ceiling",
+        )
+    of, chosen = found[0][0], {rung.file for _, rungs in found for rung in rungs}
+    return of, tuple(rung for rung in of.rungs if rung.file in chosen)
 
 
-def _find(rungs: Sequence[Rung], wanted: str) -> Rung:
-    name = wanted.replace("\\", "/").rpartition("/")[2]
-    for rung in rungs:
-        if name in (rung.file, rung.stem) or (name.isdigit() and int(name) == rung.number):
+def _named(known: Sequence[Ladder], wanted: str) -> tuple[Ladder, tuple[Rung, ...]]:
+    """A ladder and what of it a word names."""
+    by_name = {each.name: each for each in known}
+    if wanted in by_name:
+        return by_name[wanted], by_name[wanted].rungs
+    for each in known:
+        for rung in each.rungs:
+            if Path(wanted).suffix and Path(wanted).resolve() == rung.path.resolve():
+                return each, (rung,)
+    folders, _, name = wanted.replace("\\", "/").rpartition("/")
+    of = by_name.get(folders.rpartition("/")[2], known[0])
+    return of, (_find(of, name, wanted),)
+
+
+def _find(of: Ladder, name: str, wanted: str) -> Rung:
+    for rung in of.rungs:
+        if name in (rung.file, rung.stem) or (name.isdecimal() and int(name) == rung.number):
             return rung
     raise UsageError(
-        f"the ladder has no rung {wanted!r}",
-        hint=f"give a number from {rungs[0].number} to {rungs[-1].number}, or a file that "
-        "'kernelprof ladder list' shows",
+        f"the ladder {of.name} has no rung {wanted!r}",
+        hint=f"give a number from {of.rungs[0].number} to {of.rungs[-1].number}, or a file that "
+        "'kernelprof ladder list' shows; a rung of another ladder has its name before it, as in "
+        "bf16/1",
     )
 
 
-def to_json(rungs: Sequence[Rung]) -> str:
-    """All that the registry says, with a path that can be given to ``kernelprof diagnose``."""
+def to_json(of: Ladder, known: Iterable[Ladder]) -> str:
+    """All that the registry says, with a path that can be given to ``kernelprof diagnose``.
+
+    ``known`` are all ladders, which it names.
+    """
     entries = [
         {
+            "ladder": rung.ladder,
             "number": rung.number,
             "file": rung.file,
             "path": str(rung.shown),
@@ -143,9 +239,20 @@ def to_json(rungs: Sequence[Rung]) -> str:
             "expected": rung.expected,
             "variants": rung.variants,
         }
-        for rung in rungs
+        for rung in of.rungs
     ]
-    document = {"schema_version": "1", "rungs": entries}
+    document = {
+        "schema_version": "1",
+        "ladder": {
+            "name": of.name,
+            "title": of.title,
+            "about": of.about,
+            "sizes": of.sizes,
+            "ceiling": asdict(of.product),
+        },
+        "ladders": [each.name for each in known],
+        "rungs": entries,
+    }
     return json.dumps(document, indent=1, ensure_ascii=False) + "\n"
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
-from dataclasses import dataclass, field
+import statistics
+from dataclasses import asdict, dataclass, field
 from typing import Any, Final
 
-from kernelprof.analysis.metrics.architectures import FLOPS_OF_FMA, fp32_lanes
+from kernelprof.analysis.metrics.architectures import FLOPS_OF_FMA, fp32_lanes, tensor_fmas
 from kernelprof.analysis.metrics.traffic import Traffic  # noqa: TC001 (read below)
 from kernelprof.errors import InputError, KernelprofError
+from kernelprof.ladder.product import Product
+from kernelprof.ladder.rounds import Beside, ratio_of
 from kernelprof.model.manifest import CorrectnessFacts, TimingFacts  # noqa: TC001 (read below)
 from kernelprof.model.records import RecordError, build, read_object
 
@@ -56,7 +60,8 @@ class Climbed:
     """One rung: how fast it is, what limits it, and what was moved for it.
 
     ``source_sha256`` is the hash of the kernel's file. ``full`` comes from the preset ``full`` in
-    one run.
+    one run. ``beside`` has a measurement in turns with cuBLAS for each size; ``timing`` is that of
+    the last, or of the rung alone where cuBLAS was not measured beside it.
     """
 
     file: str
@@ -69,11 +74,16 @@ class Climbed:
     full: Way | None = None
     traffic: Traffic | None = None
     error: Trouble | None = None
+    beside: tuple[Beside, ...] = ()
 
     @property
     def number(self) -> int:
         """The number that the file's name begins with."""
         return int(self.file[:2])
+
+    def at(self, size: int) -> Beside | None:
+        """The measurement beside cuBLAS at a size, if there is one."""
+        return next((each for each in self.beside if each.size == size), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +115,11 @@ class Ceiling:
 
 @dataclass(frozen=True, slots=True)
 class Climb:
-    """Everything that the report is made from; ``created`` is UTC in ISO 8601."""
+    """Everything that the report is made from; ``created`` is UTC in ISO 8601.
+
+    ``sizes`` are those of the profiles, of ``ceiling`` and of each rung's ``timing``. Results that
+    name no ladder are those of the first one.
+    """
 
     kernelprof: str
     created: str
@@ -115,11 +129,41 @@ class Climb:
     ceiling: Ceiling | None = None
     ceiling_error: Trouble | None = None
     rungs: tuple[Climbed, ...] = ()
+    ladder: str = "sgemm"
+    title: str = "The GEMM ladder"
+    product: Product = field(default_factory=Product)
     schema_version: str = SCHEMA_VERSION
+
+    @property
+    def measured_sizes(self) -> tuple[int, ...]:
+        """Those that rungs were measured at beside cuBLAS, ascending."""
+        return tuple(sorted({each.size for rung in self.rungs for each in rung.beside}))
 
     def rung(self, file: str) -> Climbed | None:
         """The rung of a file, if it was climbed."""
         return next((each for each in self.rungs if each.file == file), None)
+
+
+_ADDED: Final = ("ladder", "title", "product")
+"""Keys that results did not have at first."""
+
+
+def to_json(climb: Climb) -> str:
+    """A climb as its file and its page hold it, read again by :func:`from_json`.
+
+    Keys that were added are left out where they say nothing that is not so without them: results
+    that were written before give the same text.
+    """
+    values = asdict(climb)
+    plain = Climb("", "", "", {}, Surroundings())
+    for key in _ADDED:
+        if getattr(climb, key) == getattr(plain, key):
+            del values[key]
+    for rung in values["rungs"]:
+        if not rung["beside"]:
+            del rung["beside"]
+    version = {"schema_version": values.pop("schema_version")}
+    return json.dumps({**version, **values}, indent=1, ensure_ascii=False) + "\n"
 
 
 def trouble(error: KernelprofError) -> Trouble:
@@ -138,7 +182,21 @@ def _checked(climb: Climb) -> Climb:
         if not re.match(r"[0-9]{2}", rung.file):
             raise RecordError(f"'rungs[{at}].file' does not begin with a number: {rung.file!r:.80}")
         check_timing(rung.timing, f"rungs[{at}].timing")
+        for number, beside in enumerate(rung.beside):
+            _check_beside(beside, f"rungs[{at}].beside[{number}]")
     return climb
+
+
+def _check_beside(beside: Beside, place: str) -> None:
+    check_timing(beside.timing, f"{place}.timing")
+    check_timing(beside.ceiling, f"{place}.ceiling")
+    if beside.size < 1:
+        raise RecordError(f"'{place}.size' is not a whole number from 1 on: {beside.size!r}")
+    if not beside.rounds:
+        raise RecordError(f"'{place}.rounds' is empty")
+    for each in (time for medians in beside.rounds for time in medians):
+        if not 0 < each < math.inf:
+            raise RecordError(f"'{place}.rounds' has what is not a time: {each!r}")
 
 
 def check_timing(timing: TimingFacts | None, place: str) -> None:
@@ -178,9 +236,19 @@ def gflops(timing: TimingFacts | None) -> float | None:
     return timing.flops / timing.median_ns
 
 
-def peak_gflops(chip: Surroundings) -> float | None:
-    """What the FP32 lanes of all SMs do at the highest clock that the GPU allows."""
-    lanes = fp32_lanes(chip.compute_capability)
+def peak_lanes(chip: Surroundings, product: Product) -> int | None:
+    """Multiply-adds of an SM per cycle in the units that a product of this precision can use.
+
+    FP32 is that of the FP32 lanes, BF16 that of the tensor cores without sparsity.
+    """
+    if product.precision == "float32":
+        return fp32_lanes(chip.compute_capability)
+    return tensor_fmas(chip.compute_capability, product.precision)
+
+
+def peak_gflops(chip: Surroundings, product: Product) -> float | None:
+    """What those units of all SMs do at the highest clock that the GPU allows."""
+    lanes = peak_lanes(chip, product)
     if lanes is None or chip.multiprocessors is None or not chip.max_sm_mhz:
         return None
     return chip.multiprocessors * lanes * FLOPS_OF_FMA * chip.max_sm_mhz * 1e-3
@@ -191,11 +259,34 @@ def ratio(part: float | None, whole: float | None) -> float | None:
     return None if part is None or not whole else part / whole
 
 
+def of_ceiling(climb: Climb, rung: Climbed) -> float | None:
+    """What part of cuBLAS' speed a rung has: beside it in turns, else by both alone."""
+    beside = rung.beside[-1] if rung.beside else None
+    if beside is not None:
+        return ratio_of(beside).median
+    return ratio(gflops(rung.timing), ceiling_rate(climb))
+
+
+def ceiling_rate(climb: Climb) -> float | None:
+    """What cuBLAS does in GFLOP/s: the median over the rungs that it was timed in turns with."""
+    besides = [rung.beside[-1] for rung in climb.rungs if rung.beside]
+    rates = [rate for rate in (gflops(each.ceiling) for each in besides) if rate is not None]
+    if rates:
+        return statistics.median(rates)
+    return None if climb.ceiling is None else gflops(climb.ceiling.timing)
+
+
 def speedup(before: TimingFacts | None, after: TimingFacts | None) -> float | None:
     """How many times as fast the second is as the first, by their medians."""
     if before is None or after is None:
         return None
     return ratio(before.median_ns, after.median_ns)
+
+
+def gain_before(climb: Climb, rung: Climbed) -> float | None:
+    """How many times as fast as the rung that it changes."""
+    before = None if rung.after is None else climb.rung(rung.after)
+    return None if before is None else speedup(before.timing, rung.timing)
 
 
 def next_gains(climb: Climb, rung: Climbed) -> list[tuple[Climbed, float]]:

@@ -2,8 +2,9 @@
 
 ``python -m kernelprof.launch.child KERNEL.cu --trial FILE`` compiles, checks and times the kernel,
 and writes what it found out. Without ``--trial`` it launches the kernel as ``ncu`` is to see it:
-at the sizes of the measurement, nothing else on the GPU. A process of its own, because a kernel
-that faults or never ends takes its context with it.
+at the sizes of the measurement, nothing else on the GPU. With ``--answer`` it times the kernel
+whenever its standard input asks for it. A process of its own, because a kernel that faults or never
+ends takes its context with it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from kernelprof.errors import KernelprofError
+from kernelprof.launch import asked as questions
 from kernelprof.launch.arrays import case_of, compare, count_poison
 from kernelprof.launch.build import (
     Built,
@@ -115,6 +117,9 @@ class _Task:
         if self.asked.only_check:
             self._check(kernel)
             return
+        if self.asked.answer:
+            self._answer(kernel)
+            return
         if self.asked.trial is None:
             BoundKernel(kernel, spec.resolve(), self.folder).run(spec.launch.time_limit_s)
             return
@@ -129,6 +134,27 @@ class _Task:
         self.trial.times_ns = bound.times_ns(spec.launch.measured, spec.launch.time_limit_s)
         if fully_written:
             self._refuse_unwritten(bound)
+
+    def _answer(self, kernel: LoadedKernel) -> None:
+        """Time it as often and at the sizes that each question says, until there are no more."""
+        bound: dict[tuple[tuple[str, int], ...], BoundKernel] = {}
+
+        def times(question: dict[str, Any]) -> dict[str, Any]:
+            sizes = {**self.spec.sizes, **question["sizes"]}
+            at = tuple(sorted(sizes.items()))
+            if at not in bound:
+                bound.clear()  # gives the memory back before more is taken
+                bound[at] = BoundKernel(kernel, self.spec.resolve(sizes), self.folder)
+                bound[at].before.clear()
+            limit = self.spec.launch.time_limit_s
+            return {"times_ns": bound[at].times_ns(question["count"], limit)}
+
+        try:
+            questions.answer_all(times)
+        except KernelprofError as error:
+            self.trial.fail(error)
+            questions.say({"error": self.trial.error})
+            raise
 
     def _kernel(self) -> LoadedKernel:
         """The loaded kernel: from the file that an earlier process left, else compiled."""
@@ -271,6 +297,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--trial", type=Path, help="check and time, and write the outcome here")
     parser.add_argument("--expect", help="refuse a source with another digest than this")
     parser.add_argument("--no-poison", action="store_true", help="leave outputs as they are")
+    parser.add_argument("--answer", action="store_true", help="time it when standard input asks")
     parser.add_argument("--only-check", action="store_true", help="compare with the reference only")
     return parser
 

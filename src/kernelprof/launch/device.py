@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -46,10 +46,10 @@ _CLUSTER_EXTENTS = (11, 12, 13)
 _LARGER_CLUSTERS = 14
 """CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED."""
 
-_FIRST_DELAY_NS = 2_000_000
+FIRST_DELAY_NS: Final = 2_000_000
 _LONGEST_DELAY_NS = 512_000_000
 # Keeps the GPU waiting, and touches no memory, while launches are queued.
-_DELAY = """
+DELAY: Final = """
 .version 6.0
 .target sm_50
 .address_size 64
@@ -223,9 +223,9 @@ class BoundKernel:
         launches each, ``tests/gpu/launch/nothing.cu``).
         """
         times: list[float] = []
-        delay_ns = _FIRST_DELAY_NS
+        delay_ns = FIRST_DELAY_NS
         with self._explaining():
-            module = self._driver.module_from_buffer(_DELAY.encode() + b"\0")
+            module = self._driver.module_from_buffer(DELAY.encode() + b"\0")
             delay = module.get_function("delay")
             while len(times) < count:
                 got = self._row(delay, delay_ns, count - len(times), limit_s)

@@ -120,11 +120,7 @@ def run(
                 start_new_session=True,
             )
         except OSError as error:
-            raise MissingToolError(
-                f"{command[0]} cannot be started: {error.strerror or error}",
-                where=command[0],
-                hint="'kernelprof doctor' says what is missing and how to get it",
-            ) from error
+            raise not_started(command[0], error) from error
     drain = None if process.stdout is None else _Drain(process.stdout, keep_all=keep_all)
     try:
         while process.poll() is None:
@@ -147,6 +143,15 @@ def run(
         poll()
     printed = b"" if drain is None else drain.taken()
     return Outcome(process.returncode, printed, time.monotonic() - start)
+
+
+def not_started(program: str, error: OSError) -> MissingToolError:
+    """The error for a program that is not there, or that may not be run."""
+    return MissingToolError(
+        f"{program} cannot be started: {error.strerror or error}",
+        where=program,
+        hint="'kernelprof doctor' says what is missing and how to get it",
+    )
 
 
 def end(process: subprocess.Popen[bytes], grace: float = GRACE_S) -> None:

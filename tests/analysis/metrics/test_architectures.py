@@ -11,6 +11,7 @@ from kernelprof.analysis.metrics.architectures import (
     architecture,
     chip_of,
     fp32_lanes,
+    tensor_fmas,
 )
 
 
@@ -27,6 +28,19 @@ def test_the_lanes_of_every_architecture_are_known() -> None:
 def test_an_architecture_that_is_not_known(unknown: tuple[int, int] | str | None) -> None:
     assert architecture(unknown) is None
     assert fp32_lanes(unknown) is None
+
+
+def test_tensor_cores_do_twice_as_much_at_half_the_width() -> None:
+    known = [each.tensor_fmas for each in ARCHITECTURES.values() if "bfloat16" in each.tensor_fmas]
+    assert len(known) >= 2
+    for rates in known:
+        assert rates["float16"] == rates["bfloat16"] == 2 * rates["tf32"]
+        assert {rates[name] for name in ("float8", "int8") if name in rates} == {
+            2 * rates["bfloat16"]
+        }
+    assert tensor_fmas("9.0", "bfloat16") == tensor_fmas((9, 0), "float16") == 2048
+    assert tensor_fmas("8.0", "float8") is None
+    assert tensor_fmas("99.0", "bfloat16") is None
 
 
 def test_one_architecture_by_both_its_names() -> None:

@@ -20,7 +20,7 @@ ASK = (
     "from kernelprof.analysis.metrics.catalogue import catalogue, presets;"
     "from kernelprof.resources import data_folder; from kernelprof.ladder.registry import ladder;"
     "print(data_folder('metric_presets'), len(presets()), len(catalogue()));"
-    "print(data_folder('cuda'), len(ladder()))"
+    "print(data_folder('cuda'), len(ladder().rungs))"
 )
 
 

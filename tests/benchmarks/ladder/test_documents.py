@@ -11,7 +11,7 @@ from benchmarks.ladder.measure import timing_with
 from benchmarks.ladder.published import published
 from markdown_it import MarkdownIt
 from tests.benchmarks.ladder.samples import MEASURED
-from tests.ladder.samples import CLIMB, COALESCED, NAIVE
+from tests.ladder.samples import BF16, CLIMB, COALESCED, NAIVE
 
 from kernelprof.ladder.registry import ladder
 from kernelprof.launch.read_spec import load_spec
@@ -76,6 +76,12 @@ def test_published_ratios_stand_beside_ours() -> None:
     assert rtx["block 8x8, not unrolled"]["ratio there"] == "0.84x"
 
 
+def test_figures_of_another_ladder_are_not_put_beside() -> None:
+    text = as_markdown(sweep, BF16, MEASURED)
+    assert text.startswith("# Other block shapes on the BF16 GEMM ladder on Some GPU\n")
+    assert "Beside published figures" not in text
+
+
 def test_what_the_naive_kernel_asks_for_is_counted_as_it_was_published() -> None:
     """Counted with C read as well, 16 bytes an element have to move: 24 GB over 16 MB."""
     text = as_markdown(sweep, CLIMB, MEASURED)
@@ -119,8 +125,8 @@ def test_a_timing_is_found_by_all_defines() -> None:
 
 
 def test_published_steps_are_ones_that_a_sweep_measures() -> None:
-    rungs = {rung.file: rung for rung in ladder()}
     for gpu in published():
+        rungs = {rung.file: rung for rung in ladder(gpu.ladder).rungs}
         names = [step.what for step in gpu.steps]
         assert len(set(names)) == len(names)
         assert gpu.source

@@ -6,9 +6,10 @@ from dataclasses import replace
 
 import pytest
 from markdown_it import MarkdownIt
-from tests.ladder.samples import CLIMB, COALESCED, NAIVE, ROLLED, TILE, timing
+from tests.ladder.samples import BF16, CLIMB, COALESCED, NAIVE, ROLLED, TILE, timing
 
 from kernelprof.analysis.metrics.architectures import fp32_lanes
+from kernelprof.ladder.product import Product
 from kernelprof.ladder.registry import ladder
 from kernelprof.ladder.results import Climb, Surroundings, Trouble, peak_gflops
 from kernelprof.report.documents.ladder import document
@@ -16,7 +17,7 @@ from kernelprof.report.writers import markdown
 
 
 def as_markdown(climb: Climb) -> str:
-    return markdown.write(document(climb, ladder()), largest=None, level=1)
+    return markdown.write(document(climb, ladder().rungs), largest=None, level=1)
 
 
 def rows(text: str, heading: str) -> list[dict[str, str]]:
@@ -160,6 +161,61 @@ def test_an_error_of_a_compiler_cannot_break_the_page() -> None:
     assert "\x1b" not in text
 
 
+def test_a_climb_in_turns_with_cublas_has_a_part_of_it_at_each_size() -> None:
+    """2 GFLOP in 1 ms are 2 TFLOP/s, by the middle one of three rounds 1.02 times cuBLAS'."""
+    text = as_markdown(BF16)
+    assert text.startswith("# The BF16 GEMM ladder on Some GPU\n")
+    top = "From 8 ms to 1 ms at 1000 over 2 rungs: 99.0 % of cuBLAS at 500, 102.0 % at 1000."
+    assert f"**{top}**" in text
+    naive, coalesced = rows(text, "## Time and verdict")
+    assert naive == {
+        "rung": "[1 Naive](#rung-1)",
+        "verdict": "`uncoalesced-global-access`",
+        "confidence": "high",
+        "TFLOP/s at 500": "2",
+        "of cuBLAS at 500": "11.0 % (10.0 to 12.0)",
+        "TFLOP/s at 1000": "0.25",
+        "of cuBLAS at 1000": "20.0 % (10.0 to 30.0)",
+        "gain": "-",
+        "expected gain": "3.4x",
+        "next rung gained": "2: 8.0x",
+    }
+    assert coalesced["of cuBLAS at 1000"] == "102.0 % (101.9 to 103.0)"
+    assert coalesced["gain"] == "8.0x"
+    assert (
+        "**M = N = K = 1000:** 8 ms (8 to 8 ms), 0.25 TFLOP/s; cuBLAS 1.6 ms (0.8 to 2.4 ms), "
+        "1.25 TFLOP/s; 20.0 % (10.0 to 30.0) of it in 3 rounds"
+    ) in text
+
+
+def test_a_product_in_bf16_is_held_against_the_tensor_cores() -> None:
+    """10 SMs x 2048 x 2 x 1 GHz = 40,960 GFLOP/s, of which 2,000 are 4.9 %."""
+    text = as_markdown(BF16)
+    assert "BF16, FP32 accumulation, row-major, B is &#91;N, K&#93;" in text
+    assert "M = N = K = 500 and 1000. GPU: Some GPU" in text
+    peak = "10 SMs x 2048 multiply-adds of tensor cores x 2 x 1,000 MHz = 40,960 GFLOP/s."
+    assert f"BF16 tensor peak: {peak}" in text
+    assert "**Of the BF16 tensor peak:** 4.9 %" in text
+    assert "GemmEx in BF16 of cuBLAS 13.0.2 through CuPy 14.2.0, FP32 accumulation" in text
+    assert "FP32 peak" not in text
+    assert "TF32" not in text
+    assert "SGEMM" not in text
+
+
+def test_bytes_that_no_counter_has_for_such_kernels_are_left_out() -> None:
+    (naive, _) = rows(as_markdown(BF16), "## Bytes")
+    assert list(naive) == [
+        *("rung", "through L2", "device memory", "FLOP per byte of device memory")
+    ]
+    assert naive["through L2"] == "1.2 GB (100x)"
+
+
+def test_the_method_says_how_they_took_turns() -> None:
+    text = as_markdown(BF16)
+    assert "of the rung and of cuBLAS in turns: 3 rounds and 20 launches at most" in text
+    assert "Profiles, and what is said of one size alone, are at 1000." in text
+
+
 @pytest.mark.parametrize(
     ("chip", "peak"),
     [
@@ -176,7 +232,23 @@ def test_the_peak(chip: tuple[str | None, int | None, float | None], peak: float
     found = peak_gflops(
         Surroundings(
             compute_capability=capability, multiprocessors=multiprocessors, max_sm_mhz=clock
-        )
+        ),
+        Product(),
     )
     assert found == (None if peak is None else pytest.approx(peak))
     assert fp32_lanes(capability) or peak is None
+
+
+@pytest.mark.parametrize(
+    ("capability", "multiprocessors", "mhz", "teraflops"),
+    [("9.0", 132, 1830.0, 989.4), ("8.0", 108, 1410.0, 311.9), ("8.6", 84, 1695.0, None)],
+)
+def test_the_tensor_peak_is_that_of_the_data_sheet_at_its_clock(
+    capability: str, multiprocessors: int, mhz: float, teraflops: float | None
+) -> None:
+    chip = Surroundings(
+        compute_capability=capability, multiprocessors=multiprocessors, max_sm_mhz=mhz
+    )
+    found = peak_gflops(chip, Product("bfloat16", "nt", "normal"))
+    wanted = None if teraflops is None else pytest.approx(teraflops * 1e3, rel=1e-3)
+    assert found == wanted

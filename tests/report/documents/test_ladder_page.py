@@ -48,7 +48,7 @@ def climb() -> Climb:
 
 @pytest.fixture(scope="module")
 def page(climb: Climb) -> Document:
-    return document(climb, ladder())
+    return document(climb, ladder().rungs)
 
 
 def gflops(timing: dict[str, Any]) -> float:
@@ -134,7 +134,7 @@ def test_the_way_leads_from_the_first_rung_to_the_fastest(page: Document) -> Non
 
 
 def test_what_a_rung_changes_comes_from_the_registry(page: Document) -> None:
-    for rung in ladder():
+    for rung in ladder().rungs:
         first = rung_of(page, rung.number).blocks[0]
         assert plain(first.text) == rung.changes
 
@@ -168,7 +168,7 @@ def naive(climb: Climb) -> Card:
 def test_memory_s_limit_and_the_card_come_from_a_capture(climb: Climb, naive: Card) -> None:
     assert naive.bandwidth is not None
     assert naive.bandwidth.value == pytest.approx(3_201_000e3 * 2 * 6016 / 8)
-    page = document(climb, ladder(), {"01_naive.cu": naive})
+    page = document(climb, ladder().rungs, {"01_naive.cu": naive})
     assert any(label.startswith("DRAM") for label in points(page))
     placed = rung_of(page, 1).blocks[-1]
     assert isinstance(placed, Section)
@@ -229,7 +229,7 @@ def test_a_rung_that_failed() -> None:
 )
 def test_less_is_said_where_less_is_known(climb: Climb, sentence: str) -> None:
     assert headline(climb) == sentence
-    assert f"{sentence}</h2>" in html.write(document(climb, ladder()))
+    assert f"{sentence}</h2>" in html.write(document(climb, ladder().rungs))
 
 
 def test_without_cublas_its_reason_is_a_warning() -> None:

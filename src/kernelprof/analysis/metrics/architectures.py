@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
@@ -19,13 +19,18 @@ FLOPS_OF_FMA: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Architecture:
-    """The GPUs of one compute capability; ``None`` is not known. Lanes are per SM and cycle."""
+    """The GPUs of one compute capability; ``None`` is not known. Lanes are per SM and cycle.
+
+    ``tensor_fmas`` are dense multiply-adds of the tensor cores of an SM per cycle, by the type of
+    the operands.
+    """
 
     capability: Capability
     chip: str | None = None
     fp32_lanes: int | None = None
     fp64_lanes: int | None = None
     l1_bytes: int | None = None
+    tensor_fmas: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,3 +122,9 @@ def fp32_lanes(capability: Capability | str | None) -> int | None:
     """FP32 multiply-adds of an SM per cycle, if they are known."""
     found = architecture(capability)
     return None if found is None else found.fp32_lanes
+
+
+def tensor_fmas(capability: Capability | str | None, precision: str) -> int | None:
+    """Dense multiply-adds of the tensor cores of an SM per cycle, if they are known."""
+    found = architecture(capability)
+    return None if found is None else found.tensor_fmas.get(precision)

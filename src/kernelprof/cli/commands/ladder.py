@@ -1,4 +1,4 @@
-"""``kernelprof ladder``: the GEMM ladder's rungs, climbing them on a GPU, and the reports."""
+"""``kernelprof ladder``: the ladders and their rungs, climbing one on a GPU, and the reports."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ORDER = 120
 COMMAND = typer.Typer(
     add_completion=False,
     no_args_is_help=True,
-    help="The GEMM ladder: kernels that change one thing at a time, measured and diagnosed.",
+    help="Ladders of GEMM kernels that change one thing at a time, measured and diagnosed.",
 )
 
 FileOption = Annotated[
@@ -34,6 +34,9 @@ HtmlOption = Annotated[
 
 @COMMAND.command("list")
 def list_rungs(
+    ladder_name: Annotated[
+        str, typer.Argument(metavar="LADDER", help="Which ladder.", show_default=False)
+    ] = "",
     *,
     list_format: Annotated[
         Literal["text", "json"], typer.Option("--format", help="For people or for programs.")
@@ -44,19 +47,27 @@ def list_rungs(
 ) -> None:
     """List the rungs, each with the file that `kernelprof diagnose` takes."""
     width = output.screen().width
-    output.write_text(ladder.listing(list_format, width, changes=changes))
+    output.write_text(ladder.listing(ladder_name, list_format, width, changes=changes))
 
 
 @COMMAND.command("run")
 def run(
+    rungs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="RUNG",
+            help="A ladder (bf16), or rungs of one: 3, 03_shared_tile.cu, bf16/4.",
+            show_default=False,
+        ),
+    ] = None,
     *,
     size: Annotated[
         int | None,
-        typer.Option("--size", metavar="N", min=1, help="M, N and K instead of the files' own."),
+        typer.Option("--size", metavar="N", min=1, help="M, N and K instead of the ladder's."),
     ] = None,
     rung: Annotated[
         list[str] | None,
-        typer.Option("--rung", metavar="RUNG", help="Only this rung: a number or a file."),
+        typer.Option("--rung", metavar="RUNG", help="Only this rung, as the argument."),
     ] = None,
     file: FileOption = None,
     results: Annotated[
@@ -80,10 +91,11 @@ def run(
     ] = False,
     html: HtmlOption = None,
 ) -> None:
-    """Check, time and profile every rung on this machine's GPU, and write a report.
+    """Check, time and profile the rungs of a ladder on this machine's GPU, and write a report.
 
-    Results are kept after each rung. With --continue rungs that are done are left out, but for
-    those that --rung names. A rung that fails is in the report, and the exit code is its error's.
+    Each is timed in turns with cuBLAS. Without a name it is all of the first ladder. Results are
+    kept after each rung. With --continue rungs that are done are left out, but for those that are
+    named. A rung that fails is in the report, and the exit code is its error's.
     """
     if no_profile and captures is not None:
         raise UsageError("--captures needs the profiler", hint="leave out --no-profile")
@@ -92,15 +104,16 @@ def run(
         raise UsageError("there are no results to go on from", hint="name them: -o or --json")
     given: list[tuple[str, object]] = [("--size", size), *(("--rung", each) for each in rung or ())]
     given += [("--captures", captures), ("--json", results), ("-o", file), ("--html", html)]
+    named = [*(rungs or ()), *(rung or ())]
     words = [word for name, value in given if value is not None for word in (name, str(value))]
-    words += ["--no-profile"] * no_profile
+    words = [*(rungs or ()), *words, *["--no-profile"] * no_profile]
 
     def save(found: Climb) -> None:
         if kept is not None:
             output.write_file(ladder.results_text(found), kept)
 
     found = ladder.climb(
-        rung or [],
+        named,
         shlex.join(["kernelprof", "ladder", "run", *words]),
         size=size,
         captures=captures,

@@ -1,12 +1,20 @@
-"""The climb of the GEMM ladder as a document, and the list of its rungs."""
+"""The climb of a ladder as a document, and the list of its rungs."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.ladder.results import Climb, gflops, next_gains, peak_gflops, ratio
+from kernelprof.ladder.results import (
+    Climb,
+    ceiling_rate,
+    gflops,
+    next_gains,
+    of_ceiling,
+    ratio,
+    to_json,
+)
 from kernelprof.model.numbers import count, factor, number, quantity, share
-from kernelprof.model.records import build, read_object, to_json
+from kernelprof.model.records import build, read_object
 from kernelprof.report.document import (
     Cell,
     Column,
@@ -22,17 +30,23 @@ from kernelprof.report.document import (
     Tone,
 )
 from kernelprof.report.documents import TONES
+from kernelprof.report.documents.ladder_beside import (
+    beside_facts,
+    beside_section,
+    ceiling_text,
+    parts_text,
+)
 from kernelprof.report.documents.ladder_parts import (
     DASH,
     Card,
     anchor,
     any_timing,
     bar_section,
-    ceiling_rate,
     fastest_rung,
     gain_cell,
     method_section,
     named,
+    peak_rate,
     rate_cell,
     roofline_section,
     said_text,
@@ -48,7 +62,7 @@ from kernelprof.report.private import without_homes
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from kernelprof.ladder.registry import Rung
+    from kernelprof.ladder.registry import Ladder, Rung
     from kernelprof.ladder.results import Climbed
     from kernelprof.report.document import Block
 
@@ -66,35 +80,42 @@ def document(
     sections = (
         _headline(climb, way),
         bar_section(climb, way),
-        _rungs(climb),
+        beside_section(climb) if climb.measured_sizes else _rungs(climb),
         roofline_section(climb, known, way),
         _bytes(climb),
         *(_rung(each, climb, about.get(each.file), known.get(each.file)) for each in climb.rungs),
         method_section(climb),
     )
     return Document(
-        title=f"The GEMM ladder on {climb.surroundings.gpu or 'an unknown GPU'}",
+        title=f"{climb.title} on {climb.surroundings.gpu or 'an unknown GPU'}",
         blocks=tuple(each for each in sections if each is not None),
         data=data,
         file=SAVED,
     )
 
 
-def listing(rungs: Sequence[Rung], *, changes: bool) -> Document:
-    """The rungs with their files; with ``changes`` also what each changes in which other rung."""
+def listing(of: Ladder, others: Sequence[Ladder], *, changes: bool) -> Document:
+    """A ladder's rungs with their files; with ``changes`` also what each changes in which other.
+
+    ``others`` are named below.
+    """
+    named_below = [
+        Paragraph((f"{each.title}: ", Span(f"kernelprof ladder list {each.name}", code=True), "."))
+        for each in others
+    ]
     if not changes:
         columns = (Column("#", number=True), Column("file"), Column("title"))
-        rows = [(str(rung.number), str(rung.shown), rung.title) for rung in rungs]
+        rows = [(str(rung.number), str(rung.shown), rung.title) for rung in of.rungs]
         table = Table(columns, tuple(tuple(Cell(Span(each)) for each in row) for row in rows))
-        return Document("The GEMM ladder", (table,))
-    numbers = {rung.file: rung.number for rung in rungs}
+        return Document(of.title, (table, *named_below))
+    numbers = {rung.file: rung.number for rung in of.rungs}
     sections = []
-    for rung in rungs:
+    for rung in of.rungs:
         after = "" if rung.after is None else f"After {numbers[rung.after]}. "
         file = Paragraph(Span(str(rung.shown), code=True))
         text = Paragraph(Span(after + rung.changes))
         sections.append(Section(Span(named(rung)), (file, text)))
-    return Document("The GEMM ladder", tuple(sections))
+    return Document(of.title, (*sections, *named_below))
 
 
 # The answer
@@ -119,13 +140,18 @@ def headline(climb: Climb) -> str:
         text = f"{first.title} takes {time_cell(first.timing)}"
     else:
         rungs = count(len(climb.rungs), "rung")
-        text = f"From {time_cell(first.timing)} to {time_cell(fastest.timing)} over {rungs}"
+        at = f" at {climb.measured_sizes[-1]}" if len(climb.measured_sizes) > 1 else ""
+        text = f"From {time_cell(first.timing)} to {time_cell(fastest.timing)}{at} over {rungs}"
+    if fastest.beside:
+        return f"{text}: {parts_text(fastest)}."
     rate = gflops(fastest.timing)
-    ceiling = ratio(rate, ceiling_rate(climb))
-    peak = ratio(rate, peak_gflops(climb.surroundings))
+    ceiling = of_ceiling(climb, fastest)
+    peak = ratio(rate, peak_rate(climb))
     if ceiling is not None:
         return f"{text}: {share(ceiling)} of cuBLAS."
-    return f"{text}: {share(peak)} of the FP32 peak." if peak is not None else f"{text}."
+    if peak is None:
+        return f"{text}."
+    return f"{text}: {share(peak)} of the {climb.product.about.peak}."
 
 
 def _detail(climb: Climb, way: frozenset[str]) -> str:
@@ -149,21 +175,26 @@ def _detail(climb: Climb, way: frozenset[str]) -> str:
 
 def _facts(climb: Climb) -> Iterator[Fact]:
     """The figures that the sentence at the top rests on."""
-    yield Fact("Problem", (f"FP32, {sizes(climb)}",))
+    product = climb.product
+    problem = product.about.short if product.precision == "float32" else product.words
+    yield Fact("Problem", (f"{problem}, {sizes(climb)}",))
     fastest = fastest_rung(climb)
     if fastest is not None:
         yield Fact("Fastest rung", (Span(named(fastest)),))
         rate = gflops(fastest.timing)
         if rate is not None:
-            of_peak = ratio(rate, peak_gflops(climb.surroundings))
-            suffix = "" if of_peak is None else f", {share(of_peak)} of the FP32 peak"
+            of_peak = ratio(rate, peak_rate(climb))
+            suffix = "" if of_peak is None else f", {share(of_peak)} of the {product.about.peak}"
             yield Fact("Its rate", (f"{rate_cell(fastest.timing)} GFLOP/s{suffix}",))
         if fastest.full is not None:
             yield Fact("Its verdict", (said_text(fastest),))
-    if climb.ceiling is not None:
+    about = "SGEMM without tensor cores." if product.precision == "float32" else ""
+    if climb.measured_sizes:
+        yield Fact("cuBLAS in turns with them", (ceiling_text(climb),), about)
+    elif climb.ceiling is not None:
         timing = climb.ceiling.timing
         text = f"{time_cell(timing)}, {rate_cell(timing)} GFLOP/s"
-        yield Fact("cuBLAS", (text,), "SGEMM without tensor cores.")
+        yield Fact("cuBLAS", (text,), about)
 
 
 # The tables
@@ -194,7 +225,7 @@ def _rungs(climb: Climb) -> Section:
 def _row(climb: Climb, rung: Climbed) -> Iterator[Cell]:
     said = None if rung.full is None else rung.full.said
     rate, timing = gflops(rung.timing), rung.timing
-    of_ceiling = ratio(rate, ceiling_rate(climb))
+    part = ratio(rate, ceiling_rate(climb))
     gains = next_gains(climb, rung)
     yield Cell(Span(named(rung), target=anchor(rung)), sort=rung.number)
     yield Cell(verdict_text(said) if rung.error is None else Span("failed", Tone.BAD))
@@ -205,7 +236,7 @@ def _row(climb: Climb, rung: Climbed) -> Iterator[Cell]:
         tip="" if timing is None else f"95 % confidence: {spread_cell(timing)}",
     )
     yield Cell(rate_cell(timing), sort=rate)
-    yield Cell(share(of_ceiling), sort=of_ceiling)
+    yield Cell(share(part), sort=part)
     yield Cell(gain_cell(said), sort=None if said is None else said.gain)
     gained = ", ".join(f"{each.number}: {factor(gain)}" for each, gain in gains)
     yield Cell(gained or DASH, sort=max((gain for _, gain in gains), default=None))
@@ -214,21 +245,26 @@ def _row(climb: Climb, rung: Climbed) -> Iterator[Cell]:
 def _bytes(climb: Climb) -> Section | None:
     if all(rung.traffic is None for rung in climb.rungs):
         return None
-    titles = (
-        *("asked by threads", "through L1", "through L2", "device memory"),
-        *("FLOP per byte of device memory", "FLOP per byte asked"),
-    )
+    levels = _levels(climb)
+    titles = [*levels.values(), "FLOP per byte of device memory"]
+    if "asked" in levels:
+        titles.append("FLOP per byte asked")
     columns = (
         Column("rung", yielding=True),
         *(Column(title, number=True, optional=title.startswith("FLOP")) for title in titles),
     )
-    rows = tuple(tuple(_bytes_row(rung)) for rung in climb.rungs)
-    text = (
-        "In brackets: multiples of the bytes that have to move at least. Asked by threads is what "
-        "the instructions of all threads name together; a value that a whole warp reads counts 32 "
-        "times. Through L1 and through L2 are the 32-byte sectors that move there, device memory "
-        "is what is read and written: less than is needed where a part of C still stands in L2 at "
-        "the end."
+    rows = tuple(tuple(_bytes_row(rung, levels)) for rung in climb.rungs)
+    text = "In brackets: multiples of the bytes that have to move at least. "
+    if "asked" in levels:
+        text += (
+            "Asked by threads is what the instructions of all threads name together; a value that "
+            "a whole warp reads counts 32 times. Through L1 and through L2 are"
+        )
+    else:
+        text += "Through L2 are"
+    text += (
+        " the 32-byte sectors that move there, device memory is what is read and written: less "
+        "than is needed where a part of C still stands in L2 at the end."
     )
     least = _least(climb)
     table = Table(columns, rows, label="Table of bytes")
@@ -251,17 +287,27 @@ def _least(climb: Climb) -> str:
     return text
 
 
-def _bytes_row(rung: Climbed) -> Iterator[Cell]:
+def _levels(climb: Climb) -> dict[str, str]:
+    """The levels of traffic that mean something, with what they are called.
+
+    What threads ask for is worked out for kernels of ``float``, and what passes L1 for their loads
+    and stores alone: a tile that TMA brings is among neither.
+    """
+    threads = {"asked": "asked by threads", "l1": "through L1"}
+    below = {"l2": "through L2", "dram": "device memory"}
+    return {**threads, **below} if climb.product.precision == "float32" else below
+
+
+def _bytes_row(rung: Climbed, shown: Mapping[str, str]) -> Iterator[Cell]:
     timing, traffic = rung.timing, rung.traffic
     least = None if timing is None else timing.min_bytes
     flops = None if timing is None else timing.flops
-    names = ("asked", "l1", "l2", "dram")
-    levels = [None if traffic is None else getattr(traffic, name) for name in names]
+    levels = {name: None if traffic is None else getattr(traffic, name) for name in shown}
     yield Cell(Span(named(rung)))
-    for level in levels:
+    for level in levels.values():
         text = DASH if level is None else quantity(level, "byte")
         yield Cell(f"{text} ({factor(level / least)})" if level and least else text, sort=level)
-    for level in (levels[-1], levels[0]):
+    for level in (levels[name] for name in ("dram", "asked") if name in levels):
         intensity = ratio(flops, level)
         yield Cell(DASH if intensity is None else number(intensity), sort=intensity)
 
@@ -287,12 +333,12 @@ def _rung(climbed: Climbed, climb: Climb, about: Rung | None, card: Card | None)
     if card is not None:
         blocks += [*([Paragraph(card.note, Tone.MUTED)] if card.note else []), *card.blocks]
     said = None if climbed.full is None else climbed.full.said
-    of_ceiling = ratio(gflops(climbed.timing), ceiling_rate(climb))
+    part = of_ceiling(climb, climbed)
     parts = [said_text(climbed)]
     if climbed.timing is not None:
         parts.append(time_cell(climbed.timing))
-    if of_ceiling is not None:
-        parts.append(f"{share(of_ceiling)} of cuBLAS")
+    if part is not None:
+        parts.append(parts_text(climbed) or f"{share(part)} of cuBLAS")
     return Section(
         Span(named(climbed)),
         tuple(blocks),
@@ -309,9 +355,10 @@ def _rung_facts(rung: Climbed, climb: Climb) -> Iterator[Fact]:
     if rung.timing is not None:
         launches = count(rung.timing.launches, "launch")
         yield Fact("95 % confidence of the median", (f"{spread_cell(rung.timing)}, {launches}",))
-    of_peak = ratio(gflops(rung.timing), peak_gflops(climb.surroundings))
+    yield from beside_facts(rung)
+    of_peak = ratio(gflops(rung.timing), peak_rate(climb))
     if of_peak is not None:
-        yield Fact("Of the FP32 peak", (share(of_peak),))
+        yield Fact(f"Of the {climb.product.about.peak}", (share(of_peak),))
     if rung.correctness is not None and rung.correctness.largest_error is not None:
         passed = "passed" if rung.correctness.passed else "failed"
         text = f"{passed}, largest error {rung.correctness.largest_error:.1e}"

@@ -1,12 +1,12 @@
-"""Parts of the ladder's document: its charts, its cells, and how it was measured."""
+"""Parts of a ladder's document: its charts, its cells, and how it was measured."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.metrics.architectures import FLOPS_OF_FMA, fp32_lanes
-from kernelprof.ladder.results import gflops, peak_gflops, ratio
+from kernelprof.analysis.metrics.architectures import FLOPS_OF_FMA
+from kernelprof.ladder.results import ceiling_rate, gflops, peak_gflops, peak_lanes, ratio
 from kernelprof.model.numbers import count, factor, number, quantity, share
 from kernelprof.report.charts import roofline
 from kernelprof.report.charts.parts import tidy, time_unit
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from kernelprof.ladder.registry import Rung
-    from kernelprof.ladder.results import Climb, Climbed, ShortVerdict, Surroundings
+    from kernelprof.ladder.results import Climb, Climbed, ShortVerdict
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Diagnosis
     from kernelprof.model.manifest import TimingFacts
@@ -108,9 +108,9 @@ def verdict_name(said: ShortVerdict) -> str:
     return said.bottleneck or said.status
 
 
-def ceiling_rate(climb: Climb) -> float | None:
-    """What cuBLAS does, in GFLOP/s."""
-    return None if climb.ceiling is None else gflops(climb.ceiling.timing)
+def peak_rate(climb: Climb) -> float | None:
+    """The peak of the units that the product of this climb can use, in GFLOP/s."""
+    return peak_gflops(climb.surroundings, climb.product)
 
 
 def way_up(climb: Climb) -> frozenset[str]:
@@ -143,7 +143,7 @@ def bar_section(climb: Climb, way: frozenset[str]) -> Section | None:
     """A bar a rung, below cuBLAS and the peak."""
     if not climb.rungs:
         return None
-    rates = (("cuBLAS", ceiling_rate(climb)), ("FP32 peak", peak_gflops(climb.surroundings)))
+    rates = (("cuBLAS", ceiling_rate(climb)), (climb.product.about.peak, peak_rate(climb)))
     limits = [(label, rate) for label, rate in rates if rate is not None]
     rows: list[Row] = [_bar(rung, way) for rung in climb.rungs]
     rows += [
@@ -210,7 +210,7 @@ def roofline_section(
 
 def _ceilings(climb: Climb, cards: Mapping[str, Card]) -> Iterator[roofline.Ceiling]:
     for label, rate, origin in (
-        ("FP32 peak", peak_gflops(climb.surroundings), DATASHEET),
+        (climb.product.about.peak, peak_rate(climb), DATASHEET),
         ("cuBLAS", ceiling_rate(climb), MEASURED),
     ):
         if rate is not None:
@@ -254,13 +254,16 @@ def measured_on(climb: Climb) -> str:
     )
     named = [f"{name} {version}".strip() for name, version in tools if version]
     return (
-        f"FP32, row-major, {sizes(climb)}. GPU: {gpu}. "
+        f"{climb.product.words}, {sizes(climb)}. GPU: {gpu}. "
         f"Measured on {climb.created.partition('T')[0]} with {', '.join(named)}."
     )
 
 
 def sizes(climb: Climb) -> str:
-    """``M = N = K = 4096``."""
+    """``M = N = K = 4096``, and ``8192`` where that was measured, too."""
+    if len(climb.measured_sizes) > 1:
+        named = " and ".join(map(str, climb.measured_sizes))
+        return f"{' = '.join(climb.sizes)} = {named}"
     found = list(climb.sizes.items())
     if len(set(climb.sizes.values())) == 1:
         return f"{' = '.join(climb.sizes)} = {found[0][1]}"
@@ -270,7 +273,7 @@ def sizes(climb: Climb) -> str:
 def method_section(climb: Climb) -> Section:
     """On what, by which rules and with which command."""
     text = Paragraph(Span(measured_on(climb)))
-    peak = _peak_rule(climb.surroundings)
+    peak = _peak_rule(climb)
     rules = Bullets((_timing_rule(climb), Span(_ceiling_rule(climb)), peak))
     code = Code(climb.command, "sh", copy=True)
     return Section("How it was measured", (text, rules, code))
@@ -280,7 +283,7 @@ def _timing_rule(climb: Climb) -> str:
     timing = any_timing(climb)
     if timing is None:
         return "No rung was timed."
-    text = (
+    text = _turns_rule(climb) or (
         f"Times are medians of {count(timing.launches, 'launch')} by CUDA events after "
         f"{timing.warm_up} of warm-up, outside the profiler, with the 95 % confidence interval of "
         "the median."
@@ -294,28 +297,51 @@ def _timing_rule(climb: Climb) -> str:
     return text
 
 
+def _turns_rule(climb: Climb) -> str:
+    """How rungs and cuBLAS were timed in turns; empty where they were not."""
+    besides = [each for rung in climb.rungs for each in rung.beside]
+    if not besides:
+        return ""
+    rounds, launches = (
+        max(map(measure, besides))
+        for measure in (lambda each: len(each.rounds), lambda each: each.timing.launches)
+    )
+    return (
+        "Times are medians of launches by CUDA events, outside the profiler, of the rung and of "
+        f"cuBLAS in turns: {count(rounds, 'round')} and {count(launches, 'launch')} at most, "
+        "fewer of a kernel that takes long. Each round starts with the other of the two, and an "
+        "untimed launch comes before each row of timed ones. What is said of cuBLAS beside a rung "
+        f"comes from the same rounds. Profiles, and what is said of one size alone, are at "
+        f"{climb.measured_sizes[-1]}."
+    )
+
+
 def _ceiling_rule(climb: Climb) -> str:
     ceiling = climb.ceiling
     if ceiling is None:
         why = climb.ceiling_error
         return "Ceiling: cuBLAS was not measured" + (f" ({why.what})." if why else ".")
-    part = ratio(gflops(ceiling.timing), peak_gflops(climb.surroundings))
+    part = ratio(gflops(ceiling.timing), peak_rate(climb))
     of_peak = "" if part is None else f", {share(part)} of the peak"
     version = f" {ceiling.cublas}" if ceiling.cublas else ""
     cupy = f" {ceiling.cupy}" if ceiling.cupy else ""
+    about = climb.product.about
+    how = "TF32 off" if climb.product.precision == "float32" else "FP32 accumulation"
+    alone = f", alone and at {max(climb.measured_sizes)}" if climb.measured_sizes else ""
     return (
-        f"Ceiling: SGEMM of cuBLAS{version} through CuPy{cupy}, TF32 off (relative error "
-        f"{ceiling.relative_error:.1e} against float64): {time_cell(ceiling.timing)} "
+        f"Ceiling: {about.routine} of cuBLAS{version} through CuPy{cupy}, {how} (relative error "
+        f"{ceiling.relative_error:.1e} against float64){alone}: {time_cell(ceiling.timing)} "
         f"({spread_cell(ceiling.timing)}), {rate_cell(ceiling.timing)} GFLOP/s{of_peak}."
     )
 
 
-def _peak_rule(chip: Surroundings) -> str:
-    peak = peak_gflops(chip)
+def _peak_rule(climb: Climb) -> str:
+    peak, chip, name = peak_rate(climb), climb.surroundings, climb.product.about.peak
     if peak is None:
-        return "The FP32 peak of this GPU is not known here, so no share of it is given."
-    lanes = fp32_lanes(chip.compute_capability)
+        return f"The {name} of this GPU is not known here, so no share of it is given."
+    lanes = peak_lanes(chip, climb.product)
+    units = "lanes" if climb.product.precision == "float32" else "multiply-adds of tensor cores"
     return (
-        f"FP32 peak: {chip.multiprocessors} SMs x {lanes} lanes x {FLOPS_OF_FMA} x "
+        f"{name}: {chip.multiprocessors} SMs x {lanes} {units} x {FLOPS_OF_FMA} x "
         f"{chip.max_sm_mhz:,.0f} MHz = {number(round(peak))} GFLOP/s."
     )

@@ -1,0 +1,78 @@
+"""The matrix product of a ladder: its precision, how B lies, and what follows from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Final, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+PrecisionName = Literal["float32", "bfloat16"]
+Layout = Literal["nn", "nt"]
+Fill = Literal["random", "normal"]
+
+
+@dataclass(frozen=True, slots=True)
+class Precision:
+    """What a precision is called, and how exact a product of cuBLAS in it is.
+
+    ``most_error`` is the largest relative error (2-norm of the difference from float64 over the
+    rounded inputs) that still is one of this precision.
+    """
+
+    short: str
+    peak: str
+    routine: str
+    element_bytes: int
+    most_error: float
+
+
+PRECISIONS: Final[Mapping[str, Precision]] = MappingProxyType(
+    {
+        # FP32 makes about 2e-7 at the checked size, and TF32 some 3e-4.
+        "float32": Precision("FP32", "FP32 peak", "SGEMM", 4, 1e-5),
+        # Half a unit in the last place of 8 bits: an element that is rounded to BF16 once, at the
+        # end, is not further off than 2^-8 of itself, and the sums before add some 1e-6.
+        "bfloat16": Precision("BF16", "BF16 tensor peak", "GemmEx in BF16", 2, 2.0**-8),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Product:
+    """C = A * B of square or other matrices, all row-major; sums are always FP32.
+
+    ``precision`` is that of A, B and C. ``layout`` says how B lies: ``nn`` is [K, N], ``nt`` is
+    [N, K], so that both operands run along k. ``fill`` is how the inputs are drawn, in the words of
+    a launch specification. The defaults are those of results that do not name them.
+    """
+
+    precision: PrecisionName = "float32"
+    layout: Layout = "nn"
+    fill: Fill = "random"
+
+    @property
+    def about(self) -> Precision:
+        """What follows from the precision."""
+        return PRECISIONS[self.precision]
+
+    @property
+    def words(self) -> str:
+        """``FP32, row-major``, and what else tells one product from another."""
+        if self.precision == "float32" and self.layout == "nn":
+            return "FP32, row-major"
+        sums = "" if self.precision == "float32" else ", FP32 accumulation"
+        operand = "B is [N, K]" if self.layout == "nt" else "B is [K, N]"
+        return f"{self.about.short}{sums}, row-major, {operand}"
+
+
+def flops(size: int) -> float:
+    """Operations of a product of square matrices."""
+    return 2.0 * size**3
+
+
+def least_bytes(product: Product, size: int) -> float:
+    """Bytes that have to move for square matrices: A and B read once, C written once."""
+    return 3.0 * product.about.element_bytes * size**2

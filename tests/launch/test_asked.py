@@ -1,0 +1,73 @@
+"""A process that is asked again and again, against real processes."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kernelprof.errors import MissingToolError
+from kernelprof.launch.asked import Asked, EndedError
+from kernelprof.launch.processes import Interrupts, TimeLimitError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+SQUARES = """
+from kernelprof.launch.asked import answer_all
+def answer(question):
+    print("a kernel prints", question["n"], end="")
+    print('{"times_ns": [1]}')
+    return {"square": question["n"] ** 2}
+answer_all(answer)
+"""
+
+
+@pytest.fixture
+def interrupts() -> Iterator[Interrupts]:
+    with Interrupts() as found:
+        yield found
+
+
+def _python(code: str) -> list[str]:
+    return [sys.executable, "-P", "-c", code]
+
+
+def test_each_question_has_its_answer_whatever_else_is_printed(interrupts: Interrupts) -> None:
+    with Asked(_python(SQUARES), interrupts) as child:
+        assert [child.ask({"n": n}, 60)["square"] for n in (2, 3, 12)] == [4, 9, 144]
+
+
+def test_the_end_of_the_questions_is_the_end_of_the_process(interrupts: Interrupts) -> None:
+    code = SQUARES.replace('{"square"', '{"pid": __import__("os").getpid(), "square"')
+    with Asked(_python(code), interrupts) as child:
+        pid = child.ask({"n": 1}, 60)["pid"]
+    with pytest.raises(ProcessLookupError):
+        os.kill(pid, 0)
+
+
+def test_a_process_that_is_gone_leaves_its_last_words(interrupts: Interrupts) -> None:
+    code = "import sys; input(); sys.exit('an illegal address')"
+    with Asked(_python(code), interrupts) as child:
+        for _ in range(2):
+            with pytest.raises(EndedError) as caught:
+                child.ask({"n": 1}, 60)
+            assert caught.value.printed.strip() == b"an illegal address"
+
+
+def test_one_that_does_not_answer_is_ended(interrupts: Interrupts) -> None:
+    start = time.monotonic()
+    with (
+        pytest.raises(TimeLimitError, match=r"did not answer within 0\.2 s"),
+        Asked(_python("import time; time.sleep(600)"), interrupts) as child,
+    ):
+        child.ask({"n": 1}, 0.2)
+    assert time.monotonic() - start < 30
+
+
+def test_what_cannot_be_started(interrupts: Interrupts) -> None:
+    with pytest.raises(MissingToolError, match="cannot be started"):
+        Asked(["/no/such/program"], interrupts)
