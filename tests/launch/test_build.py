@@ -10,7 +10,7 @@ from tests.launch.conftest import stand_in
 
 from kernelprof.errors import InputError
 from kernelprof.launch.build import build, compile_failure, find_entry, prepared
-from kernelprof.launch.cubin import CompileError, entries
+from kernelprof.launch.cubin import Compiled, CompileError, entries
 from kernelprof.launch.nvcc import Workshop
 from kernelprof.launch.read_spec import load_spec
 
@@ -77,7 +77,7 @@ def test_arguments_are_looked_at_before_it_is_compiled(copy_cu) -> None:
     lines = [line for line in TOML.splitlines() if 'name = "n"' not in line]
     (copy_cu.parent / "copy.toml").write_text("\n".join(lines))
 
-    def never(*_arguments) -> bytes:
+    def never(*_arguments) -> Compiled:
         raise AssertionError
 
     with pytest.raises(InputError, match="3 parameters"):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kernelprof.errors import InputError
 
@@ -27,6 +27,13 @@ _PARAMETER: Final = 0x17
 
 class CompileError(InputError):
     """The kernel does not compile; the message holds the compiler's own."""
+
+
+class Compiled(NamedTuple):
+    """What the compiler gave: the code, and what it wrote beside."""
+
+    cubin: bytes
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)
