@@ -204,7 +204,7 @@ class BoundKernel:
                 hint="give smaller [sizes]",
                 exit_code=ExitCode.ENVIRONMENT,
             ) from error
-        buffer = packed(values, kernel.slots)
+        buffer = packed(values, kernel.slots, kernel.where)
         # One value that PyCUDA copies as it is: it would pack several without gaps.
         self._parameters = (np.void(buffer),) if buffer else ()
 
