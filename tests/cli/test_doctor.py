@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from importlib.machinery import ModuleSpec
 
 import pytest
 
@@ -66,6 +67,27 @@ def test_an_equipped_machine(capsys) -> None:
     assert "ok       GPU and driver: 2 x NVIDIA H200, driver 580.159.04, CUDA up to 13.0\n" in out
     assert "ok       Nsight Compute (ncu): 2025.3.1.0 at" in out
     assert "ok       Permission for counters: the driver lets every user read them\n" in out
+
+
+@pytest.mark.usefixtures("equipped")
+def test_what_only_some_kernels_need_is_told_and_not_required(capsys, monkeypatch) -> None:
+    installed = {"pycuda", "cuda.bindings", "ml_dtypes"}
+
+    def find(name: str) -> ModuleSpec | None:
+        if name == "cuda.bindings" and name not in installed:
+            raise ModuleNotFoundError("No module named 'cuda'")
+        return ModuleSpec(name, None, origin=f"/lib/{name}/x.py") if name in installed else None
+
+    monkeypatch.setattr(doctor.importlib.util, "find_spec", find)
+    assert main(["doctor", "--require", "pycuda"]) == 0
+    assert "PyCUDA: at /lib/pycuda\n" in capsys.readouterr().out
+    installed -= {"cuda.bindings", "ml_dtypes"}
+    assert main(["doctor", "--require", "pycuda"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert (
+        "PyCUDA: at /lib/pycuda, without cuda-bindings (for tensor maps) and ml-dtypes (for "
+        "bfloat16 and float8)"
+    ) in out
 
 
 PERMISSION = [

@@ -17,7 +17,13 @@ from kernelprof.collect.environment import Gpu, Machine
 from kernelprof.errors import MissingToolError
 from kernelprof.launch.overrides import LaunchOverrides, overrides
 from kernelprof.launch.prepare import PreparedKernel
-from kernelprof.model.manifest import CorrectnessFacts, SourceFacts, TimingFacts, schema
+from kernelprof.model.manifest import (
+    CompilerWarning,
+    CorrectnessFacts,
+    SourceFacts,
+    TimingFacts,
+    schema,
+)
 from kernelprof.report.measurement import facts
 from kernelprof.report.progress import ProgressLine
 
@@ -321,6 +327,16 @@ def test_times_are_told_from_what_is_known_of_them(timing, line) -> None:
 def test_a_check_is_told_from_what_is_known_of_it(correctness, line) -> None:
     assert facts(None, correctness) == [line]
     assert facts(None, None) == []
+
+
+def test_what_the_compiler_warns_of_is_told_first() -> None:
+    warnings = (CompilerWarning("C7508", "'setmaxnreg' ignored"), CompilerWarning("C7510", "slow"))
+    source = SourceFacts("k.cu", "0" * 64, compiler_warnings=warnings)
+    assert facts(None, CorrectnessFacts(True), source) == [
+        "the compiler warns (C7508): 'setmaxnreg' ignored",
+        "the compiler warns (C7510): slow",
+        "checked against a reference",
+    ]
 
 
 def test_progress_says_what_is_done_before_the_first_run() -> None:

@@ -18,6 +18,7 @@ from kernelprof.collect.failures import StorageError
 from kernelprof.collect.request import preset_facts
 from kernelprof.errors import InputError, UsageError
 from kernelprof.model.manifest import (
+    CompilerWarning,
     CorrectnessFacts,
     GpuFacts,
     Manifest,
@@ -72,6 +73,7 @@ FULL = Manifest(
         compile_sha256="d" * 64,
         includes={"tile.cuh": "e" * 64},
         resources={"registers": 40},
+        compiler_warnings=(CompilerWarning("C7508", "ignored"), CompilerWarning("C7510", "x", "f")),
     ),
     timing=TimingFacts(
         20, 3, 1e6, 9e5, 1.1e6, 9.9e5, 1.01e6, times_ns=(9e5, 1.1e6), flops=2e9, min_bytes=1e6
@@ -80,7 +82,7 @@ FULL = Manifest(
 )
 LATER = {
     "RunFacts": {"lines", "lines_sha256"},
-    "SourceFacts": {"compile_sha256", "includes", "resources"},
+    "SourceFacts": {"compile_sha256", "includes", "resources", "compiler_warnings"},
     "TimingFacts": {"times_ns", "flops", "min_bytes"},
     "CorrectnessFacts": {"sizes"},
 }
@@ -105,7 +107,10 @@ def test_a_manifest_is_valid_and_read_back(manifest: Manifest) -> None:
 
 def test_the_schema_has_just_the_fields_that_there_are() -> None:
     rules = json.loads(schema())
-    parts = (GpuFacts, RunFacts, PresetFacts, SourceFacts, TimingFacts, CorrectnessFacts)
+    parts = (
+        *(GpuFacts, RunFacts, PresetFacts, SourceFacts, TimingFacts),
+        *(CorrectnessFacts, CompilerWarning),
+    )
     kinds: dict[str, Any] = {kind.__name__: kind for kind in parts}
     kinds["Manifest"] = Manifest
     assert set(kinds) == set(rules["$defs"])

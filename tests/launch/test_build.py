@@ -9,9 +9,9 @@ import pytest
 from tests.launch.conftest import stand_in
 
 from kernelprof.errors import InputError
-from kernelprof.launch.build import build, compile_failure, find_entry, prepared
-from kernelprof.launch.cubin import CompileError, entries
-from kernelprof.launch.nvcc import Workshop
+from kernelprof.launch.build import build, compile_failure, find_entry, prepared, target_of
+from kernelprof.launch.cubin import Compiled, CompileError, entries
+from kernelprof.launch.nvcc import Workshop, architecture_option
 from kernelprof.launch.read_spec import load_spec
 
 TEMPLATE = """\
@@ -63,6 +63,70 @@ def test_a_template_is_instantiated_and_found(copy_cu, nvcc) -> None:
     assert str(copy_cu).encode() in built.cubin or b"copy.cu" in built.cubin
 
 
+WARPGROUP = """\
+extern "C" __global__ void k(int* y) {
+    asm volatile("wgmma.fence.sync.aligned;");
+    *y = 1;
+}
+"""
+OF_WARPGROUP = """\
+kernel = "k"
+block = [128]
+grid = [1]
+reference = "none"
+arguments = [{ name = "y", type = "int32", shape = [1], output = true }]
+"""
+
+
+@pytest.fixture
+def warpgroup_cu(tmp_path):
+    (tmp_path / "k.toml").write_text(OF_WARPGROUP)
+    path = tmp_path / "k.cu"
+    path.write_text(WARPGROUP)
+    return path
+
+
+def test_what_only_this_gpu_has_compiles_unless_the_plain_set_is_asked_for(
+    warpgroup_cu, nvcc
+) -> None:
+    built = build(load_spec(warpgroup_cu), warpgroup_cu, "sm_90", nvcc)
+    assert built.arch == "sm_90a"
+    plain = OF_WARPGROUP + "compile = { architecture_specific = false }\n"
+    (warpgroup_cu.parent / "k.toml").write_text(plain)
+    with pytest.raises(CompileError, match=r"'wgmma.fence' not supported on .target 'sm_90'"):
+        build(load_spec(warpgroup_cu), warpgroup_cu, "sm_90", nvcc)
+
+
+@pytest.mark.parametrize(
+    ("arch", "target", "option"),
+    [
+        ("sm_75", "sm_75", "-arch=sm_75"),
+        ("sm_89", "sm_89", "-arch=sm_89"),
+        ("sm_90", "sm_90a", "-gencode=arch=compute_90a,code=sm_90a"),
+        ("sm_103", "sm_103a", "-gencode=arch=compute_103a,code=sm_103a"),
+        ("sm_120", "sm_120a", "-gencode=arch=compute_120a,code=sm_120a"),
+    ],
+)
+def test_each_architecture_has_its_own_set(warpgroup_cu, arch, target, option) -> None:
+    spec = load_spec(warpgroup_cu)
+    assert target_of(spec, arch) == target
+    assert architecture_option(target) == option
+    plain = OF_WARPGROUP + "compile = { architecture_specific = false }\n"
+    (warpgroup_cu.parent / "k.toml").write_text(plain)
+    assert target_of(load_spec(warpgroup_cu), arch) == arch
+
+
+@pytest.mark.parametrize(("arch", "more"), [("sm_999", False), ("sm_999a", True)])
+def test_an_architecture_that_nvcc_does_not_know(tmp_path, nvcc, arch, more) -> None:
+    (tmp_path / "s").mkdir()
+    with pytest.raises(CompileError, match="Unsupported gpu architecture") as caught:
+        nvcc("int x;\n", [], arch, tmp_path / "s")
+    (tmp_path / "k.cu").write_text(WARPGROUP)
+    hint = compile_failure(tmp_path / "k.cu", caught.value.what, kernel="k").hint or ""
+    assert "install a newer CUDA toolkit" in hint
+    assert ("architecture_specific = false" in hint) is more
+
+
 def test_a_compile_error_names_the_users_line(copy_cu, nvcc) -> None:
     (copy_cu.parent / "copy.toml").write_text(TOML.replace("FACTOR = 1", "OTHER = 1"))
     with pytest.raises(CompileError) as caught:
@@ -77,7 +141,7 @@ def test_arguments_are_looked_at_before_it_is_compiled(copy_cu) -> None:
     lines = [line for line in TOML.splitlines() if 'name = "n"' not in line]
     (copy_cu.parent / "copy.toml").write_text("\n".join(lines))
 
-    def never(*_arguments) -> bytes:
+    def never(*_arguments) -> Compiled:
         raise AssertionError
 
     with pytest.raises(InputError, match="3 parameters"):

@@ -29,7 +29,7 @@ def compiled():
 
     def compile_for(arch: str, tmp_path) -> bytes:
         with scratch() as folder:
-            return Workshop(folder).cubin(KERNEL, [], arch, tmp_path)
+            return Workshop(folder).cubin(KERNEL, [], arch, tmp_path).cubin
 
     return compile_for
 

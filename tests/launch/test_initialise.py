@@ -246,3 +246,39 @@ def test_what_is_no_readable_kernel_is_refused(tmp_path, source, said) -> None:
     path.write_text(source)
     with pytest.raises(InputError, match=said):
         draft(path)
+
+
+def test_a_tensor_map_is_to_be_filled_in_and_so_is_its_array(tmp_path) -> None:
+    path = tmp_path / "kernel.cu"
+    path.write_text(
+        "__global__ void k(const __grid_constant__ CUtensorMap map_a, __nv_bfloat16* C, int n) {\n"
+        "    C[threadIdx.x] = n;\n}\n"
+    )
+    made = draft(path)
+    text = made.text
+    assert '// name = "map_a"\n// tensor_map = { of = "", box = [] }  # kernelprof: please' in text
+    assert '// type = "bfloat16"\n' in text
+    assert text.count("// passed = false\n") == 1
+    # What bfloat16 allows is no matter of ours: the tolerance is left out.
+    assert "tolerance" not in text
+    keys = [line.partition(" = ")[0] for _, line in made.unfilled]
+    assert keys[-4:] == ["tensor_map", "name", "type", "shape"]
+    for old, new in (
+        ('tensor_map = { of = "", box = [] }', 'tensor_map = { of = "A", box = [64] }'),
+        ('// name = ""', '// name = "A"'),
+        ('type = ""', 'type = "bfloat16"'),
+        ("shape = []", "shape = [64]"),
+        ("block = []", "block = [64]"),
+        ("grid = []", "grid = [1]"),
+        ("  # kernelprof: please fill in", ""),
+    ):
+        text = text.replace(old, new)
+    path.write_text(text)
+    found = load_spec(path)
+    assert [each.argument.name for each in found.resolve().parameters] == ["map_a", "C", "n"]
+
+
+def test_float32_has_its_tolerance_written_out(tmp_path) -> None:
+    path = tmp_path / "kernel.cu"
+    path.write_text(_gemm())
+    assert "// tolerance = 1e-05\n" in draft(path).text

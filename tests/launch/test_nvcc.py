@@ -146,8 +146,9 @@ def test_a_kernel_in_a_folder_that_a_shell_would_run(shell_nvcc, made, ran, name
         written = (place.place / "kernelprof.options").read_text()
         beside = str(place.named(source.parent))
     assert not ran.exists()
-    words = ["-cubin", "-arch=sm_90", "-lineinfo", "-O3", "-Xcompiler=@kernelprof.options"]
-    assert _asked(shell_nvcc) == [*words, "-o", "kernelprof.cubin", "kernel.cu"]
+    words = ["-cubin", "-arch=sm_90", "-Xptxas=-v", "-lineinfo", "-O3"]
+    more = ["-Xcompiler=@kernelprof.options", "-o", "kernelprof.cubin", "kernel.cu"]
+    assert _asked(shell_nvcc) == [*words, *more]
     escaped = re.sub(r"([^\w./=+-])", r"\\\1", beside)
     assert written.splitlines() == ["-DA=\\;pwned\\;", "-iquote", escaped, f"-I{escaped}"]
 
@@ -206,8 +207,8 @@ def test_a_define_has_its_value(tmp_path, value, line) -> None:
     checked = f"#include <utility>\n__global__ void k() {{ {line} (void)x; }}\n"
     (tmp_path / "s").mkdir()
     with scratch() as folder:
-        cubin = Workshop(folder).cubin(checked, [f"-DVALUE={value}"], "sm_90", tmp_path / "s")
-    assert b"_Z1kv" in cubin
+        done = Workshop(folder).cubin(checked, [f"-DVALUE={value}"], "sm_90", tmp_path / "s")
+    assert b"_Z1kv" in done.cubin
 
 
 @pytest.mark.usefixtures("real_nvcc")
@@ -223,7 +224,7 @@ def test_folders_and_files_are_found_as_beside_the_source(tmp_path) -> None:
     source += "#include <two.cuh>\nstatic_assert(PRE + FROM_two == 4);\n__global__ void k() {}\n"
     options = [f"-I{tmp_path}/one", f"-isystem={tmp_path}/two", "-include=pre.cuh", "-DMACRO=2"]
     with scratch() as folder:
-        assert Workshop(folder).cubin(source, options, "sm_90", tmp_path / "home")
+        assert Workshop(folder).cubin(source, options, "sm_90", tmp_path / "home").cubin
 
 
 @pytest.mark.parametrize("option", ['-frandom-seed=";id;"', "-ccbin=./sh", "-DX=`id`", "-DX;=1"])
@@ -239,7 +240,7 @@ def test_nothing_that_nobody_knows_of_is_compiled_in(shell_nvcc, tmp_path, monke
         monkeypatch.setenv(name, "-DX=1")
     with scratch() as folder:
         place = Workshop(folder)
-        assert place.cubin("int x;", ["-O3"], "sm_90", tmp_path) == b"int x;"
+        assert place.cubin("int x;", ["-O3"], "sm_90", tmp_path).cubin == b"int x;"
         heard = shell_nvcc.with_name("nvcc.environment").read_text().splitlines()
         assert f"TMPDIR={place.place}" in heard
         assert shell_nvcc.with_name("nvcc.folder").read_text() == f"{place.place}\n"
@@ -257,7 +258,7 @@ def test_a_program_in_the_current_folder_is_not_the_compiler(tmp_path, monkeypat
     monkeypatch.chdir(checkout)
     monkeypatch.setenv("PATH", f".::checkout:{tool.parent}:/usr/bin:/bin")
     with scratch() as folder:
-        assert Workshop(folder).cubin("int x;", [], "sm_90", checkout) == b"int x;"
+        assert Workshop(folder).cubin("int x;", [], "sm_90", checkout).cubin == b"int x;"
     assert not (tmp_path / "X").exists()
     heard = tool.with_name("nvcc.environment").read_text().splitlines()
     assert f"PATH={tool.parent}:/usr/bin:/bin" in heard
@@ -328,4 +329,4 @@ def test_the_options_are_read_by_the_real_compiler_as_they_were_written(tmp_path
     source = "#define TEXT(x...) #x\n#define STRING(x...) TEXT(x)\n"
     source += f'static_assert(sizeof(STRING(VALUE)) == {len(value.strip()) + 1}, "");\n'
     with scratch() as folder:
-        assert Workshop(folder).cubin(source, [f"-DVALUE={value}"], "sm_90", tmp_path)
+        assert Workshop(folder).cubin(source, [f"-DVALUE={value}"], "sm_90", tmp_path).cubin

@@ -25,7 +25,7 @@ from kernelprof.launch.processes import Interrupts
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.launch.source import launch_hashes
 from kernelprof.launch.trial import LaunchError
-from kernelprof.model.manifest import CorrectnessFacts, SourceFacts
+from kernelprof.model.manifest import CompilerWarning, CorrectnessFacts, SourceFacts
 
 SOURCES = Path(__file__).parents[1] / "gpu" / "launch"
 TIMES = [17000.0 + 32.0 * rank for rank in range(20)]
@@ -40,7 +40,10 @@ TRIAL = {
         "local_bytes": 0,
         "constant_bytes": 0,
         "most_threads": 1024,
+        "spill_store_bytes": 4,
+        "spill_load_bytes": 8,
     },
+    "compiler_warnings": [{"code": "C7508", "text": "'setmaxnreg' ignored", "function": None}],
     "checked": [{"output": "y", "error": 2.8214781328473095e-08, "tolerance": 1e-05}],
     "times_ns": TIMES,
     "error": None,
@@ -142,6 +145,7 @@ def test_everything_that_is_known_of_a_right_kernel(right) -> None:
         compile_sha256=hashes.compile,
         includes={},
         resources=TRIAL["resources"],
+        compiler_warnings=(CompilerWarning("C7508", "'setmaxnreg' ignored"),),
     )
     assert found.correctness == CorrectnessFacts(
         passed=True,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.launch.conftest import SGEMM
 
@@ -45,6 +47,73 @@ const char* text = "__global__ void quoted(int n) {}";
 
 def _kernel(name):
     return next(kernel for kernel in kernels(SOURCE) if kernel.name == name)
+
+
+HOPPER = """\
+__global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(384, 1)
+gemm(const __grid_constant__ CUtensorMap map_a, const CUtensorMap __grid_constant__ b,
+     __nv_bfloat16* C, const __nv_fp8_e4m3* x, __nv_fp8_e5m2 s, const CUtensorMap* in_memory) {}
+__global__ __cluster_dims__((1 + 1)) __maxnreg__(168) void other(int n) {}
+"""
+
+
+def test_kernels_with_attributes_and_types_of_hopper_are_read() -> None:
+    gemm, other = kernels(HOPPER)
+    assert (gemm.name, gemm.launch_bounds, gemm.line) == ("gemm", "384, 1", 1)
+    assert [p.tensor_map for p in gemm.parameters] == [True, True, *[False] * 4]
+    assert [p.type for p in gemm.parameters] == [
+        *(None, None, "bfloat16", "float8_e4m3", "float8_e5m2", None)
+    ]
+    assert [p.pointer for p in gemm.parameters] == [False, False, True, True, False, True]
+    assert gemm.readable
+    assert (other.name, [p.type for p in other.parameters]) == ("other", ["int32"])
+
+
+MAPPED = """\
+kernel = "gemm"
+block = [384]
+grid = [2]
+reference = "none"
+arguments = [
+    { name = "map_a", tensor_map = { of = "A", box = [64, 8] } },
+    { name = "b", tensor_map = { of = "A", box = [64, 8] } },
+    { name = "C", type = "bfloat16", shape = [64], output = true },
+    { name = "x", type = "float8_e4m3", shape = [64] },
+    { name = "s", type = "float8_e5m2", value = 1 },
+    { name = "A", type = "bfloat16", shape = [64, 64], passed = false },
+]
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("", "", None),
+        ('{ name = "b", tensor_map', '{ name = "B", tensor_map', None),
+        ('    { name = "b", tensor_map = { of = "A", box = [64, 8] } },\n', "", "4 arguments that"),
+        (
+            '{ name = "b", tensor_map = { of = "A", box = [64, 8] } }',
+            '{ name = "b", type = "int64", value = 0 }',
+            "argument 'b' is a scalar of int64, and the kernel's parameter is 'const CUtensorMap",
+        ),
+        (
+            '{ name = "x", type = "float8_e4m3", shape = [64] }',
+            '{ name = "x", tensor_map = { of = "A", box = [64, 8] } }',
+            "argument 'x' is a tensor map, and the kernel's parameter is 'const __nv_fp8_e4m3* x'",
+        ),
+        ('"float8_e4m3"', '"float8_e5m2"', "argument 'x' is an array of float8_e5m2"),
+        ("passed = false", "passed = true", "5 parameters, and the specification 6 arguments"),
+    ],
+)
+def test_tensor_maps_are_passed_for_tensor_maps(read, old, new, said) -> None:
+    spec = read(MAPPED.replace(old, new, 1))
+    kernel = replace(kernels(HOPPER)[0], parameters=kernels(HOPPER)[0].parameters[:5])
+    if said is None:
+        check_arguments(spec, kernel)
+        return
+    with pytest.raises(InputError) as caught:
+        check_arguments(spec, kernel)
+    assert said in caught.value.what
 
 
 def test_kernels_are_found_in_the_order_of_the_text() -> None:

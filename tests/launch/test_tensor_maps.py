@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import pytest
 
-from kernelprof.launch.elements import TYPES
-from kernelprof.launch.encode_map import element_name
 from kernelprof.launch.keys import SpecError
 from kernelprof.launch.resolved import ResolvedTensorMap
 from kernelprof.launch.tensor_maps import MapLayout
@@ -159,16 +157,3 @@ def test_a_scalar_is_a_parameter(read) -> None:
     with pytest.raises(SpecError, match="a scalar has no 'passed'") as caught:
         read(TOML + scalar)
     assert (caught.value.where or "").endswith("kernel.toml:21: arguments[2].passed")
-
-
-def test_every_type_has_elements_of_its_size() -> None:
-    from cuda.bindings import driver
-
-    known = {
-        each.name.removeprefix("CU_TENSOR_MAP_DATA_TYPE_"): each.value
-        for each in driver.CUtensorMapDataType
-    }
-    assert {element_name(each) for each in TYPES} <= set(known)
-    assert element_name("float8_e4m3") == element_name("bool") == "UINT8"
-    assert element_name("bfloat16") == "BFLOAT16"
-    assert element_name("int16") == "UINT16"

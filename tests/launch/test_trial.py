@@ -10,6 +10,7 @@ import pytest
 from kernelprof.errors import ExitCode, InputError, MissingToolError
 from kernelprof.launch.faults import driver_error
 from kernelprof.launch.trial import CheckedOutput, LaunchError, Resources, Trial, read_trial
+from kernelprof.model.manifest import CompilerWarning
 
 
 @pytest.fixture
@@ -20,6 +21,7 @@ def trial() -> Trial:
         compiler="13.0.88",
         options=("-arch=sm_90", "-lineinfo"),
         resources=Resources(10, 0, 0, 0, 1024),
+        compiler_warnings=(CompilerWarning("C7508", "'setmaxnreg' ignored"),),
         checked=(CheckedOutput("y", 2.8214781328473095e-08, 1e-05),),
         times_ns=(17216.0, 16896.0),
     )

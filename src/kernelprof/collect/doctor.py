@@ -15,6 +15,12 @@ from kernelprof.version import __version__
 NEEDED_FOR_PROFILING = ("gpu", "ncu", "counters")
 NEEDED_FOR_SOURCES = (*NEEDED_FOR_PROFILING, "nvcc", "pycuda")
 
+_BESIDE = (
+    ("cuda-bindings", "cuda.bindings", "for tensor maps"),
+    ("ml-dtypes", "ml_dtypes", "for bfloat16 and float8"),
+)
+"""What the extra ``gpu`` installs beside PyCUDA, for some kernels only."""
+
 
 @dataclass(frozen=True, slots=True)
 class Check:
@@ -144,4 +150,13 @@ def _pycuda() -> tuple[bool, str]:
     spec = importlib.util.find_spec("pycuda")
     if spec is None or not spec.origin:
         return spec is not None, "not installed"
-    return True, f"at {Path(spec.origin).parent}"
+    lacking = [f"{name} ({what})" for name, module, what in _BESIDE if not _is_installed(module)]
+    without = f", without {' and '.join(lacking)}" if lacking else ""
+    return True, f"at {Path(spec.origin).parent}{without}"
+
+
+def _is_installed(module: str) -> bool:
+    try:
+        return importlib.util.find_spec(module) is not None
+    except ModuleNotFoundError:  # not even the package that it is in
+        return False

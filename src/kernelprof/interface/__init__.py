@@ -252,7 +252,7 @@ def profile(
             hint=f"a program stands after --: kernelprof profile -o {output} -- {target}",
         )
     from kernelprof.collect.session import profile as run
-    from kernelprof.report.measurement import facts
+    from kernelprof.report.measurement import told
 
     if kernel is not None:
         from kernelprof.model.kernel_name import name_pattern
@@ -268,7 +268,7 @@ def profile(
     if wanted.several:
         places = [Path(output) / str(number) for number in range(1, times + 1)]
     found = tuple(
-        as_result(Capture, read(place), remarks=tuple(facts(made.timing, made.correctness)))
+        as_result(Capture, read(place), remarks=tuple(told(made)))
         for place, made in zip(places, manifests, strict=True)
     )
     return found[0] if repeat is None else found

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-import ml_dtypes
 import numpy as np
 
+from kernelprof.errors import MissingToolError
 from kernelprof.files import refuse_special
-from kernelprof.launch.elements import is_floating
+from kernelprof.launch.elements import element_bytes, is_floating
 from kernelprof.launch.keys import SpecError
 from kernelprof.launch.references import Case, call, relative_error
 from kernelprof.launch.resolved import ResolvedArray, ResolvedScalar
@@ -35,13 +36,12 @@ _RANDOM_INTEGERS = 16
 """Random integers are 0 to 15: sums of many still fit."""
 
 
-_SMALL: Final[dict[str, Any]] = {
-    "bfloat16": ml_dtypes.bfloat16,
-    "float8_e4m3": ml_dtypes.float8_e4m3fn,  # finite: one NaN, no infinity, as CUDA's
-    "float8_e5m2": ml_dtypes.float8_e5m2,
+_SMALL: Final = {
+    "bfloat16": "bfloat16",
+    "float8_e4m3": "float8_e4m3fn",  # finite: one NaN, no infinity, as CUDA's
+    "float8_e5m2": "float8_e5m2",
 }
-"""Types that NumPy does not have."""
-_finfo: Any = ml_dtypes.finfo
+"""Types that NumPy does not have, as ``ml_dtypes`` calls them."""
 
 
 def storage_type(type_name: str) -> np.dtype[Any]:
@@ -50,9 +50,20 @@ def storage_type(type_name: str) -> np.dtype[Any]:
     Types that NumPy does not have travel as whole numbers with their bits, which every library
     copies; a bool travels as a byte, which can also hold the poison.
     """
-    if type_name in _SMALL:
-        return np.dtype(f"uint{8 * np.dtype(_SMALL[type_name]).itemsize}")
-    return np.dtype("uint8" if type_name == "bool" else type_name)
+    if type_name in _SMALL or type_name == "bool":
+        return np.dtype(f"uint{8 * element_bytes(type_name)}")
+    return np.dtype(type_name)
+
+
+def _ml_dtypes() -> Any:
+    """The library of small types, which comes with the extra ``gpu``."""
+    try:
+        return importlib.import_module("ml_dtypes")
+    except ImportError as error:
+        raise MissingToolError(
+            f"ml-dtypes, which knows types that NumPy does not have, cannot be imported: {error}",
+            hint="on a machine with a GPU: pip install 'kernelprof[gpu]'",
+        ) from error
 
 
 def fill(array: ResolvedArray, folder: Path, sizes: Mapping[str, int]) -> Array:
@@ -93,10 +104,11 @@ def encode(values: Array, type_name: str) -> Array:
         return np.ascontiguousarray(values.astype(np.bool_).astype(np.uint8))
     if type_name not in _SMALL:
         return np.ascontiguousarray(values.astype(storage_type(type_name)))
-    small = _SMALL[type_name]
+    library = _ml_dtypes()
+    small = getattr(library, _SMALL[type_name])
     numbers = np.ascontiguousarray(values, np.float32)
     if type_name.startswith("float8"):
-        largest = float(_finfo(small).max)
+        largest = float(library.finfo(small).max)
         numbers = np.clip(numbers, -largest, largest)
     stored: Array = numbers.astype(small).view(storage_type(type_name))
     return stored
@@ -105,7 +117,8 @@ def encode(values: Array, type_name: str) -> Array:
 def decode(stored: Array, type_name: str) -> Array:
     """What is stored, as numbers to compute with: float64, or int64 and uint64 for integers."""
     if type_name in _SMALL:
-        numbers: Array = stored.view(_SMALL[type_name]).astype(np.float64)
+        small = getattr(_ml_dtypes(), _SMALL[type_name])
+        numbers: Array = stored.view(small).astype(np.float64)
         return numbers
     if is_floating(type_name):
         return stored.astype(np.float64)

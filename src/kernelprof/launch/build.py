@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kernelprof.errors import MissingToolError
+from kernelprof.launch.compiler_messages import Spills, spills, warnings
 from kernelprof.launch.cubin import CompileError, entries
 from kernelprof.launch.flags import separate, with_folders
 from kernelprof.launch.keys import SpecError
@@ -32,10 +33,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+    from kernelprof.launch.cubin import Compiled
     from kernelprof.launch.signature import KernelSignature
     from kernelprof.launch.spec import LaunchSpec
+    from kernelprof.model.manifest import CompilerWarning
 
-    Compiler = Callable[[str, Sequence[str], str, Path], bytes]
+    Compiler = Callable[[str, Sequence[str], str, Path], Compiled]
     """Compiles a source with options for an architecture; includes are looked for in the folder.
 
     Each option holds one value, and folders are absolute. Raises :class:`CompileError` with what
@@ -62,6 +65,8 @@ class Built:
     """Of ``nvcc``, beside the architecture."""
     arch: str
     """What it was compiled for, such as ``sm_90a``."""
+    warnings: tuple[CompilerWarning, ...] = ()
+    spills: Spills | None = None
 
 
 def build(
@@ -77,9 +82,17 @@ def build(
     fixed, flags = spec.compile.fixed(), separate(spec.compile.flags)
     given = with_folders(("-lineinfo", *fixed, *flags), folder)
     target = target_of(spec, arch)
-    cubin = compiler(prepared(text, named or source.resolve(), spec.kernel), given, target, folder)
-    entry = find_entry(entries(cubin), spec.kernel, str(source))
-    return Built(cubin, entry, options_of(spec), target)
+    done = compiler(prepared(text, named or source.resolve(), spec.kernel), given, target, folder)
+    names = entries(done.cubin)
+    entry = find_entry(names, spec.kernel, str(source))
+    return Built(
+        cubin=done.cubin,
+        entry=entry,
+        options=options_of(spec),
+        arch=target,
+        warnings=warnings(done.said, entry, names),
+        spills=spills(done.said, entry),
+    )
 
 
 def target_of(spec: LaunchSpec, arch: str) -> str:

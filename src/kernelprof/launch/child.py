@@ -32,6 +32,7 @@ from kernelprof.launch.build import (
     options_of,
     target_of,
 )
+from kernelprof.launch.built_files import keep, kept
 from kernelprof.launch.cubin import CompileError
 from kernelprof.launch.device import BoundKernel, Device, LoadedKernel
 from kernelprof.launch.nvcc import Workshop, architecture_option, is_plain, scratch
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from kernelprof.launch.arrays import Comparison
+    from kernelprof.launch.cubin import Compiled
     from kernelprof.launch.references import Case
     from kernelprof.launch.resolved import ResolvedLaunch
 
@@ -162,20 +164,18 @@ class _Task:
         if self.asked.expect is not None and key != self.asked.expect:
             raise changed_meanwhile(str(self.source))
         key = f"{self.arch}-{key}"
-        if self.cubin is not None and self.cubin.is_file():
-            head, _, data = self.cubin.read_bytes().partition(b"\n")
-            entry, _, made_for = head.decode().partition(" ")
-            if made_for == key:
-                return LoadedKernel(self.device, data, entry, self.where)
-        built = self._built()
-        if self.cubin is not None and self.cubin.parent.is_dir():
-            self.cubin.write_bytes(f"{built.entry} {key}\n".encode() + built.cubin)
-        return LoadedKernel(self.device, built.cubin, built.entry, self.where)
+        built = None if self.cubin is None else kept(self.cubin, key)
+        if built is None:
+            built = self._built()
+            if self.cubin is not None and self.cubin.parent.is_dir():
+                keep(self.cubin, key, built)
+        self.trial.compiler_warnings = built.warnings
+        return LoadedKernel(self.device, built, self.where)
 
     def _built(self) -> Built:
         with self._workshop() as workshop:
 
-            def compiler(source: str, options: Sequence[str], arch: str, folder: Path) -> bytes:
+            def compiler(source: str, options: Sequence[str], arch: str, folder: Path) -> Compiled:
                 try:
                     return workshop.cubin(source, options, arch, folder)
                 except CompileError as error:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kernelprof.errors import InputError
 
@@ -27,6 +27,13 @@ _PARAMETER: Final = 0x17
 
 class CompileError(InputError):
     """The kernel does not compile; the message holds the compiler's own."""
+
+
+class Compiled(NamedTuple):
+    """What the compiler gave: the code, and what it wrote beside."""
+
+    cubin: bytes
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +72,7 @@ def parameters(cubin: bytes, entry: str) -> tuple[Slot, ...]:
     return tuple(found[number] for number in sorted(found))
 
 
-def packed(values: Sequence[bytes], slots: Sequence[Slot]) -> bytes:
+def packed(values: Sequence[bytes], slots: Sequence[Slot], where: str | None = None) -> bytes:
     """The parameters of a launch as the driver takes them: each value in its place.
 
     Raises :class:`CompileError` where the kernel's parameters are others; ``values`` have one entry
@@ -76,6 +83,7 @@ def packed(values: Sequence[bytes], slots: Sequence[Slot]) -> bytes:
         raise CompileError(
             f"the compiled kernel has parameters of {_listed(wanted)} bytes, and the arguments "
             f"have {_listed(sizes)}",
+            where=where,
             hint="each parameter has one [[arguments]] table, in order, with its type; an array "
             "that is no parameter has passed = false",
         )

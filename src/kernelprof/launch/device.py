@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from kernelprof.launch.build import Built
     from kernelprof.launch.resolved import (
         Dim3,
         ResolvedArgument,
@@ -93,22 +94,25 @@ class Device:
 class LoadedKernel:
     """A loaded kernel, and everything that its launches need."""
 
-    def __init__(self, device: Device, cubin: bytes, entry: str, where: str) -> None:
+    def __init__(self, device: Device, built: Built, where: str) -> None:
         self.device = device
         self.where = where
         self._compiled_cluster: Dim3 | None = None
         try:
-            self._module: Any = device.driver.module_from_buffer(cubin)
-            self.function: Any = self._module.get_function(entry)
+            self._module: Any = device.driver.module_from_buffer(built.cubin)
+            self.function: Any = self._module.get_function(built.entry)
         except device.driver.Error as error:
             raise driver_error(error, where) from error
-        self.slots = parameters(cubin, entry)
+        self.slots = parameters(built.cubin, built.entry)
+        spills = built.spills
         self.resources = Resources(
             registers=int(self.function.num_regs),
             shared_bytes=int(self.function.shared_size_bytes),
             local_bytes=int(self.function.local_size_bytes),
             constant_bytes=int(self.function.const_size_bytes),
             most_threads=int(self.function.max_threads_per_block),
+            spill_store_bytes=None if spills is None else spills.store_bytes,
+            spill_load_bytes=None if spills is None else spills.load_bytes,
         )
 
     def allow(self, launch: ResolvedLaunch) -> None:
@@ -200,7 +204,7 @@ class BoundKernel:
                 hint="give smaller [sizes]",
                 exit_code=ExitCode.ENVIRONMENT,
             ) from error
-        buffer = packed(values, kernel.slots)
+        buffer = packed(values, kernel.slots, kernel.where)
         # One value that PyCUDA copies as it is: it would pack several without gaps.
         self._parameters = (np.void(buffer),) if buffer else ()
 

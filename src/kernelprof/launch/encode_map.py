@@ -56,7 +56,9 @@ def encoded(layout: MapLayout, address: int, where: str) -> bytes:
     )
     if result != driver.CUresult.CUDA_SUCCESS:
         raise LaunchError(
-            f"the driver refused a tensor map ({result.name}): {layout}",
+            f"the driver refused a tensor map ({result.name}): {layout.type}, dimensions "
+            f"{layout.dims}, strides of {layout.strides_bytes} bytes, box {layout.box}, swizzle "
+            f"{layout.swizzle}",
             where=where,
             hint="a device of compute capability 9.0 or newer has tensor maps",
         )

@@ -20,6 +20,7 @@ from kernelprof.launch.source import (
     with_block,
 )
 from kernelprof.launch.usage import constants, undefined_macros, usage
+from kernelprof.model.specification import TOLERANCE, default_tolerance
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -92,7 +93,9 @@ def _toml(kernel: KernelSignature, guesses: Guesses) -> str:
     lines += [_line(key, value, "") for key, value in work if value is not None]
     if guesses.sizes:
         lines += ["", "[sizes]", *(f"{name} = {size}" for name, size in guesses.sizes.items())]
-        lines += ["", "[check]", f"sizes = {_inline(guesses.check_sizes)}", "tolerance = 1e-5"]
+        lines += ["", "[check]", f"sizes = {_inline(guesses.check_sizes)}"]
+        if _is_precise(guesses):
+            lines.append(f"tolerance = {TOLERANCE!r}")
     if guesses.defines or guesses.macros:
         defines = _inline({**guesses.defines, **dict.fromkeys(guesses.macros, 1)})
         unsure = f"  {FILL_IN}" if guesses.macros else ""
@@ -102,6 +105,9 @@ def _toml(kernel: KernelSignature, guesses: Guesses) -> str:
     for parameter in kernel.parameters:
         name = parameter.name
         lines += ["", "[[arguments]]", _line("name", name or None, '""')]
+        if parameter.tensor_map:
+            lines.append(_line("tensor_map", None, '{ of = "", box = [] }'))
+            continue
         lines.append(_line("type", guesses.types.get(name), '""'))
         if not parameter.pointer:
             lines.append(_line("value", guesses.values.get(name), '""'))
@@ -112,7 +118,17 @@ def _toml(kernel: KernelSignature, guesses: Guesses) -> str:
             lines.append("output = true")
         if fill or name not in guesses.outputs:
             lines.append(_line("fill", fill or "random", ""))
+    # The arrays that tensor maps point at are often no parameters.
+    for _ in (parameter for parameter in kernel.parameters if parameter.tensor_map):
+        lines += ["", "[[arguments]]", _line("name", None, '""'), _line("type", None, '""')]
+        lines += [_line("shape", None, "[]"), "passed = false"]
     return "\n".join(lines)
+
+
+def _is_precise(guesses: Guesses) -> bool:
+    """Whether no type allows a larger error than others do; then the tolerance is written out."""
+    types = guesses.types.values()
+    return all(default_tolerance(each, types) == TOLERANCE for each in types)
 
 
 def _line(key: str, value: str | list[str] | None, placeholder: str) -> str:

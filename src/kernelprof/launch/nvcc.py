@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.errors import MissingToolError
 from kernelprof.launch.build import named_as
-from kernelprof.launch.cubin import CompileError
+from kernelprof.launch.cubin import Compiled, CompileError
 from kernelprof.launch.flags import Divided, divided
 from kernelprof.tools import HOW_TO_GET_NVCC, find_nvcc, search_path
 
@@ -117,16 +117,17 @@ class Workshop:
             link.symlink_to(path)
         return link
 
-    def cubin(self, source: str, options: Sequence[str], arch: str, home: Path) -> bytes:
+    def cubin(self, source: str, options: Sequence[str], arch: str, home: Path) -> Compiled:
         """Compile a source for an architecture; includes are looked for in ``home``, too.
 
-        Raises :class:`CompileError` with what ``nvcc`` wrote, :class:`InputError` for an option
-        that a specification may not have.
+        ``ptxas`` is asked what it spills (``-v``), which changes no code. Raises
+        :class:`CompileError` with what ``nvcc`` wrote, :class:`InputError` for an option that a
+        specification may not have.
         """
         parts = divided(options)
         parts = replace(parts, folders=(*parts.folders, str(home)))
         words = self._written(source, parts, home)
-        options = [architecture_option(arch), *parts.plain, *words]
+        options = [architecture_option(arch), "-Xptxas=-v", *parts.plain, *words]
         command = [find_nvcc(), "-cubin", *options, "-o", _CUBIN]
         try:
             done = subprocess.run(
@@ -139,9 +140,10 @@ class Workshop:
             )
         except OSError as error:
             raise MissingToolError(f"nvcc cannot be run: {error}", hint=HOW_TO_GET_NVCC) from error
+        said = real_names((done.stderr + done.stdout).decode("utf-8", "replace"))
         if done.returncode != 0:
-            raise CompileError(real_names((done.stderr + done.stdout).decode("utf-8", "replace")))
-        return (self.place / _CUBIN).read_bytes()
+            raise CompileError(said)
+        return Compiled((self.place / _CUBIN).read_bytes(), said)
 
     def program(self, source: Path, text: str, options: Sequence[str]) -> tuple[Path, list[str]]:
         """Where the program of a source will be, and the command that compiles it."""

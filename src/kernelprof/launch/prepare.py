@@ -10,7 +10,7 @@ import shlex
 import sys
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kernelprof.errors import UsageError
 from kernelprof.launch import processes
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from kernelprof.launch.processes import Interrupts
     from kernelprof.launch.spec import LaunchSpec
+    from kernelprof.launch.trial import Resources
     from kernelprof.model.manifest import TimingFacts
 
 CHILD = ("-P", "-m", "kernelprof.launch.child")
@@ -136,7 +137,8 @@ def _launched(
             compile_flags=trial.options,
             compile_sha256=hashes.compile,
             includes=dict(hashes.includes),
-            resources=None if trial.resources is None else asdict(trial.resources),
+            resources=None if trial.resources is None else _known(trial.resources),
+            compiler_warnings=trial.compiler_warnings,
         ),
         timing=timing_facts(
             trial.times_ns, warm_up=spec.launch.warmup, flops=at.flops, min_bytes=at.min_bytes
@@ -179,6 +181,10 @@ def _trial(
         trial.error["hint"] = hint or None
     trial.raise_error()
     return trial
+
+
+def _known(resources: Resources) -> dict[str, Any]:
+    return {name: value for name, value in asdict(resources).items() if value is not None}
 
 
 def _compiler(version: str | None) -> str | None:

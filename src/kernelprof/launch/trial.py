@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from kernelprof.errors import ExitCode, KernelprofError
-from kernelprof.model.manifest import TimingFacts
+from kernelprof.model.manifest import CompilerWarning, TimingFacts
 from kernelprof.model.records import build, read_object, to_json
 
 if TYPE_CHECKING:
@@ -41,7 +41,8 @@ class Resources:
     """What the compiler gave one thread or block of a kernel, as the driver tells it.
 
     ``local_bytes`` is local memory a thread: spills and arrays that are indexed at run time.
-    ``most_threads`` is the largest block that its registers and launch bounds allow.
+    ``most_threads`` is the largest block that its registers and launch bounds allow. Bytes of
+    spills are those of a thread, as ``ptxas`` counts them; ``None`` where it says nothing.
     """
 
     registers: int
@@ -49,6 +50,8 @@ class Resources:
     local_bytes: int
     constant_bytes: int
     most_threads: int
+    spill_store_bytes: int | None = None
+    spill_load_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,7 @@ class Trial:
     compiler: str | None = None
     options: tuple[str, ...] = ()
     resources: Resources | None = None
+    compiler_warnings: tuple[CompilerWarning, ...] = ()
     checked: tuple[CheckedOutput, ...] = ()
     times_ns: tuple[float, ...] = ()
     error: dict[str, Any] | None = None

@@ -48,6 +48,17 @@ class PresetFacts:
 
 
 @dataclass(frozen=True, slots=True)
+class CompilerWarning:
+    """What the assembler says of code that it compiled all the same."""
+
+    code: Annotated[str, about("of ptxas, such as C7510")]
+    text: str
+    function: Annotated[
+        str | None, about("mangled name: the kernel or a function that it may call; null: not said")
+    ] = None
+
+
+@dataclass(frozen=True, slots=True)
 class SourceFacts:
     """The kernel's source, its launch specification and how it was compiled."""
 
@@ -71,6 +82,9 @@ class SourceFacts:
         dict[str, Any] | None,
         about("what the compiler gave the kernel: registers, shared and local memory"),
     ] = None
+    compiler_warnings: Annotated[
+        tuple[CompilerWarning, ...], about("that ptxas gave for the kernel")
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,7 +246,7 @@ def schema() -> str:
 
 _ADDED: Final = {
     "RunFacts": ("lines", "lines_sha256"),
-    "SourceFacts": ("compile_sha256", "includes", "resources"),
+    "SourceFacts": ("compile_sha256", "includes", "resources", "compiler_warnings"),
     "TimingFacts": ("times_ns", "flops", "min_bytes"),
     "CorrectnessFacts": ("sizes",),
 }

@@ -9,20 +9,36 @@ from kernelprof.model.numbers import count, number, quantity
 if TYPE_CHECKING:
     from kernelprof.collect.drill import DrillDown
     from kernelprof.collect.session import ProfileResult
-    from kernelprof.model.manifest import CorrectnessFacts, TimingFacts
+    from kernelprof.model.manifest import (
+        CompilerWarning,
+        CorrectnessFacts,
+        Manifest,
+        SourceFacts,
+        TimingFacts,
+    )
 
 _RATES = ((1e12, "TFLOP/s"), (1e9, "GFLOP/s"), (1e6, "MFLOP/s"))
 
 
-def facts(timing: TimingFacts | None, correctness: CorrectnessFacts | None) -> list[str]:
-    """A line for the check of a kernel's result, and one for its times by CUDA events."""
-    lines = [] if correctness is None else [_checked(correctness)]
+def facts(
+    timing: TimingFacts | None,
+    correctness: CorrectnessFacts | None,
+    source: SourceFacts | None = None,
+) -> list[str]:
+    """Lines for the compiler's warnings, the check of the result, and the times by CUDA events."""
+    lines = [] if source is None else list(map(_warned, source.compiler_warnings))
+    lines += [] if correctness is None else [_checked(correctness)]
     return lines if timing is None else [*lines, _timed(timing)]
+
+
+def told(manifest: Manifest) -> list[str]:
+    """What a capture's manifest holds of that, in lines."""
+    return facts(manifest.timing, manifest.correctness, manifest.source)
 
 
 def summary(found: ProfileResult) -> list[str]:
     """What was checked and timed, and what the drill-down cost, in lines."""
-    known = facts(found.manifest.timing, found.manifest.correctness)
+    known = told(found.manifest)
     if found.recorded:
         return [f"as recorded: {line}" for line in known]
     return known if found.drill_down is None else [*known, *runs(found.drill_down)]
@@ -42,6 +58,11 @@ def runs(found: DrillDown) -> list[str]:
     made = len(found.rounds)
     lines.append(f"{made} run{'s' if made != 1 else ''} of the program, {total}{seconds:.1f} s")
     return lines
+
+
+def _warned(found: CompilerWarning) -> str:
+    """``the compiler warns (C7508): 'setmaxnreg' ignored ...``."""
+    return f"the compiler warns ({found.code}): {found.text}"
 
 
 def _checked(found: CorrectnessFacts) -> str:

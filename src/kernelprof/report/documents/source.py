@@ -125,6 +125,8 @@ def _facts(found: SourceFacts) -> Iterable[Fact]:
         yield _fact("compiler", found.compiler)
     if found.compile_flags:
         yield _fact("compile flags", shlex.join(found.compile_flags))
+    for each in found.compiler_warnings:
+        yield _fact("compiler warning", f"{each.code}: {each.text}")
     for name, value in (found.resources or {}).items():
         yield _fact(
             str(name).replace("_", " "), _value(value), "What the compiler gave the kernel."

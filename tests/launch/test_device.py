@@ -1,0 +1,183 @@
+"""Launches up to the driver, in whose place a stand-in notes what it is asked for."""
+
+from __future__ import annotations
+
+import struct
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from kernelprof.launch import device as launching
+from kernelprof.launch.build import Built
+from kernelprof.launch.cubin import CompileError, Slot
+from kernelprof.launch.device import BoundKernel, Device, LoadedKernel
+from kernelprof.launch.keys import SpecError
+from kernelprof.launch.trial import LaunchError
+
+TOML = """\
+kernel = "k"
+block = [32]
+grid = ["blocks"]
+reference = "none"
+sizes = { blocks = 16 }
+arguments = [
+    { name = "scale", type = "float8_e4m3", value = 1.5 },
+    { name = "map", tensor_map = { of = "x", box = [64] } },
+    { name = "y", type = "float16", shape = [8], output = true },
+    { name = "half", type = "float16", value = 0.5 },
+    { name = "x", type = "float32", shape = [64], fill = "arange", passed = false },
+]
+"""
+SLOTS = (Slot(0, 1), Slot(112, 128), Slot(240, 8), Slot(248, 2))
+
+
+class DriverError(Exception):
+    """As PyCUDA's."""
+
+
+class Memory:
+    """An allocation at an address, with what was copied there."""
+
+    def __init__(self, address: int) -> None:
+        self.address = address
+        self.held = b""
+
+    def __int__(self) -> int:
+        return self.address
+
+
+class Function:
+    """A kernel's function: its attributes, and what it was called with."""
+
+    num_regs = shared_size_bytes = local_size_bytes = const_size_bytes = 0
+    max_threads_per_block = 1024
+
+    def __init__(self, cluster: tuple[int, int, int]) -> None:
+        self.attributes: dict[Any, int] = dict(zip((11, 12, 13), cluster, strict=True))
+        self.set: dict[Any, int] = {}
+        self.calls: list[tuple[Any, dict[str, Any]]] = []
+
+    def get_attribute(self, which: int) -> int:
+        return self.attributes[which]
+
+    def set_attribute(self, which: int, value: int) -> None:
+        self.set[which] = value
+
+    def __call__(self, *arguments: Any, **options: Any) -> None:
+        self.calls.append((arguments, options))
+
+
+class Driver:
+    """As much of ``pycuda.driver`` as a launch needs."""
+
+    Error = DriverError
+    device_attribute = SimpleNamespace(MAX_SHARED_MEMORY_PER_BLOCK_OPTIN=97)
+
+    class function_attribute(int):  # noqa: N801
+        """An enumeration of Boost.Python: every number is one."""
+
+        MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
+
+    def __init__(self, cluster: tuple[int, int, int] = (0, 0, 0)) -> None:
+        self.function = Function(cluster)
+        self.memory: list[Memory] = []
+
+    def module_from_buffer(self, _cubin: bytes) -> Any:
+        return SimpleNamespace(get_function=lambda _: self.function)
+
+    def mem_get_info(self) -> tuple[int, int]:
+        return 10**9, 10**9
+
+    def mem_alloc(self, _size: int) -> Memory:
+        self.memory.append(Memory(0x7F0000000000 + 0x1000 * len(self.memory)))
+        return self.memory[-1]
+
+    def memcpy_htod(self, memory: Memory, values: np.ndarray) -> None:
+        memory.held = values.tobytes()
+
+
+@pytest.fixture
+def bound(read, monkeypatch, tmp_path):
+    """Binds the kernel of a specification to a device; the driver, and what was bound."""
+    monkeypatch.setattr(launching, "parameters", lambda *_: SLOTS)
+    monkeypatch.setattr(
+        launching, "encoded", lambda _layout, address, _: bytes([address >> 12 & 7]) * 128
+    )
+
+    def bind(toml: str = TOML, *, cluster=(0, 0, 0), capability=(9, 0)) -> tuple[Driver, Any]:
+        driver = Driver(cluster)
+        device = object.__new__(Device)
+        device.driver, device.capability, device.name = driver, capability, "a GPU"
+        device.device = SimpleNamespace(get_attribute=lambda _: 232448)
+        kernel = LoadedKernel(device, Built(b"", "k", (), "sm_90a"), "k.cu, kernel k")
+        return driver, BoundKernel(kernel, read(toml).resolve(), tmp_path)
+
+    return bind
+
+
+def test_parameters_lie_where_the_compiler_wants_them(bound) -> None:
+    driver, kernel = bound()
+    kernel._launch()
+    ((buffer,), options) = driver.function.calls[0]
+    assert isinstance(buffer, np.void)  # which PyCUDA copies as it is
+    data = bytes(buffer)
+    assert len(data) == 250
+    assert data[0] == 0x3C  # 1.5 in float8_e4m3
+    # The map is that of x, which is allocated, filled and no parameter.
+    assert data[112:240] == bytes([1]) * 128
+    assert struct.unpack_from("<Q", data, 240) == (0x7F0000000000,)
+    assert struct.unpack_from("<e", data, 248) == (0.5,)
+    assert np.frombuffer(driver.memory[1].held, np.float32).tolist() == list(range(64))
+    assert (options["grid"], options["block"], options["shared"]) == ((16, 1, 1), (32, 1, 1), 0)
+
+
+def test_other_parameters_than_the_kernels_are_refused(bound) -> None:
+    with pytest.raises(CompileError, match="1, 128, 8, 2 bytes, and the arguments have 4, 128, 8"):
+        bound(TOML.replace('"float8_e4m3", value = 1.5', '"float32", value = 1.5'))
+
+
+@pytest.mark.parametrize(
+    ("clusters", "asked"),
+    [
+        ("[2]", {11: 2, 12: 1, 13: 1}),
+        ("[8]", {11: 8, 12: 1, 13: 1}),
+        ("[16]", {14: 1, 11: 16, 12: 1, 13: 1}),
+    ],
+)
+def test_clusters_are_asked_for(bound, clusters, asked) -> None:
+    driver, _ = bound(f"launch = {{ cluster = {clusters} }}\n{TOML}")
+    assert driver.function.set == asked
+
+
+def test_clusters_of_the_source_are_left_alone(bound) -> None:
+    driver, _ = bound(cluster=(4, 1, 1))
+    assert driver.function.set == {}
+    driver, _ = bound(f"launch = {{ cluster = [4] }}\n{TOML}", cluster=(4, 1, 1))
+    assert driver.function.set == {}
+    driver, _ = bound(cluster=(16, 1, 1))
+    assert driver.function.set == {14: 1}
+    with pytest.raises(SpecError, match="16 blocks in x, and a cluster 3"):
+        bound(cluster=(3, 1, 1))
+    with pytest.raises(LaunchError, match=r"__cluster_dims__\(4, 1, 1\), and the launch clusters"):
+        bound(f"launch = {{ cluster = [2] }}\n{TOML}", cluster=(4, 1, 1))
+
+
+def test_a_gpu_without_clusters(bound) -> None:
+    driver, _ = bound(capability=(8, 9))
+    assert driver.function.set == {}
+    with pytest.raises(LaunchError, match="a GPU has no clusters"):
+        bound(f"launch = {{ cluster = [2] }}\n{TOML}", capability=(8, 9))
+
+
+@pytest.mark.parametrize(
+    ("size", "asked"), [(49152, {}), (49168, {8: 49168}), (232448, {8: 232448})]
+)
+def test_more_shared_memory_is_asked_for_up_to_the_limit(bound, size, asked) -> None:
+    driver, kernel = bound(f"launch = {{ shared_bytes = {size} }}\n{TOML}")
+    assert driver.function.set == asked
+    kernel._launch()
+    assert driver.function.calls[0][1]["shared"] == size
+    with pytest.raises(LaunchError, match="a block needs 232464 bytes of shared memory"):
+        bound(f"launch = {{ shared_bytes = 232464 }}\n{TOML}")
