@@ -282,3 +282,12 @@ def test_float32_has_its_tolerance_written_out(tmp_path) -> None:
     path = tmp_path / "kernel.cu"
     path.write_text(_gemm())
     assert "// tolerance = 1e-05\n" in draft(path).text
+
+
+def test_bytes_are_those_of_the_type(init) -> None:
+    source = (
+        "__global__ void copy_all(const __nv_fp8_e4m3* x, __nv_fp8_e4m3* y, int n) {\n"
+        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) y[i] = x[i];\n}\n"
+    )
+    assert init(source).resolve({"n": 1000}).min_bytes == 2000
+    assert init(source.replace("__nv_fp8_e4m3", "double")).resolve({"n": 10}).min_bytes == 160

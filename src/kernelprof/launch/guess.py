@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.launch.elements import element_bytes
 from kernelprof.launch.expressions import FUNCTIONS
 from kernelprof.launch.resolved import MAX_THREADS
 from kernelprof.launch.signature import chosen_arguments, template_type
@@ -132,8 +133,8 @@ def _meaning(kernel: KernelSignature, arrays: list[Parameter], found: Guesses) -
     outputs = [p.name for p in arrays if p.name in found.outputs]
     name = kernel.name.rpartition("::")[2].lower()
     upper = {size.upper() for size in found.sizes}
-    digits = re.search(r"\d+$", found.types.get(outputs[0], "")) if outputs else None
-    width = int(digits[0]) // 8 if digits else 0
+    type_name = found.types.get(outputs[0]) if outputs else None
+    width = element_bytes(type_name) if type_name else 0
     if len(found.sizes) == 1:  # every array has that many elements
         found.shapes = {array.name: list(found.sizes) for array in arrays}
     if len(outputs) != 1:

@@ -32,21 +32,14 @@ _ROUNDING: Final = {
 """The unit roundoff of an output's type: no element rounded to nearest is further off, and so
 neither is the norm of all; as a rule it is half as far, which leaves room for what comes before."""
 
-_OF_16_BITS: Final = 2**-14
-_OF_8_BITS: Final = 2**-6
-_ACCUMULATION: Final = {
-    "float16": _OF_16_BITS,
-    "bfloat16": _OF_16_BITS,
-    "float8_e4m3": _OF_8_BITS,
-    "float8_e5m2": _OF_8_BITS,
-}
+_ACCUMULATION: Final = dict.fromkeys(("float8_e4m3", "float8_e5m2"), 2**-6)
 """What tensor cores may lose when they add products of an input's type, which are exact.
 
 They cut off where other units round (Fasi, Higham, Mikaitis and Pranesh, "Numerical behavior of
-NVIDIA tensor cores", PeerJ Computer Science 7:e330, 2021). Of 16 bits: below 2**-23 each time, in
-512 additions (8192 products, 16 an instruction). Of 8 bits, on Hopper: sums have about 14 bits
-(DeepSeek-V3 Technical Report, arXiv 2412.19437, section 3.3.2), below 2**-13 each time, in 128
-additions (4096 products, 32 an instruction); the report saw nearly 2 %.
+NVIDIA tensor cores", PeerJ Computer Science 7:e330, 2021). Sums of 8-bit products have about 14
+bits on Hopper (DeepSeek-V3 Technical Report, arXiv 2412.19437, section 3.3.2): below 2**-13 each
+time, in 128 additions (4096 products, 32 an instruction); the report saw nearly 2 %. Those of 16
+bits lose below 2**-23 each time: in 64 additions (1024 products) less than :data:`TOLERANCE`.
 """
 
 

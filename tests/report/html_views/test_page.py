@@ -18,6 +18,7 @@ from kernelprof.analysis.metrics.groups import STALLS
 from kernelprof.analysis.rules import registry
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.model.diagnosis import Candidate, Confidence, MissingMetric, Status, Verdict
+from kernelprof.model.manifest import CompilerWarning
 from kernelprof.report.document import Chart, Code, plain
 from kernelprof.report.documents import capture_page
 from kernelprof.report.documents.evidence import headline
@@ -199,6 +200,20 @@ def test_the_source_has_its_specification_and_hot_lines(
         "name = A, type = float32, shape = (M, K), output = False, fill = random name = B, "
     )
     assert facts["fewest bytes"] == "4 * (M * K + K * N + M * N)"
+
+
+def test_what_the_compiler_warned_of_is_beside_its_flags(
+    naive_folder: Path, naive_source: str
+) -> None:
+    manifest = read_manifest(naive_folder)
+    assert manifest.source is not None
+    warnings = (CompilerWarning("C7508", "'setmaxnreg' ignored \x1b[31m"),)
+    warned = replace(manifest, source=replace(manifest.source, compiler_warnings=warnings))
+    page = page_of(read_capture(naive_folder), manifest=warned, source_text=naive_source)
+    source = page.kernels[0].source
+    assert source is not None
+    assert facts_of(source.blocks)["compiler warning"].startswith("C7508: 'setmaxnreg' ignored ")
+    assert "\x1b" not in facts_of(source.blocks)["compiler warning"]
 
 
 def test_a_manifest_is_of_the_kernel_that_it_names(
