@@ -1,13 +1,13 @@
-// One output a thread
+// Naive
 //
-// Changes: Nothing yet: one thread computes one output from global memory, with threadIdx.x along
-// the columns of C, so that a warp reads 32 rows of B at once.
-// Sizes: Any M, N and K.
+// Changes: Nothing yet: one thread computes one output from global memory, on the CUDA cores, with
+// threadIdx.x along the columns of C, so that a warp reads 16 rows of B at once.
+// Sizes: M and N must be multiples of 16.
 //
 // /// kernelprof
 // kernel = "bf16_naive"
-// block = ["BLOCK", "BLOCK"]
-// grid = ["ceil_div(N, BLOCK)", "ceil_div(M, BLOCK)"]
+// block = [16, 16]
+// grid = ["N // 16", "M // 16"]
 // reference = "gemm_nt"
 // flops = "2 * M * N * K"
 // min_bytes = "2 * (M * K + N * K + M * N)"
@@ -18,20 +18,19 @@
 // K = 8192
 //
 // [check]
-// sizes = { M = 250, N = 390, K = 130 }
-// tolerance = 4e-3
+// sizes = { M = 128, N = 144, K = 96 }
 //
 // [[arguments]]
 // name = "A"
 // type = "bfloat16"
 // shape = ["M", "K"]
-// fill = "random"
+// fill = "normal"
 //
 // [[arguments]]
 // name = "B"
 // type = "bfloat16"
 // shape = ["N", "K"]
-// fill = "random"
+// fill = "normal"
 //
 // [[arguments]]
 // name = "C"
@@ -56,27 +55,25 @@
 //
 // [compile]
 // flags = ["-O3"]
-// defines = { BLOCK = 32 }
+// standard = "c++17"
 //
 // [launch]
 // shared_bytes = "0"
 // warmup = 1
-// measured = 6
+// measured = 3
 // ///
 
 #include <cuda_bf16.h>
 
-extern "C" __global__ void bf16_naive(const __nv_bfloat16* __restrict__ A,
-                                      const __nv_bfloat16* __restrict__ B,
-                                      __nv_bfloat16* __restrict__ C, int M, int N, int K) {
-    const int row = blockIdx.y * BLOCK + threadIdx.y;
-    const int col = blockIdx.x * BLOCK + threadIdx.x;
-    if (row >= M || col >= N) {
-        return;
-    }
+extern "C" __global__ void __launch_bounds__(256)
+bf16_naive(const __nv_bfloat16* __restrict__ A, const __nv_bfloat16* __restrict__ B,
+           __nv_bfloat16* __restrict__ C, int M, int N, int K) {
+    const int row = blockIdx.y * 16 + threadIdx.y;
+    const int col = blockIdx.x * 16 + threadIdx.x;
     float sum = 0.0f;
     for (int k = 0; k < K; ++k) {
-        sum += __bfloat162float(A[row * K + k]) * __bfloat162float(B[col * K + k]);
+        sum += __bfloat162float(A[static_cast<size_t>(row) * K + k]) *
+               __bfloat162float(B[static_cast<size_t>(col) * K + k]);
     }
-    C[row * N + col] = __float2bfloat16(sum);
+    C[static_cast<size_t>(row) * N + col] = __float2bfloat16(sum);
 }

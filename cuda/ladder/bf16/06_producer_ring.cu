@@ -1,0 +1,163 @@
+// A producer and a ring
+//
+// Changes: One warpgroup copies and another one multiplies: tiles arrive in a ring of STAGES, each
+// with two barriers of the library (cuda::barrier), full and empty. A step down: one block an SM is
+// left, whose barriers nothing covers, where three blocks covered each other before.
+// Before: l2-bandwidth, at its limit: the link from L2 to the SMs is 77 % busy; the tensor pipe is
+// 63 % busy, and warps wait for tiles.
+// Sizes: M and N must be multiples of 128, K of 64.
+//
+// /// kernelprof
+// kernel = "bf16_producer_ring"
+// block = [256]
+// grid = ["N // 128", "M // 128"]
+// reference = "gemm_nt"
+// flops = "2 * M * N * K"
+// min_bytes = "2 * (M * K + N * K + M * N)"
+//
+// [sizes]
+// M = 8192
+// N = 8192
+// K = 8192
+//
+// [check]
+// sizes = { M = 256, N = 384, K = 448 }
+//
+// [[arguments]]
+// name = "A"
+// type = "bfloat16"
+// shape = ["M", "K"]
+// fill = "normal"
+// passed = false
+//
+// [[arguments]]
+// name = "B"
+// type = "bfloat16"
+// shape = ["N", "K"]
+// fill = "normal"
+// passed = false
+//
+// [[arguments]]
+// name = "C"
+// type = "bfloat16"
+// shape = ["M", "N"]
+// output = true
+//
+// [[arguments]]
+// name = "map_a"
+// tensor_map = { of = "A", box = [64, 128], swizzle = "128B" }
+//
+// [[arguments]]
+// name = "map_b"
+// tensor_map = { of = "B", box = [64, 128], swizzle = "128B" }
+//
+// [[arguments]]
+// name = "M"
+// type = "int32"
+// value = "M"
+//
+// [[arguments]]
+// name = "N"
+// type = "int32"
+// value = "N"
+//
+// [[arguments]]
+// name = "K"
+// type = "int32"
+// value = "K"
+//
+// [compile]
+// flags = ["-O3"]
+// standard = "c++17"
+// defines = { STAGES = 5 }
+//
+// [launch]
+// shared_bytes = "STAGES * 32768"
+// warmup = 5
+// measured = 20
+// ///
+
+#include <cuda/barrier>
+
+#include "hopper.cuh"
+
+using Barrier = cuda::barrier<cuda::thread_scope_block>;
+
+constexpr int BM = 128;
+constexpr int BN = 128;
+constexpr int A_BYTES = BM * BK * 2;
+constexpr int B_BYTES = BN * BK * 2;
+constexpr int STAGE_BYTES = A_BYTES + B_BYTES;
+
+extern "C" __global__ void __launch_bounds__(2 * WARPGROUP, 1)
+bf16_producer_ring(__nv_bfloat16* __restrict__ C, const __grid_constant__ CUtensorMap map_a,
+                   const __grid_constant__ CUtensorMap map_b, int M, int N, int K) {
+    extern __shared__ __align__(TILE_ALIGNMENT) uint8_t ring[];
+    #pragma nv_diag_suppress static_var_with_dynamic_init
+    __shared__ Barrier full[STAGES];
+    __shared__ Barrier empty[STAGES];
+    const int row0 = blockIdx.y * BM;
+    const int col0 = blockIdx.x * BN;
+    const int steps = K / BK;
+
+    if (threadIdx.x == 0) {
+        for (int stage = 0; stage < STAGES; ++stage) {
+            init(&full[stage], WARPGROUP + 1);
+            init(&empty[stage], WARPGROUP + 1);
+        }
+        cuda::device::experimental::fence_proxy_async_shared_cta();
+    }
+    __syncthreads();
+
+    if (threadIdx.x < WARPGROUP) {
+        if (threadIdx.x == 0) {
+            for (int step = 0; step < steps; ++step) {
+                const int stage = step % STAGES;
+                empty[stage].wait(empty[stage].arrive());
+                const uint32_t at = shared_address(ring) + stage * STAGE_BYTES;
+                const uint32_t barrier =
+                    shared_address(cuda::device::barrier_native_handle(full[stage]));
+                copy_tile(at, &map_a, step * BK, row0, barrier);
+                copy_tile(at + A_BYTES, &map_b, step * BK, col0, barrier);
+                (void)cuda::device::barrier_arrive_tx(full[stage], 1, STAGE_BYTES);
+            }
+        }
+        return;
+    }
+
+    for (int stage = 0; stage < STAGES; ++stage) {
+        (void)empty[stage].arrive();
+    }
+    float sum[BM / 64][BN / 2];
+    for (int step = 0; step < steps; ++step) {
+        const int stage = step % STAGES;
+        full[stage].wait(full[stage].arrive());
+        const uint32_t at = shared_address(ring) + stage * STAGE_BYTES;
+        const uint64_t b = tile_descriptor(at + A_BYTES);
+        products_begin();
+        #pragma unroll
+        for (int m = 0; m < BM / 64; ++m) {
+            const uint64_t a = tile_descriptor(at + m * 64 * BK * 2);
+            #pragma unroll
+            for (int k = 0; k < BK / 16; ++k) {
+                multiply_128(sum[m], a + k * NEXT_K16, b + k * NEXT_K16, step > 0 || k > 0);
+            }
+        }
+        products_commit();
+        products_wait<0>();
+        (void)empty[stage].arrive();
+    }
+
+    const int thread = threadIdx.x - WARPGROUP;
+    const int row = row0 + thread / 32 * 16 + thread % 32 / 4;
+    const int col = col0 + thread % 4 * 2;
+    #pragma unroll
+    for (int m = 0; m < BM / 64; ++m) {
+        #pragma unroll
+        for (int i = 0; i < BN / 2; i += 2) {
+            const size_t r = row + m * 64 + i / 2 % 2 * 8;
+            *reinterpret_cast<__nv_bfloat162*>(&C[r * N + col + i / 4 * 8]) =
+                __floats2bfloat162_rn(sum[m][i], sum[m][i + 1]);
+        }
+    }
+}
