@@ -36,18 +36,18 @@
 // passed = false
 //
 // [[arguments]]
-// name = "chosen"
-// type = "int32"
-// shape = ["TOKENS // 128"]
-// fill = "reference:chosen"
-//
-// [[arguments]]
 // name = "tokens_map"
 // tensor_map = { of = "tokens", box = [64, 128], swizzle = "128B" }
 //
 // [[arguments]]
 // name = "weights_map"
 // tensor_map = { of = "weights", box = [64, 256], swizzle = "128B" }
+//
+// [[arguments]]
+// name = "chosen"
+// type = "int32"
+// shape = ["TOKENS // 128"]
+// fill = "reference:chosen"
 //
 // [[arguments]]
 // name = "out"
@@ -184,8 +184,8 @@ __device__ __forceinline__ void store(float* to, const float (&sum)[TILE_N / 2],
 
 // Tokens are sorted by their expert, each of which has whole tiles: out = tokens weights^T.
 extern "C" __global__ void __launch_bounds__(160, 1)
-    apply(const int* __restrict__ chosen, const __grid_constant__ CUtensorMap tokens,
-          const __grid_constant__ CUtensorMap weights, float* __restrict__ out, int n, int k) {
+    apply(const __grid_constant__ CUtensorMap tokens, const __grid_constant__ CUtensorMap weights,
+          const int* __restrict__ chosen, float* __restrict__ out, int n, int k) {
     extern __shared__ __align__(1024) unsigned char memory[];
     const unsigned tiles = shared_address(memory);
     const unsigned full = tiles + STAGES * STAGE_BYTES;

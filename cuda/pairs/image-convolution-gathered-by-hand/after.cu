@@ -22,13 +22,6 @@
 // tolerance = 1e-4
 //
 // [[arguments]]
-// name = "images"
-// type = "bfloat16"
-// shape = ["IMAGES", "H", "W", "C"]
-// fill = "normal"
-// passed = false
-//
-// [[arguments]]
 // name = "filters"
 // type = "bfloat16"
 // shape = [256, "9 * C"]
@@ -36,12 +29,19 @@
 // passed = false
 //
 // [[arguments]]
-// name = "images_map"
-// tensor_map = { of = "images", box = [64, 16, 8, 1], swizzle = "128B" }
-//
-// [[arguments]]
 // name = "filters_map"
 // tensor_map = { of = "filters", box = [64, 256], swizzle = "128B" }
+//
+// [[arguments]]
+// name = "images"
+// type = "bfloat16"
+// shape = ["IMAGES", "H", "W", "C"]
+// fill = "normal"
+// passed = false
+//
+// [[arguments]]
+// name = "images_map"
+// tensor_map = { of = "images", box = [64, 16, 8, 1], swizzle = "128B" }
 //
 // [[arguments]]
 // name = "result"
@@ -186,8 +186,8 @@ __device__ __forceinline__ void multiply(float (&d)[128], unsigned long long a,
 
 // 256 filters of 3 x 3 x C; channels are what lies next to each other.
 extern "C" __global__ void __launch_bounds__(288, 1)
-    convolve(const __grid_constant__ CUtensorMap images,
-             const __grid_constant__ CUtensorMap filters, float* __restrict__ result, int height,
+    convolve(const __grid_constant__ CUtensorMap filters,
+             const __grid_constant__ CUtensorMap images, float* __restrict__ result, int height,
              int width, int channels) {
     extern __shared__ __align__(1024) unsigned char memory[];
     const unsigned tiles = shared_address(memory);

@@ -22,12 +22,6 @@
 // tolerance = 1e-4
 //
 // [[arguments]]
-// name = "images"
-// type = "bfloat16"
-// shape = ["IMAGES", "H", "W", "C"]
-// fill = "normal"
-//
-// [[arguments]]
 // name = "filters"
 // type = "bfloat16"
 // shape = [256, "9 * C"]
@@ -37,6 +31,12 @@
 // [[arguments]]
 // name = "filters_map"
 // tensor_map = { of = "filters", box = [64, 256], swizzle = "128B" }
+//
+// [[arguments]]
+// name = "images"
+// type = "bfloat16"
+// shape = ["IMAGES", "H", "W", "C"]
+// fill = "normal"
 //
 // [[arguments]]
 // name = "result"
@@ -181,8 +181,8 @@ __device__ __forceinline__ void multiply(float (&d)[128], unsigned long long a,
 
 // 256 filters of 3 x 3 x C; channels are what lies next to each other.
 extern "C" __global__ void __launch_bounds__(384, 1)
-    convolve(const __nv_bfloat16* __restrict__ images,
-             const __grid_constant__ CUtensorMap filters, float* __restrict__ result, int height,
+    convolve(const __grid_constant__ CUtensorMap filters,
+             const __nv_bfloat16* __restrict__ images, float* __restrict__ result, int height,
              int width, int channels) {
     extern __shared__ __align__(1024) unsigned char memory[];
     const unsigned tiles = shared_address(memory);
