@@ -13,13 +13,12 @@
 // min_bytes = "2 * (M + N) * K + 4 * M * N"
 //
 // [sizes]
-// M = 4096
+// M = 4224
 // N = 4096
-// K = 16384
+// K = 8192
 //
 // [check]
 // sizes = { M = 256, N = 512, K = 576 }
-// tolerance = 1e-4
 //
 // [[arguments]]
 // name = "a"

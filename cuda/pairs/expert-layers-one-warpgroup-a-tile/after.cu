@@ -18,7 +18,6 @@
 //
 // [check]
 // sizes = { TOKENS = 384, N = 512, K = 576, experts = 3 }
-// tolerance = 1e-4
 //
 // [[arguments]]
 // name = "tokens"

@@ -1,4 +1,4 @@
-// Projections of twelve groups of tokens, four tiles on their way
+// Projections of six groups of tokens, four tiles on their way
 //
 // A warp of its own keeps a ring of four tiles filled by TMA while two warpgroups multiply a tile
 // of 128 x 256, 64 deep at a time, one group of products behind.
@@ -12,14 +12,13 @@
 // min_bytes = "heads * (2 * M * K + 2 * N * K + 4 * M * N)"
 //
 // [sizes]
-// heads = 12
+// heads = 6
 // M = 2048
 // N = 2048
 // K = 2048
 //
 // [check]
 // sizes = { heads = 2, M = 256, N = 512, K = 576 }
-// tolerance = 1e-4
 //
 // [[arguments]]
 // name = "tokens"

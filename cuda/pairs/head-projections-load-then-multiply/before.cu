@@ -1,4 +1,4 @@
-// Projections of twelve groups of tokens, one tile in shared memory
+// Projections of six groups of tokens, one tile in shared memory
 //
 // Two warpgroups multiply a tile of 128 x 256, 64 deep at a time: TMA brings the operands, all wait
 // for them, multiply, and only when that is done the next ones are asked for.
@@ -12,14 +12,13 @@
 // min_bytes = "heads * (2 * M * K + 2 * N * K + 4 * M * N)"
 //
 // [sizes]
-// heads = 12
+// heads = 6
 // M = 2048
 // N = 2048
 // K = 2048
 //
 // [check]
 // sizes = { heads = 2, M = 256, N = 512, K = 576 }
-// tolerance = 1e-4
 //
 // [[arguments]]
 // name = "tokens"

@@ -19,7 +19,6 @@
 //
 // [check]
 // sizes = { IMAGES = 2, H = 16, W = 32, C = 64 }
-// tolerance = 1e-4
 //
 // [[arguments]]
 // name = "filters"

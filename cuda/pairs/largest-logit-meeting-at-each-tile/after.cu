@@ -17,7 +17,6 @@
 //
 // [check]
 // sizes = { TOKENS = 256, WORDS = 640 }
-// tolerance = 1e-4
 //
 // [[arguments]]
 // name = "tokens"

@@ -18,7 +18,6 @@
 //
 // [check]
 // sizes = { QUERIES = 256, PASSAGES = 640 }
-// tolerance = 1e-4
 //
 // [[arguments]]
 // name = "queries"

@@ -12,13 +12,12 @@
 // min_bytes = "2 * PIXELS * IN + 2 * OUT * IN + 4 * PIXELS * OUT"
 //
 // [sizes]
-// PIXELS = 131072
+// PIXELS = 65536
 // IN = 1024
 // OUT = 512
 //
 // [check]
 // sizes = { PIXELS = 256, IN = 224, OUT = 512 }
-// tolerance = 1e-4
 //
 // [[arguments]]
 // name = "image"

@@ -19,7 +19,6 @@
 //
 // [check]
 // sizes = { M = 256, N = 768, K = 576, BLOCKS = 4 }
-// tolerance = 1e-4
 //
 // [[arguments]]
 // name = "tokens"

@@ -18,7 +18,6 @@
 //
 // [check]
 // sizes = { M = 256, N = 768, K = 576 }
-// tolerance = 1e-4
 //
 // [[arguments]]
 // name = "tokens"

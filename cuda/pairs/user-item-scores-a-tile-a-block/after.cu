@@ -12,14 +12,13 @@
 // min_bytes = "2 * (USERS + ITEMS) * FACTORS + 4 * USERS * ITEMS"
 //
 // [sizes]
-// USERS = 16384
+// USERS = 8192
 // ITEMS = 8192
 // FACTORS = 384
 // BLOCKS = 132
 //
 // [check]
 // sizes = { USERS = 256, ITEMS = 640, FACTORS = 448, BLOCKS = 3 }
-// tolerance = 1e-4
 //
 // [[arguments]]
 // name = "users"

@@ -13,13 +13,12 @@
 // min_bytes = "2 * (USERS + ITEMS) * FACTORS + 4 * USERS * ITEMS"
 //
 // [sizes]
-// USERS = 16384
+// USERS = 8192
 // ITEMS = 8192
 // FACTORS = 384
 //
 // [check]
 // sizes = { USERS = 256, ITEMS = 640, FACTORS = 448 }
-// tolerance = 1e-4
 //
 // [[arguments]]
 // name = "users"
