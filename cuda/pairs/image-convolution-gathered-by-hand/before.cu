@@ -1,0 +1,263 @@
+// Convolution of images as a product, patches gathered by hand
+//
+// A warpgroup gathers each shifted patch of 8 x 16 pixels value by value, with its place in the
+// image and the test for the border, for two warpgroups that multiply it with the filters.
+//
+// /// kernelprof
+// kernel = "convolve"
+// block = [384]
+// grid = ["W // 16", "H // 8", "IMAGES"]
+// reference = "reference:convolve"
+// flops = "2 * IMAGES * H * W * 256 * 9 * C"
+// min_bytes = "IMAGES * H * W * (2 * C + 1024) + 4608 * C"
+//
+// [sizes]
+// IMAGES = 32
+// H = 64
+// W = 64
+// C = 256
+//
+// [check]
+// sizes = { IMAGES = 2, H = 16, W = 32, C = 64 }
+//
+// [[arguments]]
+// name = "filters"
+// type = "bfloat16"
+// shape = [256, "9 * C"]
+// fill = "normal"
+// passed = false
+//
+// [[arguments]]
+// name = "filters_map"
+// tensor_map = { of = "filters", box = [64, 256], swizzle = "128B" }
+//
+// [[arguments]]
+// name = "images"
+// type = "bfloat16"
+// shape = ["IMAGES", "H", "W", "C"]
+// fill = "normal"
+//
+// [[arguments]]
+// name = "result"
+// type = "float32"
+// shape = ["IMAGES", "H", "W", 256]
+// output = true
+//
+// [[arguments]]
+// name = "height"
+// type = "int32"
+// value = "H"
+//
+// [[arguments]]
+// name = "width"
+// type = "int32"
+// value = "W"
+//
+// [[arguments]]
+// name = "channels"
+// type = "int32"
+// value = "C"
+//
+// [compile]
+// flags = ["-O3"]
+// standard = "c++17"
+//
+// [launch]
+// shared_bytes = "4 * 1024 * 48 + 64"
+// ///
+
+#include <cuda.h>
+#include <cuda_bf16.h>
+
+constexpr int PATCH_W = 16;
+constexpr int PATCH_H = 8;
+constexpr int TILE_M = PATCH_W * PATCH_H;
+constexpr int TILE_N = 256;  // all filters
+constexpr int DEPTH = 64;
+constexpr unsigned A_BYTES = TILE_M * DEPTH * 2;
+constexpr unsigned B_BYTES = TILE_N * DEPTH * 2;
+constexpr unsigned STAGE_BYTES = A_BYTES + B_BYTES;
+constexpr int STAGES = 4;
+
+#define FOUR(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
+#define SIXTEEN(d, i) FOUR(d, i), FOUR(d, i + 4), FOUR(d, i + 8), FOUR(d, i + 12)
+#define SIXTY_FOUR(d, i) \
+    SIXTEEN(d, i), SIXTEEN(d, i + 16), SIXTEEN(d, i + 32), SIXTEEN(d, i + 48)
+
+__device__ __forceinline__ unsigned shared_address(const void* at) {
+    return static_cast<unsigned>(__cvta_generic_to_shared(at));
+}
+
+__device__ __forceinline__ void barrier_init(unsigned barrier, int arrivals) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals));
+}
+
+// What these threads wrote to shared memory is seen by TMA and the tensor cores.
+__device__ __forceinline__ void publish_writes() {
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// Arrives; the phase also waits for so many bytes from TMA.
+__device__ __forceinline__ void barrier_expect(unsigned barrier, unsigned bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+                 : "memory");
+}
+
+__device__ __forceinline__ void barrier_arrive(unsigned barrier) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
+__device__ __forceinline__ void barrier_wait(unsigned barrier, unsigned parity) {
+    asm volatile(
+        "{.reg .pred done;\n"
+        "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+        "@!done bra again;}\n" ::"r"(barrier), "r"(parity)
+        : "memory");
+}
+
+__device__ __forceinline__ void load_tile(unsigned to, const CUtensorMap& map, int column, int row,
+                                          unsigned barrier) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+        "[%0], [%1, {%2, %3}], [%4];" ::"r"(to), "l"(&map), "r"(column), "r"(row), "r"(barrier)
+        : "memory");
+}
+
+// Where a value of a 128-byte row lies in the 128-byte swizzle.
+__device__ __forceinline__ unsigned place(int row, int column) {
+    return row * 128 + ((column / 8 ^ row % 8) << 4) + column % 8 * 2;
+}
+
+__device__ __forceinline__ void store_bits(unsigned to, unsigned short bits) {
+    asm volatile("st.shared.b16 [%0], %1;" ::"r"(to), "h"(bits) : "memory");
+}
+
+// A tile of 128-byte rows in TMA's 128-byte swizzle; eight rows are 1024 bytes.
+__device__ __forceinline__ unsigned long long descriptor(unsigned address) {
+    return (address >> 4 & 0x3FFF) | 1ull << 16 | 64ull << 32 | 1ull << 62;
+}
+
+__device__ __forceinline__ void products_begin() {
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+__device__ __forceinline__ void products_commit() {
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+// Until all groups of products but the youngest LEFT are done.
+template <int LEFT>
+__device__ __forceinline__ void products_wait() {
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(LEFT) : "memory");
+}
+
+// Keeps reads of sums behind the wait for them.
+template <int COUNT>
+__device__ __forceinline__ void settle(float (&d)[COUNT]) {
+#pragma unroll
+    for (int i = 0; i < COUNT; ++i) asm volatile("" : "+f"(d[i])::"memory");
+}
+
+// d = a b + d, or a b where `keep` is 0: 64 x 256 from 64 x 16 and 16 x 256 in shared memory.
+__device__ __forceinline__ void multiply(float (&d)[128], unsigned long long a,
+                                         unsigned long long b, int keep) {
+    asm volatile(
+        "{.reg .pred more; setp.ne.b32 more, %130, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16 {"
+        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, "
+        "%18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, "
+        "%34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, "
+        "%50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63, %64, %65, "
+        "%66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, "
+        "%82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95, %96, %97, "
+        "%98, %99, %100, %101, %102, %103, %104, %105, %106, %107, %108, %109, %110, %111, "
+        "%112, %113, %114, %115, %116, %117, %118, %119, %120, %121, %122, %123, %124, %125, "
+        "%126, %127"
+        "}, %128, %129, more, 1, 1, 0, 0;}\n"
+        : SIXTY_FOUR(d, 0), SIXTY_FOUR(d, 64)
+        : "l"(a), "l"(b), "r"(keep));
+}
+
+// 256 filters of 3 x 3 x C; channels are what lies next to each other.
+extern "C" __global__ void __launch_bounds__(384, 1)
+    convolve(const __grid_constant__ CUtensorMap filters,
+             const __nv_bfloat16* __restrict__ images, float* __restrict__ result, int height,
+             int width, int channels) {
+    extern __shared__ __align__(1024) unsigned char memory[];
+    const unsigned tiles = shared_address(memory);
+    const unsigned full = tiles + STAGES * STAGE_BYTES;
+    const unsigned empty = full + STAGES * 8;
+    const int left = blockIdx.x * PATCH_W;
+    const int above = blockIdx.y * PATCH_H;
+    const int image = blockIdx.z;
+    const int steps = 9 * channels / DEPTH;
+    if (threadIdx.x == 0) {
+        for (int s = 0; s < STAGES; ++s) {
+            barrier_init(full + 8 * s, 129);
+            barrier_init(empty + 8 * s, 8);
+        }
+        publish_writes();
+    }
+    __syncthreads();
+
+    if (threadIdx.x >= 256) {
+        const int thread = threadIdx.x - 256;
+        for (int step = 0; step < steps; ++step) {
+            const int s = step % STAGES;
+            const unsigned a = tiles + s * STAGE_BYTES;
+            const int tap = step / (channels / DEPTH);
+            const int channel = step % (channels / DEPTH) * DEPTH;
+            barrier_wait(empty + 8 * s, step / STAGES % 2 ^ 1);
+            if (thread == 0) {
+                barrier_expect(full + 8 * s, B_BYTES);
+                load_tile(a + A_BYTES, filters, step * DEPTH, 0, full + 8 * s);
+            }
+#pragma unroll 8
+            for (int i = thread; i < TILE_M * DEPTH; i += 128) {
+                const int row = i / DEPTH;
+                const int y = above + row / PATCH_W + tap / 3 - 1;
+                const int x = left + row % PATCH_W + tap % 3 - 1;
+                const size_t pixel = (static_cast<size_t>(image) * height + y) * width + x;
+                __nv_bfloat16 value = __ushort_as_bfloat16(0);
+                if (y >= 0 && y < height && x >= 0 && x < width) {
+                    value = images[pixel * channels + channel + i % DEPTH];
+                }
+                store_bits(a + place(row, i % DEPTH), __bfloat16_as_ushort(value));
+            }
+            publish_writes();
+            barrier_arrive(full + 8 * s);
+        }
+        return;
+    }
+
+    const int lane = threadIdx.x % 32;
+    const int warp = threadIdx.x / 32;
+    float sum[TILE_N / 2];
+    for (int step = 0; step < steps; ++step) {
+        const int s = step % STAGES;
+        const unsigned a = tiles + s * STAGE_BYTES;
+        const unsigned long long a_tile = descriptor(a + warp / 4 * 64 * DEPTH * 2);
+        const unsigned long long b_tile = descriptor(a + A_BYTES);
+        barrier_wait(full + 8 * s, step / STAGES % 2);
+        products_begin();
+#pragma unroll
+        for (int i = 0; i < DEPTH / 16; ++i) {
+            multiply(sum, a_tile + 2 * i, b_tile + 2 * i, step + i);
+        }
+        products_commit();
+        products_wait<1>();
+        if (step > 0 && lane == 0) barrier_arrive(empty + 8 * ((step - 1) % STAGES));
+    }
+    products_wait<0>();
+    settle(sum);
+
+    // A warp has the 16 pixels of one row of the patch.
+    const size_t row = (static_cast<size_t>(image) * height + above + warp) * width + left;
+    float* to = result + (row + lane / 4) * TILE_N + lane % 4 * 2;
+#pragma unroll
+    for (int j = 0; j < TILE_N / 8; ++j) {
+        *reinterpret_cast<float2*>(to + j * 8) = make_float2(sum[4 * j], sum[4 * j + 1]);
+        *reinterpret_cast<float2*>(to + 8 * TILE_N + j * 8) =
+            make_float2(sum[4 * j + 2], sum[4 * j + 3]);
+    }
+}

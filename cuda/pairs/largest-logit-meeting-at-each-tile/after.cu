@@ -1,0 +1,238 @@
+// Largest logit of each token over a vocabulary, a ring of mbarriers
+//
+// A block keeps 128 tokens in shared memory while the vocabulary streams by in a ring of six tiles.
+// A warpgroup says when it has read a tile, and a warp of its own refills it: nobody else waits.
+//
+// /// kernelprof
+// kernel = "decide"
+// block = [288]
+// grid = ["TOKENS // 128"]
+// reference = "reference:decide"
+// flops = "2 * TOKENS * WORDS * 256"
+// min_bytes = "512 * (TOKENS + WORDS) + 4 * TOKENS"
+//
+// [sizes]
+// TOKENS = 16896
+// WORDS = 32768
+//
+// [check]
+// sizes = { TOKENS = 256, WORDS = 640 }
+//
+// [[arguments]]
+// name = "tokens"
+// type = "bfloat16"
+// shape = ["TOKENS", 256]
+// fill = "normal"
+// passed = false
+//
+// [[arguments]]
+// name = "words"
+// type = "bfloat16"
+// shape = ["WORDS", 256]
+// fill = "normal"
+// passed = false
+//
+// [[arguments]]
+// name = "tokens_map"
+// tensor_map = { of = "tokens", box = [64, 128], swizzle = "128B" }
+//
+// [[arguments]]
+// name = "words_map"
+// tensor_map = { of = "words", box = [64, 128], swizzle = "128B" }
+//
+// [[arguments]]
+// name = "largest"
+// type = "float32"
+// shape = ["TOKENS"]
+// output = true
+//
+// [[arguments]]
+// name = "words_count"
+// type = "int32"
+// value = "WORDS"
+//
+// [compile]
+// flags = ["-O3"]
+// standard = "c++17"
+//
+// [launch]
+// shared_bytes = "10 * 1024 * 16 + 104"
+// ///
+
+#include <cuda.h>
+
+constexpr int TILE = 128;
+constexpr int DEPTH = 64;
+constexpr int STEPS = 256 / DEPTH;
+constexpr unsigned TILE_BYTES = TILE * DEPTH * 2;
+constexpr int STAGES = 6;
+
+#define FOUR(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
+#define SIXTEEN(d, i) FOUR(d, i), FOUR(d, i + 4), FOUR(d, i + 8), FOUR(d, i + 12)
+#define SIXTY_FOUR(d, i) \
+    SIXTEEN(d, i), SIXTEEN(d, i + 16), SIXTEEN(d, i + 32), SIXTEEN(d, i + 48)
+
+__device__ __forceinline__ unsigned shared_address(const void* at) {
+    return static_cast<unsigned>(__cvta_generic_to_shared(at));
+}
+
+__device__ __forceinline__ void barrier_init(unsigned barrier, int arrivals) {
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(barrier), "r"(arrivals));
+}
+
+// What these threads wrote to shared memory is seen by TMA and the tensor cores.
+__device__ __forceinline__ void publish_writes() {
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+}
+
+// Arrives; the phase also waits for so many bytes from TMA.
+__device__ __forceinline__ void barrier_expect(unsigned barrier, unsigned bytes) {
+    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(bytes)
+                 : "memory");
+}
+
+__device__ __forceinline__ void barrier_arrive(unsigned barrier) {
+    asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(barrier) : "memory");
+}
+
+__device__ __forceinline__ void barrier_wait(unsigned barrier, unsigned parity) {
+    asm volatile(
+        "{.reg .pred done;\n"
+        "again: mbarrier.try_wait.parity.shared::cta.b64 done, [%0], %1;\n"
+        "@!done bra again;}\n" ::"r"(barrier), "r"(parity)
+        : "memory");
+}
+
+__device__ __forceinline__ void load_tile(unsigned to, const CUtensorMap& map, int column, int row,
+                                          unsigned barrier) {
+    asm volatile(
+        "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+        "[%0], [%1, {%2, %3}], [%4];" ::"r"(to), "l"(&map), "r"(column), "r"(row), "r"(barrier)
+        : "memory");
+}
+
+// Tiles of the vocabulary in turn, each STEPS deep.
+__device__ __forceinline__ void load_words(unsigned to, const CUtensorMap& words, int slot,
+                                           unsigned barrier) {
+    barrier_expect(barrier, TILE_BYTES);
+    load_tile(to, words, slot % STEPS * DEPTH, slot / STEPS * TILE, barrier);
+}
+
+// A tile of 128-byte rows in TMA's 128-byte swizzle; eight rows are 1024 bytes.
+__device__ __forceinline__ unsigned long long descriptor(unsigned address) {
+    return (address >> 4 & 0x3FFF) | 1ull << 16 | 64ull << 32 | 1ull << 62;
+}
+
+__device__ __forceinline__ void products_begin() {
+    asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
+}
+
+__device__ __forceinline__ void products_commit() {
+    asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
+}
+
+// Until all groups of products but the youngest LEFT are done.
+template <int LEFT>
+__device__ __forceinline__ void products_wait() {
+    asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(LEFT) : "memory");
+}
+
+// Keeps reads of sums behind the wait for them.
+template <int COUNT>
+__device__ __forceinline__ void settle(float (&d)[COUNT]) {
+#pragma unroll
+    for (int i = 0; i < COUNT; ++i) asm volatile("" : "+f"(d[i])::"memory");
+}
+
+// d = a b + d, or a b where `keep` is 0: 64 x 128 from 64 x 16 and 16 x 128 in shared memory.
+__device__ __forceinline__ void multiply(float (&d)[64], unsigned long long a,
+                                         unsigned long long b, int keep) {
+    asm volatile(
+        "{.reg .pred more; setp.ne.b32 more, %66, 0;\n"
+        "wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
+        "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, "
+        "%18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, "
+        "%34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, %48, %49, "
+        "%50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
+        "}, %64, %65, more, 1, 1, 0, 0;}\n"
+        : SIXTY_FOUR(d, 0)
+        : "l"(a), "l"(b), "r"(keep));
+}
+
+// The largest product of each token with a word.
+extern "C" __global__ void __launch_bounds__(288, 1)
+    decide(const __grid_constant__ CUtensorMap tokens, const __grid_constant__ CUtensorMap words,
+           float* __restrict__ largest, int words_count) {
+    extern __shared__ __align__(1024) unsigned char memory[];
+    const unsigned own = shared_address(memory);
+    const unsigned tiles = own + STEPS * TILE_BYTES;
+    const unsigned full = tiles + STAGES * TILE_BYTES;
+    const unsigned empty = full + STAGES * 8;
+    const unsigned ready = empty + STAGES * 8;
+    const int first = blockIdx.x * TILE;
+    const int slots = words_count / TILE * STEPS;
+    if (threadIdx.x == 0) {
+        for (int s = 0; s < STAGES; ++s) {
+            barrier_init(full + 8 * s, 1);
+            barrier_init(empty + 8 * s, 8);
+        }
+        barrier_init(ready, 1);
+        publish_writes();
+    }
+    __syncthreads();
+
+    if (threadIdx.x >= 256) {
+        if (threadIdx.x > 256) return;
+        barrier_expect(ready, STEPS * TILE_BYTES);
+        for (int step = 0; step < STEPS; ++step) {
+            load_tile(own + step * TILE_BYTES, tokens, step * DEPTH, first, ready);
+        }
+        for (int slot = 0; slot < slots; ++slot) {
+            const int s = slot % STAGES;
+            barrier_wait(empty + 8 * s, slot / STAGES % 2 ^ 1);
+            load_words(tiles + s * TILE_BYTES, words, slot, full + 8 * s);
+        }
+        return;
+    }
+
+    const int lane = threadIdx.x % 32;
+    const int group = threadIdx.x / 128;
+    float upper = -INFINITY, lower = -INFINITY;  // of two rows, eight apart
+    barrier_wait(ready, 0);
+    for (int slot = 0; slot < slots;) {
+        float sum[TILE / 2];
+        for (int step = 0; step < STEPS; ++step, ++slot) {
+            const int s = slot % STAGES;
+            const unsigned a = own + step * TILE_BYTES + group * TILE_BYTES / 2;
+            const unsigned long long a_tile = descriptor(a);
+            const unsigned long long b_tile = descriptor(tiles + s * TILE_BYTES);
+            barrier_wait(full + 8 * s, slot / STAGES % 2);
+            products_begin();
+#pragma unroll
+            for (int i = 0; i < DEPTH / 16; ++i) {
+                multiply(sum, a_tile + 2 * i, b_tile + 2 * i, step + i);
+            }
+            products_commit();
+            products_wait<1>();
+            if (step > 0 && lane == 0) barrier_arrive(empty + 8 * ((slot - 1) % STAGES));
+        }
+        products_wait<0>();
+        if (lane == 0) barrier_arrive(empty + 8 * ((slot - 1) % STAGES));
+        settle(sum);
+#pragma unroll
+        for (int j = 0; j < TILE / 8; ++j) {
+            upper = fmaxf(upper, fmaxf(sum[4 * j], sum[4 * j + 1]));
+            lower = fmaxf(lower, fmaxf(sum[4 * j + 2], sum[4 * j + 3]));
+        }
+    }
+#pragma unroll
+    for (int lanes = 1; lanes <= 2; lanes *= 2) {
+        upper = fmaxf(upper, __shfl_xor_sync(0xFFFFFFFFu, upper, lanes));
+        lower = fmaxf(lower, __shfl_xor_sync(0xFFFFFFFFu, lower, lanes));
+    }
+    if (lane % 4 == 0) {
+        float* to = largest + first + threadIdx.x / 32 * 16 + lane / 4;
+        to[0] = upper;
+        to[8] = lower;
+    }
+}
