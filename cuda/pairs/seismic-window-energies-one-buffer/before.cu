@@ -32,7 +32,7 @@
 // shape = ["8192 * TILES + 32"]
 //
 // [[arguments]]
-// name = "filter"
+// name = "taps"
 // type = "float32"
 // shape = [16]
 //
@@ -95,7 +95,7 @@ __device__ void copy_bytes(void* to, const void* from, unsigned bytes, uint64_t*
 
 // Each warp filters windows of 128 samples, four a lane, and adds up their squares.
 extern "C" __global__ void __launch_bounds__(256)
-    window_energies(const float* __restrict__ trace, const float* __restrict__ filter,
+    window_energies(const float* __restrict__ trace, const float* __restrict__ weights,
                     float* __restrict__ energies, int tiles) {
     extern __shared__ __align__(128) float buffers[];
     __shared__ uint64_t full[STAGES];
@@ -103,7 +103,7 @@ extern "C" __global__ void __launch_bounds__(256)
     const int lane = threadIdx.x % 32;
     float taps[TAPS];
 #pragma unroll
-    for (int k = 0; k < TAPS; ++k) taps[k] = filter[k];
+    for (int k = 0; k < TAPS; ++k) taps[k] = weights[k];
 
     const int step = gridDim.x;
     const int count = (tiles - static_cast<int>(blockIdx.x) + step - 1) / step;

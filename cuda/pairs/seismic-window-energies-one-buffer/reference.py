@@ -6,8 +6,8 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.float64]
 
 
-def window_energies(trace: Floats, filter: Floats) -> Floats:
+def window_energies(trace: Floats, taps: Floats) -> Floats:
     """The energy of the filtered trace in windows of 128 samples."""
-    filtered = np.correlate(trace, filter)[: len(trace) - 32]
+    filtered = np.correlate(trace, taps)[: len(trace) - 32]
     energies: Floats = (filtered**2).reshape(-1, 128).sum(axis=1)
     return energies

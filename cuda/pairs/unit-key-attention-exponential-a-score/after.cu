@@ -1,8 +1,8 @@
 // Attention with heads of 32 values, half of the exponentials as polynomials
 //
 // Queries and keys are of bounded length, so that no largest score has to be subtracted, and a
-// column of ones beside the values adds up the weights. The special-function unit computes one half of the
-// powers, the FMA pipe the other, two at a time.
+// column of ones beside the values adds up the weights. The special-function unit computes one half
+// of the powers, the FMA pipe the other, two at a time.
 //
 // /// kernelprof
 // kernel = "attend"

@@ -1,8 +1,8 @@
 // Attention with heads of 32 values, an exponential for each score
 //
 // Queries and keys are of bounded length, so that no largest score has to be subtracted, and a
-// column of ones beside the values adds up the weights. The special-function unit takes sixteen lanes a
-// cycle: the 256 powers of a tile need twice as long as its nine matrix instructions.
+// column of ones beside the values adds up the weights. The special-function unit takes sixteen
+// lanes a cycle: the 256 powers of a tile need twice as long as its nine matrix instructions.
 //
 // /// kernelprof
 // kernel = "attend"
