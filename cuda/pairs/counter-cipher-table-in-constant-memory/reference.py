@@ -75,4 +75,4 @@ def encrypt(round_keys: Array, plain: Array) -> Array:
     counters = np.zeros((len(plain), 4), dtype=">u4")
     counters[:, 3] = np.arange(len(plain))
     stream = cipher(counters.view(np.uint8), round_keys).reshape(-1).view(">u4")
-    return plain ^ stream.astype(np.int64).reshape(plain.shape)
+    return plain.astype(np.uint64) ^ stream.astype(np.uint64).reshape(plain.shape)

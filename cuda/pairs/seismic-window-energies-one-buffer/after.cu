@@ -4,7 +4,7 @@
 //
 // /// kernelprof
 // kernel = "window_energies"
-// block = [256]
+// block = [512]
 // grid = [132]
 // reference = "reference:window_energies"
 // flops = "8192 * TILES * 34"
@@ -92,7 +92,7 @@ __device__ void copy_bytes(void* to, const void* from, unsigned bytes, uint64_t*
 }
 
 // Each warp filters windows of 128 samples, four a lane, and adds up their squares.
-extern "C" __global__ void __launch_bounds__(256)
+extern "C" __global__ void __launch_bounds__(512)
     window_energies(const float* __restrict__ trace, const float* __restrict__ weights,
                     float* __restrict__ energies, int tiles) {
     extern __shared__ __align__(128) float buffers[];
@@ -122,7 +122,7 @@ extern "C" __global__ void __launch_bounds__(256)
         barrier_wait(&full[i % STAGES], i / STAGES & 1);
         const float4* samples = reinterpret_cast<const float4*>(buffers + i % STAGES * ROOM);
 #pragma unroll 1
-        for (int window = warp; window < TILE / 128; window += 8) {
+        for (int window = warp; window < TILE / 128; window += 16) {
             float x[TAPS + 4];
 #pragma unroll
             for (int k = 0; k < TAPS / 4 + 1; ++k) {
