@@ -45,7 +45,8 @@ def round_keys(shape: tuple[int, ...]) -> Array:
             last[0] ^= constant
             constant = _product(constant, 2)
         words.append([a ^ b for a, b in zip(words[k - 4], last, strict=True)])
-    return np.array(words, dtype=np.uint8).view(">u4").astype(np.uint32).reshape(shape)
+    keys: Array = np.array(words, dtype=np.uint8).view(">u4").astype(np.uint32).reshape(shape)
+    return keys
 
 
 def messages(shape: tuple[int, ...]) -> Array:
@@ -56,7 +57,7 @@ def messages(shape: tuple[int, ...]) -> Array:
 def cipher(text: Array, round_keys: Array) -> Array:
     """Blocks of 16 bytes under eleven round keys."""
     keys = round_keys.astype(">u4").view(np.uint8).reshape(11, 16)
-    state = text ^ keys[0]
+    state: Array = text ^ keys[0]
     # Byte r of column c comes from column c + r.
     shifted = [(4 * (k // 4 + k % 4) + k % 4) % 16 for k in range(16)]
     for k in range(1, 11):
@@ -75,4 +76,5 @@ def encrypt(round_keys: Array, plain: Array) -> Array:
     counters = np.zeros((len(plain), 4), dtype=">u4")
     counters[:, 3] = np.arange(len(plain))
     stream = cipher(counters.view(np.uint8), round_keys).reshape(-1).view(">u4")
-    return plain.astype(np.uint64) ^ stream.astype(np.uint64).reshape(plain.shape)
+    coded: Array = plain.astype(np.uint64) ^ stream.astype(np.uint64).reshape(plain.shape)
+    return coded
