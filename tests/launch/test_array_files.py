@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from kernelprof.launch.arrays import _loaded
-from kernelprof.launch.spec import SpecError
+from kernelprof.launch.keys import SpecError
 
 
 def test_an_array_that_says_it_is_larger_than_its_file(tmp_path: Path) -> None:

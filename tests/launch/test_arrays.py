@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 
 from kernelprof.errors import InputError
-from kernelprof.launch import spec as launch_spec
 from kernelprof.launch.arrays import case_of, compare, count_poison, decode, encode, fill, poisoned
+from kernelprof.launch.elements import TYPES
 from kernelprof.launch.references import BadFunctionError
-from kernelprof.launch.spec import Argument, ResolvedArray
+from kernelprof.launch.resolved import ResolvedArray
+from kernelprof.launch.tables import Argument
+
+_STORED = {"bfloat16": "uint16", "bool": "uint8", "float8_e4m3": "uint8", "float8_e5m2": "uint8"}
 
 
 def _array(type_name="float32", shape=(3, 4), index=0, **options):
@@ -19,15 +22,15 @@ def _array(type_name="float32", shape=(3, 4), index=0, **options):
     return ResolvedArray(argument, index, shape)
 
 
-@pytest.mark.parametrize("type_name", launch_spec.TYPES)
+@pytest.mark.parametrize("type_name", TYPES)
 @pytest.mark.parametrize("how", ["random", "zeros", "arange", None])
 def test_every_type_can_be_filled(tmp_path, type_name, how) -> None:
     values = fill(_array(type_name, fill=how), tmp_path, {})
     assert values.shape == (3, 4)
-    assert values.dtype == {"bfloat16": "uint16", "bool": "uint8"}.get(type_name, type_name)
+    assert values.dtype == _STORED.get(type_name, type_name)
     assert values.flags.c_contiguous
     numbers = decode(values, type_name)
-    if how == "arange" and type_name != "bool":
+    if how == "arange" and type_name not in {"bool", "float8_e5m2"}:
         assert numbers.ravel().tolist() == list(range(12))
     if how == "zeros":
         assert not numbers.any()
@@ -96,6 +99,46 @@ def test_bfloat16_is_rounded_to_nearest_even() -> None:
     assert stored.tolist() == [0x3F80, 0xC020, 0x3F80, 0x3F82, 0x7F80, 0x7F62, 0]
     assert decode(stored, "bfloat16").tolist()[:4] == [1.0, -2.5, 1.0, 1.015625]
     assert np.isnan(decode(encode(np.array([np.nan]), "bfloat16"), "bfloat16")).all()
+
+
+@pytest.mark.parametrize(
+    ("type_name", "digits", "largest", "least"),
+    [("float8_e4m3", 3, 448.0, 2.0**-9), ("float8_e5m2", 2, 57344.0, 2.0**-16)],
+)
+def test_float8_is_rounded_to_nearest_even_within_its_range(
+    type_name, digits, largest, least
+) -> None:
+    """By the formats of OCP's "8-bit Floating Point Specification", revision 1.0."""
+    codes = np.arange(256, dtype=np.uint8)
+    numbers = decode(codes, type_name)
+    finite = np.isfinite(numbers)
+    assert np.array_equal(encode(numbers[finite], type_name), codes[finite])
+    assert numbers[finite].max() == largest
+    assert numbers[numbers > 0].min() == least
+    step = 2.0**-digits
+    halves = 1 + step * np.array([0.5, 1.5, 0.49, 0.51])
+    assert decode(encode(halves, type_name), type_name).tolist() == [
+        *(1, 1 + 2 * step),
+        *(1, 1 + step),
+    ]
+    large = np.array([2 * largest, -2 * largest, np.inf, -np.inf, 1e30])
+    assert decode(encode(large, type_name), type_name).tolist() == [
+        *(largest, -largest, largest, -largest, largest)
+    ]
+    assert np.isnan(decode(encode(np.array([np.nan]), type_name), type_name)).all()
+
+
+@pytest.mark.parametrize("type_name", ["float64", "float32", "bfloat16", "float8_e4m3"])
+def test_normal_values_are_standard_normal(tmp_path, type_name) -> None:
+    stored = fill(_array(type_name, shape=(200, 500), fill="normal"), tmp_path, {})
+    values = decode(stored, type_name)
+    # 100,000 values: the mean is off by 0.003 as a rule, the deviation by 0.002.
+    assert abs(values.mean()) < 0.02
+    assert values.std() == pytest.approx(1, abs=0.02)
+    # float8_e4m3 has 1.125 after 1.
+    assert 0.27 < (np.abs(values) > 1.0625).mean() < 0.31
+    again = fill(_array(type_name, shape=(200, 500), fill="normal", seed=0), tmp_path, {})
+    assert np.array_equal(stored, again)
 
 
 def test_a_case_has_inputs_outputs_and_scalars_apart(read, sgemm, tmp_path) -> None:

@@ -9,14 +9,8 @@ import pytest
 from tests.launch.conftest import stand_in
 
 from kernelprof.errors import InputError
-from kernelprof.launch.build import (
-    CompileError,
-    build,
-    compile_failure,
-    entries,
-    find_entry,
-    prepared,
-)
+from kernelprof.launch.build import build, compile_failure, find_entry, prepared
+from kernelprof.launch.cubin import CompileError, entries
 from kernelprof.launch.nvcc import Workshop
 from kernelprof.launch.read_spec import load_spec
 
@@ -107,6 +101,8 @@ NAMES = (
     "_Z5twicei",
     "_Z5twicef",
     "_ZL7privatei",
+    "_Z4gemm14CUtensorMap_stS_Pfii",
+    "_ZN2ns4gemvE14CUtensorMap_stPf",
 )
 
 
@@ -119,6 +115,8 @@ NAMES = (
         ("ns::copy<64, float>", "_ZN2ns4copyILi64EfEEvPKT0_PS1_i"),
         ("private", "_ZL7privatei"),
         ("inner", "_ZN12_GLOBAL__N_15innerEi"),
+        ("gemm", "_Z4gemm14CUtensorMap_stS_Pfii"),
+        ("gemv", "_ZN2ns4gemvE14CUtensorMap_stPf"),
     ],
 )
 def test_an_entry_by_the_kernels_name(kernel, entry) -> None:

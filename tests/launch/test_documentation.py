@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from kernelprof.launch import references, spec
+from kernelprof.launch import elements, references
 from kernelprof.launch.read_spec import read_spec
 from kernelprof.launch.source import cut_block
 
@@ -22,6 +22,6 @@ def test_its_example_can_be_loaded() -> None:
 
 def test_it_lists_all_types_and_references() -> None:
     text = PAGE.read_text(encoding="utf-8")
-    assert all(re.search(rf"\b{name}\b", text) for name in spec.TYPES)
+    assert all(re.search(rf"\b{name}\b", text) for name in elements.TYPES)
     table = text.split("## References")[1].split("They compute")[0]
     assert set(re.findall(r"`(\w+)`(?=,| \|)", table)) >= set(references.BUILTINS)

@@ -16,7 +16,7 @@ from kernelprof.launch.arrays import fill
 from kernelprof.launch.prepare import CHILD
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.launch.references import Case, expected
-from kernelprof.launch.spec import ResolvedArray
+from kernelprof.launch.resolved import ResolvedArray
 from kernelprof.tools import find_ncu, find_nvcc, search_path, which
 
 ROOT = Path(__file__).parents[1]

@@ -13,7 +13,8 @@ from tests.launch.conftest import stand_in
 
 from kernelprof.collect.lines import names_for
 from kernelprof.errors import InputError, MissingToolError
-from kernelprof.launch.build import CompileError, build, compile_failure
+from kernelprof.launch.build import build, compile_failure
+from kernelprof.launch.cubin import CompileError
 from kernelprof.launch.nvcc import Workshop, real_names, scratch
 from kernelprof.launch.overrides import LaunchOverrides
 from kernelprof.launch.prepare import prepare

@@ -17,13 +17,13 @@ from tests.launch.conftest import stand_in
 
 from kernelprof.errors import ExitCode, InputError, MissingToolError, UsageError
 from kernelprof.launch import prepare as prepare_module
-from kernelprof.launch.build import CompileError
+from kernelprof.launch.cubin import CompileError
+from kernelprof.launch.keys import SpecError
 from kernelprof.launch.overrides import LaunchOverrides
 from kernelprof.launch.prepare import last_lines, prepare
 from kernelprof.launch.processes import Interrupts
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.launch.source import launch_hashes
-from kernelprof.launch.spec import SpecError
 from kernelprof.launch.trial import LaunchError
 from kernelprof.model.manifest import CorrectnessFacts, SourceFacts
 

@@ -11,9 +11,22 @@ from tests.launch.conftest import SGEMM, commented
 from kernelprof.errors import InputError, KernelprofError
 from kernelprof.launch.expressions import Expression
 from kernelprof.launch.read_spec import load_spec
-from kernelprof.launch.spec import ResolvedArray, ResolvedScalar
+from kernelprof.launch.resolved import ResolvedArray, ResolvedScalar
 
 SMALL = 'kernel = "k"\nblock = [32]\ngrid = [1]\nreference = "none"\n'
+
+
+MAPPED = (
+    SMALL
+    + """\
+launch = { cluster = [1] }
+compile = { architecture_specific = false }
+arguments = [
+    { name = "map", tensor_map = { of = "x", box = [64, 8], dims = [64, 16], strides = [64] } },
+    { name = "x", type = "float8_e5m2", shape = [1024], fill = "normal", passed = false },
+]
+"""
+)
 
 
 def test_everything_is_read(sgemm_cu) -> None:
@@ -57,6 +70,21 @@ def test_a_launch_in_numbers(sgemm_cu) -> None:
     assert m.value == 4096
 
 
+def test_clusters_fill_the_grid(read, sgemm) -> None:
+    toml = sgemm.replace("[launch]", '[launch]\ncluster = [2, "TILE // 8"]')
+    spec = read(toml)
+    assert spec.resolve().cluster == (2, 2, 1)
+    assert spec.document()["launch"]["cluster"] == ["2", "TILE // 8"]
+    assert read(sgemm).resolve().cluster is None
+    with pytest.raises(InputError, match="whole clusters have to fill the grid"):
+        spec.resolve({"M": 16, "N": 16, "K": 16})
+
+
+def test_whole_numbers_are_not_normal(read, sgemm) -> None:
+    with pytest.raises(InputError, match="int32 has no normal values"):
+        read(sgemm.replace('"float32"', '"int32"', 1).replace('"random"', '"normal"', 1))
+
+
 def test_a_sweep_changes_sizes_and_defines(sgemm_cu) -> None:
     spec = load_spec(sgemm_cu).changed(sizes={"N": 64}, defines={"TILE": 8})
     assert spec.resolve().grid == (8, 256, 1)
@@ -66,7 +94,7 @@ def test_a_sweep_changes_sizes_and_defines(sgemm_cu) -> None:
 
 
 def test_a_document_is_a_specification_again(sgemm_cu, read) -> None:
-    for spec in (load_spec(sgemm_cu), read(SMALL)):
+    for spec in (load_spec(sgemm_cu), read(SMALL), read(MAPPED)):
         again = read("\n".join(f"{key} = {_toml(value)}" for key, value in spec.document().items()))
         assert replace(again, path=spec.path) == spec
 
@@ -233,6 +261,9 @@ def _toml(value) -> str:
         ("output = true", "", 28, "arguments", "no argument is an output"),
         ('value = "M"', 'value = "M / 3"', 49, "arguments[3].value", "not a whole number"),
         ('value = "M"', 'value = "M ** 3"', 49, "arguments[3].value", "does not fit int32"),
+        ("[launch]", "[launch]\ncluster = [3]", 23, "launch.cluster[0]", "128 blocks in x, and a"),
+        ("[launch]", "[launch]\ncluster = [4, 8]", 23, "launch.cluster[0]", "has 32 blocks"),
+        ("[launch]", "[launch]\ncluster = [32]", 23, "launch.cluster[0]", "1 to 16"),
         ("[compile]", "[complie]", 17, "complie", "did you mean 'compile'?"),
     ],
 )

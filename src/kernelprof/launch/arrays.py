@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+import ml_dtypes
 import numpy as np
 
 from kernelprof.files import refuse_special
+from kernelprof.launch.elements import is_floating
+from kernelprof.launch.keys import SpecError
 from kernelprof.launch.references import Case, call, relative_error
-from kernelprof.launch.spec import Check, ResolvedArray, ResolvedScalar, SpecError
+from kernelprof.launch.resolved import ResolvedArray, ResolvedScalar
+from kernelprof.model.specification import TOLERANCE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,7 +22,7 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from kernelprof.launch.spec import ResolvedLaunch
+    from kernelprof.launch.resolved import ResolvedLaunch
 
     Array = npt.NDArray[Any]
 
@@ -31,18 +35,24 @@ _RANDOM_INTEGERS = 16
 """Random integers are 0 to 15: sums of many still fit."""
 
 
+_SMALL: Final[dict[str, Any]] = {
+    "bfloat16": ml_dtypes.bfloat16,
+    "float8_e4m3": ml_dtypes.float8_e4m3fn,  # finite: one NaN, no infinity, as CUDA's
+    "float8_e5m2": ml_dtypes.float8_e5m2,
+}
+"""Types that NumPy does not have."""
+_finfo: Any = ml_dtypes.finfo
+
+
 def storage_type(type_name: str) -> np.dtype[Any]:
     """How an element lies in memory.
 
-    NumPy has no bfloat16, so its bits travel as uint16; a bool travels as a byte, which can also
-    hold the poison.
+    Types that NumPy does not have travel as whole numbers with their bits, which every library
+    copies; a bool travels as a byte, which can also hold the poison.
     """
-    return np.dtype({"bfloat16": "uint16", "bool": "uint8"}.get(type_name, type_name))
-
-
-def is_floating(type_name: str) -> bool:
-    """Whether values of that type may be NaN."""
-    return type_name.startswith(("float", "bfloat"))
+    if type_name in _SMALL:
+        return np.dtype(f"uint{8 * np.dtype(_SMALL[type_name]).itemsize}")
+    return np.dtype("uint8" if type_name == "bool" else type_name)
 
 
 def fill(array: ResolvedArray, folder: Path, sizes: Mapping[str, int]) -> Array:
@@ -53,7 +63,7 @@ def fill(array: ResolvedArray, folder: Path, sizes: Mapping[str, int]) -> Array:
     """
     argument = array.argument
     if argument.fill is None:
-        return poisoned(argument.type, array.shape)
+        return poisoned(argument.element, array.shape)
     if argument.file is not None:
         file = folder / argument.file
         return _fitting(_loaded(file, argument.name), array, str(file))
@@ -73,20 +83,30 @@ def poisoned(type_name: str, shape: tuple[int, ...]) -> Array:
 
 
 def encode(values: Array, type_name: str) -> Array:
-    """Values as the type stores them."""
+    """Values as the type stores them: rounded to the nearest, ties to even.
+
+    What is too large for a type of 8 bits becomes its largest finite value, infinities too, and
+    NaN stays: as ``__NV_SATFINITE`` has it, with which CUDA's ``__nv_fp8_e4m3(x)`` converts (CUDA
+    Math API, "FP8 Conversion and Data Movement"). Wider types overflow to infinity.
+    """
     if type_name == "bool":
         return np.ascontiguousarray(values.astype(np.bool_).astype(np.uint8))
-    if type_name != "bfloat16":
+    if type_name not in _SMALL:
         return np.ascontiguousarray(values.astype(storage_type(type_name)))
-    bits = np.ascontiguousarray(values, np.float32).view(np.uint32)
-    rounded = (bits + (0x7FFF + ((bits >> 16) & 1))) >> 16  # to nearest, ties to even
-    return np.where(np.isnan(values), 0x7FC0, rounded).astype(np.uint16)
+    small = _SMALL[type_name]
+    numbers = np.ascontiguousarray(values, np.float32)
+    if type_name.startswith("float8"):
+        largest = float(_finfo(small).max)
+        numbers = np.clip(numbers, -largest, largest)
+    stored: Array = numbers.astype(small).view(storage_type(type_name))
+    return stored
 
 
 def decode(stored: Array, type_name: str) -> Array:
     """What is stored, as numbers to compute with: float64, or int64 and uint64 for integers."""
-    if type_name == "bfloat16":
-        return (stored.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+    if type_name in _SMALL:
+        numbers: Array = stored.view(_SMALL[type_name]).astype(np.float64)
+        return numbers
     if is_floating(type_name):
         return stored.astype(np.float64)
     return stored.astype(np.uint64 if type_name.startswith("uint") else np.int64)
@@ -101,9 +121,9 @@ def case_of(launch: ResolvedLaunch, filled: Mapping[str, Array]) -> Case:
         name = each.argument.name
         if isinstance(each, ResolvedScalar):
             scalars[name] = each.value
-        else:
+        elif isinstance(each, ResolvedArray):
             values = outputs if each.argument.output else inputs
-            values[name] = decode(filled[name], each.argument.type)
+            values[name] = decode(filled[name], each.argument.element)
     return Case(inputs, outputs, scalars, launch.sizes)
 
 
@@ -184,23 +204,25 @@ def compare(
         worst=worst,
         worst_value=None if worst is None else float(result[worst]),
         worst_expected=None if worst is None else float(wanted[worst]),
-        exact=integers and tolerance <= Check().tolerance,
+        exact=integers and tolerance <= TOLERANCE,
     )
 
 
 def _by_rule(array: ResolvedArray) -> Array:
     """The values of a fill that has a name."""
-    argument, shape = array.argument, array.shape
+    argument, shape, type_name = array.argument, array.shape, array.argument.element
     if argument.fill == "zeros":
-        return np.zeros(shape, storage_type(argument.type))
+        return np.zeros(shape, storage_type(type_name))
     if argument.fill == "arange":
-        return encode(np.arange(math.prod(shape)).reshape(shape), argument.type)
+        return encode(np.arange(math.prod(shape)).reshape(shape), type_name)
     generator = np.random.default_rng(array.index if argument.seed is None else argument.seed)
-    if is_floating(argument.type):
-        kind: Any = np.float64 if argument.type == "float64" else np.float32
-        return encode(2 * generator.random(shape, dtype=kind) - 1, argument.type)
-    most = 2 if argument.type == "bool" else _RANDOM_INTEGERS
-    return encode(generator.integers(0, most, shape), argument.type)
+    if is_floating(type_name):
+        kind: Any = np.float64 if type_name == "float64" else np.float32
+        if argument.fill == "normal":
+            return encode(generator.standard_normal(shape, dtype=kind), type_name)
+        return encode(2 * generator.random(shape, dtype=kind) - 1, type_name)
+    most = 2 if type_name == "bool" else _RANDOM_INTEGERS
+    return encode(generator.integers(0, most, shape), type_name)
 
 
 def _loaded(file: Path, name: str) -> Array:
@@ -229,8 +251,8 @@ def _fitting(values: object, array: ResolvedArray, where: str) -> Array:
             hint="they have to fit the sizes that the kernel is launched with; "
             "[check] sizes change them for the comparison",
         )
-    if not is_floating(argument.type) and values.dtype.kind == "f":
+    if not is_floating(argument.element) and values.dtype.kind == "f":
         raise SpecError(
-            f"{argument.name} is {argument.type}, and its values are {values.dtype}", where=where
+            f"{argument.name} is {argument.element}, and its values are {values.dtype}", where=where
         )
-    return encode(values, argument.type)
+    return encode(values, argument.element)

@@ -9,12 +9,13 @@ from __future__ import annotations
 import importlib
 import json
 import re
-import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kernelprof.errors import InputError, MissingToolError
+from kernelprof.errors import MissingToolError
+from kernelprof.launch.cubin import CompileError, entries
 from kernelprof.launch.flags import separate, with_folders
+from kernelprof.launch.keys import SpecError
 from kernelprof.launch.signature import (
     choose,
     chosen_arguments,
@@ -25,7 +26,6 @@ from kernelprof.launch.signature import (
     template_type,
 )
 from kernelprof.launch.source import read_source
-from kernelprof.launch.spec import SpecError
 from kernelprof.tools import ask, find_in_toolkit
 
 if TYPE_CHECKING:
@@ -43,20 +43,12 @@ if TYPE_CHECKING:
     """
 
 
-_ELF = b"\x7fELF\x02\x01"
-_SECTION = struct.Struct("<IIQQQQIIQQ")
-
-
 _FIRST_ERROR = re.compile(
     r"^(.+?)(?:\((\d+)\)|:(\d+):\d+): (?:catastrophic |fatal )?error", re.MULTILINE
 )
 """As ``nvcc`` says it, and as the host compiler does, which reads the includes first."""
 
 _DEMANGLER = "cu++filt"
-
-
-class CompileError(InputError):
-    """The kernel does not compile; the message holds the compiler's own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +59,15 @@ class Built:
     entry: str
     """The kernel's mangled name in the cubin."""
     options: tuple[str, ...]
+    """Of ``nvcc``, beside the architecture."""
     arch: str
+    """What it was compiled for, such as ``sm_90a``."""
 
 
 def build(
     spec: LaunchSpec, source: Path, arch: str, compiler: Compiler, named: Path | None = None
 ) -> Built:
-    """Compile a kernel for an architecture such as ``sm_90``, if its arguments fit.
+    """Compile a kernel for a device's architecture such as ``sm_90``, if its arguments fit.
 
     ``named`` is what messages and ``-lineinfo`` call the source; without it they call it as it is.
     """
@@ -82,9 +76,21 @@ def build(
     folder = source.parent.resolve()
     fixed, flags = spec.compile.fixed(), separate(spec.compile.flags)
     given = with_folders(("-lineinfo", *fixed, *flags), folder)
-    cubin = compiler(prepared(text, named or source.resolve(), spec.kernel), given, arch, folder)
+    target = target_of(spec, arch)
+    cubin = compiler(prepared(text, named or source.resolve(), spec.kernel), given, target, folder)
     entry = find_entry(entries(cubin), spec.kernel, str(source))
-    return Built(cubin, entry, options_of(spec), arch)
+    return Built(cubin, entry, options_of(spec), target)
+
+
+def target_of(spec: LaunchSpec, arch: str) -> str:
+    """What a kernel is compiled for on a device: ``sm_90a`` on ``sm_90``.
+
+    From compute capability 9.0 on the newest instructions (``wgmma`` of 9.0, ``tcgen05`` of 10.0)
+    are in the architecture-specific set of one capability only (PTX ISA, ".target"), which has all
+    others, too. A specification may ask for the plain set.
+    """
+    specific = spec.compile.architecture_specific and int(arch.removeprefix("sm_")) >= 90
+    return f"{arch}a" if specific else arch
 
 
 def check_arguments(spec: LaunchSpec, kernel: KernelSignature) -> None:
@@ -103,17 +109,22 @@ def _misfits(spec: LaunchSpec, kernel: KernelSignature) -> Iterator[tuple[str, s
         what = f"{kernel.name} is a template of ({listed}), and its arguments are missing"
         yield what, f'name the instance to measure: kernel = "{kernel.name}<...>"'
     listed = f"the parameters are ({', '.join(p.written for p in kernel.parameters)})"
-    wanted, given = len(kernel.parameters), len(spec.arguments)
+    passed = [argument for argument in spec.arguments if argument.passed]
+    wanted, given = len(kernel.parameters), len(passed)
     if wanted != given:
         what = f"{kernel.name} has {wanted} parameters, and the specification {given} arguments"
+        what += " that are passed" if given < len(spec.arguments) else ""
         yield what, f"{listed}; each has one [[arguments]] table, in order"
     chosen = chosen_arguments(kernel, spec.kernel)
-    for argument, parameter in zip(spec.arguments, kernel.parameters, strict=True):
-        name, is_array, file = repr(argument.name), argument.shape is not None, argument.file
+    for argument, parameter in zip(passed, kernel.parameters, strict=True):
+        name, is_array = repr(argument.name), argument.shape is not None
+        is_map = argument.tensor_map is not None
         type_name = parameter.type or template_type(parameter, chosen)
-        if is_array != parameter.pointer or type_name not in (None, argument.type):
+        fits = is_map or type_name in (None, argument.type)
+        if is_array != parameter.pointer or is_map != parameter.tensor_map or not fits:
+            kind = f"{'an array' if is_array else 'a scalar'} of {argument.type}"
             what = (
-                f"argument {name} is {'an array' if is_array else 'a scalar'} of {argument.type}, "
+                f"argument {name} is {'a tensor map' if is_map else kind}, "
                 f"and the kernel's parameter is '{parameter.written}'"
             )
             what += f", here of {type_name}" if type_name != parameter.type else ""
@@ -121,6 +132,8 @@ def _misfits(spec: LaunchSpec, kernel: KernelSignature) -> Iterator[tuple[str, s
         if argument.output and parameter.const:
             what = f"argument {name} is an output, and the kernel may not write it"
             yield f"{what}: '{parameter.written}'", None
+    for argument in spec.arguments:
+        name, file = repr(argument.name), argument.file
         if file is not None and spec.path is not None and not (spec.path.parent / file).is_file():
             what = f"argument {name} is filled from {file}, and there is no such file"
             yield what, f"it is looked for in {spec.path.parent}"
@@ -143,22 +156,6 @@ def prepared(text: str, named: Path, kernel: str) -> str:
         lines += ['#line 1 "kernel of the launch specification"']
         lines += [f"template __global__ decltype({kernel}) {kernel};", ""]
     return "\n".join(lines)
-
-
-def entries(cubin: bytes) -> tuple[str, ...]:
-    """The kernels in a cubin by mangled name: its code sections are called after them."""
-    if not cubin.startswith(_ELF) or len(cubin) < 64:
-        raise CompileError("the compiler did not write a cubin", hint="see [compile] flags")
-    (table,) = struct.unpack_from("<Q", cubin, 40)
-    size, count, names_at = struct.unpack_from("<HHH", cubin, 58)
-    try:
-        sections = [_SECTION.unpack_from(cubin, table + size * i) for i in range(count)]
-        names = sections[names_at][4]
-        found = [cubin[names + s[0] : cubin.index(b"\0", names + s[0])] for s in sections]
-    except (struct.error, IndexError, ValueError, OverflowError) as error:
-        raise CompileError("the compiler wrote a cubin that cannot be read") from error
-    texts = [name.decode() for name in found if name.startswith(b".text.")]
-    return tuple(dict.fromkeys(name.removeprefix(".text.") for name in texts))
 
 
 def find_entry(names: Sequence[str], kernel: str, where: str) -> str:
@@ -199,11 +196,13 @@ def _base_name(name: str) -> tuple[list[str], bool]:
     """A mangled function's namespaces and name, and whether it is of a template.
 
     Each part stands with its length before it, an I begins template arguments; nameless namespaces
-    are left out (Itanium C++ ABI).
+    are left out (Itanium C++ ABI). Without namespaces, what follows the one part is the parameters'
+    types, which look the same: ``_Z4gemm14CUtensorMap_stPf``.
     """
-    parts = []
-    at = len("_ZN") if name.startswith("_ZN") else len("_Z")
-    while part := re.compile(r"L?(\d+)").match(name, at):
+    parts: list[str] = []
+    nested = name.startswith("_ZN")
+    at = len("_ZN") if nested else len("_Z")
+    while (nested or not parts) and (part := re.compile(r"L?(\d+)").match(name, at)):
         at = part.end() + int(part[1])
         parts.append(name[part.end() : at])
     return [part for part in parts if not part.startswith("_GLOBAL__N_")], name[at : at + 1] == "I"
@@ -240,12 +239,18 @@ def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> 
     first = _FIRST_ERROR.search(output)
     place = f"{first[1]}:{first[2] or first[3]}" if first else str(source)
     undefined = re.search(r'identifier "(\w+)" is undefined', output)
+    unknown = re.search(r"Unsupported gpu architecture '\w+?_(\w+)'", output)
     hint = "correct the source, or the flags and defines under [compile]"
     if kernel is None:
         hint = (
             "one that needs other options or libraries is built by yourself, and then "
             "profiled: kernelprof diagnose -- ./app args..."
         )
+    elif unknown:
+        hint = "this nvcc is older than the GPU: install a newer CUDA toolkit"
+        if unknown[1].endswith("a"):
+            hint += ", or go without what this GPU alone has: architecture_specific = false"
+            hint += " under [compile]"
     elif undefined:
         hint = f"declare {undefined[1]}, or add it to [compile] defines"
     elif "kernel of the launch specification" in output:

@@ -25,13 +25,14 @@ from kernelprof.errors import KernelprofError
 from kernelprof.launch.arrays import case_of, compare, count_poison
 from kernelprof.launch.build import (
     Built,
-    CompileError,
     build,
     compile_failure,
     options_of,
+    target_of,
 )
+from kernelprof.launch.cubin import CompileError
 from kernelprof.launch.device import BoundKernel, Device, LoadedKernel
-from kernelprof.launch.nvcc import Workshop, is_plain, scratch
+from kernelprof.launch.nvcc import Workshop, architecture_option, is_plain, scratch
 from kernelprof.launch.overrides import parse_define, parse_size
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.launch.references import expected
@@ -45,7 +46,7 @@ if TYPE_CHECKING:
 
     from kernelprof.launch.arrays import Comparison
     from kernelprof.launch.references import Case
-    from kernelprof.launch.spec import ResolvedLaunch
+    from kernelprof.launch.resolved import ResolvedLaunch
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -104,7 +105,8 @@ class _Task:
         )
         self.folder = (self.spec.path or self.source).parent
         self.where = f"{self.source}, kernel {self.spec.kernel}"
-        trial.gpu, trial.arch = device.name, device.arch
+        self.arch = target_of(self.spec, device.arch)
+        trial.gpu, trial.arch = device.name, self.arch
 
     def do(self) -> None:
         """Check and time, or launch once for ``ncu``."""
@@ -117,7 +119,7 @@ class _Task:
             BoundKernel(kernel, spec.resolve(), self.folder).run(spec.launch.time_limit_s)
             return
         self.trial.resources = kernel.resources
-        self.trial.options = (f"-arch={self.device.arch}", *options_of(spec))
+        self.trial.options = (architecture_option(self.arch), *options_of(spec))
         self.trial.compiler = nvcc_version()
         fully_written = self._check(kernel)
         bound = BoundKernel(kernel, spec.resolve(), self.folder)
@@ -133,7 +135,7 @@ class _Task:
         key = launch_hashes(self.source, self.spec).digest()
         if self.asked.expect is not None and key != self.asked.expect:
             raise changed_meanwhile(str(self.source))
-        key = f"{self.device.arch}-{key}"
+        key = f"{self.arch}-{key}"
         if self.cubin is not None and self.cubin.is_file():
             head, _, data = self.cubin.read_bytes().partition(b"\n")
             entry, _, made_for = head.decode().partition(" ")
@@ -180,7 +182,7 @@ class _Task:
         refuse_circular(case, wanted, self.where, spec.reference)
         bound.run(spec.launch.time_limit_s)
         found = [
-            compare(n, each.type, bound.result(n), wanted[n], spec.check.tolerance)
+            compare(n, each.element, bound.result(n), wanted[n], spec.check.tolerance)
             for n, each in ((each.name, each) for each in spec.outputs)
         ]
         self.trial.checked = tuple(CheckedOutput(f.name, f.error, f.tolerance) for f in found)
@@ -195,7 +197,7 @@ class _Task:
             if each.fill is not None:
                 continue
             stored = bound.result(each.name)
-            left = count_poison(each.type, stored)
+            left = count_poison(each.element, stored)
             if left:
                 raise LaunchError(
                     f"the kernel left {left} of {stored.size} elements of {each.name} unwritten at "

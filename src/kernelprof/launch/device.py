@@ -12,8 +12,10 @@ import numpy as np
 from kernelprof.errors import ExitCode
 from kernelprof.launch.arrays import encode, fill, storage_type
 from kernelprof.launch.build import pycuda
+from kernelprof.launch.cubin import packed, parameters
+from kernelprof.launch.encode_map import encoded
 from kernelprof.launch.faults import driver_error
-from kernelprof.launch.spec import ResolvedArray, ResolvedScalar
+from kernelprof.launch.resolved import ResolvedScalar, ResolvedTensorMap, refuse_partial_clusters
 from kernelprof.launch.trial import LaunchError, Resources
 
 if TYPE_CHECKING:
@@ -22,7 +24,12 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
-    from kernelprof.launch.spec import ResolvedLaunch
+    from kernelprof.launch.resolved import (
+        Dim3,
+        ResolvedArgument,
+        ResolvedArray,
+        ResolvedLaunch,
+    )
 
     Array = npt.NDArray[Any]
 
@@ -31,6 +38,13 @@ _POLL_S = 0.0005
 _PLAIN_SHARED_BYTES = 48 * 1024
 """Shared memory that a kernel gets without asking for more (CUDA C++ Programming Guide)."""
 
+_FIRST_WITH_CLUSTERS = (9, 0)
+_PORTABLE_CLUSTER = 8
+"""Blocks of a cluster that every GPU with clusters has room for (CUDA C++ Programming Guide)."""
+_CLUSTER_EXTENTS = (11, 12, 13)
+"""CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, _HEIGHT and _DEPTH, which PyCUDA has no names for."""
+_LARGER_CLUSTERS = 14
+"""CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED."""
 
 _FIRST_DELAY_NS = 2_000_000
 _LONGEST_DELAY_NS = 512_000_000
@@ -67,8 +81,8 @@ class Device:
         except self.driver.Error as error:
             raise driver_error(error, "CUDA device 0") from error
         self.name: str = self.device.name()
-        major, minor = self.device.compute_capability()
-        self.arch = f"sm_{major}{minor}"
+        self.capability: tuple[int, int] = self.device.compute_capability()
+        self.arch = "sm_{}{}".format(*self.capability)
 
     def close(self) -> None:
         """Give the context back."""
@@ -82,11 +96,13 @@ class LoadedKernel:
     def __init__(self, device: Device, cubin: bytes, entry: str, where: str) -> None:
         self.device = device
         self.where = where
+        self._compiled_cluster: Dim3 | None = None
         try:
             self._module: Any = device.driver.module_from_buffer(cubin)
             self.function: Any = self._module.get_function(entry)
         except device.driver.Error as error:
             raise driver_error(error, where) from error
+        self.slots = parameters(cubin, entry)
         self.resources = Resources(
             registers=int(self.function.num_regs),
             shared_bytes=int(self.function.shared_size_bytes),
@@ -120,6 +136,38 @@ class LoadedKernel:
         if total > _PLAIN_SHARED_BYTES:
             attribute = self.device.driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
             self.function.set_attribute(attribute, launch.shared_bytes)
+        if launch.cluster is not None or self.device.capability >= _FIRST_WITH_CLUSTERS:
+            self._allow_cluster(launch)
+
+    def _allow_cluster(self, launch: ResolvedLaunch) -> None:
+        """Have the launch made in clusters: those of the launch, else those of the source."""
+        if self.device.capability < _FIRST_WITH_CLUSTERS:
+            raise LaunchError(
+                f"{self.device.name} has no clusters",
+                where=self.where,
+                hint="they need compute capability 9.0: leave [launch] cluster out",
+            )
+        attribute = self.device.driver.function_attribute
+        extents = [attribute(each) for each in _CLUSTER_EXTENTS]
+        if self._compiled_cluster is None:
+            x, y, z = (int(self.function.get_attribute(each)) for each in extents)
+            self._compiled_cluster = x, y, z
+        fixed = self._compiled_cluster if any(self._compiled_cluster) else None
+        cluster = launch.cluster or fixed
+        if cluster is None:
+            return
+        if fixed is not None and fixed != cluster:
+            raise LaunchError(
+                f"the kernel has __cluster_dims__{fixed}, and the launch clusters of {cluster}",
+                where=self.where,
+                hint="leave [launch] cluster out, or __cluster_dims__",
+            )
+        refuse_partial_clusters(launch.grid, cluster, self.where)
+        if math.prod(cluster) > _PORTABLE_CLUSTER:
+            self.function.set_attribute(attribute(_LARGER_CLUSTERS), 1)
+        if fixed is None:
+            for extent, blocks in zip(extents, cluster, strict=True):
+                self.function.set_attribute(extent, blocks)
 
 
 class BoundKernel:
@@ -134,21 +182,15 @@ class BoundKernel:
         self._driver = kernel.device.driver
         self.before: dict[str, Array] = {}
         """The arrays as they were filled, by name."""
-        self._arrays = {
-            each.argument.name: each for each in launch.arguments if isinstance(each, ResolvedArray)
-        }
+        self._arrays = launch.arrays
         self._memory: dict[str, Any] = {}
         self._kept: dict[str, Any] = {}
-        self._arguments: list[Any] = []
-        kernel.allow(launch)
         self._enough_memory()
         try:
-            for each in launch.arguments:
-                self._arguments.append(
-                    _scalar(each)
-                    if isinstance(each, ResolvedScalar)
-                    else self._allocated(each, folder)
-                )
+            kernel.allow(launch)
+            for array in self._arrays.values():
+                self._allocate(array, folder)
+            values = [self._value(each) for each in launch.parameters]
         except self._driver.Error as error:
             raise driver_error(error, kernel.where) from error
         except MemoryError as error:
@@ -158,6 +200,9 @@ class BoundKernel:
                 hint="give smaller [sizes]",
                 exit_code=ExitCode.ENVIRONMENT,
             ) from error
+        buffer = packed(values, kernel.slots)
+        # One value that PyCUDA copies as it is: it would pack several without gaps.
+        self._parameters = (np.void(buffer),) if buffer else ()
 
     def run(self, limit_s: float) -> None:
         """Launch once and wait for the end."""
@@ -218,7 +263,7 @@ class BoundKernel:
     def result(self, name: str) -> Array:
         """An array as it is now."""
         array = self._arrays[name]
-        host = np.empty(array.shape, storage_type(array.argument.type))
+        host = np.empty(array.shape, storage_type(array.argument.element))
         try:
             self._driver.memcpy_dtoh(host, self._memory[name])
         except self._driver.Error as error:
@@ -233,7 +278,7 @@ class BoundKernel:
     def _launch(self) -> None:
         launch = self.launch
         self.kernel.function(
-            *self._arguments, block=launch.block, grid=launch.grid, shared=launch.shared_bytes
+            *self._parameters, block=launch.block, grid=launch.grid, shared=launch.shared_bytes
         )
 
     def _wait(self, event: Any, limit_s: float) -> None:
@@ -262,7 +307,15 @@ class BoundKernel:
             time.sleep(_LAST_WORDS_S)
             raise driver_error(error, self.kernel.where) from error
 
-    def _allocated(self, array: ResolvedArray, folder: Path) -> Any:
+    def _value(self, each: ResolvedArgument) -> bytes:
+        """A parameter as it lies in memory: an address, a scalar, or a tensor map."""
+        if isinstance(each, ResolvedScalar):
+            return encode(np.array([each.value]), each.argument.element).tobytes()
+        if isinstance(each, ResolvedTensorMap):
+            return encoded(each.layout, int(self._memory[each.of]), self.kernel.where)
+        return int(self._memory[each.argument.name]).to_bytes(8, "little")
+
+    def _allocate(self, array: ResolvedArray, folder: Path) -> None:
         argument = array.argument
         values = fill(array, folder, self.launch.sizes)
         self.before[argument.name] = values
@@ -274,7 +327,6 @@ class BoundKernel:
             kept = self._driver.mem_alloc(max(values.nbytes, 1))
             self._driver.memcpy_htod(kept, values)
             self._kept[argument.name] = kept
-        return memory
 
     def _enough_memory(self) -> None:
         arrays = list(self._arrays.values())
@@ -296,11 +348,4 @@ class BoundKernel:
 
 
 def _bytes(array: ResolvedArray) -> int:
-    return storage_type(array.argument.type).itemsize * math.prod(array.shape)
-
-
-def _scalar(scalar: ResolvedScalar) -> Any:
-    """The value as PyCUDA packs it, which knows no 16-bit floating-point values."""
-    type_name = scalar.argument.type
-    stored = encode(np.array([scalar.value]), type_name)
-    return stored.view(np.uint16)[0] if type_name in ("float16", "bfloat16") else stored[0]
+    return storage_type(array.argument.element).itemsize * math.prod(array.shape)

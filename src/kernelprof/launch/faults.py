@@ -79,6 +79,12 @@ _MEANINGS: Sequence[_Meaning] = (
         "make the block smaller, or bound the registers with __launch_bounds__",
     ),
     _Meaning(
+        "cluster misconfiguration",
+        "the GPU has no room for clusters of this size with this kernel",
+        "make the cluster smaller (8 blocks are portable), or its blocks: their registers and "
+        "shared memory have to fit the SMs of one cluster",
+    ),
+    _Meaning(
         "out of memory",
         "the GPU has not enough memory for the kernel's arrays",
         "give smaller [sizes], or end what else uses the GPU",

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.launch.expressions import FUNCTIONS
+from kernelprof.launch.resolved import MAX_THREADS
 from kernelprof.launch.signature import chosen_arguments, template_type
-from kernelprof.launch.spec import MAX_THREADS
 from kernelprof.launch.usage import AXES, Usage
 
 if TYPE_CHECKING:

@@ -20,7 +20,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.errors import MissingToolError
-from kernelprof.launch.build import CompileError, named_as
+from kernelprof.launch.build import named_as
+from kernelprof.launch.cubin import CompileError
 from kernelprof.launch.flags import Divided, divided
 from kernelprof.tools import HOW_TO_GET_NVCC, find_nvcc, search_path
 
@@ -77,6 +78,18 @@ def _place() -> Path:
     )
 
 
+def architecture_option(arch: str) -> str:
+    """The option of ``nvcc`` that compiles for an architecture alone.
+
+    With ``-arch=sm_90a``, ``nvcc`` 13.0 assembles the code for plain ``sm_90`` as well where it
+    does more than write a cubin, and that refuses ``wgmma``; with ``-gencode`` it never does.
+    """
+    number = arch.removeprefix("sm_")
+    if number.endswith("a"):
+        return f"-gencode=arch=compute_{number},code={arch}"
+    return f"-arch={arch}"
+
+
 @dataclass(frozen=True, slots=True)
 class Workshop:
     """Where ``nvcc`` works: in a folder that :func:`scratch` made."""
@@ -113,7 +126,8 @@ class Workshop:
         parts = divided(options)
         parts = replace(parts, folders=(*parts.folders, str(home)))
         words = self._written(source, parts, home)
-        command = [find_nvcc(), "-cubin", f"-arch={arch}", *parts.plain, *words, "-o", _CUBIN]
+        options = [architecture_option(arch), *parts.plain, *words]
+        command = [find_nvcc(), "-cubin", *options, "-o", _CUBIN]
         try:
             done = subprocess.run(
                 [*command, _SOURCE],

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from kernelprof.launch.spec import Define, LaunchSpec
+    from kernelprof.launch.spec import LaunchSpec
+    from kernelprof.launch.tables import Define
 
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WHOLE = re.compile(r"-?(0|[1-9][0-9]*)")

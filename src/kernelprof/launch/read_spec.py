@@ -12,20 +12,21 @@ import msgspec
 
 from kernelprof.errors import KernelprofError
 from kernelprof.files import LARGEST_TOML, size_in_words
+from kernelprof.launch.elements import TYPES, is_floating
 from kernelprof.launch.expressions import FUNCTIONS, Expression
 from kernelprof.launch.flags import refusal, shell_characters
+from kernelprof.launch.keys import SpecError
 from kernelprof.launch.source import Block, find_block
-from kernelprof.launch.spec import (
-    TYPES,
+from kernelprof.launch.spec import LaunchSpec
+from kernelprof.launch.syntax import toml_places
+from kernelprof.launch.tables import (
     Argument,
     Check,
     CompileOptions,
     LaunchOptions,
-    LaunchSpec,
-    SpecError,
     SpecTable,
 )
-from kernelprof.launch.syntax import toml_places
+from kernelprof.launch.tensor_maps import TensorMap
 from kernelprof.model.specification import NO_REFERENCE
 from kernelprof.model.toml_text import TomlError, read_toml
 
@@ -46,9 +47,11 @@ _TABLES: Final = {
     ("compile",): CompileOptions,
     ("launch",): LaunchOptions,
     ("arguments",): Argument,
+    ("arguments", "tensor_map"): TensorMap,
 }
 _EXPRESSIONS: Final[dict[str, tuple[type, ...]]] = {
-    **dict.fromkeys(("block", "grid", "shape"), (int, str)),
+    **dict.fromkeys(("block", "grid", "cluster", "shape"), (int, str)),
+    **dict.fromkeys(("box", "dims", "strides"), (int, str)),
     **dict.fromkeys(("flops", "min_bytes", "shared_bytes", "value"), (int, float, str)),
 }
 """The keys that hold expressions, and the types of a text or a number that stands for one."""
@@ -64,6 +67,9 @@ _KINDS: Final = {
     "object": "a table",
     "bool | int | float | str": "a number or a string",
 }
+_ONE_OF: Final = ("shape", "value", "tensor_map")
+"""What an argument is told by."""
+_OF_ARRAYS: Final = frozenset(("fill", "seed", "output", "passed"))
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 
 
@@ -212,18 +218,17 @@ class _Reading:
         yield from self._mistakes_of_arguments(table)
 
     def _mistakes_of_arguments(self, table: SpecTable) -> Iterator[_Mistake]:
+        arrays = [each.name for each in table.arguments if each.shape is not None]
         for index, argument in enumerate(table.arguments):
-            at, name = ("arguments", index), argument.name
-            if any(name == each.name for each in table.arguments[:index]):
-                yield (*at, "name"), f"a second argument is called {name!r}", None
-            if argument.fill is not None and not argument.fill.isprintable():
-                yield (*at, "fill"), "fill holds control characters", None
-            if (argument.value is None) == (argument.shape is None):
-                what = "has to have either a shape (an array) or a value (a scalar)"
-                yield at, f"argument {name!r} {what}", 'shape = ["M", "K"], or value = "M"'
-            for key in self.data["arguments"][index]:
-                if argument.value is not None and key in {"fill", "seed", "output"}:
-                    yield (*at, key), f"a scalar has no {key!r}", None
+            at: TomlPath = ("arguments", index)
+            if any(argument.name == each.name for each in table.arguments[:index]):
+                yield (*at, "name"), f"a second argument is called {argument.name!r}", None
+            for path, what, hint in _mistakes_of_argument(argument, self._value(at)):
+                yield (*at, *path), what, hint
+            if argument.tensor_map is not None and argument.tensor_map.of not in arrays:
+                what = f"no array is called {argument.tensor_map.of!r}"
+                hint = f"there are {', '.join(arrays) or 'none'}; with passed = false, one that "
+                yield (*at, "tensor_map", "of"), what, f"{hint}is no parameter of the kernel"
         outputs = sum(each.output for each in table.arguments)
         if table.reference != NO_REFERENCE and not outputs:
             what = "no argument is an output, so there is nothing to compare with the reference"
@@ -232,9 +237,8 @@ class _Reading:
         if ":" not in table.reference and table.reference != NO_REFERENCE:
             from kernelprof.launch.references import find_builtin
 
-            arrays = sum(each.shape is not None for each in table.arguments)
             try:
-                find_builtin(table.reference, arrays - outputs, outputs)
+                find_builtin(table.reference, len(arrays) - outputs, outputs)
             except KernelprofError as error:
                 yield ("reference",), error.what, error.hint
 
@@ -268,9 +272,29 @@ def _mistakes_of_compile(options: CompileOptions) -> Iterator[_Mistake]:
             yield ("compile", "defines", name), what, hint
 
 
+def _mistakes_of_argument(argument: Argument, given: dict[str, Any]) -> Iterator[_Mistake]:
+    """What is wrong with one argument by itself; ``given`` are its keys as they are written."""
+    name, fill = argument.name, argument.fill
+    if sum(key in given for key in _ONE_OF) != 1:
+        what = "has to have either a shape (an array) or a value (a scalar)"
+        hint = 'shape = ["M", "K"], or value = "M"; a tensor map has neither: tensor_map = {...}'
+        yield (), f"argument {name!r} {what}", hint
+    if argument.type is None and argument.tensor_map is None:
+        yield (), f"argument {name!r} has no 'type'", f"known are {', '.join(TYPES)}"
+    if fill is not None and not fill.isprintable():
+        yield ("fill",), "fill holds control characters", None
+    if fill == "normal" and not is_floating(argument.type or ""):
+        yield ("fill",), f"{argument.type} has no normal values", 'fill = "random" gives 0 to 15'
+    for key in given:
+        if argument.value is not None and key in _OF_ARRAYS:
+            yield (key,), f"a scalar has no {key!r}", None
+        if argument.tensor_map is not None and key in {"type", *_OF_ARRAYS}:
+            yield (key,), f"a tensor map has no {key!r}: those are its array's", None
+
+
 def _filled(argument: Argument) -> Argument:
     """An argument with its default fill."""
-    if argument.value is not None or argument.output or argument.fill is not None:
+    if argument.shape is None or argument.output or argument.fill is not None:
         return argument
     return msgspec.structs.replace(argument, fill="random")
 

@@ -20,6 +20,8 @@ _TYPES = {
     "__half": "float16",
     "nv_bfloat16": "bfloat16",
     "__nv_bfloat16": "bfloat16",
+    "__nv_fp8_e4m3": "float8_e4m3",
+    "__nv_fp8_e5m2": "float8_e5m2",
     "float": "float32",
     "double": "float64",
     "char": "int8",
@@ -44,6 +46,7 @@ _TYPES = {
     **{f"int{bits}_t": f"int{bits}" for bits in (8, 16, 32, 64)},
     **{f"uint{bits}_t": f"uint{bits}" for bits in (8, 16, 32, 64)},
 }
+_TENSOR_MAPS = frozenset(("CUtensorMap", "CUtensorMap_st"))
 _WORDS = ("unsigned", "signed", "char", "short", "long", "int")
 _NUMBER = re.compile(r"([-+]?)(0[xX][0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)[uUlL]*")
 _MOST_TYPEDEFS = 16
@@ -60,6 +63,7 @@ class Parameter:
     const: bool
     """Whether what it points to may not be written."""
     line: int
+    tensor_map: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,6 +247,7 @@ def _parameter(node: Node, types: dict[str, str]) -> Parameter:
             iter(declarator.named_children), None
         )
     written = syntax.text(syntax.child(node, "type"))
+    tensor_map = types.get(written, written) in _TENSOR_MAPS and not pointers
     type_name = _resolved(written, types) if simple and pointers <= 1 else None
     return Parameter(
         name=syntax.text(declarator),
@@ -251,6 +256,7 @@ def _parameter(node: Node, types: dict[str, str]) -> Parameter:
         pointer=pointers > 0,
         const=any(n.type == "type_qualifier" and syntax.text(n) == "const" for n in node.children),
         line=node.start_point[0] + 1,
+        tensor_map=tensor_map,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass, field
 from functools import cache
@@ -13,6 +14,9 @@ if TYPE_CHECKING:
     from tree_sitter import Node, Parser
 
 TomlPath = tuple[str | int, ...]
+
+_UNKNOWN = re.compile(r"\b__(?:cluster_dims|block_size|maxnreg)__\s*\((?:[^()]|\([^()]*\))*\)")
+"""Attributes of a kernel that the grammar does not know: it would not see the kernel for them."""
 
 
 @cache
@@ -27,7 +31,8 @@ def _parser(language: str) -> Parser:
 
 def parse(source: str) -> Node:
     """The root of a CUDA source. The parser never fails: what it cannot read is an ERROR node."""
-    return _parser("cuda").parse(source.encode()).root_node
+    known = _UNKNOWN.sub(lambda found: re.sub(r"\S", " ", found[0]), source)
+    return _parser("cuda").parse(known.encode()).root_node
 
 
 def walk(node: Node) -> Iterator[Node]:

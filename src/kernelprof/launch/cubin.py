@@ -1,0 +1,106 @@
+"""What a cubin says of its kernels: their names, and where each parameter has to lie.
+
+A cubin is an ELF file. NVIDIA documents its sections by ``cuobjdump -elf`` alone, which shows all
+that is read here.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_ELF: Final = b"\x7fELF\x02\x01"
+_SECTION: Final = struct.Struct("<IIQQQQIIQQ")
+_TEXT, _INFO = ".text.", ".nv.info."
+
+_SIZED: Final = 4
+"""The format of an attribute that stands after its size (EIFMT_SVAL); others take 4 bytes."""
+_PARAMETER: Final = 0x17
+"""EIATTR_KPARAM_INFO: a parameter's number, its offset, and its size above 18 other bits."""
+
+
+class CompileError(InputError):
+    """The kernel does not compile; the message holds the compiler's own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Where a parameter lies in the parameters of a kernel, in bytes."""
+
+    offset: int
+    size: int
+
+
+def entries(cubin: bytes) -> tuple[str, ...]:
+    """The kernels in a cubin by mangled name: its code sections are called after them."""
+    found = [name for name, _ in _sections(cubin) if name.startswith(_TEXT)]
+    return tuple(dict.fromkeys(name.removeprefix(_TEXT) for name in found))
+
+
+def parameters(cubin: bytes, entry: str) -> tuple[Slot, ...]:
+    """Where the parameters of a kernel lie, in their order.
+
+    It cannot be told from their types: a ``CUtensorMap`` is aligned to 128 bytes since CUDA 13 (to
+    64 before), and on ``sm_90`` by its address in the constant bank, where parameters begin at
+    0x210, so that the first of a kernel lies at 0x70.
+    """
+    info = next((data for name, data in _sections(cubin) if name == _INFO + entry), b"")
+    found: dict[int, Slot] = {}
+    at = 0
+    while at + 4 <= len(info):
+        form, attribute, size = struct.unpack_from("<BBH", info, at)
+        at += 4
+        if form != _SIZED:
+            continue
+        if attribute == _PARAMETER and at + 12 <= len(info):
+            _, number, offset, packed = struct.unpack_from("<IHHI", info, at)
+            found[number] = Slot(offset, packed >> 18)
+        at += size
+    return tuple(found[number] for number in sorted(found))
+
+
+def packed(values: Sequence[bytes], slots: Sequence[Slot]) -> bytes:
+    """The parameters of a launch as the driver takes them: each value in its place.
+
+    Raises :class:`CompileError` where the kernel's parameters are others; ``values`` have one entry
+    for each.
+    """
+    sizes, wanted = [len(each) for each in values], [each.size for each in slots]
+    if sizes != wanted:
+        raise CompileError(
+            f"the compiled kernel has parameters of {_listed(wanted)} bytes, and the arguments "
+            f"have {_listed(sizes)}",
+            hint="each parameter has one [[arguments]] table, in order, with its type; an array "
+            "that is no parameter has passed = false",
+        )
+    buffer = bytearray(max((each.offset + each.size for each in slots), default=0))
+    for value, slot in zip(values, slots, strict=True):
+        buffer[slot.offset : slot.offset + slot.size] = value
+    return bytes(buffer)
+
+
+def _listed(sizes: Sequence[int]) -> str:
+    return ", ".join(map(str, sizes)) or "no"
+
+
+def _sections(cubin: bytes) -> Iterator[tuple[str, bytes]]:
+    """The sections of an ELF file by name, with what they hold."""
+    if not cubin.startswith(_ELF) or len(cubin) < 64:
+        raise CompileError("the compiler did not write a cubin", hint="see [compile] flags")
+    (table,) = struct.unpack_from("<Q", cubin, 40)
+    size, count, names_at = struct.unpack_from("<HHH", cubin, 58)
+    try:
+        sections = [_SECTION.unpack_from(cubin, table + size * i) for i in range(count)]
+        names = sections[names_at][4]
+        for each in sections:
+            start = names + each[0]
+            name = cubin[start : cubin.index(b"\0", start)]
+            yield name.decode("utf-8", "replace"), cubin[each[4] : each[4] + each[5]]
+    except (struct.error, IndexError, ValueError, OverflowError) as error:
+        raise CompileError("the compiler wrote a cubin that cannot be read") from error

@@ -1,0 +1,168 @@
+"""The tables of a launch specification, with the keys that each may have."""
+
+from __future__ import annotations
+
+from typing import Annotated, Final
+
+import msgspec
+from msgspec import Meta
+
+from kernelprof.launch.elements import Type  # noqa: TC001 (msgspec reads the annotations)
+from kernelprof.launch.expressions import Expression
+from kernelprof.launch.keys import IDENTIFIER, Amount, Dimension, Dimensions, Name, Positive, Table
+from kernelprof.launch.tensor_maps import TensorMap  # noqa: TC001
+from kernelprof.model.specification import TOLERANCE
+
+Define = int | float | str
+
+FILLS: Final = ("random", "normal", "zeros", "arange")
+
+_FUNCTION = rf"[A-Za-z_][A-Za-z0-9_.]*:{IDENTIFIER}"
+_KERNEL = rf"{IDENTIFIER}(::{IDENTIFIER})*(<[^;{{}}\"'\\\n]*>)?"
+
+
+class Argument(Table, frozen=True, kw_only=True):
+    """An argument: a device array, which has a shape, a scalar, which has a value, or a tensor map.
+
+    ``fill`` is ``None`` for an output that starts poisoned with NaN.
+    """
+
+    name: Annotated[str, Meta(pattern=f"^{IDENTIFIER}$", examples=["A"])]
+    type: Annotated[Type | None, Meta(examples=["float32"])] = None
+    shape: Annotated[
+        Annotated[tuple[Dimension, ...], Meta(min_length=1, max_length=8)] | None,
+        Meta(examples=[["M", "K"]]),
+    ] = None
+    fill: Annotated[
+        Annotated[str, Meta(pattern=rf"^({'|'.join(FILLS)}|.*\.npy|{_FUNCTION})$")] | None,
+        Meta(examples=[*FILLS, "values.npy", "module:function"]),
+    ] = None
+    seed: Annotated[int, Meta(ge=0, le=2**32 - 1)] | None = None
+    output: bool = False
+    passed: Annotated[
+        bool, Meta(description="false: no parameter of the kernel; only tensor maps point at it")
+    ] = True
+    value: Amount | None = None
+    tensor_map: TensorMap | None = None
+
+    @property
+    def element(self) -> Type:
+        """The type of a scalar or of an array's elements; a tensor map has none."""
+        assert self.type is not None
+        return self.type
+
+    @property
+    def file(self) -> str | None:
+        """The ``.npy`` file with its values, relative to the specification, if there is one."""
+        return self.fill if self.fill is not None and self.fill.endswith(".npy") else None
+
+    @property
+    def function(self) -> str | None:
+        """The ``module:function`` that gives its values, if one does."""
+        return self.fill if self.fill is not None and ":" in self.fill else None
+
+
+class Check(Table, frozen=True, kw_only=True):
+    """Sizes to compare with the reference at, and how far off the result may be."""
+
+    sizes: dict[Name, Annotated[int, Meta(ge=1, le=2**32)]] = msgspec.field(default_factory=dict)
+    tolerance: Annotated[Positive, Meta(description="largest relative Frobenius error")] = TOLERANCE
+
+
+class CompileOptions(Table, frozen=True, kw_only=True):
+    """The options of ``nvcc`` beside the architecture and ``-lineinfo``."""
+
+    flags: Annotated[
+        tuple[Annotated[str, Meta(pattern="^-")], ...],
+        Meta(
+            description="options that change nothing but the kernel; those that run programs or "
+            "write elsewhere are refused",
+            examples=[["--use_fast_math", "--maxrregcount=64"]],
+        ),
+    ] = ()
+    defines: Annotated[
+        dict[Name, int | float | str | bool],
+        Meta(description="macros; numeric ones can be used in expressions"),
+    ] = msgspec.field(default_factory=dict)
+    architecture_specific: Annotated[
+        bool, Meta(description="false: without the features that only this GPU's family has")
+    ] = True
+    standard: Annotated[
+        Annotated[str, Meta(pattern=r"^(c|gnu)\+\+[0-9]{2}$")] | None, Meta(examples=["c++17"])
+    ] = None
+
+    def fixed(self) -> tuple[str, ...]:
+        """The options that the other keys stand for; the value of a define is one, with commas."""
+        standard = (f"-std={self.standard}",) if self.standard else ()
+        return (*standard, *(f"-D{name}={value}" for name, value in self.defines.items()))
+
+    def arguments(self) -> tuple[str, ...]:
+        """All options, as they are recorded."""
+        return (*self.fixed(), *self.flags)
+
+
+class LaunchOptions(Table, frozen=True, kw_only=True):
+    """How often the kernel runs, and for how long at most."""
+
+    shared_bytes: Annotated[Amount, Meta(description="dynamic shared memory of a block")] = (
+        msgspec.field(default_factory=lambda: Expression("0"))
+    )
+    cluster: Annotated[
+        Dimensions | None,
+        Meta(description="blocks of a cluster in x, y, z", examples=[[2, 1, 1]]),
+    ] = None
+    warmup: Annotated[int, Meta(ge=0, le=100_000)] = 5
+    measured: Annotated[int, Meta(ge=1, le=100_000)] = 20
+    time_limit_s: Positive = 60.0
+
+
+class SpecTable(Table, frozen=True, kw_only=True):
+    """How a CUDA kernel is built, launched and checked by kernelprof."""
+
+    kernel: Annotated[
+        str,
+        Meta(
+            pattern=f"^{_KERNEL}$",
+            description="the __global__ function, with template arguments if it is a template",
+            examples=["sgemm", "sgemm<16>"],
+        ),
+    ]
+    block: Annotated[
+        Dimensions, Meta(description="threads of a block in x, y, z", examples=[[16, 16]])
+    ]
+    grid: Annotated[
+        Dimensions,
+        Meta(
+            description="blocks of the grid in x, y, z",
+            examples=[["ceil_div(N, 16)", "ceil_div(M, 16)"]],
+        ),
+    ]
+    reference: Annotated[
+        str,
+        Meta(
+            pattern=f"^[A-Za-z_][A-Za-z0-9_.]*(:{IDENTIFIER})?$",
+            description="a built-in reference, module:function, or none",
+            examples=["gemm", "module:function", "none"],
+        ),
+    ]
+    flops: Annotated[
+        Amount | None, Meta(description="floating-point operations that the problem needs")
+    ] = None
+    min_bytes: Annotated[
+        Amount | None,
+        Meta(description="bytes that have to move between device memory and the chip at least"),
+    ] = None
+    sizes: Annotated[
+        dict[Name, Annotated[int, Meta(ge=1, le=2**48)]],
+        Meta(description="names for expressions, and their values in a measurement"),
+    ] = msgspec.field(default_factory=dict)
+    check: Check = msgspec.field(default_factory=Check)
+    compile: CompileOptions = msgspec.field(default_factory=CompileOptions)
+    launch: LaunchOptions = msgspec.field(default_factory=LaunchOptions)
+    arguments: Annotated[
+        tuple[Argument, ...],
+        Meta(
+            description="one for each of the kernel's parameters, in their order; those that are "
+            "not passed stand anywhere"
+        ),
+    ] = ()

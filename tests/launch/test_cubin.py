@@ -1,0 +1,73 @@
+"""Parameters in a cubin: where the compiler puts them, and that a launch has each in its place."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+from kernelprof.launch.cubin import CompileError, Slot, packed, parameters
+from kernelprof.launch.nvcc import Workshop, scratch
+
+KERNEL = """\
+#include <cuda.h>
+extern "C" __global__ void k(int n, const __grid_constant__ CUtensorMap map, char c, double* x) {
+    x[0] = n + c + static_cast<double>(reinterpret_cast<size_t>(&map));
+}
+extern "C" __global__ void first(const __grid_constant__ CUtensorMap map, double* x) {
+    x[0] = static_cast<double>(reinterpret_cast<size_t>(&map));
+}
+extern "C" __global__ void nothing() {}
+"""
+
+
+@pytest.fixture(scope="module")
+def compiled():
+    """Compiles the kernels above for an architecture."""
+    if shutil.which("nvcc") is None:
+        pytest.skip("there is no nvcc here")
+
+    def compile_for(arch: str, tmp_path) -> bytes:
+        with scratch() as folder:
+            return Workshop(folder).cubin(KERNEL, [], arch, tmp_path)
+
+    return compile_for
+
+
+# By cuobjdump -elf of nvcc 13.0.88: on sm_90 parameters begin at 0x210 of the constant bank, and
+# 0x280 is the first multiple of 128 after that; on sm_100 they begin at 0x380.
+@pytest.mark.parametrize(
+    ("arch", "gap", "char"), [("sm_90", 0x70, 0xF0), ("sm_90a", 0x70, 0xF0), ("sm_100a", 0, 0x100)]
+)
+def test_a_tensor_map_lies_where_the_compiler_put_it(compiled, tmp_path, arch, gap, char) -> None:
+    cubin = compiled(arch, tmp_path)
+    map_at = gap or 0x80
+    wanted = (Slot(0, 4), Slot(map_at, 128), Slot(char, 1), Slot(char + 8, 8))
+    assert parameters(cubin, "k") == wanted
+    assert parameters(cubin, "first") == (Slot(gap, 128), Slot(gap + 128, 8))
+    assert parameters(cubin, "nothing") == ()
+
+
+def test_each_value_has_its_place_and_nothing_else_is_written() -> None:
+    slots = (Slot(0, 4), Slot(112, 128), Slot(240, 1), Slot(248, 8))
+    values = [b"\x01" * 4, b"\x02" * 128, b"\x03", b"\x04" * 8]
+    buffer = packed(values, slots)
+    assert len(buffer) == 256
+    for value, slot in zip(values, slots, strict=True):
+        assert buffer[slot.offset : slot.offset + slot.size] == value
+    assert buffer.count(0) == 256 - 4 - 128 - 1 - 8
+    assert packed([], ()) == b""
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ([b"\0" * 8], "8, 4 bytes, and the arguments have 8"),
+        ([b"\0" * 8, b"\0" * 2], "8, 4 bytes, and the arguments have 8, 2"),
+        ([], "8, 4 bytes, and the arguments have no"),
+    ],
+)
+def test_values_that_are_not_those_of_the_kernel_are_refused(values, said) -> None:
+    with pytest.raises(CompileError, match=said) as caught:
+        packed(values, (Slot(0, 8), Slot(8, 4)))
+    assert "passed = false" in (caught.value.hint or "")
