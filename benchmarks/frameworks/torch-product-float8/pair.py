@@ -2,7 +2,7 @@
 
 import torch
 
-TOLERANCE = 0.02
+TOLERANCE = 0.05  # sums of float8 products keep about 14 bits
 N = 8192
 
 
