@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from benchmarks.corpus.pairs import choose, corpus
+from benchmarks.corpus.pairs import Form, all_pairs, choose
 
 from benchmarks import command
 
@@ -36,7 +36,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     listed = commands.add_parser("list", help="list the pairs, each with what was planted")
-    listed.set_defaults(work=_list)
+    listed.set_defaults(work=_list, pairs=())
 
     run = commands.add_parser("run", help="check, time and profile the kernels on this GPU")
     run.set_defaults(work=_run)
@@ -50,6 +50,12 @@ def _parser() -> argparse.ArgumentParser:
         help="also keep the whole raw and details pages of each kernel before its fix",
     )
     run.add_argument("--anew", action="store_true", help="also measure what did not change since")
+    run.add_argument(
+        "--python",
+        default=sys.executable,
+        metavar="PYTHON",
+        help="what has PyTorch and Triton (default: the Python that this runs with)",
+    )
 
     score = commands.add_parser("score", help="score the verdicts on captures; needs no GPU")
     score.set_defaults(work=_score)
@@ -70,12 +76,20 @@ def _parser() -> argparse.ArgumentParser:
     )
     for each in (run, score):
         each.add_argument("pairs", nargs="*", metavar="PAIR", help="only these, by their folder")
+    for each in (listed, run, score):
+        each.add_argument(
+            "--only",
+            choices=tuple(_ONLY),
+            help="only kernels in CUDA, or only what PyTorch and Triton launch",
+        )
     return parser
 
 
+_ONLY: Final = {"kernels": Form.KERNEL, "frameworks": Form.SCRIPT}
+
+
 def _list(options: argparse.Namespace) -> int:
-    del options
-    sys.stdout.write(pair_table(corpus()))
+    sys.stdout.write(pair_table(_pairs(options)))
     return 0
 
 
@@ -96,7 +110,7 @@ def _run(options: argparse.Namespace) -> int:
     """A kernel that fails is reported and the others go on; the exit code is its error's."""
     from benchmarks.corpus.measure import Plan, measure
 
-    plan = Plan(_pairs(options), options.captures, options.everything, options.anew)
+    plan = Plan(_pairs(options), options.captures, options.everything, options.anew, options.python)
     failures = measure(plan, _say)
     for each in failures:
         _say(f"warning: {each.target}: {each.error.what}")
@@ -120,7 +134,6 @@ def _score(options: argparse.Namespace) -> int:
 def _scored(options: argparse.Namespace) -> Scorecard:
     from benchmarks.corpus.peers import read_peers
     from benchmarks.corpus.scorecard import scorecard
-    from benchmarks.corpus.stored import FOLDER
 
     from kernelprof.report.progress import ProgressLine
 
@@ -128,7 +141,7 @@ def _scored(options: argparse.Namespace) -> Scorecard:
     with ProgressLine() as progress:
         return scorecard(
             _pairs(options),
-            options.captures or FOLDER,
+            options.captures,
             peers,
             progress.say,
             with_halves=options.halves,
@@ -153,7 +166,9 @@ def written(card: Scorecard, form: str) -> str:
 
 
 def _pairs(options: argparse.Namespace) -> tuple[Pair, ...]:
-    return choose(corpus(), options.pairs)
+    form = _ONLY.get(options.only)
+    pairs = choose(all_pairs(), options.pairs)
+    return tuple(pair for pair in pairs if form is None or pair.form is form)
 
 
 def _say(line: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from benchmarks.corpus.pairs import Kind
+from benchmarks.corpus.pairs import Form, Kind
 from benchmarks.corpus.peers import peer_is_right
 from benchmarks.corpus.results import to_json
 from benchmarks.corpus.score import LEAST_EFFECT, MOST_FOR_A_DECOY, NEAR
@@ -44,6 +44,7 @@ _KINDS: Final = {
     Kind.HEALTHY: "Healthy kernels",
     Kind.DECOY: "Decoys",
 }
+_SCRIPTS: Final = "PyTorch and Triton"
 _PLANTED: Final = {Kind.PAIR, Kind.TWO}
 _ORDER: Final = ("no", "open", "2nd", "void", "yes", "1st")
 """What a verdict is worth, the worst first."""
@@ -58,6 +59,7 @@ def document(card: Scorecard) -> Document:
         _short(card),
         _by_bottleneck(card),
         *(_pairs(card, kind) for kind in _KINDS),
+        _scripts(card),
     )
     return Document(
         title="How often the verdict is right",
@@ -256,9 +258,29 @@ def _peer_right(row: Row, name: str, card: Scorecard) -> bool | None:
 
 
 def _pairs(card: Scorecard, kind: Kind) -> Section | None:
-    rows = [row for row in card.rows if row.pair.kind is kind]
+    """The kernels in CUDA of a kind."""
+    rows = [row for row in card.rows if row.pair.kind is kind and row.pair.form is Form.KERNEL]
     if not rows:
         return None
+    return Section(_KINDS[kind], (_table(rows, _KINDS[kind], kind, card),))
+
+
+def _scripts(card: Scorecard) -> Section | None:
+    """What PyTorch and Triton launch, of all kinds."""
+    rows = [row for row in card.rows if row.pair.form is Form.SCRIPT]
+    if not rows:
+        return None
+    method = (
+        "The totals count these as well. A script calls an operation, which may launch several "
+        "kernels: the verdict is that on the costliest of them, and the times are those of the "
+        "whole operation."
+    )
+    blocks = (Paragraph(words.scripts(card)), Paragraph(method))
+    return Section(_SCRIPTS, (*blocks, _table(rows, _SCRIPTS, Kind.PAIR, card)))
+
+
+def _table(rows: list[Row], title: str, kind: Kind, card: Scorecard) -> Table:
+    """A row a pair, with the columns that pairs of a kind have."""
     rows.sort(key=lambda row: (words.about(row.pair), row.pair.name))
     columns = [
         Column("pair", yielding=True),
@@ -277,16 +299,15 @@ def _pairs(card: Scorecard, kind: Kind) -> Section | None:
         columns.append(Column("change brought", brief="change", number=True))
     others = [*(words.MODES[mode] for mode in FEWER), *(peer.title for peer in card.peers)]
     columns += [Column(title, optional=True) for title in others]
-    table = Table(
+    return Table(
         tuple(columns),
-        tuple(tuple(_cells(row, card)) for row in rows),
-        label=f"Table: {_KINDS[kind].lower()}",
+        tuple(tuple(_cells(row, kind, card)) for row in rows),
+        label=f"Table: {title[:1].lower()}{title[1:]}",
         long=True,
     )
-    return Section(_KINDS[kind], (table,))
 
 
-def _cells(row: Row, card: Scorecard) -> Iterator[Cell]:
+def _cells(row: Row, kind: Kind, card: Scorecard) -> Iterator[Cell]:
     scored, pair = row.scored[Mode.FULL], row.pair
     changes = " ".join(each for each in (pair.change, pair.second_change) if each)
     right = words.place(scored)
@@ -296,11 +317,11 @@ def _cells(row: Row, card: Scorecard) -> Iterator[Cell]:
     yield _cell(scored.named)
     yield _cell(scored.verdict.confidence.value)
     yield Cell(Span(right, tone), sort=_ORDER.index(right))
-    if pair.kind in _PLANTED:
+    if kind in _PLANTED:
         yield Cell(words.factor_cell(scored.predicted), sort=scored.predicted)
         yield Cell(words.brought(row), sort=scored.measured)
         yield _cell(words.gone(scored))
-    elif pair.kind is Kind.DECOY:
+    elif kind is Kind.DECOY:
         yield Cell(words.factor_cell(scored.measured), sort=scored.measured)
     for mode in FEWER:
         yield _cell(_other(row.scored[mode], scored))

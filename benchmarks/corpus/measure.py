@@ -1,16 +1,20 @@
-"""Measures the corpus on a GPU: every kernel checked, timed by CUDA events and profiled."""
+"""Measures the corpus on a GPU: every side checked, timed by CUDA events and profiled."""
 
 from __future__ import annotations
 
 import csv
 import gzip
 import io
+import sys
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-from benchmarks.corpus.pairs import Side
+from benchmarks.corpus.pairs import Form, Side
+from benchmarks.corpus.scripts import PROFILE_S, Stopwatch, is_same, prepared_script
+from benchmarks.frameworks import RANGE
 
 from kernelprof.analysis.metrics.catalogue import names_known, names_read, preset
 from kernelprof.analysis.verdict import diagnose
@@ -26,7 +30,8 @@ from kernelprof.model.numbers import factor, quantity
 from kernelprof.sources.capture_directory import is_capture, read_manifest
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from benchmarks.corpus.pairs import Pair
@@ -60,13 +65,15 @@ class Plan:
     """What is to be measured. ``captures`` gets a capture directory a kernel.
 
     ``everything`` is a folder for the whole raw and details pages of each ``before``, ``None`` for
-    none. With ``anew`` kernels are measured again that did not change since.
+    none. With ``anew`` kernels are measured again that did not change since. ``python`` is what
+    launches PyTorch and Triton.
     """
 
     pairs: tuple[Pair, ...]
     captures: Path
     everything: Path | None = None
     anew: bool = False
+    python: str = sys.executable
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +102,13 @@ def measure(plan: Plan, say: Callable[[str], None]) -> tuple[Failure, ...]:
     todo = [(pair, side) for pair in plan.pairs for side in pair.sides]
     with Interrupts() as interrupts, ProgressLine() as progress:
         measurer = _Measurer(
-            plan, interrupts, progress, here.ncu, ncu_version(here.ncu), here.machine
+            plan,
+            interrupts,
+            progress,
+            here.ncu,
+            ncu_version(here.ncu),
+            here.machine,
+            Stopwatch(plan.python, interrupts, _new_scripts(plan)),
         )
         for position, (pair, side) in enumerate(todo, 1):
             start = time.monotonic()
@@ -117,7 +130,7 @@ def place(captures: Path, pair: Pair, side: Side) -> Path:
 
 
 def is_measured(captures: Path, pair: Pair, side: Side) -> bool:
-    """Whether there is a capture of the kernel as it is now."""
+    """Whether there is a capture of the kernel, or of what the script launches, as it is now."""
     from kernelprof.collect.recorded import differences
     from kernelprof.launch.read_spec import load_spec
     from kernelprof.launch.source import launch_hashes
@@ -127,9 +140,21 @@ def is_measured(captures: Path, pair: Pair, side: Side) -> bool:
         return False
     facts = read_manifest(folder).source
     source = pair.source(side)
+    if pair.form is Form.SCRIPT:
+        return facts is not None and is_same(facts, source)
     spec = load_spec(source)
     return facts is not None and not differences(
         facts, launch_hashes(source, spec), spec.document()
+    )
+
+
+def _new_scripts(plan: Plan) -> tuple[str, ...]:
+    """The pairs that scripts launch and that are to be measured, by name."""
+    return tuple(
+        pair.name
+        for pair in plan.pairs
+        if pair.form is Form.SCRIPT
+        and (plan.anew or not all(is_measured(plan.captures, pair, side) for side in pair.sides))
     )
 
 
@@ -141,6 +166,7 @@ class _Measurer:
     ncu: str
     version: str | None
     machine: Machine
+    stopwatch: Stopwatch
 
     def kernel(self, pair: Pair, side: Side) -> str:
         """Measure one kernel, and say in a line what came out."""
@@ -150,43 +176,68 @@ class _Measurer:
         source = pair.source(side)
         keep = place(plan.captures, pair, side)
         with (
-            prepare(source, LaunchOverrides(), self.interrupts, self.progress.say) as prepared,
+            self._prepared(pair, side) as prepared,
             draft(keep, force=True) as stage,
         ):
-            session = self._session(prepared, stage)
+            session = self._session(pair, prepared, stage)
             wanted = preset(PRESET)
             why = f"preset {PRESET}: {wanted.title}"
             self.progress.begin(f"{pair.name}/{side}: {why}")
             whole = side is Side.BEFORE
             capture = session.collect(wanted.metrics, None, why, sets=[NCU_SET] if whole else [])
             if whole and plan.everything is not None:
-                _keep_everything(session, pair, plan.everything)
+                _keep_everything(session, pair, _judged(capture), plan.everything)
             manifest = session.manifest(preset=PRESET, prepared=prepared)
             manifest = _compacted(manifest, stage)
             self.interrupts.check()
             stage.commit(portable(manifest, source, pair.target(side)))
         return _told(capture, manifest)
 
-    def _session(self, prepared: PreparedKernel, stage: Draft) -> Session:
+    def _prepared(self, pair: Pair, side: Side) -> AbstractContextManager[PreparedKernel]:
+        if pair.form is Form.SCRIPT:
+            self.progress.say(f"{pair.name}: checking and timing")
+            return nullcontext(prepared_script(pair, side, self.stopwatch))
+        source = pair.source(side)
+        return prepare(source, LaunchOverrides(), self.interrupts, self.progress.say)
+
+    def _session(self, pair: Pair, prepared: PreparedKernel, stage: Draft) -> Session:
+        launched = pair.form is Form.SCRIPT
+        ranges = (f"{RANGE}/",) if launched else ()
         return Session(
             ncu=self.ncu,
             application=prepared.command,
             draft=stage,
             interrupts=self.interrupts,
-            filters=Filters(prepared.kernel, prepared.launch_skip, prepared.launch_count),
+            filters=Filters(prepared.kernel, prepared.launch_skip, prepared.launch_count, ranges),
+            time_limit=PROFILE_S if launched else None,
             version=self.version,
             machine=self.machine,
             progress=self.progress,
         )
 
 
-def _keep_everything(session: Session, pair: Pair, folder: Path) -> None:
-    """The whole raw page and the details page, for other analyzers."""
+def _judged(capture: Capture) -> str:
+    """The ID of the launch that the verdict is about: the first of the costliest kernel."""
+    row = diagnose(capture, preset=PRESET).kernels[0].rows[0]
+    return capture.launches[row].id
+
+
+def _keep_everything(session: Session, pair: Pair, launch: str, folder: Path) -> None:
+    """A launch's whole raw and details pages, for other analyzers."""
     folder.mkdir(parents=True, exist_ok=True)
     run, made = session.runs[0], session.draft.folder
-    (folder / f"{pair.name}.raw.csv.gz").write_bytes((made / run.raw).read_bytes())
-    page = session.page(made / str(run.report), "details")
-    (folder / f"{pair.name}.details.csv.gz").write_bytes(gzip.compress(page, 6, mtime=0))
+    raw = gzip.decompress((made / run.raw).read_bytes())
+    details = session.page(made / str(run.report), "details")
+    for name, page in (("raw", raw), ("details", details)):
+        packed = gzip.compress(of_launch(page, launch), 6, mtime=0)
+        (folder / f"{pair.name}.{name}.csv.gz").write_bytes(packed)
+
+
+def of_launch(page: bytes, launch: str) -> bytes:
+    """A raw or details page with one of its launches, and with the units of a raw page."""
+    names, *rows = _rows(page)
+    at = names.index("ID")
+    return _page([names, *(row for row in rows if row[at] in {"", launch})])
 
 
 def _compacted(manifest: Manifest, stage: Draft) -> Manifest:
@@ -214,11 +265,18 @@ def compact(page: bytes) -> bytes:
     The page is one that ``ncu --import --csv --page raw`` printed: a line of names, one of units,
     then launches.
     """
-    rows = list(csv.reader(io.StringIO(page.decode("utf-8"))))
+    rows = _rows(page)
     kept = [index for index, name in enumerate(rows[0]) if _is_kept(name)]
+    return _page([[row[index] for index in kept] for row in rows])
+
+
+def _rows(page: bytes) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(page.decode("utf-8"))))
+
+
+def _page(rows: Iterable[Sequence[str]]) -> bytes:
     out = io.StringIO()
-    writer = csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n")
-    writer.writerows([row[index] for index in kept] for row in rows)
+    csv.writer(out, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows(rows)
     return out.getvalue().encode()
 
 

@@ -1,13 +1,18 @@
-"""The corpus: a folder a pair below ``cuda/pairs``, found without being listed anywhere."""
+"""The corpus: a folder a pair, found without being listed anywhere.
+
+Kernels are below ``cuda/pairs``, operations of PyTorch and Triton below ``benchmarks/frameworks``.
+"""
 
 from __future__ import annotations
 
+import ast
 import tomllib
 from dataclasses import dataclass
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NoReturn
 
+from benchmarks import frameworks
 from kernelprof.analysis.rules import registry
 from kernelprof.errors import InputError, UsageError
 from kernelprof.resources import data_folder
@@ -33,11 +38,24 @@ class Kind(StrEnum):
 
 
 class Side(StrEnum):
-    """A kernel of a pair; its file is the side's name with ``.cu``."""
+    """A side of a pair: a file with ``.cu`` after its name, or a function of the pair's script."""
 
     BEFORE = "before"
     AFTER = "after"
     AFTER_SECOND = "after_second"
+
+
+class Form(StrEnum):
+    """What the sides of a pair are."""
+
+    KERNEL = "kernel"
+    """Kernels in CUDA, each launched as its specification says."""
+    SCRIPT = "script"
+    """Operations of PyTorch or kernels of Triton, launched by a script in Python."""
+
+
+_PLACES: Final = {Form.KERNEL: "cuda/pairs", Form.SCRIPT: "benchmarks/frameworks"}
+"""Where the folders of each lie, from the root of the repository."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,25 +75,55 @@ class Pair:
     second: str | None = None
     second_change: str = ""
     never: tuple[str, ...] = ()
+    form: Form = Form.KERNEL
 
     @property
     def sides(self) -> tuple[Side, ...]:
-        """The kernels that it has."""
+        """The sides that it has."""
+        if self.form is Form.SCRIPT:
+            defined = _defined(self.source(Side.BEFORE))
+            return tuple(side for side in Side if side in defined)
         return tuple(side for side in Side if self.source(side).is_file())
 
     def source(self, side: Side) -> Path:
-        """The file of a kernel."""
-        return self.folder / f"{side}.cu"
+        """The file that a side is in."""
+        return self.folder / (frameworks.SCRIPT if self.form is Form.SCRIPT else f"{side}.cu")
 
     def target(self, side: Side) -> str:
         """The same from the root of the repository, as captures name it."""
-        return f"cuda/pairs/{self.name}/{side}.cu"
+        return f"{_PLACES[self.form]}/{self.name}/{self.source(side).name}"
+
+    def part(self, side: Side) -> str:
+        """What a side is within the folder, in words."""
+        return f"function {side}" if self.form is Form.SCRIPT else f"{side}.cu"
 
 
 def corpus(folder: Path | None = None) -> tuple[Pair, ...]:
-    """All pairs by name, of this installation or of another folder."""
-    root = folder or data_folder("cuda") / "pairs"
-    return tuple(read_pair(path.parent) for path in sorted(root.glob(f"*/{FILE}")))
+    """All pairs of kernels by name, of this installation or of another folder."""
+    return _pairs(folder or data_folder("cuda") / "pairs", Form.KERNEL)
+
+
+def scripts(folder: Path | None = None) -> tuple[Pair, ...]:
+    """All pairs of PyTorch and Triton by name, of this checkout or of another folder."""
+    return _pairs(folder or frameworks.FOLDER, Form.SCRIPT)
+
+
+def all_pairs() -> tuple[Pair, ...]:
+    """All pairs of both forms by name."""
+    return tuple(sorted((*corpus(), *scripts()), key=lambda pair: pair.name))
+
+
+def _pairs(root: Path, form: Form) -> tuple[Pair, ...]:
+    return tuple(read_pair(path.parent, form) for path in sorted(root.glob(f"*/{FILE}")))
+
+
+def _defined(script: Path) -> frozenset[str]:
+    """The functions that a script defines; it is not run for that."""
+    try:
+        body = ast.parse(script.read_bytes()).body
+    except (OSError, SyntaxError, ValueError):
+        return frozenset()
+    return frozenset(each.name for each in body if isinstance(each, ast.FunctionDef))
 
 
 def choose(pairs: Sequence[Pair], wanted: Sequence[str]) -> tuple[Pair, ...]:
@@ -90,7 +138,7 @@ def choose(pairs: Sequence[Pair], wanted: Sequence[str]) -> tuple[Pair, ...]:
     return tuple(pair for pair in pairs if not names or pair.name in names)
 
 
-def read_pair(folder: Path) -> Pair:
+def read_pair(folder: Path, form: Form = Form.KERNEL) -> Pair:
     """A pair's folder; :class:`InputError` names the key of a mistake."""
     path = folder / FILE
     try:
@@ -112,13 +160,14 @@ def read_pair(folder: Path) -> Pair:
         second=table.slug("second", required=kind == Kind.TWO),
         second_change=table.text("second_change", required=kind == Kind.TWO),
         never=table.slugs("not", required=kind == Kind.DECOY),
+        form=form,
     )
     _check_files(pair, table)
     return pair
 
 
 def _check_files(pair: Pair, table: _Table) -> None:
-    """Each kind has its kernels, a decoy perhaps no second one."""
+    """Each kind has its sides, a decoy perhaps no second one."""
     expected = {Side.BEFORE}
     if pair.kind in {Kind.PAIR, Kind.TWO}:
         expected.add(Side.AFTER)
@@ -127,9 +176,9 @@ def _check_files(pair: Pair, table: _Table) -> None:
     allowed = expected | ({Side.AFTER} if pair.kind is Kind.DECOY else set())
     for side in Side:
         if side in expected and side not in pair.sides:
-            table.refuse("kind", f"a folder of kind {pair.kind} needs a {side}.cu")
+            table.refuse("kind", f"a folder of kind {pair.kind} needs a {pair.part(side)}")
         if side in pair.sides and side not in allowed:
-            table.refuse("kind", f"a folder of kind {pair.kind} has no {side}.cu")
+            table.refuse("kind", f"a folder of kind {pair.kind} has no {pair.part(side)}")
 
 
 @dataclass(frozen=True, slots=True)

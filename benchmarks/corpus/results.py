@@ -92,6 +92,7 @@ def _row(row: Row, card: Scorecard) -> Json:
     return {
         "name": pair.name,
         "kind": pair.kind.value,
+        "form": pair.form.value,
         "field": pair.field,
         "bottleneck": pair.bottleneck,
         "change": pair.change,

@@ -12,10 +12,12 @@ from benchmarks.corpus.pairs import Side
 from benchmarks.corpus.peers import peer_totals
 from benchmarks.corpus.score import score, totals
 from benchmarks.corpus.stored import (
+    FOLDER,
     by_drill_down,
     by_full,
     by_triage,
     check_folder,
+    home,
     load_pair,
     measured,
 )
@@ -109,7 +111,7 @@ class Scorecard:
 
 def scorecard(
     pairs: Sequence[Pair],
-    captures: Path,
+    captures: Path | None = None,
     peers: Sequence[Peer] = (),
     say: Callable[[str], None] | None = None,
     *,
@@ -117,9 +119,10 @@ def scorecard(
 ) -> Scorecard:
     """Score all pairs whose kernels were measured as they are now.
 
-    With ``with_halves`` thresholds are also chosen on halves of them, which takes a while.
+    Their captures are in ``captures``, for ``None`` where the repository has them. With
+    ``with_halves`` thresholds are also chosen on halves of them, which takes a while.
     """
-    check_folder(captures)
+    check_folder(captures or FOLDER)
     loaded: dict[str, dict[Side, Kernel]] = {}
     left_out: list[LeftOut] = []
     for number, pair in enumerate(pairs, 1):
@@ -133,7 +136,7 @@ def scorecard(
     if not loaded:
         raise InputError(
             "no pair was measured as it is now",
-            where=str(captures),
+            where=None if captures is None else str(captures),
             hint="'python -m benchmarks.corpus run --captures' measures them where there is a GPU",
         )
     # Whether the bottleneck is gone after the fix is asked of the whole captures only.
@@ -162,9 +165,10 @@ def scorecard(
     )
 
 
-def _kernels(pair: Pair, captures: Path) -> tuple[dict[Side, Kernel], str]:
+def _kernels(pair: Pair, captures: Path | None) -> tuple[dict[Side, Kernel], str]:
     """The captures of a pair, and why it cannot be scored; empty where it can."""
-    lacking = [side.value for side in pair.sides if not is_measured(captures, pair, side)]
+    place = captures or home(pair)
+    lacking = [side.value for side in pair.sides if not is_measured(place, pair, side)]
     if lacking:
         return {}, f"no capture of {' and '.join(lacking)} as it is now"
     kernels = load_pair(pair, captures)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from benchmarks.corpus.measure import place
-from benchmarks.corpus.pairs import Side
+from benchmarks.corpus.pairs import Form, Side
 from benchmarks.corpus.score import Measured
 
 from kernelprof.analysis.metrics.catalogue import preset
@@ -20,7 +21,6 @@ from kernelprof.sources.capture_directory import is_capture, read_manifest, read
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-    from pathlib import Path
 
     from benchmarks.corpus.pairs import Pair
 
@@ -30,7 +30,10 @@ if TYPE_CHECKING:
     from kernelprof.model.manifest import Manifest
 
 FOLDER: Final = RECORDED / "h200-pairs"
-"""Where the captures of the corpus lie that came with kernelprof."""
+"""Where the captures of kernels lie that came with kernelprof."""
+
+SCRIPTS_FOLDER: Final = Path(__file__).parents[2] / "tests" / "captures" / "h200_frameworks"
+"""Where those of PyTorch and Triton lie, which are for this score and for tests alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,16 +50,24 @@ class Kernel:
         return None if timing is None else timing.median_ns
 
 
-def load(pairs: Sequence[Pair], captures: Path = FOLDER) -> dict[str, dict[Side, Kernel]]:
-    """The captures of pairs by name and side; kernels without one are left out."""
-    check_folder(captures)
+def home(pair: Pair) -> Path:
+    """The folder that the repository has the captures of a pair in."""
+    return SCRIPTS_FOLDER if pair.form is Form.SCRIPT else FOLDER
+
+
+def load(pairs: Sequence[Pair], captures: Path | None = None) -> dict[str, dict[Side, Kernel]]:
+    """The captures of pairs by name and side; kernels without one are left out.
+
+    They lie in ``captures``, for ``None`` where the repository has them.
+    """
+    check_folder(captures or FOLDER)
     found = {pair.name: load_pair(pair, captures) for pair in pairs}
     return {name: kernels for name, kernels in found.items() if kernels}
 
 
-def load_pair(pair: Pair, captures: Path) -> dict[Side, Kernel]:
+def load_pair(pair: Pair, captures: Path | None) -> dict[Side, Kernel]:
     """The captures of one pair by side."""
-    places = {side: place(captures, pair, side) for side in pair.sides}
+    places = {side: place(captures or home(pair), pair, side) for side in pair.sides}
     return {
         side: Kernel(read_stored(folder), read_manifest(folder))
         for side, folder in places.items()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from benchmarks.corpus.pairs import Kind, Side
+from benchmarks.corpus.pairs import Form, Kind, Side
 from benchmarks.corpus.peers import peer_is_right
-from benchmarks.corpus.score import LEAST_EFFECT, NEAR, interval
+from benchmarks.corpus.score import LEAST_EFFECT, NEAR, interval, totals
 from benchmarks.corpus.scorecard import Mode
 
 from kernelprof.model.diagnosis import Confidence, Status
@@ -90,7 +90,8 @@ def overview(card: Scorecard) -> str:
     for kind, noun in ((Kind.HEALTHY, "healthy kernel"), (Kind.DECOY, "decoy")):
         if kind in kinds:
             parts.append(count(kinds.count(kind), noun))
-    return ", ".join(parts)
+    launched = sum(row.pair.form is Form.SCRIPT for row in card.rows)
+    return ", ".join(parts) + (f"; {launched} of PyTorch and Triton" if launched else "")
 
 
 def machine(known: Surroundings) -> str:
@@ -117,6 +118,18 @@ def headline(card: Scorecard) -> str:
         f"The planted bottleneck is named first in {found.first} of {found.pairs} kernels "
         f"({share(found.first / found.pairs)}; 95 % interval {share(low)} to {share(high)})."
     )
+
+
+def scripts(card: Scorecard) -> str:
+    """How many of the pairs of PyTorch and Triton are right, in a sentence."""
+    found = totals(row.scored[Mode.FULL] for row in card.rows if row.pair.form is Form.SCRIPT)
+    parts = [f"named first: {counted(found.first, found.pairs)}"] if found.pairs else []
+    if found.healthy:
+        parts.append(f"healthy: {counted(found.healthy_right, found.healthy)}")
+    if found.decoys:
+        parts.append(f"decoys: {counted(found.decoys_right, found.decoys)}")
+    parts.append(f"wrong with high confidence: {found.wrong_and_sure}")
+    return f"{'; '.join(parts).capitalize()}."
 
 
 def about(pair: Pair) -> str:

@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.corpus.measure import place
-from benchmarks.corpus.pairs import FILE, Kind, Side, read_pair
-from benchmarks.corpus.stored import FOLDER
+from benchmarks.corpus.pairs import Kind, Side, all_pairs
+from benchmarks.corpus.stored import home
 from benchmarks.peers.fournex import FORMS, Fournex
 from benchmarks.peers.ncu_rules import find, read_rules
 from benchmarks.peers.translation import UnknownSayingError
 
 from benchmarks import command
 from kernelprof.errors import InputError
-from kernelprof.resources import data_folder
 from kernelprof.sources.capture_directory import is_capture, read_manifest
 
 if TYPE_CHECKING:
@@ -99,9 +98,9 @@ def ask(everything: Path, script: Fournex, form: str = FORMS[0]) -> dict[str, ob
 
 def _captured(everything: Path) -> dict[str, Pair]:
     """The pairs that have a details page; pages of none are told and left out."""
-    root = data_folder("cuda") / "pairs"
+    corpus = {pair.name: pair for pair in all_pairs()}
     names = sorted(path.name.removesuffix(DETAILS) for path in everything.glob(f"*{DETAILS}"))
-    known = {name: root / name for name in names if (root / name / FILE).is_file()}
+    known = {name: corpus[name] for name in names if name in corpus}
     for name in names:
         if name not in known:
             sys.stderr.write(f"benchmarks.peers: {name}: left out, the corpus has no such pair\n")
@@ -111,7 +110,7 @@ def _captured(everything: Path) -> dict[str, Pair]:
             where=str(everything),
             hint="name the folder that 'python -m benchmarks.corpus run --everything' wrote",
         )
-    return {name: read_pair(folder) for name, folder in known.items()}
+    return known
 
 
 def _page(everything: Path, name: str, ending: str) -> str:
@@ -141,7 +140,7 @@ def _all_rules(pages: Mapping[str, str]) -> dict[str, ncu_rules.Finding]:
 
 def _ncu_version(pairs: Iterable[Pair]) -> str:
     """The versions of ``ncu`` in the manifests of the same captures, or nothing."""
-    folders = (place(FOLDER, pair, Side.BEFORE) for pair in pairs)
+    folders = (place(home(pair), pair, Side.BEFORE) for pair in pairs)
     versions = {read_manifest(folder).ncu for folder in folders if is_capture(folder)}
     return ", ".join(sorted(version for version in versions if version))
 

@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 from benchmarks.corpus.__main__ import main
-from benchmarks.corpus.pairs import corpus
+from benchmarks.corpus.pairs import all_pairs, corpus, scripts
 from benchmarks.corpus.stored import FOLDER
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from benchmarks.corpus.pairs import Pair
 
 NAMES = ["random-walks-stored-by-path", "transpose-column-reads"]
 
@@ -25,7 +27,16 @@ def _width(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_the_list_has_every_pair(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["list"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert [line.split()[0] for line in lines] == [each.name for each in corpus()]
+    assert [line.split()[0] for line in lines] == [each.name for each in all_pairs()]
+
+
+@pytest.mark.parametrize(("only", "pairs"), [("kernels", corpus()), ("frameworks", scripts())])
+def test_the_list_has_those_of_one_form(
+    only: str, pairs: tuple[Pair, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["list", "--only", only]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split()[0] for line in lines] == [each.name for each in pairs]
 
 
 def test_a_score_of_some_pairs(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from benchmarks.corpus.__main__ import written
 from benchmarks.corpus.measure import is_measured, place
-from benchmarks.corpus.pairs import Kind, corpus
+from benchmarks.corpus.pairs import Kind, all_pairs, corpus
 from benchmarks.corpus.peers import read_peers
 from benchmarks.corpus.scorecard import scorecard
 from benchmarks.corpus.stored import FOLDER
@@ -30,8 +30,9 @@ MOST_SECONDS = 0.5
 @pytest.fixture(scope="module")
 def card() -> Scorecard:
     """The score, which has to be there in time."""
-    pairs, start = corpus(), time.process_time()
-    found = scorecard(pairs, FOLDER, read_peers(REPORTS / "corpus-peers.json"), with_halves=True)
+    pairs, start = all_pairs(), time.process_time()
+    peers = read_peers(REPORTS / "corpus-peers.json")
+    found = scorecard(pairs, peers=peers, with_halves=True)
     assert time.process_time() - start < MOST_SECONDS * len(pairs)
     return found
 
