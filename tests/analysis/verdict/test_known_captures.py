@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
@@ -27,6 +28,10 @@ VALIDATION = {
     "frameworks": "validation/frameworks.base-units.raw.csv.gz",
     "frameworks_more": "validation/frameworks_more.base-units.raw.csv.gz",
 }
+
+
+NAMED_SINCE = {"table-constant": "constant-cache"}
+"""Launches whose bottleneck had no name when they were judged."""
 
 
 @pytest.fixture(scope="module", params=SAME_LAUNCHES)
@@ -127,7 +132,7 @@ class TestValidation:
         assert isinstance(accept, list)
         verdict = kernel.verdict
         if not accept:
-            return verdict.status is Status.INCONCLUSIVE
+            return verdict.bottleneck in (None, NAMED_SINCE.get(str(judgement["label"])))
         return verdict.bottleneck in accept
 
     def test_every_launch_judged_for_certain_is_called_so(
@@ -193,13 +198,16 @@ class TestValidation:
         assert len(decided) >= least
 
 
-def test_a_limit_that_no_rule_follows_is_inconclusive() -> None:
-    """table_constant waits for the constant cache, which none of the names is about."""
+def test_a_busy_part_without_its_counter_is_inconclusive() -> None:
+    """table_constant waits for the constant cache; without its counter it could be the ADU pipe."""
     capture = read_capture(CAPTURES / VALIDATION["raw"])
     row = next(r for r, launch in enumerate(capture.launches) if "table_constant" in launch.kernel)
-    verdict = by_row(capture)[row].verdict
+    assert by_row(capture)[row].verdict.bottleneck == "constant-cache"
+    rest = {name: each for name, each in capture.columns.items() if not name.startswith("idc__")}
+    verdict = by_row(replace(capture, columns=rest))[row].verdict
     assert verdict.status is Status.INCONCLUSIVE
-    assert "constant cache" in verdict.why
+    assert "constant-cache" in verdict.why
+    assert "constant_cache" in [each.metric for each in verdict.missing]
 
 
 @pytest.mark.parametrize("name", ["fixture_basic", "fixture_sections"])

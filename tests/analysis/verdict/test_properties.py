@@ -30,6 +30,8 @@ MANY_METRICS = [
     "validation/more.raw.csv.gz",
     "validation/frameworks.raw.csv.gz",
     "validation/details.csv.gz",
+    "bf16/rungs.raw.csv.gz",
+    "bf16/tops.raw.csv.gz",
 ]
 
 RULE_COLUMNS = {name for metric in catalogue().values() for name in metric.all_ncu_names()}
@@ -75,7 +77,10 @@ def test_any_columns_removed_leave_the_same_answer_or_none(
     assert_same_or_inconclusive(name, dropped)
 
 
-@pytest.mark.parametrize("name", ["gemm_series.full.raw.csv", "gemm_series.full.details.csv"])
+@pytest.mark.parametrize(
+    "name",
+    ["gemm_series.full.raw.csv", "gemm_series.full.details.csv", "bf16/tops.raw.csv.gz"],
+)
 def test_each_single_column_removed_leaves_the_same_answer_or_none(name: str) -> None:
     for column in looked_at(name):
         assert_same_or_inconclusive(name, {column})

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from kernelprof.analysis.metrics.facts import Facts
     from kernelprof.analysis.metrics.interval import Interval
     from kernelprof.analysis.metrics.machine import Machine
+    from kernelprof.analysis.metrics.pipelines import Pipeline
     from kernelprof.model.capture import Launch
     from kernelprof.model.library_kernel import Library
 
@@ -28,9 +29,10 @@ if TYPE_CHECKING:
 class Seen:
     """What is known of one launch. What is not is NaN, so that no comparison with it holds."""
 
-    def __init__(self, facts: Facts, machine: Machine, row: int) -> None:
+    def __init__(self, facts: Facts, machine: Machine, pipeline: Pipeline, row: int) -> None:
         self._facts = facts
         self._machine = machine
+        self._pipeline = pipeline
         self._row = row
 
     def __getitem__(self, metric: str) -> float:
@@ -67,6 +69,29 @@ class Seen:
         achieved = self["achieved_occupancy"]
         return self["theoretical_occupancy"] if math.isnan(achieved) else achieved
 
+    @property
+    def copied(self) -> float:
+        """The sectors that bulk copies (TMA) loaded, where that is known."""
+        low, high = self._bounds(self._facts.metric("tma_load_sectors"))
+        return low if low == high else math.nan
+
+    @property
+    def stages(self) -> float:
+        """The pairs of tiles that a block's shared memory has room for, where that is known."""
+        low, high = self._bounds(self._pipeline.stages)
+        return low if low == high else math.nan
+
+    @property
+    def older_products(self) -> float:
+        """The use of the tensor pipe by mma.sync on a GPU with faster instructions, at least."""
+        return self._bounds(self._pipeline.by_older_instructions)[0]
+
+    @property
+    def late_copies(self) -> float:
+        """The share of warps' time that others than a producer wait for copies."""
+        low, high = self._bounds(self._pipeline.late_copies)
+        return low if low == high else math.nan
+
     def sectors(self, kind: str) -> float:
         """The sectors of a request of global loads (``load``) or stores (``store``)."""
         return _ratio(self[f"global_{kind}_sectors"], self[f"global_{kind}_requests"])
@@ -85,7 +110,7 @@ class Seen:
 
     @property
     def excess(self) -> float:
-        """The share of the sectors of global memory that the bytes did not need."""
+        """The share of the sectors of global loads and stores that the bytes did not need."""
         return 1.0 - _ratio(self["global_sectors_ideal"], self["global_sectors"])
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.advice import Condition, Seen
+from kernelprof.analysis.metrics.architectures import EVERY
 from kernelprof.analysis.metrics.catalogue import SPILLING_REQUESTS
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ SCATTERED: Final = Condition(
     lambda seen: 0 < seen.used("load") <= 24.0,
 )
 LOW_OCCUPANCY: Final = Condition(
-    "fewer than half of the warp slots are filled", lambda seen: seen.occupancy < 50.0
+    "fewer than half of the warp slots are filled, and not because of tiles for tensor cores",
+    lambda seen: seen.occupancy < 50.0 and not seen["tensor_pipe"] >= 10.0,
 )
 SHARED_MEMORY: Final = Condition(
     "the kernel has shared memory", lambda seen: seen.shared_memory > 0
@@ -57,8 +59,11 @@ ONE_WARP_BLOCKS: Final = Condition(
 
 
 def passes(seen: Seen) -> float:
-    """How often the kernel loads each byte that device memory delivers."""
-    loaded = seen["global_load_sectors"] * seen.used("load")
+    """How often the kernel loads each byte that device memory delivers, on whichever path."""
+    by_threads = seen["global_load_sectors"]
+    if by_threads:
+        by_threads *= seen.used("load")
+    loaded = by_threads + EVERY.sector_bytes * seen.copied
     delivered = seen["dram_bytes_read"]
     return loaded / delivered if delivered else float("nan")
 
@@ -80,6 +85,26 @@ RELOADS: Final = Condition(
 SPILLS: Final = Condition("registers are spilled", lambda seen: seen.raw(SPILLING_REQUESTS) > 0)
 NO_SPILLS: Final = Condition(
     "no register is spilled", lambda seen: seen.raw(SPILLING_REQUESTS) == 0
+)
+
+
+BULK_LOADS: Final = Condition(
+    "most of what it loads comes by bulk copies (TMA)",
+    lambda seen: seen.copied > seen["global_load_sectors"],
+)
+
+
+NO_CLUSTERS: Final = Condition("blocks form no clusters", lambda seen: seen["cluster_size"] <= 1)
+WARP_GROUPS: Final = Condition("warp groups multiply (wgmma)", lambda seen: seen["wgmma_pipe"] > 0)
+OLDER_ON_HOPPER: Final = Condition(
+    "its matrix products are mma.sync, and the GPU has wgmma",
+    lambda seen: seen.launch.compute_capability == (9, 0) and seen.older_products > 0,
+)
+OLDER_ON_BLACKWELL: Final = Condition(
+    "its matrix products are mma.sync, and the GPU has tcgen05",
+    lambda seen: (
+        (seen.launch.compute_capability or (0, 0))[0] in {10, 11} and seen.older_products > 0
+    ),
 )
 
 

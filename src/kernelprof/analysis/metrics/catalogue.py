@@ -38,9 +38,10 @@ SPILLING_SHARE: Final = f"{SPILLING_REQUESTS}_pct"
 
 
 SHOWN_ONLY: Final = (
-    "constant_cache", "l1_requests", "l1_writeback", "lsu_pipe",
+    "cluster_shared_bytes",
+    "l1_requests", "l1_writeback", "lsu_pipe",
     "memory_access_throughput", "memory_request_throughput",
-    "shared_memory_per_block", "sm_clock", "sm_cycles_active_max", "sm_cycles_active_min",
+    "shared_memory_per_block", "sm_cycles_active_max", "sm_cycles_active_min",
     "threads_per_instruction_predicated", "uniform_pipe",
 )  # fmt: skip
 """Metrics that reports show and comparisons list, and no rule looks at."""

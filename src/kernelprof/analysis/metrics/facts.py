@@ -20,7 +20,8 @@ from kernelprof.analysis.metrics.catalogue import Metric, catalogue
 from kernelprof.analysis.metrics.consistency import CONSISTENCIES, Consistency
 from kernelprof.analysis.metrics.groups import STALLS
 from kernelprof.analysis.metrics.interval import Interval, is_complete
-from kernelprof.model.capture import Capture, Launches, Origin
+from kernelprof.analysis.metrics.ruled_out import RULED_OUT
+from kernelprof.model.capture import Capture, Launch, Launches, Origin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -221,6 +222,7 @@ class Facts:
         self._catalogue = catalogue()
         self._columns: dict[str, _Column] = {}
         self._intervals: dict[str, Interval] = {}
+        self._ruled_out: dict[Callable[..., BoolArray], BoolArray] = {}
         self._launches = Launches.of(capture.launches)
         self._cleared: dict[str, BoolArray] = {}
         self._there = {
@@ -248,7 +250,7 @@ class Facts:
         if is_complete(values):
             return Interval.exactly(clipped)
         missing = np.isnan(values)
-        at_most = np.where(self._absent_by_design(name), 0.0, highest)
+        at_most = np.where(self._known_to_be_zero(name), 0.0, highest)
         return Interval(np.where(missing, 0.0, clipped), np.where(missing, at_most, clipped))
 
     def fraction(self, name: str) -> Interval:
@@ -264,6 +266,11 @@ class Facts:
         """In which launches the metric has a value."""
         self.read[name] = None
         return ~np.isnan(self._column(name).values)
+
+    def settled(self, name: str) -> BoolArray:
+        """In which launches the metric has a value, or is known to be zero without one."""
+        known: BoolArray = self.has(name) | self._known_to_be_zero(name)
+        return known
 
     def metric_exists(self, name: str, compute_capability: tuple[int, int] | None) -> bool:
         """Whether the architecture has the metric at all."""
@@ -286,7 +293,11 @@ class Facts:
         found = {each: holds(each) for each in {kind.compute_capability for kind in kinds}}
         if len(found) == 1:
             return np.full(self.count, next(iter(found.values())))
-        known = np.array([found[kind.compute_capability] for kind in kinds], dtype=np.bool_)
+        return self.by_launch(lambda launch: found[launch.compute_capability])
+
+    def by_launch(self, holds: Callable[[Launch], bool]) -> BoolArray:
+        """What holds for each launch, by its kernel, device and configuration."""
+        known = np.array([holds(kind) for kind in self._launches.kinds], dtype=np.bool_)
         return known[self._launches.codes]
 
     def exact(self, value: float) -> Interval:
@@ -298,9 +309,19 @@ class Facts:
         column = self.capture.columns.get(ncu_name)
         return np.full(self.count, np.nan) if column is None else column.values
 
-    def _absent_by_design(self, name: str) -> BoolArray:
-        """Launches on chips that have no such unit or warp state: there it is truly zero."""
-        return self.by_capability(self._catalogue[name].is_zero_on)
+    def _known_to_be_zero(self, name: str) -> BoolArray:
+        """Launches on chips without such a unit or warp state, or that show not to use it.
+
+        There a metric that is missing is truly zero.
+        """
+        zero = self.by_capability(self._catalogue[name].is_zero_on)
+        rule = RULED_OUT.get(name)
+        if rule is None:
+            return zero
+        if rule not in self._ruled_out:
+            # Looked at in the place of the metric, and never asked for instead of it.
+            self._ruled_out[rule] = rule(lambda other: self._column(other).values)
+        return zero | self._ruled_out[rule]
 
     def _column(self, name: str) -> _Column:
         found = self._columns.get(name)

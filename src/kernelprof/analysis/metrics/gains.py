@@ -17,6 +17,7 @@ from kernelprof.analysis.metrics.interval import Interval, Truth
 if TYPE_CHECKING:
     from kernelprof.analysis.metrics.facts import Facts
     from kernelprof.analysis.metrics.machine import Machine
+    from kernelprof.analysis.metrics.pipelines import Pipeline
     from kernelprof.analysis.metrics.waste import Waste
 
 EVENLY_BUSY = 0.9
@@ -78,7 +79,7 @@ class Waiting:
         """
         facts = self.facts
         by_requests = self.waste.atomic_part
-        plain = facts.metric("global_load_requests") + facts.metric("global_store_requests")
+        plain = self.waste.plain_requests
         waited = (
             self.for_memory
             * self.machine.warps.cycles_per_instruction
@@ -158,9 +159,10 @@ class Waiting:
 class Gains:
     """Gains of the ways out of a bottleneck, each worked out once for all launches."""
 
-    def __init__(self, facts: Facts, machine: Machine) -> None:
+    def __init__(self, facts: Facts, machine: Machine, pipeline: Pipeline) -> None:
         self.facts = facts
         self.machine = machine
+        self.pipeline = pipeline
 
     # --- less work, less waiting ---------------------------------------------------------------
 
@@ -296,11 +298,14 @@ class Gains:
 
     @cached_property
     def by_occupancy(self) -> Interval:
-        """Factor won at most if warps filled every slot: the slots, until a unit is full."""
+        """Factor won at most if warps filled every slot: the slots, until a unit is full.
+
+        Tiles of matrix products take the room of warps: faster ones have fewer warps.
+        """
         slots = (1.0 / self.occupancy.at_least(1 / EVERY.warps_per_sm)).at_least(1.0)
         gain = self.by_latency(self._hidden_by_warps).at_most(slots)
         low = (self.occupancy <= LOW_OCCUPANCY) & (self.facts.metric("waves_per_sm") >= 1.0)
-        return gain.where(low, 1.0)
+        return gain.where(low & ~self.pipeline.works_on_tensor_cores, 1.0)
 
     def beside_more_warps(self, share: Interval, notable: float) -> Interval:
         """Factor won by less waiting of a kind once more warps hide what they can.

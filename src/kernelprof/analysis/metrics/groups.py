@@ -50,6 +50,9 @@ UTILIZATIONS = (
 """Utilization of every unit."""
 
 
+BULK_COPIES = ("tma_load_sectors", "tma_store_sectors", "tma_reduction_sectors")
+"""What bulk copies (TMA) moved between L2 and shared memory."""
+
 ATOMICS = (
     "global_atomic_requests",
     "global_reduction_requests",
@@ -122,7 +125,8 @@ FAMILIES = (
     ("shared_wavefronts_share", "l1_wavefronts"),
     ("dram_bytes_read", "dram_bytes_written"),
     (*ATOMICS, "instructions"),
+    BULK_COPIES,
     tuple(f"stall_{name}" for name in STALLS),
-    SM_PIPES,
+    (*SM_PIPES, "adu_pipe", "constant_cache"),
 )
 """Metrics that say little one by one: where one is asked for, the others of its family are too."""

@@ -3,7 +3,7 @@
 Everything here is an interval per launch, so that a missing metric widens what follows from it
 instead of turning into a number. Utilizations are fractions of the unit's peak over the whole
 duration; *saturation* is utilization against the practical ceiling of that unit, the highest that
-real kernels reach (see :data:`PRACTICAL_CEILING`).
+real kernels reach (see :data:`~kernelprof.analysis.metrics.ceilings.PRACTICAL_CEILING`).
 """
 
 from __future__ import annotations
@@ -15,6 +15,13 @@ import numpy as np
 
 from kernelprof.analysis.metrics.architectures import EVERY, architecture, chip_of
 from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.ceilings import (
+    CEILING_OF,
+    L2_STAGES,
+    PIPES_A_SLOT,
+    PRACTICAL_CEILING,
+    THREADS_ISSUED,
+)
 from kernelprof.analysis.metrics.groups import FLOATING_POINT_RATES, SM_PIPES
 from kernelprof.analysis.metrics.highest import highest
 from kernelprof.analysis.metrics.interval import Interval, Truth, largest
@@ -24,20 +31,6 @@ if TYPE_CHECKING:
     from kernelprof.analysis.metrics.architectures import Capability
     from kernelprof.analysis.metrics.facts import Facts
     from kernelprof.analysis.metrics.reported import Reported
-
-PRACTICAL_CEILING = {
-    "issue": 0.95,
-    "pipe": 0.98,
-    "l1": 0.99,
-    "l2": 0.90,
-    "dram": 0.90,
-}
-"""Highest utilization that a kernel made for it reaches, as a fraction of the counter's peak.
-
-From ``tests/captures/gemm_series.full.raw.csv`` (H200, ``ncu --set full --clock-control none``):
-issue slots 93.5 % (``fma_bound``), FP64 98.3 % and special functions 99.5 %, L1 99.4 %
-(``bank_conflict``). Device memory: a plain copy of 1 GiB reads 83 % under ncu; 4.3 of 4.8 TB/s,
-90 %, outside it (``docs/verdicts.md``)."""
 
 NEAR_LIMIT = 0.70
 """Saturation from which a unit counts as near its limit. Nsight Compute's SOLBottleneck rule
@@ -63,38 +56,21 @@ UNEXPLAINED_RATIO = 0.8
 """The parts that rules follow explain the SM's throughput where one reaches 80 % of it; in
 ``table_constant`` of ``tests/captures/validation`` the busiest of them is at 1 % of 67 %."""
 
+BUSY_CONSTANTS = 0.50
+"""Use of the cache of indexed constants from which it can be what warps queue for: 67 % in
+``table_constant`` of ``tests/captures/validation``, 184x slower than a table in shared memory.
+Each of its misses takes a cycle of the cache behind it."""
+
+CONSTANTS_PER_ADU = 1.05
+"""Use of that cache against that of the ADU pipe, at most: 1.02 in 1,366 launches of ours."""
+
 L1_ELAPSED = (0.998, 1.017)
 """L1's utilization of the whole launch against that of its active cycles times the active share of
 the SMs: 0.9992 to 1.0156 in 517 launches of ours at more than 5 % (H200, ncu 2025.3.1)."""
 
-L2_STAGES = (
-    "l2_tag_requests", "l2_sectors", "l2_data", "l2_to_sm", "sm_to_l2", "l2_throughput",
-)  # fmt: skip
-"""Stages of L2, and the whole for captures that lack them."""
-
-_CEILING_OF = {
-    "issue_slots": PRACTICAL_CEILING["issue"],
-    "l1_throughput": PRACTICAL_CEILING["l1"],
-    "l1_throughput_active": PRACTICAL_CEILING["l1"],
-    "dram_throughput": PRACTICAL_CEILING["dram"],
-    **dict.fromkeys(L2_STAGES, PRACTICAL_CEILING["l2"]),
-    "sm_throughput": 1.0,
-    "memory_throughput": 1.0,
-}
-
 NOT_FOLLOWED = 0.07
 """Most by which the busiest of all issue slots and pipes exceeds the busiest that rules follow: 6.9
 points in 599 launches of ours (``convolve_one`` of ``tests/captures/validation``)."""
-
-THREADS_ISSUED = EVERY.schedulers * EVERY.warp_size
-"""Threads for which an SM issues an instruction per cycle."""
-
-PIPES_A_SLOT = {
-    "alu_pipe": THREADS_ISSUED / EVERY.alu_lanes,
-    "fma_pipe": THREADS_ISSUED / EVERY.fma_lanes,
-    "xu_pipe": THREADS_ISSUED / EVERY.xu_lanes,
-}
-"""Utilization of a pipe for each share of the issue slots it gets, at most."""
 
 
 class Machine:
@@ -262,6 +238,7 @@ class Machine:
             saturation = (pipe * (1 / PRACTICAL_CEILING["pipe"])).at_most(1.0)
             result[name] = saturation.where(~full, 1.0)
         result["adu_pipe"] = (self.barrier_unit * (1 / PRACTICAL_CEILING["pipe"])).at_most(1.0)
+        result["constant_cache"] = self.constant_unit
         return result
 
     @cached_property
@@ -273,6 +250,35 @@ class Machine:
         own = self.facts.fraction("adu_pipe")
         own = own.or_else(own.at_most(self.facts.fraction("sm_throughput")))
         return own.where(self._queues("barrier"), 0.0)
+
+    @cached_property
+    def constant_cache(self) -> Interval:
+        """Utilization of the cache of indexed constants, whose requests all pass the ADU pipe."""
+        own = self.facts.fraction("constant_cache")
+        adu = self.facts.fraction("adu_pipe")
+        adu = adu.or_else(adu.at_most(self.facts.fraction("sm_throughput")))
+        return own.or_else(own.at_most((adu * CONSTANTS_PER_ADU).high_only()))
+
+    @cached_property
+    def constant_queue(self) -> Interval:
+        """Share of a warp's time in the queue of MIO, and for what comes out of it."""
+        share = self.warps.queue_share
+        return (share("mio_throttle") + share("short_scoreboard")).at_most(1.0)
+
+    @cached_property
+    def constant_unit(self) -> Interval:
+        """Saturation of that cache: full where warps queue for it, nothing of note elsewhere.
+
+        Its queue is that of all that MIO executes; there it has to be by far the busiest. A details
+        page does not show it.
+        """
+        beside = largest(self.issue, self.l1, *(self.pipe(name) for name in SM_PIPES))
+        queue = self.constant_queue > LONG_QUEUE
+        cache = self.constant_cache
+        full = queue & (cache >= BUSY_CONSTANTS) & (cache * UNEXPLAINED_RATIO > beside)
+        if self.reported.speaks:
+            full = Truth(full.sure, full.sure)
+        return self.facts.exact(1.0).where(full, 0.0)
 
     def _queues(self, stall: str) -> Truth:
         """Whether warps queue at a unit although issue slots are left."""
@@ -312,13 +318,15 @@ class Machine:
     def limited_by_something_else(self) -> Truth:
         """Whether the SM's busiest part is near its limit and none that the rules follow.
 
-        The constant cache and the unit for barriers and indirect branches are such parts. No rule
+        The unit for barriers and indirect branches and the uniform datapath are such parts. No rule
         names them, so no rule can be right about such a launch.
         """
         whole = self.facts.fraction("sm_throughput")
         at_barriers = self.warps.stall_share("barrier") >= 0.1
         barriers = self.facts.fraction("adu_pipe").where(at_barriers, 0.0)
-        parts = [self.issue, self.l1, barriers, *(self.pipe(name) for name in SM_PIPES)]
+        constants = self.constant_cache.where(self.constant_unit > 0.0, 0.0)
+        parts = [self.issue, self.l1, barriers, constants]
+        parts += [self.pipe(name) for name in SM_PIPES]
         return (whole >= UNEXPLAINED_FROM) & (whole * UNEXPLAINED_RATIO > largest(*parts))
 
     def others(self, *excluded: str) -> Interval:
@@ -333,7 +341,7 @@ class Machine:
     def busiest_unit(self) -> tuple[tuple[str, ...], Interval]:
         """The metric of the unit that is nearest to its ceiling, for each launch, and its value."""
         pipes = dict.fromkeys(SM_PIPES, PRACTICAL_CEILING["pipe"])
-        return highest(self.facts, {**_CEILING_OF, **pipes})
+        return highest(self.facts, {**CEILING_OF, **pipes})
 
     @cached_property
     def busiest_l2_stage(self) -> tuple[tuple[str, ...], Interval]:

@@ -5,7 +5,8 @@ how many different bytes of a sector they use. What the threads ask for, each by
 says: a value that a whole warp reads is one element to the counters and 32 to the threads. It is
 worked out for a kernel of ``float``: a request is 32 threads with 4 bytes each, or, where the
 accesses are vectorized, the different bytes that it uses if those are more. In a kernel that
-vectorizes and shares in one request that is a lower bound.
+vectorizes and shares in one request that is a lower bound. Bulk copies (TMA) ask for what they
+move.
 """
 
 from __future__ import annotations
@@ -14,9 +15,13 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.groups import BULK_COPIES
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from kernelprof.analysis.metrics.architectures import Capability
     from kernelprof.analysis.metrics.facts import Facts
 
 SECTOR: Final = 32
@@ -46,13 +51,17 @@ def traffic_at(facts: Facts, row: int) -> Traffic:
         value = float(facts.values(name)[row])
         return value if math.isfinite(value) else None
 
-    return traffic_of(counter)
+    return traffic_of(counter, facts.capture.launches[row].compute_capability)
 
 
-def traffic_of(counter: Callable[[str], float | None]) -> Traffic:
+def traffic_of(
+    counter: Callable[[str], float | None], compute_capability: Capability | None
+) -> Traffic:
     """The traffic that counters tell, which are asked for by canonical name."""
-    loads, stores = _global(counter, "load"), _global(counter, "store")
-    asked, distinct, sectors = (_sum(*both) for both in zip(loads, stores, strict=True))
+    bulk = _bulk(counter, compute_capability)
+    in_bulk = None if bulk is None else bulk * SECTOR
+    ways = (_global(counter, "load"), _global(counter, "store"), (in_bulk, in_bulk, bulk))
+    asked, distinct, sectors = (_sum(*each) for each in zip(*ways, strict=True))
     from_l1 = counter("l2_sectors_from_l1")
     return Traffic(
         asked=asked,
@@ -61,6 +70,26 @@ def traffic_of(counter: Callable[[str], float | None]) -> Traffic:
         l2=None if from_l1 is None else from_l1 * SECTOR,
         dram=_sum(counter("dram_bytes_read"), counter("dram_bytes_written")),
     )
+
+
+def _bulk(
+    counter: Callable[[str], float | None], compute_capability: Capability | None
+) -> float | None:
+    """Sectors of bulk copies, not known where they are not counted and nothing rules them out."""
+    found = [counter(name) for name in BULK_COPIES]
+    if None not in found:
+        return _sum(*found)
+    # These need numpy, which listing the rungs of a ladder does without.
+    import numpy as np
+
+    from kernelprof.analysis.metrics.ruled_out import without_bulk_copies
+
+    def value(name: str) -> np.ndarray[tuple[int, ...], np.dtype[np.float64]]:
+        known = counter(name)
+        return np.array([np.nan if known is None else known])
+
+    without = all(catalogue()[name].is_zero_on(compute_capability) for name in BULK_COPIES)
+    return 0.0 if without or without_bulk_copies(value).all() else None
 
 
 def _global(
@@ -72,7 +101,8 @@ def _global(
     used = counter(f"global_{way}_bytes_per_sector")
     if sectors == 0:
         return 0.0, 0.0, 0.0
-    distinct = None if sectors is None or used is None else sectors * used
+    # Asynchronous copies (cp.async) count as loads that use no bytes.
+    distinct = None if sectors is None or not used else sectors * used
     asked = None if requests is None or distinct is None else max(requests * REQUEST, distinct)
     return asked, distinct, sectors
 

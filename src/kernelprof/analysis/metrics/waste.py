@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelprof.analysis.metrics.architectures import EVERY
+from kernelprof.analysis.metrics.groups import BULK_COPIES
 from kernelprof.analysis.metrics.interval import Interval, Truth
+from kernelprof.analysis.metrics.ruled_out import without_shared_memory
 
 if TYPE_CHECKING:
     import numpy.typing as npt
@@ -25,7 +27,8 @@ if TYPE_CHECKING:
 WARP_SIZE = float(EVERY.warp_size)
 SECTOR_BYTES = float(EVERY.sector_bytes)
 WIDEST_REQUEST_SECTORS = 16.0
-"""Sectors of the widest useful request: 32 threads of 16 bytes are 512 bytes, 16 sectors."""
+"""Sectors of the widest useful request: 32 threads of 16 bytes are 512 bytes, 16 sectors. Bulk
+copies count as so many requests as would have moved the same."""
 MEASURED_CONFLICT_SLACK = 0.15
 """Part of the measured bank-conflict share that may come from arbitration and not from addresses:
 ``gemm_tiled<32>`` in ``tests/captures/gemm_series.full.raw.csv`` counts 14 % conflicts in its
@@ -47,14 +50,35 @@ class Waste:
         self.reported = reported
 
     @cached_property
+    def bulk_sectors(self) -> Interval:
+        """Sectors of bulk copies (TMA): past the load/store path, and all of them needed."""
+        sectors = self.facts.exact(0.0)
+        for name in BULK_COPIES:
+            sectors = sectors + self.facts.metric(name)
+        return sectors
+
+    @cached_property
+    def _part_of_accesses(self) -> Interval:
+        """Share of global sectors that loads, stores and atomics move, the others being bulk's."""
+        accesses, bulk = self.facts.metric("global_sectors"), self.bulk_sectors
+        part = Interval(
+            _ratio(accesses.low, accesses.low + bulk.high),
+            _ratio(accesses.high, accesses.high + bulk.low),
+        )
+        return Interval(
+            np.where(bulk.high == 0, 1.0, part.low), np.where(bulk.high == 0, 1.0, part.high)
+        )
+
+    @cached_property
     def excess_sectors(self) -> Interval:
-        """Share of global sectors that better addresses would not move."""
+        """Share of all global sectors, on whichever path, that better addresses would not move."""
         facts = self.facts
         actual = facts.metric("global_sectors")
         share = (1.0 - facts.metric("global_sectors_ideal") / actual).within(0.0, 1.0)
         share = _zero_where(share, actual.high == 0)
         most = np.minimum(self._excess_at_most(), self.reported.excess_at_most)
-        return share.or_else(share.within(self._excess_at_least(), Interval.exactly(most)))
+        share = share.or_else(share.within(self._excess_at_least(), Interval.exactly(most)))
+        return share * self._part_of_accesses
 
     def _excess_at_least(self) -> Interval:
         """More sectors a request than the widest useful request has are excess for certain."""
@@ -104,7 +128,8 @@ class Waste:
     def _fewest_sectors(self) -> Interval:
         """Global sectors that the same bytes take at best; no more than there were."""
         fewest = self.facts.metric("global_sectors_ideal")
-        return fewest.or_else(fewest.at_most(self.facts.metric("global_sectors").high_only()))
+        fewest = fewest.or_else(fewest.at_most(self.facts.metric("global_sectors").high_only()))
+        return fewest + self.bulk_sectors
 
     @cached_property
     def needed_dram_share(self) -> Interval:
@@ -152,11 +177,7 @@ class Waste:
     @cached_property
     def no_shared_memory(self) -> BoolArray:
         """Launches whose kernel has no shared memory at all."""
-        facts = self.facts
-        nothing = (facts.values("shared_memory_static") == 0) & (
-            facts.values("shared_memory_dynamic") == 0
-        )
-        return np.asarray(nothing, dtype=np.bool_)
+        return without_shared_memory(self.facts.values)
 
     @cached_property
     def shared_part_of_l1(self) -> Interval:
@@ -197,17 +218,16 @@ class Waste:
 
     @cached_property
     def local_part(self) -> Interval:
-        """Share of local-memory sectors in all local and global sectors."""
+        """Share of local-memory sectors in all local and global sectors, on whichever path."""
         facts = self.facts
         local = facts.metric("local_sectors")
         counted = facts.metric("local_load_sectors") + facts.metric("local_store_sectors")
         local = local.or_else(counted)
-        both = local + facts.metric("global_sectors")
+        others = facts.metric("global_sectors") + self.bulk_sectors
         part = Interval(
-            _ratio(local.low, local.low + facts.metric("global_sectors").high),
-            _ratio(local.high, local.high + facts.metric("global_sectors").low),
+            _ratio(local.low, local.low + others.high), _ratio(local.high, local.high + others.low)
         )
-        part = _zero_where(part, (both.high == 0) | (local.high == 0))
+        part = _zero_where(part, local.high == 0)
         return part.or_else(
             part.within(self._local_at_least(), Interval.exactly(self.reported.local_at_most))
         )
@@ -218,21 +238,39 @@ class Waste:
         if not self.reported.speaks:
             return facts.exact(0.0)
         moved = facts.metric("dram_bandwidth") * (facts.metric("duration") * 1e-9)
-        of_global = facts.metric("global_sectors") * SECTOR_BYTES
+        of_global = (facts.metric("global_sectors") + self.bulk_sectors) * SECTOR_BYTES
         least = (1.0 - of_global / moved.at_least(1.0)).low
         return Interval.exactly(np.where(self.reported.speaks_of_local, least, 0.0))
 
     @cached_property
     def atomic_part(self) -> Interval:
-        """Share of atomics in all global memory requests."""
+        """Share of atomics in all global memory requests, bulk reductions among them."""
         facts = self.facts
-        atomics = facts.metric("global_atomic_requests") + facts.metric("global_reduction_requests")
-        plain = facts.metric("global_load_requests") + facts.metric("global_store_requests")
+        bulk = facts.metric("tma_reduction_sectors") * (1 / WIDEST_REQUEST_SECTORS)
+        atomics = (
+            facts.metric("global_atomic_requests")
+            + facts.metric("global_reduction_requests")
+            + bulk
+        )
         part = Interval(
-            _ratio(atomics.low, atomics.low + plain.high),
-            _ratio(atomics.high, atomics.high + plain.low),
+            _ratio(atomics.low, atomics.low + self.plain_requests.high),
+            _ratio(atomics.high, atomics.high + self.plain_requests.low),
         )
         return _zero_where(part, atomics.high == 0)
+
+    @cached_property
+    def plain_requests(self) -> Interval:
+        """Requests to global memory without atomics.
+
+        A bulk copy counts as the widest requests that would have moved the same.
+        """
+        facts = self.facts
+        bulk = facts.metric("tma_load_sectors") + facts.metric("tma_store_sectors")
+        return (
+            facts.metric("global_load_requests")
+            + facts.metric("global_store_requests")
+            + bulk * (1 / WIDEST_REQUEST_SECTORS)
+        )
 
     @cached_property
     def needless_part_of_l1(self) -> Interval:

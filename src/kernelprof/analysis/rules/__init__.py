@@ -77,6 +77,7 @@ class RuleContext:
         # These need numpy, which listing and explaining rules do without.
         from kernelprof.analysis.metrics.gains import Gains, Waiting
         from kernelprof.analysis.metrics.machine import Machine
+        from kernelprof.analysis.metrics.pipelines import Pipeline
         from kernelprof.analysis.metrics.reported import Reported
         from kernelprof.analysis.metrics.waste import Waste
 
@@ -85,11 +86,12 @@ class RuleContext:
         self.machine = Machine(facts, reported)
         self.waste = Waste(facts, reported)
         self.waiting = Waiting(facts, self.machine, self.waste)
-        self.gains = Gains(facts, self.machine)
+        self.pipeline = Pipeline(facts, self.machine)
+        self.gains = Gains(facts, self.machine, self.pipeline)
 
     def seen(self, row: int) -> Seen:
         """One launch, for the conditions of advice."""
-        return Seen(self.facts, self.machine, row)
+        return Seen(self.facts, self.machine, self.pipeline, row)
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,10 @@ def evaluate(context: RuleContext) -> Finding:
     relief = (unit / beside.at_least(1e-3)).at_least(1.0).at_most(1.0 / (1.0 - waiting))
     relief = relief.where(machine.is_near_limit("adu_pipe") & (unit > beside), 1.0)
     return Finding(
-        gain=context.gains.by_latency(waiting, NOTABLE.value).at_least(relief),
+        # A warp that waits for its wgmma counts as one that waits at a barrier.
+        gain=context.gains.by_latency(waiting, NOTABLE.value)
+        .at_least(relief)
+        .where(~(context.pipeline.by_design | context.pipeline.uses_wgmma), 1.0),
         gain_reason="warps that no longer wait like this, until the busiest unit is full",
         evidence=(
             percent(

@@ -31,7 +31,9 @@ def evaluate(context: RuleContext) -> Finding:
         + machine.warps.stall_share("short_scoreboard") * (1.0 - context.waste.bank_conflicts)
     ).at_most(1.0)
     return Finding(
-        gain=context.gains.beside_more_warps(waiting, NOTABLE.value),
+        gain=context.gains.beside_more_warps(waiting, NOTABLE.value).where(
+            ~context.pipeline.by_design, 1.0
+        ),
         gain_reason="warps that no longer wait like this, until the busiest unit is full",
         evidence=(
             percent(

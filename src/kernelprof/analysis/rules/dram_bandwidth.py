@@ -22,7 +22,11 @@ NEAR_LIMIT = near_limit("copy_vec4 in tests/captures/gemm_series.full.raw.csv: 8
 def evaluate(context: RuleContext) -> Finding:
     machine, waste = context.machine, context.waste
     saturation = machine.saturations["dram"]
-    full = machine.is_near_limit("dram") & (waste.needless_part_of_dram < 0.25)
+    full = (
+        machine.is_near_limit("dram")
+        & (waste.needless_part_of_dram < 0.25)
+        & context.pipeline.limits_copies("dram")
+    )
     return Finding(
         gain=context.gains.by_relief(machine.others("dram", "l2")).where(full, 1.0),
         saturation=saturation,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernelprof.analysis.advice import Advice, Condition
-from kernelprof.analysis.advice.conditions import passes, since
+from kernelprof.analysis.advice.conditions import BULK_LOADS, NO_CLUSTERS, passes, since
 from kernelprof.analysis.advice.lines import FUSE
 from kernelprof.analysis.rules import (
     Docs,
@@ -26,6 +26,7 @@ def evaluate(context: RuleContext) -> Finding:
         machine.is_near_limit("l2")
         & (machine.saturations["l2"] > machine.saturations["dram"])
         & (waste.needless_part_of_l2 < 0.25)
+        & context.pipeline.limits_copies("l2")
     )
     return Finding(
         gain=context.gains.by_relief(machine.others("l2")).where(full, 1.0),
@@ -63,7 +64,19 @@ RULE = Rule(
         example="A table of 20 MB that every block streams through with L1 bypassed; tiling so "
         "that a block uses what it has read keeps it in L1 or shared memory.",
         fixes=(
-            Advice("Tile for L1 or shared memory so that a block reuses what it has loaded."),
+            Advice(
+                "Tile for L1 or shared memory so that a block reuses what it has loaded.",
+                unless=BULK_LOADS,
+            ),
+            Advice(
+                "Use larger tiles: a block of 128x256 outputs uses each byte 2.7 times as often as "
+                "one of 64x64.",
+                when=BULK_LOADS,
+            ),
+            Advice(
+                "Load tiles that blocks share once for a cluster (TMA multicast).",
+                when=BULK_LOADS & NO_CLUSTERS,
+            ),
             Advice(
                 "Let L1 keep what a block shares: its hit rate is {x} % (do not load with __ldcg, "
                 "volatile or atomics what does not change).",
@@ -71,11 +84,13 @@ RULE = Rule(
                     "loads hit in L1 hardly ever, and use twice what device memory delivers",
                     lambda seen: seen["l1_hit_rate"] < 5.0 and passes(seen) >= 2.0,
                 ),
+                unless=BULK_LOADS,
                 number=lambda seen: seen["l1_hit_rate"],
             ),
             Advice(
                 "Use thread block clusters and distributed shared memory.",
                 when=since(9, 0, "thread block clusters"),
+                unless=BULK_LOADS,
             ),
         ),
         caller=(FUSE,),

@@ -37,7 +37,9 @@ def evaluate(context: RuleContext) -> Finding:
         * context.waiting.plain_part
     )
     return Finding(
-        gain=context.gains.beside_more_warps(waiting, NOTABLE.value),
+        gain=context.gains.beside_more_warps(waiting, NOTABLE.value).where(
+            ~(context.pipeline.by_design | context.pipeline.copies_in_bulk), 1.0
+        ),
         gain_reason="warps that no longer wait like this, until the busiest unit is full",
         evidence=(
             percent(

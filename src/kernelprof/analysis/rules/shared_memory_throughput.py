@@ -22,10 +22,13 @@ NEAR_LIMIT = near_limit(
 def evaluate(context: RuleContext) -> Finding:
     machine, waste = context.machine, context.waste
     mostly_shared = (waste.shared_part_of_l1 >= 0.5) & (waste.bank_conflicts < 0.25)
-    full = machine.is_near_limit("l1") & mostly_shared
+    # Operands of wgmma come through shared memory: full of them, it does the tensor cores' work.
+    wgmma = context.pipeline.uses_wgmma
+    operands = wgmma & machine.is_near_limit("tensor_pipe")
+    full = machine.is_near_limit("l1") & mostly_shared & ~operands
     waits = machine.warps.stall_share("mio_throttle") * (1.0 - waste.bank_conflicts)
     # Special functions queue for MIO too: an idle data stage is not what fills it.
-    queue = waits.where(mostly_shared & (machine.saturations["l1"] >= 0.25), 0.0)
+    queue = waits.where(mostly_shared & (machine.saturations["l1"] >= 0.25) & ~wgmma, 0.0)
     return Finding(
         gain=context.gains.by_relief(machine.others("l1")).where(
             full, context.gains.by_latency(queue)

@@ -33,10 +33,12 @@ SHORT_LAUNCH = Threshold(
 
 def evaluate(context: RuleContext) -> Finding:
     machine, fill, facts = context.machine, context.gains, context.facts
+    # One block on each SM is enough for who keeps copies under way.
+    one_each = context.pipeline.copies_in_bulk & (fill.sms_with_blocks >= 1.0)
     return Finding(
         gain=machine.busiest(
             fill.by_filling_sms,
-            fill.by_more_blocks,
+            fill.by_more_blocks.where(~one_each, 1.0),
             fill.by_full_waves,
             fill.by_longer_launch,
         ),

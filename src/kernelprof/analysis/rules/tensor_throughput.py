@@ -3,8 +3,108 @@
 from __future__ import annotations
 
 from kernelprof.analysis.advice import Advice
-from kernelprof.analysis.advice.conditions import since
-from kernelprof.analysis.rules import Docs, Headline, near_limit, pipe_rule
+from kernelprof.analysis.advice.conditions import OLDER_ON_BLACKWELL, OLDER_ON_HOPPER, since
+from kernelprof.analysis.metrics.ceilings import PRACTICAL_CEILING
+from kernelprof.analysis.rules import (
+    Docs,
+    EvidenceItem,
+    Finding,
+    Headline,
+    Rule,
+    RuleContext,
+    Threshold,
+    near_limit,
+    percent,
+)
+from kernelprof.model.numbers import factor, number, quantity
+
+NEAR_LIMIT = near_limit("the same band for every pipe")
+
+OLDER_INSTRUCTION = Threshold(
+    "tensor pipe by mma.sync",
+    0.48,
+    "share of peak",
+    "capture tests/captures/bf16: bf16_cp_async_ring keeps the pipe 61 % busy and takes twice as "
+    "long as cuBLAS; bf16_mma_sync, 17 % busy, waits for something else, and at 29 % "
+    "sonar-beams-narrow-warp-tiles of cuda/pairs waits for shared memory (1.7x by larger tiles)",
+)
+
+LONGER = Threshold(
+    "tensor pipe for one product, mma.sync against wgmma",
+    1.5,
+    "ratio of cycles",
+    "capture tests/captures/bf16 (H200, BF16, 8192 cubed): sm__pipe_tensor_op_hmma_cycles_active "
+    "is 1.611e9 with mma.sync and 1.074e9 with wgmma",
+)
+
+BEST = Threshold(
+    "tensor pipe of the fastest kernel",
+    PRACTICAL_CEILING["pipe"],
+    "share of peak",
+    "tests/captures/bf16 (H200, BF16): 98.1 % while SMs have work in the fastest product, 96.9 % "
+    "in that of cuBLAS, at 1.59 of 1.98 GHz: power holds the clock down",
+)
+
+
+def evaluate(context: RuleContext) -> Finding:
+    machine, pipeline = context.machine, context.pipeline
+    saturation = machine.saturations["tensor_pipe"]
+    full = machine.is_near_limit("tensor_pipe") & ~pipeline.not_full
+    # One thread starts a wgmma for four warps: how many threads take part says nothing of it.
+    full = full & (context.waste.full_warps | pipeline.uses_wgmma)
+    by_relief = context.gains.by_relief(pipeline.others)
+    older = pipeline.by_older_instructions
+    newer = (LONGER.value / saturation.at_least(1e-3)).at_most(by_relief).at_least(1.0)
+    newer = newer.where(older >= OLDER_INSTRUCTION.value, 1.0)
+    return Finding(
+        gain=by_relief.where(full, newer),
+        saturation=saturation,
+        gain_reason="the busiest unit other than that pipe",
+        evidence=(
+            percent("tensor_pipe", "tensor pipe", machine.pipe("tensor_pipe"), ">", NEAR_LIMIT),
+            percent(
+                "matrix_pipe",
+                "tensor pipe by mma.sync, which wgmma or tcgen05 could relieve",
+                older.where(older > 0.0, float("nan")),
+                ">",
+                OLDER_INSTRUCTION,
+                formula="tensor pipe of a kernel without wgmma and tcgen05",
+            ),
+            percent("issue_slots", "issue slots used", machine.issue),
+            EvidenceItem(
+                "memory_throughput",
+                "memory throughput",
+                context.facts.metric("memory_throughput"),
+                "%",
+            ),
+        ),
+    )
+
+
+def detail(context: RuleContext, row: int) -> str | None:
+    """How far the launch is from what libraries reach, and what an older instruction costs."""
+    facts = context.facts
+    pipe = context.machine.pipe("tensor_pipe")
+    busy = float(pipe.low[row])
+    if busy != float(pipe.high[row]) or busy <= 0.0:
+        return None
+    if float(context.pipeline.by_older_instructions.low[row]) > 0.0:
+        shorter = number(100 * (1 - 1 / LONGER.value))
+        return (
+            "Its matrix products are mma.sync, an older instruction: with wgmma (Hopper) or "
+            f"tcgen05 (Blackwell) the same products take {shorter} % less of the tensor cores' "
+            "time. Full of mma.sync, they do about 60 % of what the GPU can."
+        )
+    hertz = float(facts.values("sm_clock")[row])
+    clock = f" ({quantity(hertz, 'hz')} here)" if hertz > 0 else ""
+    while_active = float(context.pipeline.while_active.low[row])
+    left = factor(max(BEST.value / while_active, 1.0))
+    return (
+        f"While SMs have work they are {number(100 * while_active)} % busy. The fastest product on "
+        f"an H200 comes to {number(100 * BEST.value)} %, {left} as much, and power holds the clock "
+        f"of such kernels down{clock}: fewer bytes moved leave more of it to them."
+    )
+
 
 LOWER_PRECISION = Advice(
     "Use a lower precision: FP8 instead of BF16.",
@@ -16,13 +116,10 @@ SPARSITY = Advice(
 )
 SKIPPED_WORK = Advice("Skip work: causal masks, block sparsity.")
 
-RULE = pipe_rule(
+RULE = Rule(
     slug="tensor-throughput",
     title="Tensor-core throughput",
     order=200,
-    pipe="tensor_pipe",
-    label="tensor pipe",
-    limit=near_limit("the same band for every pipe"),
     headline=Headline(
         plain="The tensor cores are what takes the time: they are the busiest part of the GPU.",
         numbered="The tensor cores are what takes the time: they are {x} busy.",
@@ -35,13 +132,32 @@ RULE = pipe_rule(
         "is as fast as its precision allows.",
         example="A large BF16 matrix product from cuBLAS keeps them busy 9 cycles out of 10.",
         fixes=(
+            Advice(
+                "Use wgmma with operands in shared memory (128-byte swizzle, filled by TMA): the "
+                "tensor cores need two thirds of the time that mma.sync takes for the same "
+                "product.",
+                when=OLDER_ON_HOPPER,
+            ),
+            Advice(
+                "Use tcgen05.mma with sums in tensor memory: mma.sync reaches part of this GPU's "
+                "peak.",
+                when=OLDER_ON_BLACKWELL,
+            ),
             LOWER_PRECISION,
             SPARSITY,
             SKIPPED_WORK,
         ),
         caller=(LOWER_PRECISION, SPARSITY, SKIPPED_WORK),
         wrong_when="Power limits lower the clock of such kernels, so that time can move without"
-        " any counter.",
-        references=("Nsight Compute, Compute Workload Analysis: Tensor pipe",),
+        " any counter. A pipeline of asynchronous copies that leaves the tensor cores idle a "
+        "quarter of the time is async-pipeline-stalls.",
+        references=(
+            "Nsight Compute, Compute Workload Analysis: Tensor pipe",
+            "PTX ISA, Asynchronous Warpgroup Level Matrix Instructions",
+        ),
     ),
+    requires=("tensor_pipe",),
+    thresholds=(NEAR_LIMIT, OLDER_INSTRUCTION, LONGER, BEST),
+    evaluate=evaluate,
+    detail=detail,
 )

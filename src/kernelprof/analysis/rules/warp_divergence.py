@@ -38,7 +38,8 @@ def evaluate(context: RuleContext) -> Finding:
     memory = machine.warps.stall_share("long_scoreboard", "lg_throttle", "drain", "tex_throttle")
     gain = context.gains.by_waste(idle, remaining, idle * (1.0 - memory))
     return Finding(
-        gain=gain,
+        # One thread of a block starts its copies, and one of a warp group its products.
+        gain=gain.where(~context.pipeline.by_design, 1.0),
         gain_reason="instructions that full warps would save",
         evidence=(
             EvidenceItem(

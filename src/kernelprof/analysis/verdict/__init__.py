@@ -185,8 +185,8 @@ def _why_open(slugs: list[str], missing: bool, unexplained: bool) -> str:
     if unexplained:
         return (
             "The SM's busiest part is near its limit, and no rule covers it: "
-            "look at the constant cache (idc__request_cycles_active), the unit for barriers and "
-            "indirect branches (pipe ADU), and the uniform datapath."
+            "look at the unit for barriers and indirect branches (pipe ADU), and at the uniform "
+            "datapath."
         )
     if not slugs and missing:
         return "Nothing in the capture points to one bottleneck more than to another."

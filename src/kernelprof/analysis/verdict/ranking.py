@@ -204,7 +204,7 @@ def _complete(context: RuleContext) -> BoolArray:
     names = {name for rule in registry().values() for name in rule.metrics} - FALLBACKS
 
     def has(name: str) -> BoolArray:
-        known: BoolArray = facts.has(name) | ~facts.by_capability(
+        known: BoolArray = facts.settled(name) | ~facts.by_capability(
             partial(facts.metric_exists, name)
         )
         return known
@@ -268,7 +268,7 @@ def grade(context: RuleContext, ranking: Ranking, rule: Rule, row: int) -> Grade
         name
         for name in rule.metrics
         if name not in FALLBACKS
-        and not facts.has(name)[row]
+        and not facts.settled(name)[row]
         and facts.metric_exists(name, capability)
     ]
     winner = ranking.winner[row]

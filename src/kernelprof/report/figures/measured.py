@@ -76,7 +76,7 @@ class Numbers:
 
     def traffic(self) -> Traffic:
         """Bytes at every level of the memory."""
-        return traffic_of(self.value)
+        return traffic_of(self.value, self.compute_capability)
 
     def positive(self, name: str) -> float | None:
         """A metric that is above zero."""

@@ -26,8 +26,8 @@ _DISTINCT: Final = (
     "a warp read at once counts once."
 )
 _L1: Final = (
-    "32-byte sectors of global loads and stores, whether L1 held them or not. More than the "
-    "threads use is waste."
+    "32-byte sectors of global loads and stores, whether L1 held them or not, and of bulk copies "
+    "(TMA). More than the threads use is waste."
 )
 _L2: Final = "32-byte sectors that L1 asked L2 for or sent to it."
 _DRAM: Final = "Bytes read from and written to device memory."

@@ -1,0 +1,280 @@
+"""Matrix products that asynchronous copies feed: how busy tensor cores are, what warps wait for.
+
+Such a kernel keeps its tiles in shared memory and its sums in registers, often with one block on an
+SM. It hides latency by copies and products that are under way while warps wait for them, so few
+warps and long waits say nothing by themselves: what counts is how much of the time the tensor cores
+work, and what the warps wait for when they do not.
+
+On an H200 (``tests/captures/bf16``, ``ncu`` 2025.3.1, samples by instruction) a warp that waits at
+an mbarrier counts as ``long_scoreboard``, one that waits for its ``wgmma`` as ``barrier`` (at
+``WARPGROUP.DEPBAR``) or ``gmma``, and one at a fence as ``membar``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from kernelprof.analysis.metrics.architectures import EVERY, chip_of
+from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.ceilings import PRACTICAL_CEILING
+from kernelprof.analysis.metrics.interval import Interval, Truth
+from kernelprof.analysis.metrics.ruled_out import OPERANDS
+from kernelprof.analysis.metrics.waste import WIDEST_REQUEST_SECTORS
+from kernelprof.model.library_kernel import library_of
+
+if TYPE_CHECKING:
+    from kernelprof.analysis.metrics.architectures import Capability
+    from kernelprof.analysis.metrics.facts import Facts
+    from kernelprof.analysis.metrics.machine import Machine
+
+TENSOR_WORK: Final = 0.10
+"""Use of the tensor pipe from which matrix products carry the work. FP16 arithmetic that shares the
+pipe is taken off; what is left of it is 0 in FP32 kernels of our captures, and 16 % and more in
+matrix products that wait for most of their time (``bf16_mma_sync`` in ``tests/captures/bf16``)."""
+
+SOME_TENSOR_WORK: Final = 0.02
+"""Use of the tensor pipe below which it does not matter how the little is done: the FP16 moves of
+constants in FP32 kernels of our captures keep the pipe up to 1.6 % busy."""
+
+MOSTLY: Final = 0.5
+
+AROUND: Final = (
+    "wait", "short_scoreboard", "membar", "branch_resolving", "dispatch_stall", "no_instruction",
+    "imc_miss", "sleeping", "selected", "not_selected",
+)  # fmt: skip
+"""States of warps that execute instructions, or wait at fences, between copies and products."""
+
+WARPGROUP: Final = 4 * EVERY.warp_size
+"""Threads that start a ``wgmma`` together."""
+
+PASSES_DIFFER: Final = 1.1
+"""Ratio of one launch's cycles in two passes, at most: 1.09 in ``tests/captures/bf16``, where power
+holds the clock between 1.28 and 1.62 GHz."""
+
+LEAST_ROOM: Final = 1.05
+"""Factor from the tensor cores' use while SMs have work to a full pipe, from which they wait: the
+smallest that is worth a name. Rungs of ``tests/captures/bf16`` at 88 % of the pipe gained 1.06x and
+1.07x by persistent blocks and asynchronous stores, those at 58 to 72 % 1.2x and more."""
+
+FED_BY_THREADS: Final = 0.80
+"""Saturation of the tensor pipe from which a pipeline that threads feed (cp.async) is full: the
+best such product of ``tests/captures``, of Triton, is at 79 % (``validation/frameworks``)."""
+
+OF_A_LIBRARY: Final = 0.85
+"""Use of the tensor pipe from which a library's kernel is as full as its caller can have it: 90 to
+94 % in the large products of ``tests/captures``."""
+
+BUSY_WITH_COPIES: Final = 0.85
+"""Saturation of L2 or device memory from which copies are what an asynchronous pipeline waits for.
+Copies that are under way do not mind a busy unit before it is full: in ``tests/captures/bf16`` a
+kernel with L2 at 79 % of its ceiling got 1.27x faster by other barriers, with the same copies, and
+one at 89 % 1.9x by a larger tile."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stalls:
+    """Shares of warps' time by what such a kernel waits for, 0 to 1.
+
+    ``copies`` are waits for tiles and at mbarriers, ``products`` for matrix instructions under way
+    and at barriers of the block, ``stores`` for the queue of what is written, and ``around`` is the
+    time in instructions and fences.
+    """
+
+    copies: Interval
+    products: Interval
+    stores: Interval
+    around: Interval
+
+
+class Pipeline:
+    """Quantities of matrix products and their copies, each worked out once for all launches."""
+
+    def __init__(self, facts: Facts, machine: Machine) -> None:
+        self.facts = facts
+        self.machine = machine
+
+    @cached_property
+    def tensor(self) -> Interval:
+        """Use of the tensor pipe by matrix instructions, 0 to 1."""
+        facts = self.facts
+        lanes = facts.metric("sm_count") * EVERY.fp16_lanes_of_tensor_pipe
+        fp16 = facts.metric("hfma_rate") / lanes.at_least(1.0)
+        pipe = self.machine.pipe("tensor_pipe")
+        return (pipe - fp16).at_least(facts.fraction("matrix_pipe")).at_most(pipe)
+
+    @cached_property
+    def works_on_tensor_cores(self) -> Truth:
+        """Whether matrix products carry the work; their tiles make occupancy low by design.
+
+        On a details page a sentence names the pipe of such a kernel.
+        """
+        return self._believed(self.tensor >= TENSOR_WORK)
+
+    def _believed(self, statement: Truth) -> Truth:
+        """A statement on the new units, which a details page makes only where it is so."""
+        if self.machine.reported.speaks:
+            return Truth(statement.sure, statement.sure)
+        return statement
+
+    @cached_property
+    def uses_wgmma(self) -> Truth:
+        """Whether matrix instructions run apart from the warps that start them."""
+        facts = self.facts
+        apart = (facts.metric("wgmma_pipe") > 0.0) | (facts.metric("tcgen05_pipe") > 0.0)
+        return apart & self._believed(self.tensor >= SOME_TENSOR_WORK) & self._fed
+
+    @cached_property
+    def by_older_instructions(self) -> Interval:
+        """Use of the tensor pipe by ``mma.sync`` on a GPU that has faster instructions, 0 to 1.
+
+        FP64 has no faster ones.
+        """
+        facts = self.facts
+        apart = facts.by_capability(_has_asynchronous_products)
+        counted = facts.by_capability(partial(facts.metric_exists, "matrix_pipe"))
+        matrix = facts.fraction("matrix_pipe")
+        matrix = matrix.or_else(matrix.at_most(self.tensor))
+        own = Interval(
+            np.where(counted, matrix.low, self.tensor.low),
+            np.where(counted, matrix.high, self.tensor.high),
+        )
+        if self.machine.reported.speaks:
+            # A details page does not tell the instructions apart.
+            own = own.low_only()
+        own = own.where(~self.uses_wgmma, 0.0)
+        return Interval(np.where(apart, own.low, 0.0), np.where(apart, own.high, 0.0))
+
+    @cached_property
+    def asynchronous_part(self) -> Interval:
+        """Share of what is loaded from global memory that asynchronous copies load, 0 to 1.
+
+        ``cp.async`` counts as a global load that uses no bytes of its sectors, which bounds it
+        where it is not counted by itself.
+        """
+        facts = self.facts
+        loads = facts.metric("global_load_requests")
+        used = facts.metric("global_load_bytes_per_sector") * (1.0 / EVERY.sector_bytes)
+        copies = facts.metric("async_copies").at_most(loads)
+        copies = copies.or_else(copies.at_most((loads * (1.0 - used)).high_only()))
+        bulk = facts.metric("tma_load_sectors") * (1.0 / WIDEST_REQUEST_SECTORS)
+        part = ((copies + bulk) / (loads + bulk)).at_most(1.0)
+        none = (copies.high == 0) & (bulk.high == 0)
+        return Interval(np.where(none, 0.0, part.low), np.where(none, 0.0, part.high))
+
+    @cached_property
+    def by_design(self) -> Truth:
+        """Whether matrix products run in a pipeline of asynchronous copies or instructions."""
+        apart = self.uses_wgmma | (self.asynchronous_part >= MOSTLY)
+        return self.works_on_tensor_cores & apart & self._fed
+
+    @cached_property
+    def _fed(self) -> Truth:
+        """Whether L1 does enough to bring operands from shared memory to the tensor cores."""
+        return self.machine.l1 >= OPERANDS * TENSOR_WORK
+
+    @cached_property
+    def copies_in_bulk(self) -> Truth:
+        """Whether bulk copies bring what a kernel without matrix products computes with.
+
+        Waits are for them then, and one block on an SM is by design.
+        """
+        facts = self.facts
+        bulk = facts.metric("tma_load_sectors") * (1.0 / WIDEST_REQUEST_SECTORS)
+        mostly = (bulk > 0.0) & (bulk >= facts.metric("global_load_requests"))
+        return self._believed(mostly) & ~self.works_on_tensor_cores
+
+    @cached_property
+    def late_copies(self) -> Interval:
+        """Share of warps' time that others than a producer wait for copies, 0 to 1."""
+        return self.stalls.copies - self.producers
+
+    @cached_property
+    def while_active(self) -> Interval:
+        """Use of the tensor pipe while SMs have work, 0 to 1.
+
+        Where SMs are empty the tensor cores wait for blocks: that is the grid's. Power moves the
+        clock from pass to pass, so cycles of another pass only bound it.
+        """
+        pipe = self.machine.pipe("tensor_pipe")
+        own = self.facts.fraction("tensor_pipe_active")
+        most = (pipe / self.machine.active_share.at_least(1e-3) * PASSES_DIFFER).at_most(1.0)
+        return own.or_else(own.at_most(most.high_only())).at_least(pipe)
+
+    @cached_property
+    def room(self) -> Interval:
+        """Factor until the tensor cores are full while SMs have work, or another unit is."""
+        full = PRACTICAL_CEILING["pipe"] / self.while_active.at_least(1e-3)
+        return full.at_most(1.0 / self.others.at_least(1e-3)).at_least(1.0)
+
+    @cached_property
+    def not_full(self) -> Truth:
+        """Whether it is such a pipeline, and the tensor cores have time left."""
+        of_library = self.facts.by_launch(lambda launch: library_of(launch.kernel) is not None)
+        full = Truth(of_library, of_library) & (self.machine.pipe("tensor_pipe") >= OF_A_LIBRARY)
+        by_threads = ~(self.facts.metric("tma_load_sectors") > 0.0)
+        full = full | (by_threads & (self.machine.saturations["tensor_pipe"] >= FED_BY_THREADS))
+        return self.by_design & (self.room >= LEAST_ROOM) & ~full
+
+    @cached_property
+    def others(self) -> Interval:
+        """Saturation of the busiest unit beside the tensor cores and what brings their operands.
+
+        Operands of ``wgmma`` come through shared memory: L1 is as busy with them as the tensor
+        cores are.
+        """
+        beside = self.machine.others("tensor_pipe", "sm", "l1")
+        l1 = self.machine.saturations["l1"]
+        return beside.at_least(l1.where(~self.uses_wgmma, 0.0))
+
+    @cached_property
+    def stalls(self) -> Stalls:
+        """What the warps wait for."""
+        share = self.machine.warps.stall_share
+        return Stalls(
+            copies=share("long_scoreboard"),
+            products=share("barrier", "gmma", "math_pipe_throttle", "mio_throttle"),
+            stores=share("lg_throttle", "drain"),
+            around=share(*AROUND),
+        )
+
+    @cached_property
+    def producers(self) -> Interval:
+        """Share of the warps that do nothing but start tiles' copies, one a block, 0 to 1.
+
+        They wait for room all the time, as they should. A block of one warp group has none.
+        """
+        facts = self.facts
+        slots = facts.fraction("theoretical_occupancy") * EVERY.warps_per_sm
+        blocks = slots / (facts.metric("block_size") * (1.0 / EVERY.warp_size)).at_least(1.0)
+        part = blocks / (facts.metric("active_warps") * EVERY.schedulers).at_least(1.0)
+        specialized = (
+            self.works_on_tensor_cores
+            & (facts.metric("block_size") > WARPGROUP)
+            & (facts.metric("tma_load_sectors") > 0.0)
+        )
+        return part.at_most(1.0).where(specialized, 0.0)
+
+    @cached_property
+    def stages(self) -> Interval:
+        """Pairs of tiles that fit into a block's shared memory; unknown without bulk copies."""
+        facts = self.facts
+        tile = facts.metric("tma_load_sectors") * EVERY.sector_bytes / facts.metric("tma_loads")
+        held = facts.metric("shared_memory_static") + facts.metric("shared_memory_dynamic")
+        return held / (tile * 2.0)
+
+    def limits_copies(self, unit: str) -> Truth:
+        """Whether a unit below L1 is full enough to be what copies wait for."""
+        return ~self.by_design | (self.machine.saturations[unit] >= BUSY_WITH_COPIES)
+
+
+def _has_asynchronous_products(capability: Capability | None) -> bool:
+    """Whether a GPU has matrix instructions that run apart from warps: wgmma or tcgen05."""
+    known = catalogue()
+    kinds = (known["wgmma_pipe"], known["tcgen05_pipe"])
+    return chip_of(capability) is not None and not all(
+        kind.is_zero_on(capability) for kind in kinds
+    )

@@ -1,0 +1,217 @@
+"""async-pipeline-stalls: tensor cores wait for copies, barriers or an epilogue."""
+
+from __future__ import annotations
+
+import math
+
+from kernelprof.analysis.advice import Advice, Condition
+from kernelprof.analysis.advice.conditions import WARP_GROUPS
+from kernelprof.analysis.metrics.ceilings import PRACTICAL_CEILING
+from kernelprof.analysis.rules import (
+    Docs,
+    Finding,
+    Headline,
+    Rule,
+    RuleContext,
+    Threshold,
+    l2_stage,
+    percent,
+)
+from kernelprof.model.numbers import number
+
+FULL = Threshold(
+    "tensor pipe of a full pipeline",
+    PRACTICAL_CEILING["pipe"],
+    "share of peak",
+    "tests/captures/bf16 (H200): 98.1 % while SMs have work in the fastest product; rungs at 58 to "
+    "72 % gained 1.2x and more by other copies and barriers, those at 88 % 1.06x",
+)
+
+
+def evaluate(context: RuleContext) -> Finding:
+    machine, pipeline = context.machine, context.pipeline
+    stalls = pipeline.stalls
+    return Finding(
+        gain=pipeline.room.where(pipeline.not_full, 1.0).at_least(
+            context.gains.by_latency(pipeline.late_copies).where(pipeline.copies_in_bulk, 1.0)
+        ),
+        gain_reason="tensor cores that are busy all the time, or copies that nobody waits for, "
+        "until another unit is full",
+        evidence=(
+            percent("tensor_pipe", "tensor pipe", machine.pipe("tensor_pipe"), "<", FULL),
+            percent(
+                "stall_long_scoreboard",
+                "warp time waiting for copies",
+                stalls.copies,
+                formula="long_scoreboard (waits at mbarriers among it) / cycles per instruction",
+            ),
+            percent(
+                "stall_barrier",
+                "warp time waiting for products and at barriers",
+                stalls.products,
+                formula="(barrier, gmma, full queues) / cycles per instruction",
+            ),
+            percent(
+                "stall_wait",
+                "warp time in instructions and fences between them",
+                stalls.around,
+                formula="(wait, short_scoreboard, membar, issue) / cycles per instruction",
+            ),
+            percent(
+                "stall_lg_throttle",
+                "warp time waiting to store results",
+                stalls.stores,
+                formula="(lg_throttle + drain) / cycles per instruction",
+            ),
+            l2_stage(context),
+        ),
+    )
+
+
+FEW_STAGES = 2.0
+"""Pairs of tiles below which no copy is under way while another pair is multiplied."""
+
+NOTABLE = 0.05
+"""Share of warps' time that is worth a line of its own, and by which products are waited for longer
+than the tensor cores are busy: 0.11 where wgmma is waited for one by one and 0.15 where all warps
+meet at each tile, 0 and less in others (``passage-search-product-by-product`` and
+``largest-logit-meeting-at-each-tile`` of ``cuda/pairs``, H200)."""
+
+
+def detail(context: RuleContext, row: int) -> str | None:
+    """Which part of the pipeline it is, with the share of warps' time that says so."""
+    seen, pipeline = context.seen(row), context.pipeline
+    stalls, late, fences = pipeline.stalls, seen.late_copies, seen.stall("membar")
+    around, stores, products, tensor = (
+        float(share.low[row]) if share.known[row] else math.nan
+        for share in (stalls.around, stalls.stores, stalls.products, pipeline.tensor)
+    )
+    others = [each for each in (NOTABLE, around, stores, products - tensor) if not math.isnan(each)]
+    if pipeline.copies_in_bulk.sure[row]:
+        said = _copies(2 * seen.stages, late)
+    elif late >= max(others):
+        said = _tiles(seen.stages, late)
+    elif fences >= NOTABLE:
+        said = f"barriers that cost: warps wait {_percent(fences)} of their time at fences"
+    elif products - tensor >= NOTABLE:
+        said = (
+            "barriers that all warps meet at, or products one by one: warps wait for them "
+            f"{_percent(products)} of their time, and the tensor cores are {_percent(tensor)} busy "
+            "(the compiler says by its warning C7510 where it serializes wgmma)"
+        )
+    elif stores >= max(others):
+        said = f"an exposed epilogue: warps wait {_percent(stores)} of their time to store"
+    elif around >= NOTABLE:
+        said = (
+            f"barriers and instructions between the products: warps spend {_percent(around)} of "
+            "their time on them"
+        )
+    else:
+        return None
+    return f"It is {said}."
+
+
+def _tiles(stages: float, late: float) -> str:
+    waits = f"warps wait for tiles {_percent(late)} of their time"
+    if math.isnan(stages):
+        return f"the copies: {waits}"
+    room = f"a block's shared memory has room for {number(round(stages, 1))} pairs of tiles"
+    if stages < FEW_STAGES:
+        return f"too few stages: {waits}, and {room}"
+    return f"a slow producer: {waits}, although {room}"
+
+
+def _copies(held: float, late: float) -> str:
+    room = "" if math.isnan(held) else f", and shared memory has room for {number(round(held))}"
+    return f"the copies: warps wait for them {_percent(late)} of their time{room}"
+
+
+def _percent(share: float) -> str:
+    return f"{number(100 * share)} %"
+
+
+_LATE = Condition(
+    "warps wait for tiles a twentieth of their time, beside a producer",
+    lambda seen: seen.late_copies >= NOTABLE,
+)
+RULE = Rule(
+    slug="async-pipeline-stalls",
+    title="Stalls of an asynchronous pipeline",
+    order=205,
+    headline=Headline(
+        plain="Copies and computation hardly overlap: while data is on its way, or a barrier or an "
+        "epilogue holds up the next step, the arithmetic waits.",
+    ),
+    docs=Docs(
+        detects="Matrix products of wgmma, or fed by asynchronous copies (cp.async, TMA), whose "
+        "tensor cores are not full while no other unit is: warps wait for tiles, at barriers, for "
+        "products one by one, or to write results. And other kernels that wait for bulk copies.",
+        matters="Such kernels hide latency by what is under way, not by many warps: one block on "
+        "an SM is by design. A cycle in which no product is under way is lost, and no unit shows "
+        "it.",
+        example="One stage: copy a tile, wait, multiply, wait, copy the next. A ring of four "
+        "stages with a producer warp keeps copies and products under way all the time.",
+        fixes=(
+            Advice(
+                "Start copies earlier, into more stages: warps wait for tiles, and shared memory "
+                "has room for {x} pairs of them.",
+                when=_LATE,
+                number=lambda seen: round(seen.stages, 1),
+            ),
+            Advice(
+                "Use larger tiles (128x256 by two consumer warp groups, registers moved to them by "
+                "setmaxnreg): each byte that is copied is used more often.",
+                when=Condition(
+                    "a block has up to two warp groups", lambda seen: seen["block_size"] <= 256
+                )
+                & WARP_GROUPS,
+            ),
+            Advice(
+                "Take fences out of the loop (fence.proxy, acquire and release for a cluster): "
+                "warps spend {x} % of their time at them.",
+                when=Condition(
+                    "warps spend a twentieth of their time at fences",
+                    lambda seen: seen.stall("membar") >= NOTABLE,
+                ),
+                number=lambda seen: 100 * seen.stall("membar"),
+            ),
+            Advice(
+                "Store results by TMA from shared memory, while the next tile is multiplied: warps "
+                "wait {x} % of their time to store them.",
+                when=Condition(
+                    "warps wait to store results, and no TMA does it",
+                    lambda seen: (
+                        seen.stall("lg_throttle", "drain") >= 0.02
+                        and seen["tma_store_sectors"] == 0
+                    ),
+                ),
+                number=lambda seen: 100 * seen.stall("lg_throttle", "drain"),
+            ),
+            Advice(
+                "Let blocks stay for several tiles (persistent), in an order that suits L2, so "
+                "that the copies of the next one start while results are written: the grid has "
+                "{x} waves.",
+                when=Condition(
+                    "there are two waves or more", lambda seen: seen["waves_per_sm"] >= 2
+                ),
+                number=lambda seen: seen["waves_per_sm"],
+            ),
+            Advice(
+                "Make barriers lean: one thread of a warp group arrives, mbarriers in PTX instead "
+                "of cuda::barrier; keep a product under way while the next tile is waited for."
+            ),
+        ),
+        wrong_when="With several blocks on an SM one multiplies while another waits, and waits say "
+        "little; the idle tensor cores remain. A product that is too small to fill the GPU is "
+        "small-grid, and L2 or device memory near their limit are named themselves.",
+        references=(
+            "PTX ISA, Asynchronous Warpgroup Level Matrix Instructions; mbarrier",
+            "CUDA C++ Programming Guide, Asynchronous Data Copies using the Tensor Memory "
+            "Accelerator",
+        ),
+    ),
+    requires=("tensor_pipe", "stall_long_scoreboard", "stall_barrier"),
+    thresholds=(FULL,),
+    evaluate=evaluate,
+    detail=detail,
+)
