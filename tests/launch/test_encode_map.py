@@ -57,6 +57,13 @@ def test_the_driver_gets_the_layout_and_gives_128_bytes(asked) -> None:
     )
 
 
+def test_a_map_of_one_dimension_has_strides_that_are_no_null_pointer(asked) -> None:
+    """The driver refuses one; it reads none of them."""
+    encoded(MapLayout("float32", (128,), (), (64,)), 256, "k.cu")
+    assert asked[0][1] == 1
+    assert len(asked[0][4]) == 1
+
+
 @pytest.mark.parametrize("swizzle", ["none", "32B", "64B", "128B"])
 @pytest.mark.parametrize("promotion", ["none", "64B", "128B", "256B"])
 def test_every_choice_has_a_name_in_the_library(asked, swizzle, promotion) -> None:
