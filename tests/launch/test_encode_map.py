@@ -7,7 +7,7 @@ from cuda.bindings import driver
 
 from kernelprof.launch.elements import TYPES
 from kernelprof.launch.encode_map import element_name, encoded
-from kernelprof.launch.tensor_maps import MAP_BYTES, MapLayout
+from kernelprof.launch.tensor_maps import MapLayout
 from kernelprof.launch.trial import LaunchError
 
 LAYOUT = MapLayout(
@@ -38,7 +38,7 @@ def asked(monkeypatch):
 
 def test_the_driver_gets_the_layout_and_gives_128_bytes(asked) -> None:
     found = encoded(LAYOUT, 0x7F0000000000, "k.cu")
-    assert len(found) == MAP_BYTES
+    assert len(found) == 128
     assert found == b"".join(each.to_bytes(8, "little") for each in range(16))
     (given,) = asked
     assert given[0] is driver.CUtensorMapDataType.CU_TENSOR_MAP_DATA_TYPE_BFLOAT16

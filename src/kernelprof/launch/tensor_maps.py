@@ -21,9 +21,6 @@ if TYPE_CHECKING:
 
     from kernelprof.launch.expressions import Expression, Number
 
-MAP_BYTES: Final = 128
-"""The size of a ``CUtensorMap``."""
-
 _MOST_DIMENSION = 2**32
 _MOST_STRIDE_BYTES = 2**40
 _STRIDE_BYTES = 16
