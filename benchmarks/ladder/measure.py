@@ -18,8 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from kernelprof.ladder.bench import Bench, Work
-    from kernelprof.ladder.registry import Define, Rung
+    from kernelprof.ladder.registry import Rung
     from kernelprof.ladder.results import Climb
+    from kernelprof.launch.tables import Define
 
 SCHEMA_VERSION: Final = "1"
 

@@ -16,6 +16,7 @@ from kernelprof.collect.environment import Machine
 from kernelprof.interface.ladder import report
 from kernelprof.ladder.registry import Ladder, Rung, ladders
 from kernelprof.ladder.results import from_json
+from kernelprof.launch.elements import element_bytes
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import read_manifest
@@ -133,7 +134,7 @@ def test_a_file_is_launched_at_the_last_size_of_its_ladder(rung: Rung) -> None:
 
 @each_rung
 def test_the_flops_and_bytes_are_those_of_a_product(rung: Rung) -> None:
-    width = OF[rung.ladder].product.about.element_bytes
+    width = element_bytes(OF[rung.ladder].product.precision)
     at = load_spec(rung.path).resolve()
     m, n, k = (at.sizes[name] for name in "MNK")
     assert at.flops == 2.0 * m * n * k

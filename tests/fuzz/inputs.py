@@ -177,7 +177,8 @@ def _folder(draw: Draw, example: Example) -> None:
 
 
 def _specification(draw: Draw, example: Example) -> None:
-    source = (ROOT / "cuda" / "ladder" / "03_shared_tile.cu").read_text()
+    rung = draw(st.sampled_from(("03_shared_tile.cu", "bf16/10_cluster_multicast.cu")))
+    source = (ROOT / "cuda" / "ladder" / rung).read_text()
     head, _, rest = source.partition("// /// kernelprof\n")
     block, _, body = rest.partition("// ///\n")
     toml = "\n".join(line.removeprefix("// ") for line in block.splitlines())

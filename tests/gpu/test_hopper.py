@@ -38,7 +38,9 @@ def _checked(run_cli: RunCli, source: Path, *options: str) -> str:
     return done.stderr
 
 
-@pytest.mark.parametrize("name", ["tma_copy", "cluster_multicast", "float8", "more_shared"])
+@pytest.mark.parametrize(
+    "name", ["tma_copy", "tma_row", "cluster_multicast", "float8", "more_shared"]
+)
 def test_a_kernel_gives_the_result_of_its_reference(name: str, run_cli: RunCli) -> None:
     _checked(run_cli, SOURCES / f"{name}.cu")
 

@@ -88,11 +88,12 @@ class Workshop:
 class StandInCublas:
     """Stands in for cuBLAS: twice as long for twice the size; it remembers each row of times.
 
-    ``fails_after`` rows it is gone.
+    ``fails_after`` rows it is gone; ``ended`` is called when its process would be.
     """
 
     rows: list[tuple[int, int]] = field(default_factory=list)
     fails_after: int | None = None
+    ended: Callable[[], None] = lambda: None
     products: list[Product] = field(default_factory=list)
 
     def __call__(self, product: Product, interrupts: Interrupts) -> StandInCublas:
@@ -104,7 +105,7 @@ class StandInCublas:
         return self
 
     def __exit__(self, *_: object) -> None:
-        pass
+        self.ended()
 
     def ceiling(self, size: int) -> Ceiling:
         return Ceiling(timing_facts([CUBLAS_NS] * 20, warm_up=5, flops=2.0 * size**3), 2.1e-7)

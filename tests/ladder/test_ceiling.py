@@ -267,3 +267,15 @@ def test_what_is_no_ceiling(text: str, what: str, cupy: Path, interrupts: Interr
         cublas.ceiling(32)
     assert what in caught.value.what
     assert caught.value.hint
+
+
+def test_what_to_do_is_that_of_the_error(cupy: Path, interrupts: Interrupts) -> None:
+    cupy.with_name("ml_dtypes.py").write_text("raise ImportError('none here')\n", encoding="utf-8")
+    with Cublas(BF16, interrupts) as cublas, pytest.raises(CeilingError) as caught:
+        cublas.ceiling(32)
+    assert "ml-dtypes, which knows types that NumPy does not have" in caught.value.what
+    assert "kernelprof[gpu]" in str(caught.value.hint)
+    cupy.write_text("print('libcublas is torn', flush=True); import os; os._exit(139)\n", "utf-8")
+    with Cublas(FP32, interrupts) as cublas, pytest.raises(CeilingError) as caught:
+        cublas.ceiling(32)
+    assert "\n  libcublas is torn" in str(caught.value.hint)

@@ -69,6 +69,7 @@ def test_two_rungs(folder: Path) -> None:
         (HEAD.replace("bfloat16", "float8") + FIRST, "ceiling.precision", "Invalid enum value"),
         (HEAD.replace('"nt"', '"tn"') + FIRST, "ceiling.layout", "Invalid enum value 'tn'"),
         (HEAD.replace('"tiny"', '"small"') + FIRST, "name", "not the name of its folder"),
+        (HEAD.replace('"tiny"', '"sgemm"') + FIRST, "name", "not the name of its folder"),
         (HEAD.replace("[64, 128]", "[]") + FIRST, "sizes", "of length >= 1"),
         (HEAD.replace("[64, 128]", "[0]") + FIRST, "sizes[0]", ">= 1"),
         (HEAD.replace("[64, 128]", "[128, 64]") + FIRST, "sizes", "do not ascend"),
@@ -158,6 +159,20 @@ def test_rungs_of_two_ladders_are_refused(mixed: list[str], both: list[Ladder]) 
     with pytest.raises(UsageError, match=r"of different ladders: .* and ") as caught:
         choose(both, mixed)
     assert "one ladder at a time" in str(caught.value.hint)
+
+
+@pytest.mark.parametrize("wanted", ["hgemm/3", "cuda/ladder/hgemm/3"])
+def test_a_number_of_a_ladder_that_does_not_exist(wanted: str, both: list[Ladder]) -> None:
+    with pytest.raises(UsageError, match="there is no ladder 'hgemm'") as caught:
+        choose(both, [wanted])
+    assert caught.value.hint == "the ladders are sgemm, tiny"
+
+
+@pytest.mark.parametrize("wanted", ["tiny/", "cuda/ladder/tiny", "cuda/ladder/tiny/"])
+def test_a_folder_is_no_name_of_a_ladder(wanted: str, both: list[Ladder]) -> None:
+    with pytest.raises(UsageError, match="neither a ladder nor a rung") as caught:
+        choose(both, [wanted])
+    assert caught.value.hint == "a ladder goes by its name alone: tiny"
 
 
 @pytest.mark.parametrize("wanted", ["0", "99", "naive", "01_naive.cu.orig", "tiny/3", "hgemm/1x"])

@@ -17,6 +17,7 @@ from kernelprof.analysis.verdict import diagnose
 from kernelprof.cli.main import main
 from kernelprof.collect.environment import Machine
 from kernelprof.errors import InputError, MissingToolError
+from kernelprof.ladder.ceiling import CeilingError
 from kernelprof.ladder.registry import ladder, read_ladder
 from kernelprof.model.manifest import schema
 from kernelprof.sources import read_capture
@@ -399,17 +400,33 @@ def test_without_cupy_the_ceiling_is_a_dash(workshop, capsys) -> None:
 def test_cublas_that_fails_on_the_way_leaves_the_rungs_alone(
     workshop, cublas, results, capsys
 ) -> None:
-    del workshop
+    climbed: list[int] = []
+    cublas.ended = lambda: climbed.append(len(workshop.asked))
     cublas.fails_after = 15  # in the rounds of the second rung
-    command = [*RUN, "1", "2", "--no-profile", "--json", "found.json"]
+    command = [*RUN, "1", "2", "3", "--no-profile", "--json", "found.json"]
     assert main(command) == 0
+    assert climbed == [2]  # its process does not run beside the third
     out, err = capsys.readouterr()
     assert err.count("warning: cuBLAS was not measured: it is gone; look for it") == 1
-    naive, coalesced = results(Path("found.json"))["rungs"]
+    naive, coalesced, tile = results(Path("found.json"))["rungs"]
     assert len(naive["beside"]) == 1
     assert "beside" not in coalesced
+    assert "beside" not in tile
     assert (coalesced["timing"]["median_ns"], coalesced["error"]) == (2_780_000.0, None)
     assert "| [2 Coalesced](#rung-2) | - | - | - | - | 12.7x |" in out
+
+
+def test_a_process_of_cublas_that_is_no_ceiling_does_not_stay(
+    workshop, cublas, monkeypatch
+) -> None:
+    def refuse(size: int) -> None:
+        raise CeilingError(f"cuBLAS did not compute in FP32 at {size}", hint="look for TF32")
+
+    climbed: list[int] = []
+    cublas.ended = lambda: climbed.append(len(workshop.asked))
+    monkeypatch.setattr(cublas, "ceiling", refuse)
+    assert main([*RUN, "1", "--no-profile"]) == 0
+    assert climbed == [0]
 
 
 @pytest.mark.parametrize(

@@ -153,11 +153,31 @@ def test_a_case_has_inputs_outputs_and_scalars_apart(read, sgemm, tmp_path) -> N
     assert case.sizes == {"M": 2, "N": 3, "K": 4}
 
 
+@pytest.mark.parametrize(
+    ("type_name", "kept"),
+    [("float8_e4m3", 0.1015625), ("bfloat16", 0.10009765625), ("float64", 0.1)],
+)
+def test_a_reference_gets_a_scalar_as_the_kernel_does(read, sgemm, type_name, kept) -> None:
+    scalar = f'[[arguments]]\nname = "alpha"\ntype = "{type_name}"\nvalue = 0.1\n'
+    launch = read(f"{sgemm}\n{scalar}").resolve({"M": 2, "N": 3, "K": 4})
+    arrays = {name: np.zeros(each.shape, np.float32) for name, each in launch.arrays.items()}
+    assert case_of(launch, arrays).scalars == {"M": 2, "alpha": kept}
+
+
 def test_a_right_result_passes() -> None:
     wanted = np.array([[1.0, 2.0], [3.0, 4.0]])
     result = compare("C", "float32", (wanted * (1 + 1e-7)).astype(np.float32), wanted, 1e-5)
     assert result.passed
     assert result.unwritten == 0
+
+
+@pytest.mark.parametrize("type_name", ["float8_e4m3", "float8_e5m2"])
+def test_what_is_too_large_for_float8_is_right_as_its_largest_value(type_name) -> None:
+    wanted = np.array([1e6, -1e6, 2.0, np.nan])
+    stored = encode(wanted, type_name)
+    assert compare("C", type_name, stored, wanted, 1e-5).passed
+    stored[0] = stored[2]
+    assert compare("C", type_name, stored, wanted, 1e-5).worst == (0,)
 
 
 def test_a_wrong_result_names_the_worst_element() -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import time
 from typing import TYPE_CHECKING
 
@@ -15,6 +17,7 @@ from kernelprof.launch.processes import Interrupts, TimeLimitError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 SQUARES = """
 from kernelprof.launch.asked import answer_all
@@ -58,14 +61,49 @@ def test_a_process_that_is_gone_leaves_its_last_words(interrupts: Interrupts) ->
             assert caught.value.printed.strip() == b"an illegal address"
 
 
-def test_one_that_does_not_answer_is_ended(interrupts: Interrupts) -> None:
+@pytest.mark.parametrize(
+    "code",
+    ["import time; time.sleep(600)", "while True: print('a kernel prints', flush=True)"],
+    ids=["silent", "noisy"],
+)
+def test_one_that_does_not_answer_is_ended(code: str, interrupts: Interrupts) -> None:
     start = time.monotonic()
     with (
         pytest.raises(TimeLimitError, match=r"did not answer within 0\.2 s"),
-        Asked(_python("import time; time.sleep(600)"), interrupts) as child,
+        Asked(_python(code), interrupts) as child,
     ):
         child.ask({"n": 1}, 0.2)
     assert time.monotonic() - start < 30
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_an_interrupt_ends_the_process_too(tmp_path: Path) -> None:
+    ready = tmp_path / "pid"
+    code = (
+        "import os, pathlib, sys, time\n"
+        f"file = pathlib.Path({str(ready)!r})\n"
+        "input()\n"
+        "file.with_suffix('.new').write_text(str(os.getpid()))\n"
+        "file.with_suffix('.new').rename(file)\n"
+        "time.sleep(600)\n"
+    )
+
+    def interrupt() -> None:
+        while not ready.exists():
+            time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    waiting = threading.Thread(target=interrupt)
+    waiting.start()
+    with (
+        pytest.raises(KeyboardInterrupt),
+        Interrupts() as interrupts,
+        Asked(_python(code), interrupts) as child,
+    ):
+        child.ask({"n": 1}, 60)
+    waiting.join()
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(ready.read_text(encoding="ascii")), 0)
 
 
 def test_what_cannot_be_started(interrupts: Interrupts) -> None:

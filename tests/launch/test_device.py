@@ -164,11 +164,16 @@ def test_clusters_of_the_source_are_left_alone(bound) -> None:
         bound(f"launch = {{ cluster = [2] }}\n{TOML}", cluster=(4, 1, 1))
 
 
-def test_a_gpu_without_clusters(bound) -> None:
-    driver, _ = bound(capability=(8, 9))
+def test_a_gpu_without_clusters_and_tensor_maps(bound, monkeypatch) -> None:
+    with pytest.raises(LaunchError, match="a GPU has no tensor maps"):
+        bound(capability=(8, 9))
+    plain = TOML.replace('    { name = "map", tensor_map = { of = "x", box = [64] } },\n', "")
+    assert plain != TOML
+    monkeypatch.setattr(launching, "parameters", lambda *_: (SLOTS[0], *SLOTS[2:]))
+    driver, _ = bound(plain, capability=(8, 9))
     assert driver.function.set == {}
     with pytest.raises(LaunchError, match="a GPU has no clusters"):
-        bound(f"launch = {{ cluster = [2] }}\n{TOML}", capability=(8, 9))
+        bound(f"launch = {{ cluster = [2] }}\n{plain}", capability=(8, 9))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from cuda.bindings import driver
 
 from kernelprof.launch.elements import TYPES
 from kernelprof.launch.encode_map import element_name, encoded
-from kernelprof.launch.tensor_maps import MAP_BYTES, MapLayout
+from kernelprof.launch.tensor_maps import MapLayout
 from kernelprof.launch.trial import LaunchError
 
 LAYOUT = MapLayout(
@@ -38,7 +38,7 @@ def asked(monkeypatch):
 
 def test_the_driver_gets_the_layout_and_gives_128_bytes(asked) -> None:
     found = encoded(LAYOUT, 0x7F0000000000, "k.cu")
-    assert len(found) == MAP_BYTES
+    assert len(found) == 128
     assert found == b"".join(each.to_bytes(8, "little") for each in range(16))
     (given,) = asked
     assert given[0] is driver.CUtensorMapDataType.CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
@@ -55,6 +55,13 @@ def test_the_driver_gets_the_layout_and_gives_128_bytes(asked) -> None:
         driver.CUtensorMapL2promotion.CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
         driver.CUtensorMapFloatOOBfill.CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA,
     )
+
+
+def test_a_map_of_one_dimension_has_strides_that_are_no_null_pointer(asked) -> None:
+    """The driver refuses one; it reads none of them."""
+    encoded(MapLayout("float32", (128,), (), (64,)), 256, "k.cu")
+    assert asked[0][1] == 1
+    assert len(asked[0][4]) == 1
 
 
 @pytest.mark.parametrize("swizzle", ["none", "32B", "64B", "128B"])

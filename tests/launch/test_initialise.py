@@ -291,3 +291,26 @@ def test_bytes_are_those_of_the_type(init) -> None:
     )
     assert init(source).resolve({"n": 1000}).min_bytes == 2000
     assert init(source.replace("__nv_fp8_e4m3", "double")).resolve({"n": 10}).min_bytes == 160
+
+
+def test_bytes_of_arrays_of_different_types_are_added_up(init) -> None:
+    source = _gemm().replace("const float* __restrict__ A", "const __nv_bfloat16* A")
+    spec = init(source.replace("const float* __restrict__ B", "const __half* B"))
+    assert [each.type for each in spec.arguments[:3]] == ["bfloat16", "float16", "float32"]
+    resolved = spec.resolve({"M": 10, "N": 100, "K": 1000})
+    assert resolved.min_bytes == 2 * 10 * 1000 + 2 * 1000 * 100 + 4 * 10 * 100
+
+
+def test_what_an_elementwise_kernel_of_two_widths_moves_is_not_guessed(init) -> None:
+    source = (
+        "__global__ void copy_all(const __nv_bfloat16* x, float* y, int n) {\n"
+        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n    if (i < n) y[i] = x[i];\n}\n"
+    )
+    assert init(source).min_bytes is None
+
+
+def test_a_factor_of_bfloat16_has_a_value(init) -> None:
+    source = _gemm().replace("int M", "__nv_bfloat16 alpha, int M")
+    (alpha,) = [each for each in init(source).arguments if each.name == "alpha"]
+    assert alpha.value is not None
+    assert (alpha.type, alpha.value.normalised) == ("bfloat16", "1.0")

@@ -229,8 +229,8 @@ def _toml(value) -> str:
             "arguments[0].type",
             'type "float" is not valid known are float16, bfloat16, float32',
         ),
-        ('shape = ["K", "N"]', "", 35, "arguments[1]", "either a shape"),
-        ('shape = ["K", "N"]', 'value = "M"\nshape = [1]', 35, "arguments[1]", "either a shape"),
+        ('shape = ["K", "N"]', "", 35, "arguments[1]", "one of shape"),
+        ('shape = ["K", "N"]', 'value = "M"\nshape = [1]', 35, "arguments[1]", "one of shape"),
         ('shape = ["K", "N"]', 'shape = ["K - K"]', 38, "arguments[1].shape[0]", "1 or more"),
         (
             '"random"',

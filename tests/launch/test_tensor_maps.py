@@ -77,7 +77,7 @@ def test_the_other_choices_are_kept(read) -> None:
 
 OLD = 'box = [64, "BM"], swizzle = "128B"'
 LIMITS = [
-    ("box = [64]", "the box has 1 dimensions, and the tensor map 2: [1024, 4096]"),
+    ("box = [64]", "the box has 1 dimension, and the tensor map 2: [1024, 4096]"),
     ("box = [0, 1]", "'0' is 0 elements of the box; it has to be 1 to 256"),
     ('box = [64, "2 * BM + 1"]', "is 257 elements of the box; it has to be 1 to 256"),
     ("box = [4, 1]", "a row of the box has 8 bytes; 16 has to divide that"),
@@ -95,8 +95,8 @@ LIMITS = [
     ),
     ("box = [64, 8], dims = [64, 2], strides = [20]", "lie 40 bytes apart in dimension 1"),
     ("box = [8, 8], dims = [9, 2]", "lie 18 bytes apart in dimension 1"),
-    ("box = [64, 8], dims = [64, 2], strides = []", "there are 0 strides for 2 dimensions"),
-    ("box = [64, 8], strides = [64, 64]", "there are 2 strides for 2 dimensions"),
+    ("box = [64, 8], dims = [64, 2], strides = []", "0 strides for 2 dimensions"),
+    ("box = [64, 8], strides = [64, 64]", "2 strides for 2 dimensions"),
     (
         'box = [64, 8], dims = [64, "M"], strides = ["2 * K"]',
         f"reaches over {4095 * 2048 + 64} elements, and A has {4096 * 1024}",
@@ -115,9 +115,10 @@ def test_what_the_driver_would_refuse_is_told_with_its_place(read, new, said) ->
     assert "kernel.toml:10: arguments[0].tensor_map." in (caught.value.where or "")
 
 
-def test_what_is_no_floating_point_array_has_no_nan(read) -> None:
-    toml = TOML.replace('"bfloat16"', '"int16"').replace('swizzle = "128B"', 'fill = "nan"')
-    with pytest.raises(SpecError, match="A is int16, which has no NaN"):
+@pytest.mark.parametrize("type_name", ["int16", "int64", "bool", "float8_e4m3", "float8_e5m2"])
+def test_what_is_whole_numbers_to_a_map_has_no_nan(read, type_name) -> None:
+    toml = TOML.replace('"bfloat16"', f'"{type_name}"').replace('swizzle = "128B"', 'fill = "nan"')
+    with pytest.raises(SpecError, match=f"A is {type_name}, for which a tensor map has no NaN"):
         read(toml)
 
 
@@ -130,15 +131,15 @@ def test_an_array_of_six_dimensions_needs_a_view(read) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "line", "key", "said"),
     [
-        ('of = "A"', 'of = "B"', 10, "tensor_map.of", "no array is called 'B'"),
+        ('of = "A"', 'of = "B"', 10, "tensor_map.of", "no array is called 'B' the arrays are A"),
         ('of = "A", ', "", 10, "tensor_map", "has no 'of'"),
         ('of = "A"', 'of = "A", boxes = 1', 10, "tensor_map.boxes", "did you mean 'box'"),
-        ('"128B"', '"16B"', 10, "tensor_map.swizzle", 'swizzle "16B" is not valid'),
+        ('"128B"', '"16B"', 10, "tensor_map.swizzle", "valid known are none, 32B, 64B, 128B"),
         ('box = [64, "BM"]', "box = []", 10, "tensor_map.box", "a list of length >= 1"),
         ('box = [64, "BM"]', "box = [1.5]", 10, "tensor_map.box[0]", "a whole number or an exp"),
         ('name = "map_a"', 'name = "map_a"\ntype = "int8"', 10, "type", "a tensor map has no"),
         ('name = "map_a"', 'name = "map_a"\noutput = true', 10, "output", "a tensor map has no"),
-        ('name = "map_a"', 'name = "map_a"\nshape = [1]', 8, None, "either a shape"),
+        ('name = "map_a"', 'name = "map_a"\nshape = [1]', 8, None, "one of shape"),
         ('type = "bfloat16"\n', "", 12, None, "argument 'A' has no 'type'"),
     ],
 )

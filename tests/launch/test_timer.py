@@ -63,3 +63,16 @@ def test_a_process_that_ends_is_an_error_with_its_last_words(interrupts: Interru
         times({"N": 64}, 3)
     assert it.value.where == "k.cu"
     assert "  it faulted" in str(it.value.hint)
+
+
+def test_a_process_that_does_not_answer_is_an_error_of_the_kernel(
+    interrupts: Interrupts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kernelprof.launch.timer.LIMIT_S", 0.2)
+    with (
+        pytest.raises(LaunchError, match=r"did not answer within 0\.2 s when the kernel") as caught,
+        timer(_prepared("import time; time.sleep(600)"), interrupts) as times,
+    ):
+        times({"N": 64}, 3)
+    assert caught.value.where == "k.cu"
+    assert caught.value.hint

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from kernelprof.collect.progress import Progress
-    from kernelprof.ladder.registry import Ladder, Rung
+    from kernelprof.ladder.registry import Rung
     from kernelprof.ladder.results import Climb, Climbed
     from kernelprof.report.documents.ladder_parts import Card
     from kernelprof.results import PathLike
@@ -22,20 +22,6 @@ if TYPE_CHECKING:
 _OTHER_FILE = "The capture of this rung is of another version of its file, so it is not shown."
 _OTHER_SIZE = "The capture of this rung is of another size, so it is not shown."
 _NO_CAPTURE = "There is no capture of this rung, so this is all that is known."
-
-
-def rungs(names: Sequence[str] = ()) -> tuple[Rung, ...]:
-    """The rungs that are named, all of one ladder; those of the first one without a name.
-
-    A name is a number or a file of the first ladder, a ladder's, or both: ``bf16/4``.
-    """
-    return _chosen(names)[1]
-
-
-def _chosen(names: Sequence[str]) -> tuple[Ladder, tuple[Rung, ...]]:
-    from kernelprof.ladder import registry
-
-    return registry.choose(registry.ladders(), list(names))
 
 
 def listing(name: str, output_format: str, width: int, *, changes: bool) -> str:
@@ -71,14 +57,16 @@ def climb(
 ) -> Climb:
     """Check, time and profile rungs of a ladder on this machine's GPU, one after the other.
 
-    ``names`` choose a ladder, or rungs of one, which are then measured even where ``known`` results
-    are complete. ``command`` is what was typed. ``step`` gets a line after each rung, ``save`` the
-    results so far. A rung that fails is among the results with its error.
+    ``names`` are those of :func:`kernelprof.ladder.registry.choose`; rungs that are named are
+    measured even where ``known`` results are complete. ``command`` is what was typed. ``step`` gets
+    a line after each rung, ``save`` the results so far. A rung that fails is among the results with
+    its error.
     """
     from kernelprof.ladder.climb import Callbacks, Plan
     from kernelprof.ladder.climb import climb as run
+    from kernelprof.ladder.registry import choose, ladders
 
-    of, chosen = _chosen(names)
+    of, chosen = choose(ladders(), names)
     plan = Plan(
         ladder=of,
         rungs=chosen,

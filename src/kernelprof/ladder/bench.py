@@ -37,10 +37,11 @@ if TYPE_CHECKING:
     from kernelprof.collect.store import Draft
     from kernelprof.ladder.ceiling import Cublas
     from kernelprof.ladder.product import Product
-    from kernelprof.ladder.registry import Define, Rung
+    from kernelprof.ladder.registry import Rung
     from kernelprof.ladder.rounds import Beside
     from kernelprof.launch.prepare import PreparedKernel
     from kernelprof.launch.processes import Interrupts
+    from kernelprof.launch.tables import Define
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Diagnosis
     from kernelprof.model.manifest import GpuFacts

@@ -15,6 +15,7 @@ with their addresses.
 from __future__ import annotations
 
 import argparse
+import importlib
 import os
 import sys
 from typing import TYPE_CHECKING, Any, Final, get_args
@@ -22,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final, get_args
 from kernelprof.errors import ExitCode, KernelprofError
 from kernelprof.ladder.product import Fill, Layout, PrecisionName, Product, flops, least_bytes
 from kernelprof.launch import asked
+from kernelprof.launch.prepare import last_lines
 from kernelprof.launch.processes import TimeLimitError
 
 if TYPE_CHECKING:
@@ -39,6 +41,11 @@ SWITCHES: Final = ("CUPY_TF32", "NVIDIA_TF32_OVERRIDE", "CUBLAS_EMULATE_SINGLE_P
 """Variables that let FP32 products run on tensor cores, unless they are 0."""
 
 _LIMIT_S: Final = 300.0
+"""For a question: matrices are drawn and copied before the first one of a size."""
+_HOW_TO_GET_CUPY: Final = (
+    "pip install 'kernelprof[ladder]' brings CuPy for CUDA 13; other CUDA versions have packages "
+    "of their own (https://docs.cupy.dev/en/stable/install.html)"
+)
 
 
 class CeilingError(KernelprofError):
@@ -87,17 +94,16 @@ class Cublas:
     def _ask(self, question: Mapping[str, Any]) -> dict[str, Any]:
         try:
             answer = self._child.ask(question, _LIMIT_S)
-        except asked.EndedError:
-            answer = {"error": "the process that does it ended without an answer"}
+        except asked.EndedError as error:
+            hint = f"does this CuPy work with this CUDA?{last_lines(error.printed)}"
+            answer = {"error": "the process that does it ended without an answer", "hint": hint}
         except TimeLimitError as error:
-            answer = {"error": error.what}
+            answer = {"error": error.what, "hint": "end what else runs on the GPU, and try again"}
         if "error" in answer:
             raise CeilingError(
                 f"cuBLAS was not measured: {answer['error']}",
                 where="CuPy",
-                hint="pip install 'kernelprof[ladder]' brings CuPy for CUDA 13; other CUDA "
-                "versions have packages of their own "
-                "(https://docs.cupy.dev/en/stable/install.html)",
+                hint=answer.get("hint") or _HOW_TO_GET_CUPY,
             )
         return answer
 
@@ -147,6 +153,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _answer(Product(given.precision, given.layout, given.fill))
     except ImportError as error:
         asked.say({"error": f"CuPy is not installed here ({error})"})
+    except KernelprofError as error:
+        asked.say({"error": error.what, "hint": error.hint})
     except Exception as error:  # CuPy raises many kinds; the parent process tells of each
         asked.say({"error": f"{type(error).__name__}: {error}"})
     else:
@@ -159,7 +167,7 @@ def _answer(product: Product) -> None:
         os.environ[name] = "0"
     from kernelprof.ladder.cublas import Products
 
-    products = Products(__import__("cupy"), product)
+    products = Products(importlib.import_module("cupy"), product)
 
     def answer(question: dict[str, Any]) -> dict[str, Any]:
         if question["what"] == "facts":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from kernelprof.collect.progress import Progress
@@ -130,13 +130,15 @@ class _Climber:
     machine: Machine
     measured: int = 0
     cublas: Cublas | None = None
+    stack: ExitStack = field(default_factory=ExitStack)
+    """Ends cuBLAS's process: it must not run beside rungs that are not timed in turns with it."""
 
     def climb(self, known: Climb | None) -> Climb:
         """Rung by rung; the results are saved after each."""
         found = self._begun(known)
-        with ExitStack() as stack:
+        with self.stack:
             if found.ceiling is None or self._todo(found, beside=True):
-                found = self._with_ceiling(found, stack)
+                found = self._with_ceiling(found)
             return self._rungs(found, self._todo(found, beside=self.cublas is not None))
 
     def _todo(self, found: Climb, *, beside: bool) -> list[Rung]:
@@ -194,14 +196,15 @@ class _Climber:
             rungs=known.rungs,
         )
 
-    def _with_ceiling(self, found: Climb, stack: ExitStack) -> Climb:
+    def _with_ceiling(self, found: Climb) -> Climb:
         """With cuBLAS at hand, and its facts or the reason why there are none."""
         try:
             with self.plan.display() as progress:
                 progress.say("cuBLAS through CuPy")
-                cublas = stack.enter_context(Cublas(found.product, self.bench.interrupts))
+                cublas = self.stack.enter_context(Cublas(found.product, self.bench.interrupts))
                 ceiling = cublas.ceiling(self.plan.timed_sizes[-1])
         except KernelprofError as error:
+            self.stack.close()
             self.callbacks.warn(f"{error.what}; {error.hint}")
             # What was known of it before is still true.
             why = trouble(error) if found.ceiling is None else None
@@ -216,6 +219,7 @@ class _Climber:
         try:
             return work.beside(self.cublas, self.plan.ladder.product, self.plan.timed_sizes)
         except CeilingError as error:
+            self.stack.close()
             self.callbacks.warn(f"{error.what}; {error.hint}")
             self.cublas = None
             return ()

@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final, Literal
 
+from kernelprof.launch.elements import element_bytes
+from kernelprof.model.specification import default_tolerance
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
@@ -25,17 +28,18 @@ class Precision:
     short: str
     peak: str
     routine: str
-    element_bytes: int
     most_error: float
 
 
 PRECISIONS: Final[Mapping[str, Precision]] = MappingProxyType(
     {
         # FP32 makes about 2e-7 at the checked size, and TF32 some 3e-4.
-        "float32": Precision("FP32", "FP32 peak", "SGEMM", 4, 1e-5),
-        # Half a unit in the last place of 8 bits: an element that is rounded to BF16 once, at the
-        # end, is not further off than 2^-8 of itself, and the sums before add some 1e-6.
-        "bfloat16": Precision("BF16", "BF16 tensor peak", "GemmEx in BF16", 2, 2.0**-8),
+        "float32": Precision("FP32", "FP32 peak", "SGEMM", 1e-5),
+        # What a rung may be off: one rounding at the end, before which the sums add some 1e-6.
+        "bfloat16": Precision(
+            *("BF16", "BF16 tensor peak", "GemmEx in BF16"),
+            default_tolerance("bfloat16", ("bfloat16",)),
+        ),
     }
 )
 
@@ -75,4 +79,4 @@ def flops(size: int) -> float:
 
 def least_bytes(product: Product, size: int) -> float:
     """Bytes that have to move for square matrices: A and B read once, C written once."""
-    return 3.0 * product.about.element_bytes * size**2
+    return 3.0 * element_bytes(product.precision) * size**2

@@ -17,12 +17,11 @@ from msgspec import Meta, Struct
 
 from kernelprof.errors import InputError, UsageError
 from kernelprof.ladder.product import Fill, Layout, PrecisionName, Product
+from kernelprof.launch.tables import Define  # noqa: TC001 (msgspec reads the annotations)
 from kernelprof.resources import data_folder
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
-
-Define = int | float | str
 
 FILE: Final = "ladder.toml"
 DEFAULT: Final = "sgemm"
@@ -124,10 +123,12 @@ def ladder(name: str = DEFAULT) -> Ladder:
     for each in known:
         if each.name == name:
             return each
-    raise UsageError(
-        f"there is no ladder {name!r}",
-        hint=f"the ladders are {', '.join(each.name for each in known)}",
-    )
+    raise _no_ladder(name, known)
+
+
+def _no_ladder(name: str, known: Sequence[Ladder]) -> UsageError:
+    names = ", ".join(each.name for each in known)
+    return UsageError(f"there is no ladder {name!r}", hint=f"the ladders are {names}")
 
 
 def read_ladder(path: Path) -> Ladder:
@@ -141,7 +142,7 @@ def read_ladder(path: Path) -> Ladder:
         _refuse(_PLACE.sub("", str(error)), path, "" if place is None else place["key"])
     except ValueError as error:
         _refuse(f"it is not valid TOML: {error}", path)
-    if found.name not in (DEFAULT, path.parent.name):
+    if found.name != (DEFAULT if path.parent.name == Path(PLACE).name else path.parent.name):
         _refuse(f"{found.name!r} is not the name of its folder", path, "name")
     if found.sizes != sorted(set(found.sizes)):
         _refuse("they do not ascend", path, "sizes")
@@ -204,20 +205,26 @@ def _named(known: Sequence[Ladder], wanted: str) -> tuple[Ladder, tuple[Rung, ..
         for rung in each.rungs:
             if Path(wanted).suffix and Path(wanted).resolve() == rung.path.resolve():
                 return each, (rung,)
-    folders, _, name = wanted.replace("\\", "/").rpartition("/")
-    of = by_name.get(folders.rpartition("/")[2], known[0])
+    folders, _, name = wanted.replace("\\", "/").rstrip("/").rpartition("/")
+    if name in by_name:
+        hint = f"a ladder goes by its name alone: {name}"
+        raise UsageError(f"{wanted!r} is neither a ladder nor a rung", hint=hint)
+    folder = folders.rpartition("/")[2]
+    if name.isdecimal() and folder and folder not in by_name:
+        raise _no_ladder(folder, known)
+    of = by_name.get(folder, known[0])
     return of, (_find(of, name, wanted),)
 
 
 def _find(of: Ladder, name: str, wanted: str) -> Rung:
+    listed = "kernelprof ladder list" + (f" {of.name}" if of.name != DEFAULT else "")
     for rung in of.rungs:
         if name in (rung.file, rung.stem) or (name.isdecimal() and int(name) == rung.number):
             return rung
     raise UsageError(
         f"the ladder {of.name} has no rung {wanted!r}",
         hint=f"give a number from {of.rungs[0].number} to {of.rungs[-1].number}, or a file that "
-        "'kernelprof ladder list' shows; a rung of another ladder has its name before it, as in "
-        "bf16/1",
+        f"'{listed}' shows; a rung of another ladder has its name before it, as in bf16/1",
     )
 
 

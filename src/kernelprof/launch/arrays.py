@@ -104,14 +104,19 @@ def encode(values: Array, type_name: str) -> Array:
         return np.ascontiguousarray(values.astype(np.bool_).astype(np.uint8))
     if type_name not in _SMALL:
         return np.ascontiguousarray(values.astype(storage_type(type_name)))
-    library = _ml_dtypes()
-    small = getattr(library, _SMALL[type_name])
-    numbers = np.ascontiguousarray(values, np.float32)
-    if type_name.startswith("float8"):
-        largest = float(library.finfo(small).max)
-        numbers = np.clip(numbers, -largest, largest)
+    small = getattr(_ml_dtypes(), _SMALL[type_name])
+    numbers = _saturated(np.ascontiguousarray(values, np.float32), type_name)
     stored: Array = numbers.astype(small).view(storage_type(type_name))
     return stored
+
+
+def _saturated(values: Array, type_name: str) -> Array:
+    """Values within the finite ones of a type of 8 bits; those of other types as they are."""
+    if not type_name.startswith("float8"):
+        return values
+    library = _ml_dtypes()
+    largest = float(library.finfo(getattr(library, _SMALL[type_name])).max)
+    return np.clip(values, -largest, largest)
 
 
 def decode(stored: Array, type_name: str) -> Array:
@@ -133,11 +138,19 @@ def case_of(launch: ResolvedLaunch, filled: Mapping[str, Array]) -> Case:
     for each in launch.arguments:
         name = each.argument.name
         if isinstance(each, ResolvedScalar):
-            scalars[name] = each.value
+            scalars[name] = _rounded(each)
         elif isinstance(each, ResolvedArray):
             values = outputs if each.argument.output else inputs
             values[name] = decode(filled[name], each.argument.element)
     return Case(inputs, outputs, scalars, launch.sizes)
+
+
+def _rounded(scalar: ResolvedScalar) -> float:
+    """A scalar as the kernel gets it."""
+    type_name = scalar.argument.element
+    if not is_floating(type_name):
+        return scalar.value
+    return float(decode(encode(np.array([scalar.value]), type_name), type_name)[0])
 
 
 def count_poison(type_name: str, stored: Array) -> int:
@@ -181,11 +194,12 @@ def compare(
     """Compare an output as it lies in memory with what it has to be.
 
     Whole numbers have to be equal, unless the tolerance is larger than the default: a relative
-    error of 1e-5 over a million of them would forgive one that is wrong.
+    error of 1e-5 over a million of them would forgive one that is wrong. What is too large for a
+    type of 8 bits has to be its largest value, as :func:`encode` has it.
     """
     integers = not is_floating(type_name)
     result = decode(stored, type_name).astype(np.float64)
-    wanted = np.asarray(expected, dtype=np.float64).reshape(result.shape)
+    wanted = _saturated(np.asarray(expected, np.float64).reshape(result.shape), type_name)
     missing = np.isnan(wanted)
     # A NaN beside a NaN is right, and so is an infinity beside the same one.
     alike = (missing & np.isnan(result)) | (np.isinf(wanted) & (result == wanted))

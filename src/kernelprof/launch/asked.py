@@ -88,7 +88,8 @@ class Asked:
         """The answer to a question.
 
         Raises :class:`EndedError` where the process is gone, and :class:`TimeLimitError` where it
-        does not answer in ``time_limit`` seconds.
+        does not answer in ``time_limit`` seconds: a late answer would be taken for that of the next
+        question, so it is to be asked no more.
         """
         deadline = time.monotonic() + time_limit
         with contextlib.suppress(OSError):  # it is gone, which is noticed below
@@ -96,14 +97,14 @@ class Asked:
             self._input.flush()
         while True:
             self._interrupts.check()
+            if time.monotonic() > deadline:  # also of one that prints without end
+                raise TimeLimitError(
+                    f"the process did not answer within {time_limit:g} s",
+                    where=" ".join(self._command[-3:]),
+                )
             try:
                 line = self._lines.get(timeout=POLL_S)
             except queue.Empty:
-                if time.monotonic() > deadline:
-                    raise TimeLimitError(
-                        f"the process did not answer within {time_limit:g} s",
-                        where=" ".join(self._command[-3:]),
-                    ) from None
                 continue
             if line is None:
                 self._lines.put(None)

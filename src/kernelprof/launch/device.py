@@ -39,7 +39,8 @@ _POLL_S = 0.0005
 _PLAIN_SHARED_BYTES = 48 * 1024
 """Shared memory that a kernel gets without asking for more (CUDA C++ Programming Guide)."""
 
-_FIRST_WITH_CLUSTERS = (9, 0)
+_HOPPER = (9, 0)
+"""The first compute capability with clusters and tensor maps."""
 _PORTABLE_CLUSTER = 8
 """Blocks of a cluster that every GPU with clusters has room for (CUDA C++ Programming Guide)."""
 _CLUSTER_EXTENTS = (11, 12, 13)
@@ -119,6 +120,13 @@ class LoadedKernel:
         """Refuse a launch that the device cannot make; ask for the shared memory that it needs."""
         threads = int(np.prod(launch.block))
         got = self.resources
+        maps = any(isinstance(each, ResolvedTensorMap) for each in launch.parameters)
+        if maps and self.device.capability < _HOPPER:
+            raise LaunchError(
+                f"{self.device.name} has no tensor maps",
+                where=self.where,
+                hint="they need compute capability 9.0",
+            )
         if threads > got.most_threads:
             raise LaunchError(
                 f"a block has {threads} threads, and of this kernel {got.most_threads} fit: a "
@@ -140,12 +148,12 @@ class LoadedKernel:
         if total > _PLAIN_SHARED_BYTES:
             attribute = self.device.driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
             self.function.set_attribute(attribute, launch.shared_bytes)
-        if launch.cluster is not None or self.device.capability >= _FIRST_WITH_CLUSTERS:
+        if launch.cluster is not None or self.device.capability >= _HOPPER:
             self._allow_cluster(launch)
 
     def _allow_cluster(self, launch: ResolvedLaunch) -> None:
         """Have the launch made in clusters: those of the launch, else those of the source."""
-        if self.device.capability < _FIRST_WITH_CLUSTERS:
+        if self.device.capability < _HOPPER:
             raise LaunchError(
                 f"{self.device.name} has no clusters",
                 where=self.where,

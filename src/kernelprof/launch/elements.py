@@ -17,6 +17,18 @@ its ``__nv_fp8_e5m2``.
 """
 
 
+TENSOR_MAP_TYPES: Final[dict[str, str]] = {
+    "int32": "INT32",
+    "int64": "INT64",
+    "float16": "FLOAT16",
+    "bfloat16": "BFLOAT16",
+    "float32": "FLOAT32",
+    "float64": "FLOAT64",
+}
+"""What ``CUtensorMapDataType`` calls the types that it knows; of all others, ``float8`` too, a
+tensor map has unsigned whole numbers of the same size."""
+
+
 def is_floating(type_name: str) -> bool:
     """Whether values of that type may be NaN."""
     return type_name.startswith(("float", "bfloat"))

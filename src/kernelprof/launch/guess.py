@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.launch.elements import element_bytes
+from kernelprof.launch.elements import element_bytes, is_floating
 from kernelprof.launch.expressions import FUNCTIONS
 from kernelprof.launch.resolved import MAX_THREADS
 from kernelprof.launch.signature import chosen_arguments, template_type
@@ -119,7 +119,7 @@ def _sizes(kernel: KernelSignature, found: Guesses) -> None:
         if type_name.lstrip("u").startswith("int") and type_name.endswith(("32", "64")):
             names.append(parameter.name)
             found.values[parameter.name] = parameter.name
-        elif type_name.startswith("float") and parameter.name.lower() in _FACTORS:
+        elif is_floating(type_name) and parameter.name.lower() in _FACTORS:
             found.values[parameter.name] = _FACTORS[parameter.name.lower()]
     for index, name in enumerate(names):
         single = len(names) == 1 and name.lower() != "k"
@@ -133,8 +133,6 @@ def _meaning(kernel: KernelSignature, arrays: list[Parameter], found: Guesses) -
     outputs = [p.name for p in arrays if p.name in found.outputs]
     name = kernel.name.rpartition("::")[2].lower()
     upper = {size.upper() for size in found.sizes}
-    type_name = found.types.get(outputs[0]) if outputs else None
-    width = element_bytes(type_name) if type_name else 0
     if len(found.sizes) == 1:  # every array has that many elements
         found.shapes = {array.name: list(found.sizes) for array in arrays}
     if len(outputs) != 1:
@@ -144,17 +142,25 @@ def _meaning(kernel: KernelSignature, arrays: list[Parameter], found: Guesses) -
         and upper in ({"M", "N", "K"}, {"N"})
         and re.search("gemm|mat_?mul|mm", name)
     ):
-        _gemm(name, inputs, outputs[0], width, found)
+        _gemm(name, inputs, outputs[0], found)
     elif len(inputs) == 1 and "transpose" in name and len(found.sizes) == 2:
         rows, columns = found.sizes
         found.shapes = {inputs[0]: [rows, columns], outputs[0]: [columns, rows]}
         found.reference = "transpose" if {"M", "N"} == set(found.sizes) else None
+        width = _width(found, *inputs, *outputs)
         found.min_bytes = f"{2 * width} * {rows} * {columns}" if width else None
     elif len(found.sizes) == 1:
-        _elementwise(name, inputs, outputs[0], width, found)
+        _elementwise(name, inputs, outputs[0], found)
 
 
-def _gemm(name: str, inputs: list[str], output: str, width: int, found: Guesses) -> None:
+def _width(found: Guesses, *arrays: str) -> int:
+    """Bytes of an element, if that is known of all the arrays and the same; else 0."""
+    types = [found.types.get(array) for array in arrays]
+    widths = {element_bytes(each) if each else 0 for each in types}
+    return widths.pop() if len(widths) == 1 else 0
+
+
+def _gemm(name: str, inputs: list[str], output: str, found: Guesses) -> None:
     by_upper = {size.upper(): size for size in found.sizes}
     n = by_upper["N"]
     m, k = by_upper.get("M", n), by_upper.get("K", n)
@@ -162,7 +168,13 @@ def _gemm(name: str, inputs: list[str], output: str, width: int, found: Guesses)
     found.reference = "gemm_nt" if transposed else "gemm"
     found.shapes = {inputs[0]: [m, k], inputs[1]: [n, k] if transposed else [k, n], output: [m, n]}
     found.flops = f"2 * {m} * {n} * {k}"
-    found.min_bytes = f"{width} * ({m} * {k} + {k} * {n} + {m} * {n})" if width else None
+    extents = (f"{m} * {k}", f"{k} * {n}", f"{m} * {n}")
+    widths = [_width(found, array) for array in (*inputs, output)]
+    if len(set(widths)) == 1:
+        found.min_bytes = f"{widths[0]} * ({' + '.join(extents)})" if widths[0] else None
+    elif all(widths):
+        parts = (f"{width} * {extent}" for width, extent in zip(widths, extents, strict=True))
+        found.min_bytes = " + ".join(parts)
     for size, check in zip((m, n, k), CHECK_MATRIX, strict=True):
         found.sizes[size] = TWO_DIMENSIONS
         found.check_sizes[size] = CHECK_MATRIX[0] if m == n else check
@@ -182,7 +194,7 @@ _ELEMENTWISE: Final = {
 """By a word of the name: the reference, how many inputs it has, what it moves and computes."""
 
 
-def _elementwise(name: str, inputs: list[str], output: str, width: int, found: Guesses) -> None:
+def _elementwise(name: str, inputs: list[str], output: str, found: Guesses) -> None:
     (size,) = found.sizes
     in_out = output in found.fills
     word = next((word for word in _ELEMENTWISE if word in name), "copy")
@@ -190,6 +202,7 @@ def _elementwise(name: str, inputs: list[str], output: str, width: int, found: G
     reduces = word in {"sum", "reduce", "dot"}
     if word not in name or len(inputs) != wanted or (not reduces and in_out != (word == "axpy")):
         return
+    width = _width(found, *inputs) if reduces else _width(found, *inputs, output)
     found.reference = reference
     found.min_bytes = f"{moved * width} * {size}" if width else None
     found.flops = None if flops is None else flops.format(size)

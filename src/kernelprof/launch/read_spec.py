@@ -6,7 +6,7 @@ import json
 import math
 import re
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final, NoReturn, get_type_hints
+from typing import TYPE_CHECKING, Any, Final, NoReturn, get_args, get_type_hints
 
 import msgspec
 
@@ -229,8 +229,9 @@ class _Reading:
                 yield (*at, *path), what, hint
             if argument.tensor_map is not None and argument.tensor_map.of not in arrays:
                 what = f"no array is called {argument.tensor_map.of!r}"
-                hint = f"there are {', '.join(arrays) or 'none'}; with passed = false, one that "
-                yield (*at, "tensor_map", "of"), what, f"{hint}is no parameter of the kernel"
+                hint = f"the arrays are {', '.join(arrays)}" if arrays else "add its table"
+                hint += "; one that is no parameter of the kernel has passed = false"
+                yield (*at, "tensor_map", "of"), what, hint
         outputs = sum(each.output for each in table.arguments)
         if table.reference != NO_REFERENCE and not outputs:
             what = "no argument is an output, so there is nothing to compare with the reference"
@@ -278,8 +279,8 @@ def _mistakes_of_argument(argument: Argument, given: dict[str, Any]) -> Iterator
     """What is wrong with one argument by itself; ``given`` are its keys as they are written."""
     name, fill = argument.name, argument.fill
     if sum(key in given for key in _ONE_OF) != 1:
-        what = "has to have either a shape (an array) or a value (a scalar)"
-        hint = 'shape = ["M", "K"], or value = "M"; a tensor map has neither: tensor_map = {...}'
+        what = "has to have one of shape (an array), value (a scalar) and tensor_map"
+        hint = 'shape = ["M", "K"], value = "M" or tensor_map = { of = "A", box = [64, 64] }'
         yield (), f"argument {name!r} {what}", hint
     if argument.type is None and argument.tensor_map is None:
         yield (), f"argument {name!r} has no 'type'", f"known are {', '.join(TYPES)}"
@@ -337,10 +338,19 @@ def _expected(what: str, path: TomlPath) -> str:
 def _example(path: TomlPath) -> str:
     """What may stand at a path, as TOML."""
     *table, key = _names(path)
-    if key == "type":
-        return f"known are {', '.join(TYPES)}"
     kind = get_type_hints(_TABLES.get(tuple(table), SpecTable), include_extras=True).get(key)
+    if choices := tuple(_choices(kind)):
+        return f"known are {', '.join(choices)}"
     metas = getattr(kind, "__metadata__", ())
     examples = [each for meta in metas for each in meta.examples or ()]
     shown = " or ".join(json.dumps(each) for each in examples)
     return f"for example {key} = {shown}" if shown else "see docs/launch-specification.md"
+
+
+def _choices(kind: Any) -> Iterator[str]:
+    """The words that a key may hold, if its type is one of some."""
+    for each in get_args(kind):
+        if isinstance(each, str):
+            yield each
+        else:
+            yield from _choices(each)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kernelprof.launch.elements import is_floating
 from kernelprof.launch.keys import SpecError, bounded, whole
+from kernelprof.model.numbers import count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -159,8 +160,8 @@ def refuse_partial_clusters(grid: Dim3, cluster: Dim3, where: str | None) -> Non
     for axis, blocks, part in zip("xyz", grid, cluster, strict=True):
         if blocks % part:
             raise SpecError(
-                f"the grid has {blocks} blocks in {axis}, and a cluster {part}: whole clusters "
-                "have to fill the grid",
+                f"the grid has {count(blocks, 'block')} in {axis}, and a cluster {part}: whole "
+                "clusters have to fill the grid",
                 where=where,
                 hint=f'round the grid up ("round_up({blocks}, {part})"); blocks beyond the data '
                 "still have to take part in the barriers of their cluster",

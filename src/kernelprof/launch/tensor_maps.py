@@ -12,16 +12,14 @@ from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 from msgspec import Meta
 
-from kernelprof.launch.elements import element_bytes, is_floating
+from kernelprof.launch.elements import TENSOR_MAP_TYPES, element_bytes, is_floating
 from kernelprof.launch.keys import IDENTIFIER, Dimension, SpecError, Table, whole
+from kernelprof.model.numbers import count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from kernelprof.launch.expressions import Expression, Number
-
-MAP_BYTES: Final = 128
-"""The size of a ``CUtensorMap``."""
 
 _MOST_DIMENSION = 2**32
 _MOST_STRIDE_BYTES = 2**40
@@ -110,7 +108,7 @@ def _resolved(
         )
     if len(table.box) != len(dims):
         raise SpecError(
-            f"the box has {len(table.box)} dimensions, and the tensor map {len(dims)}: "
+            f"the box has {count(len(table.box), 'dimension')}, and the tensor map {len(dims)}: "
             f"{_listed(dims)}",
             where=where,
             hint="the fastest dimension stands first, as in dims",
@@ -124,9 +122,9 @@ def _resolved(
             where=_place(table.strides or table.dims or table.box),
             hint="dims and strides count elements, the fastest dimension first",
         )
-    if table.fill == "nan" and not is_floating(type_name):
+    if table.fill == "nan" and not (is_floating(type_name) and type_name in TENSOR_MAP_TYPES):
         raise SpecError(
-            f"{table.of} is {type_name}, which has no NaN to fill with",
+            f"{table.of} is {type_name}, for which a tensor map has no NaN to fill with",
             where=where,
             hint='fill = "zeros"',
         )
@@ -147,7 +145,7 @@ def _strides(table: TensorMap, dims: Sequence[int], names: Mapping[str, Number])
         return tuple(math.prod(dims[:index]) for index in range(1, len(dims)))
     if len(table.strides) != len(dims) - 1:
         raise SpecError(
-            f"there are {len(table.strides)} strides for {len(dims)} dimensions",
+            f"{count(len(table.strides), 'stride')} for {count(len(dims), 'dimension')}",
             where=_place(table.strides or table.box),
             hint="every dimension but the first, whose elements are neighbours, has one",
         )

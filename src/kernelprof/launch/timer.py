@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.launch.asked import Asked, EndedError
 from kernelprof.launch.prepare import last_lines
+from kernelprof.launch.processes import TimeLimitError
 from kernelprof.launch.trial import LaunchError, Trial
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ def timer(prepared: PreparedKernel, interrupts: Interrupts) -> Iterator[Timer]:
     """Give a function from sizes and a number of launches to their times in nanoseconds.
 
     ``prepared`` is of a source with a launch specification. A launch that fails raises
-    :class:`LaunchError`, as it does when a kernel is prepared.
+    :class:`LaunchError`, as it does when a kernel is prepared; the function is of no use after it.
     """
     command = (*prepared.command, "--answer")
     with Asked(command, interrupts) as child:
@@ -41,6 +42,12 @@ def timer(prepared: PreparedKernel, interrupts: Interrupts) -> Iterator[Timer]:
                     where=prepared.target,
                     hint=f"run it by itself: {shlex.join(prepared.command)}"
                     f"{last_lines(error.printed)}",
+                ) from error
+            except TimeLimitError as error:
+                raise LaunchError(
+                    f"{error.what} when the kernel was timed",
+                    where=prepared.target,
+                    hint="give it smaller sizes, and end what else runs on the GPU",
                 ) from error
             Trial(error=answer.get("error")).raise_error()
             return [float(each) for each in answer["times_ns"]]

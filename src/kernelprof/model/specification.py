@@ -29,8 +29,9 @@ _ROUNDING: Final = {
     "float8_e4m3": 2**-4,
     "float8_e5m2": 2**-3,
 }
-"""The unit roundoff of an output's type: no element rounded to nearest is further off, and so
-neither is the norm of all; as a rule it is half as far, which leaves room for what comes before."""
+"""The unit roundoff of an output's type: no normal number rounded to nearest is further off, and so
+neither is the norm of many; as a rule it is half as far, which leaves room for what comes before.
+An output whose numbers are mostly subnormal needs a tolerance of its own."""
 
 _ACCUMULATION: Final = dict.fromkeys(("float8_e4m3", "float8_e5m2"), 2**-6)
 """What tensor cores may lose when they add products of an input's type, which are exact.

@@ -45,7 +45,16 @@ __device__ inline void load_box(void* to, const CUtensorMap& map, int x, int y,
         : "memory");
 }
 
-// The same for all blocks of the cluster that the mask names, at the same place in each.
+// Of a map of one dimension.
+__device__ inline void load_row(void* to, const CUtensorMap& map, int x, uint64_t* barrier) {
+    asm volatile(
+        "cp.async.bulk.tensor.1d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
+        "[%0], [%1, {%2}], [%3];" ::"r"(shared_address(to)),
+        "l"(&map), "r"(x), "r"(shared_address(barrier))
+        : "memory");
+}
+
+// The same as load_box for all blocks of the cluster that the mask names, at the same place in each.
 __device__ inline void load_box_for(uint16_t mask, void* to, const CUtensorMap& map, int x, int y,
                                     uint64_t* barrier) {
     asm volatile(
