@@ -131,10 +131,11 @@ class Pipeline:
     def by_older_instructions(self) -> Interval:
         """Use of the tensor pipe by ``mma.sync`` on a GPU that has faster instructions, 0 to 1.
 
-        FP64 has no faster ones.
+        FP64 has no faster ones. A GPU that is not known may have them.
         """
         facts = self.facts
         apart = facts.by_capability(_has_asynchronous_products)
+        perhaps = apart | ~facts.by_capability(_is_known)
         counted = facts.by_capability(partial(facts.metric_exists, "matrix_pipe"))
         matrix = facts.fraction("matrix_pipe")
         matrix = matrix.or_else(matrix.at_most(self.tensor))
@@ -146,7 +147,7 @@ class Pipeline:
             # A details page does not tell the instructions apart.
             own = own.low_only()
         own = own.where(~self.uses_wgmma, 0.0)
-        return Interval(np.where(apart, own.low, 0.0), np.where(apart, own.high, 0.0))
+        return Interval(np.where(apart, own.low, 0.0), np.where(perhaps, own.high, 0.0))
 
     @cached_property
     def asynchronous_part(self) -> Interval:
@@ -275,6 +276,8 @@ def _has_asynchronous_products(capability: Capability | None) -> bool:
     """Whether a GPU has matrix instructions that run apart from warps: wgmma or tcgen05."""
     known = catalogue()
     kinds = (known["wgmma_pipe"], known["tcgen05_pipe"])
-    return chip_of(capability) is not None and not all(
-        kind.is_zero_on(capability) for kind in kinds
-    )
+    return _is_known(capability) and not all(kind.is_zero_on(capability) for kind in kinds)
+
+
+def _is_known(capability: Capability | None) -> bool:
+    return chip_of(capability) is not None
