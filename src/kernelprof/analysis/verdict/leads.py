@@ -104,8 +104,10 @@ def _fewer_blocks_than_sms(context: RuleContext) -> BoolArray:
 
 
 def _under_half_a_wave(context: RuleContext) -> BoolArray:
+    """Not where each SM has a block that may wait for bulk copies: that is enough by design."""
     few: BoolArray = context.facts.values("waves_per_sm") < 0.5
-    return few & _idle(context)
+    enough = context.pipeline.copies_in_bulk.maybe & ~_small(context)
+    return few & _idle(context) & ~enough
 
 
 def _short(context: RuleContext) -> BoolArray:
