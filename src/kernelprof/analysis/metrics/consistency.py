@@ -123,6 +123,16 @@ def _fma(
     return below
 
 
+def _light(pipe: FloatArray, heavy: FloatArray, *rest: FloatArray) -> BoolArray:
+    """The half of the pipe that does FP32 alone: 0.64 to 2 of each other from 30 % on."""
+    *rates, threads, sms = rest
+    light = 2.0 * pipe - heavy
+    lanes = sms * EVERY.schedulers * EVERY.warp_size / 2.0
+    least = 0.3 * lanes * light / 100.0 * threads / EVERY.warp_size
+    below: BoolArray = (light >= 30.0) & (np.add.reduce(rates) < least)
+    return below
+
+
 def _above(part: float, least: float) -> Callable[[FloatArray, FloatArray], BoolArray]:
     """The first is a part of the second: more than so many times of it is too much."""
 
@@ -247,6 +257,11 @@ CONSISTENCIES: Final = (
     ),
     Consistency(
         ("fma_pipe", *_RATES, "sm_count"), _fma, "the pipe is too idle for that arithmetic"
+    ),
+    Consistency(
+        ("fma_pipe", "fma_heavy_pipe", *_RATES, "threads_per_instruction_predicated", "sm_count"),
+        _light,
+        "the pipe is too busy for that arithmetic",
     ),
     Consistency(
         ("sm_cycles_active", "sm_cycles_elapsed"),

@@ -261,9 +261,8 @@ class Machine:
 
     @cached_property
     def constant_queue(self) -> Interval:
-        """Share of a warp's time in the queue of MIO, and for what comes out of it."""
-        share = self.warps.queue_share
-        return (share("mio_throttle") + share("short_scoreboard")).at_most(1.0)
+        """Share of a warp's time in the queue of MIO, which a busy constant cache holds up."""
+        return self.warps.queue_share("mio_throttle")
 
     @cached_property
     def constant_unit(self) -> Interval:
