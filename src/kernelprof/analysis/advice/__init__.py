@@ -57,11 +57,15 @@ class Seen:
 
     def stall(self, *names: str) -> float:
         """The share of a warp's time that it waits for these reasons, where that is known."""
-        low, high = self._bounds(self._machine.warps.stall_share(*names))
-        return low if low == high else math.nan
+        return self._exactly(self._machine.warps.stall_share(*names))
 
     def _bounds(self, interval: Interval) -> tuple[float, float]:
         return float(interval.low[self._row]), float(interval.high[self._row])
+
+    def _exactly(self, interval: Interval) -> float:
+        """The value, NaN where it is not known exactly."""
+        low, high = self._bounds(interval)
+        return low if low == high else math.nan
 
     @property
     def occupancy(self) -> float:
@@ -72,14 +76,12 @@ class Seen:
     @property
     def copied(self) -> float:
         """The sectors that bulk copies (TMA) loaded, where that is known."""
-        low, high = self._bounds(self._facts.metric("tma_load_sectors"))
-        return low if low == high else math.nan
+        return self._exactly(self._facts.metric("tma_load_sectors"))
 
     @property
     def stages(self) -> float:
         """The pairs of tiles that a block's shared memory has room for, where that is known."""
-        low, high = self._bounds(self._pipeline.stages)
-        return low if low == high else math.nan
+        return self._exactly(self._pipeline.stages)
 
     @property
     def older_products(self) -> float:
@@ -89,8 +91,7 @@ class Seen:
     @property
     def late_copies(self) -> float:
         """The share of warps' time that others than a producer wait for copies."""
-        low, high = self._bounds(self._pipeline.late_copies)
-        return low if low == high else math.nan
+        return self._exactly(self._pipeline.late_copies)
 
     def sectors(self, kind: str) -> float:
         """The sectors of a request of global loads (``load``) or stores (``store``)."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.analysis.advice import Condition, Seen
 from kernelprof.analysis.metrics.architectures import EVERY
 from kernelprof.analysis.metrics.catalogue import SPILLING_REQUESTS
+from kernelprof.analysis.metrics.pipelines import TENSOR_WORK
 
 if TYPE_CHECKING:
     from kernelprof.model.library_kernel import Kind
@@ -40,7 +41,7 @@ SCATTERED: Final = Condition(
 )
 LOW_OCCUPANCY: Final = Condition(
     "fewer than half of the warp slots are filled, and not because of tiles for tensor cores",
-    lambda seen: seen.occupancy < 50.0 and not seen["tensor_pipe"] >= 10.0,
+    lambda seen: seen.occupancy < 50.0 and not seen["tensor_pipe"] >= 100 * TENSOR_WORK,
 )
 SHARED_MEMORY: Final = Condition(
     "the kernel has shared memory", lambda seen: seen.shared_memory > 0

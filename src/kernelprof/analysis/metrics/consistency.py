@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from kernelprof.analysis.metrics.architectures import EVERY
+from kernelprof.analysis.metrics.ceilings import THREADS_ISSUED
 from kernelprof.analysis.metrics.groups import STALLS
 
 if TYPE_CHECKING:
@@ -96,14 +97,14 @@ def _rates(
     fused: FloatArray, add: FloatArray, multiply: FloatArray, slots: FloatArray, sms: FloatArray
 ) -> BoolArray:
     """At most 0.987 of what the issue slots allow."""
-    most = sms * EVERY.schedulers * EVERY.warp_size * slots / 100.0
+    most = sms * THREADS_ISSUED * slots / 100.0
     above: BoolArray = fused + add + multiply > 1.15 * most + 1.0
     return above
 
 
 def _halves(rate: FloatArray, slots: FloatArray, sms: FloatArray) -> BoolArray:
     """As FP32, two at a time."""
-    above: BoolArray = rate > 2.3 * sms * EVERY.schedulers * EVERY.warp_size * slots / 100.0 + 1.0
+    above: BoolArray = rate > 2.3 * sms * THREADS_ISSUED * slots / 100.0 + 1.0
     return above
 
 
@@ -118,7 +119,7 @@ def _fma(
     pipe: FloatArray, fused: FloatArray, add: FloatArray, multiply: FloatArray, sms: FloatArray
 ) -> BoolArray:
     """The pipe is 0.999 times as busy at least."""
-    lanes = sms * EVERY.schedulers * EVERY.warp_size
+    lanes = sms * THREADS_ISSUED
     below: BoolArray = pipe < 0.9 * 100.0 * (fused + add + multiply) / lanes - 1.0
     return below
 
@@ -127,7 +128,7 @@ def _light(pipe: FloatArray, heavy: FloatArray, *rest: FloatArray) -> BoolArray:
     """The half of the pipe that does FP32 alone: 0.64 to 2 of each other from 30 % on."""
     *rates, threads, sms = rest
     light = 2.0 * pipe - heavy
-    lanes = sms * EVERY.schedulers * EVERY.warp_size / 2.0
+    lanes = sms * THREADS_ISSUED / 2.0
     least = 0.3 * lanes * light / 100.0 * threads / EVERY.warp_size
     below: BoolArray = (light >= 30.0) & (np.add.reduce(rates) < least)
     return below

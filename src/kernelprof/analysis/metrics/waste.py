@@ -61,10 +61,7 @@ class Waste:
     def _part_of_accesses(self) -> Interval:
         """Share of global sectors that loads, stores and atomics move, the others being bulk's."""
         accesses, bulk = self.facts.metric("global_sectors"), self.bulk_sectors
-        part = Interval(
-            _ratio(accesses.low, accesses.low + bulk.high),
-            _ratio(accesses.high, accesses.high + bulk.low),
-        )
+        part = _share(accesses, bulk)
         return Interval(
             np.where(bulk.high == 0, 1.0, part.low), np.where(bulk.high == 0, 1.0, part.high)
         )
@@ -224,10 +221,7 @@ class Waste:
         counted = facts.metric("local_load_sectors") + facts.metric("local_store_sectors")
         local = local.or_else(counted)
         others = facts.metric("global_sectors") + self.bulk_sectors
-        part = Interval(
-            _ratio(local.low, local.low + others.high), _ratio(local.high, local.high + others.low)
-        )
-        part = _zero_where(part, local.high == 0)
+        part = _zero_where(_share(local, others), local.high == 0)
         return part.or_else(
             part.within(self._local_at_least(), Interval.exactly(self.reported.local_at_most))
         )
@@ -252,11 +246,7 @@ class Waste:
             + facts.metric("global_reduction_requests")
             + bulk
         )
-        part = Interval(
-            _ratio(atomics.low, atomics.low + self.plain_requests.high),
-            _ratio(atomics.high, atomics.high + self.plain_requests.low),
-        )
-        return _zero_where(part, atomics.high == 0)
+        return _zero_where(_share(atomics, self.plain_requests), atomics.high == 0)
 
     @cached_property
     def plain_requests(self) -> Interval:
@@ -318,6 +308,11 @@ class Waste:
         threads = self.facts.metric("threads_per_instruction").at_most(WARP_SIZE)
         threads = threads.or_else(threads.at_most(self.facts.metric("block_size").high_only()))
         return 1.0 - threads * (1 / WARP_SIZE)
+
+
+def _share(part: Interval, rest: Interval) -> Interval:
+    """What the one is of both."""
+    return Interval(_ratio(part.low, part.low + rest.high), _ratio(part.high, part.high + rest.low))
 
 
 def _ratio(part: FloatArray, whole: FloatArray) -> FloatArray:
