@@ -6,7 +6,6 @@ Their scripts run in processes of their own, with a Python that has PyTorch; not
 from __future__ import annotations
 
 import ast
-import hashlib
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +16,7 @@ from benchmarks.frameworks import FOLDER, PACKAGE
 from kernelprof.errors import InputError, MissingToolError
 from kernelprof.launch import processes
 from kernelprof.launch.prepare import PreparedKernel
+from kernelprof.launch.source import file_hash
 from kernelprof.launch.trial import timing_facts
 from kernelprof.model.manifest import CorrectnessFacts, SourceFacts
 from kernelprof.model.records import build, read_object
@@ -58,7 +58,7 @@ class Line:
 def facts(script: Path, target: str, made_with: str | None = None) -> SourceFacts:
     """What was measured: the script, and what it imports from the other files of the package."""
     return SourceFacts(
-        path=target, sha256=_digest(script), compiler=made_with, includes=_imported(script)
+        path=target, sha256=file_hash(script), compiler=made_with, includes=_imported(script)
     )
 
 
@@ -160,8 +160,4 @@ def _imported(script: Path) -> dict[str, str]:
         if isinstance(each, ast.ImportFrom) and (each.module or "").startswith(f"{PACKAGE}.")
         if each.module is not None
     )
-    return {f"{name}.py": _digest(FOLDER / f"{name}.py") for name in names}
-
-
-def _digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    return {f"{name}.py": file_hash(FOLDER / f"{name}.py") for name in names}

@@ -109,10 +109,8 @@ def part_cell(beside: Beside) -> str:
 
 def parts_text(rung: Climbed) -> str:
     """``101.2 % of cuBLAS at 4096, 102.1 % at 8192``."""
-    parts = [f"{100 * ratio_of(each).median:.1f} %" for each in rung.beside]
-    of = [" of cuBLAS", *[""] * len(parts)]
-    sizes = [f" at {each.size}" for each in rung.beside]
-    return ", ".join(map("".join, zip(parts, of, sizes, strict=False)))
+    parts = [f"{100 * ratio_of(each).median:.1f} % at {each.size}" for each in rung.beside]
+    return ", ".join(parts).replace(" % ", " % of cuBLAS ", 1)
 
 
 def teraflops(timing: TimingFacts) -> str:
