@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from kernelprof.errors import MissingToolError
 from kernelprof.files import refuse_special
 from kernelprof.launch.elements import element_bytes, is_floating
 from kernelprof.launch.keys import SpecError
+from kernelprof.launch.libraries import library
 from kernelprof.launch.references import Case, call, relative_error
 from kernelprof.launch.resolved import ResolvedArray, ResolvedScalar
 from kernelprof.model.specification import TOLERANCE
@@ -57,13 +56,7 @@ def storage_type(type_name: str) -> np.dtype[Any]:
 
 def _ml_dtypes() -> Any:
     """The library of small types, which comes with the extra ``gpu``."""
-    try:
-        return importlib.import_module("ml_dtypes")
-    except ImportError as error:
-        raise MissingToolError(
-            f"ml-dtypes, which knows types that NumPy does not have, cannot be imported: {error}",
-            hint="on a machine with a GPU: pip install 'kernelprof[gpu]'",
-        ) from error
+    return library("ml_dtypes", "ml-dtypes, which knows types that NumPy does not have,")
 
 
 def fill(array: ResolvedArray, folder: Path, sizes: Mapping[str, int]) -> Array:

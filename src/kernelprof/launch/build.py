@@ -6,17 +6,16 @@ It compiles a copy (:mod:`kernelprof.launch.nvcc`); a ``#line`` directive lets m
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from kernelprof.errors import MissingToolError
 from kernelprof.launch.compiler_messages import Spills, spills, warnings
 from kernelprof.launch.cubin import CompileError, entries
 from kernelprof.launch.flags import separate, with_folders
 from kernelprof.launch.keys import SpecError
+from kernelprof.launch.libraries import library
 from kernelprof.launch.signature import (
     choose,
     chosen_arguments,
@@ -276,10 +275,4 @@ def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> 
 
 def pycuda(module: str) -> Any:
     """A module of PyCUDA, which only machines with a GPU have."""
-    try:
-        return importlib.import_module(f"pycuda.{module}")
-    except ImportError as error:
-        raise MissingToolError(
-            f"PyCUDA cannot be imported: {error}",
-            hint="on a machine with a GPU: pip install 'kernelprof[gpu]'",
-        ) from error
+    return library(f"pycuda.{module}", "PyCUDA")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any, Final
 
-from kernelprof.errors import MissingToolError
 from kernelprof.launch.elements import TENSOR_MAP_TYPES, element_bytes
+from kernelprof.launch.libraries import library
 from kernelprof.launch.trial import LaunchError
 
 if TYPE_CHECKING:
@@ -60,10 +59,4 @@ def encoded(layout: MapLayout, address: int, where: str) -> bytes:
 
 
 def _driver() -> Any:
-    try:
-        return importlib.import_module("cuda.bindings.driver")
-    except ImportError as error:
-        raise MissingToolError(
-            f"cuda-bindings, which encodes tensor maps, cannot be imported: {error}",
-            hint="on a machine with a GPU: pip install 'kernelprof[gpu]'",
-        ) from error
+    return library("cuda.bindings.driver", "cuda-bindings, which encodes tensor maps,")
