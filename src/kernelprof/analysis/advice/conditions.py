@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.analysis.advice import Condition, Seen
 from kernelprof.analysis.metrics.architectures import EVERY
 from kernelprof.analysis.metrics.catalogue import SPILLING_REQUESTS
-from kernelprof.analysis.metrics.pipelines import TENSOR_WORK
+from kernelprof.analysis.metrics.ceilings import TENSOR_WORK
 
 if TYPE_CHECKING:
     from kernelprof.model.library_kernel import Kind

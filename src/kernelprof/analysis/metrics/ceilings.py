@@ -21,6 +21,11 @@ issue slots 93.5 % (``fma_bound``), FP64 98.3 % and special functions 99.5 %, L1
 ``tests/captures/bf16``, 96.9 % in that of cuBLAS. Device memory: a plain copy of 1 GiB reads 83 %
 under ncu; 4.3 of 4.8 TB/s, 90 %, outside it (``docs/verdicts.md``)."""
 
+TENSOR_WORK: Final = 0.10
+"""Use of the tensor pipe from which matrix products carry the work. FP16 arithmetic that shares the
+pipe is taken off; what is left of it is 0 in FP32 kernels of our captures, and 16 % and more in
+matrix products that wait for most of their time (``bf16_mma_sync`` in ``tests/captures/bf16``)."""
+
 L2_STAGES: Final = (
     "l2_tag_requests", "l2_sectors", "l2_data", "l2_to_sm", "sm_to_l2", "l2_throughput",
 )  # fmt: skip

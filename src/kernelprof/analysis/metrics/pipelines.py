@@ -20,7 +20,7 @@ import numpy as np
 
 from kernelprof.analysis.metrics.architectures import EVERY, chip_of
 from kernelprof.analysis.metrics.catalogue import catalogue
-from kernelprof.analysis.metrics.ceilings import PRACTICAL_CEILING
+from kernelprof.analysis.metrics.ceilings import PRACTICAL_CEILING, TENSOR_WORK
 from kernelprof.analysis.metrics.interval import Interval, Truth
 from kernelprof.analysis.metrics.ruled_out import OPERANDS
 from kernelprof.analysis.metrics.waste import WIDEST_REQUEST_SECTORS
@@ -30,11 +30,6 @@ if TYPE_CHECKING:
     from kernelprof.analysis.metrics.architectures import Capability
     from kernelprof.analysis.metrics.facts import Facts
     from kernelprof.analysis.metrics.machine import Machine
-
-TENSOR_WORK: Final = 0.10
-"""Use of the tensor pipe from which matrix products carry the work. FP16 arithmetic that shares the
-pipe is taken off; what is left of it is 0 in FP32 kernels of our captures, and 16 % and more in
-matrix products that wait for most of their time (``bf16_mma_sync`` in ``tests/captures/bf16``)."""
 
 SOME_TENSOR_WORK: Final = 0.02
 """Use of the tensor pipe below which it does not matter how the little is done: the FP16 moves of
