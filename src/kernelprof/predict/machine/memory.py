@@ -1,0 +1,253 @@
+"""Global, shared, local and constant memory of a launch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from kernelprof.errors import KernelprofError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from kernelprof.predict.machine.context import Array
+
+ALIGNMENT: Final = 256
+"""How the driver aligns what it allocates (CUDA C++ Programming Guide, "Device Memory Accesses")."""
+
+_FIRST_ADDRESS: Final = 0x7F00_0000_0000
+_GAP: Final = 1 << 21
+"""Between two arrays, so that a wild access meets nothing."""
+
+
+class OutsideError(KernelprofError):
+    """An access that leaves what the kernel was given, or is not aligned to its size.
+
+    ``lanes`` are the warps and lanes that do, ``addresses`` theirs.
+    """
+
+    def __init__(self, what: str, lanes: Array, addresses: Array) -> None:
+        super().__init__(what)
+        self.lanes = lanes
+        self.addresses = addresses
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """An array in global memory. Without ``data`` it is known where it lies, not what it holds."""
+
+    name: str
+    base: int
+    size: int
+    data: Array | None
+    """Bytes, a multiple of 16 of them."""
+
+    @property
+    def end(self) -> int:
+        """The first address behind it."""
+        return self.base + self.size
+
+
+class GlobalMemory:
+    """The arrays of a launch, each at an address of its own."""
+
+    def __init__(self) -> None:
+        self._buffers: list[Buffer] = []
+        self._next = _FIRST_ADDRESS
+
+    @property
+    def buffers(self) -> Sequence[Buffer]:
+        """All arrays in the order of their addresses."""
+        return self._buffers
+
+    def allocate(self, name: str, size: int, data: Array | None) -> Buffer:
+        """An array of so many bytes; ``data`` is copied, ``None`` keeps no values."""
+        stored = None
+        if data is not None:
+            stored = np.zeros(-(-max(size, 1) // 16) * 16, np.uint8)
+            stored[:size] = np.frombuffer(memoryview(np.ascontiguousarray(data)).cast("B"), np.uint8)
+        buffer = Buffer(name, self._next, size, stored)
+        self._buffers.append(buffer)
+        self._next += -(-(size + _GAP) // _GAP) * _GAP
+        return buffer
+
+    def _split(
+        self, addresses: Array, taking: Array | None, size: int
+    ) -> list[tuple[Buffer, Array | None]]:
+        """The arrays that are accessed, each with the lanes that do; ``None``: all."""
+        some = addresses if taking is None else addresses[taking]
+        if some.size == 0:
+            return []
+        low, high = int(some.min()), int(some.max())
+        for buffer in self._buffers:
+            if buffer.base <= low and high + size <= buffer.end:
+                return [(buffer, taking)]
+        found = []
+        everyone = np.ones(addresses.shape, np.bool_) if taking is None else taking
+        left = everyone.copy()
+        for buffer in self._buffers:
+            inside = (addresses >= buffer.base) & (addresses + size <= buffer.end) & everyone
+            if inside.any():
+                found.append((buffer, inside))
+                left &= ~inside
+        if left.any():
+            raise self._outside(addresses, left, size)
+        return found
+
+    def _outside(self, addresses: Array, lanes: Array, size: int) -> OutsideError:
+        first = int(addresses[lanes][0])
+        near = min(
+            self._buffers,
+            key=lambda each: max(each.base - first, first + size - each.end),
+            default=None,
+        )
+        what = "leaves global memory"
+        if near is not None:
+            by = near.base - first if first < near.base else first + size - near.end
+            side = "before" if first < near.base else "behind"
+            far = "" if by < _GAP // 2 else ", far away"
+            what = f"is {by} bytes {side} {near.name}{far}"
+        return OutsideError(what, np.argwhere(lanes), addresses[lanes])
+
+    def load(self, addresses: Array, taking: Array | None, size: int) -> Array:
+        """What lies there: numbers of 1, 2 or 4 bytes, else words of 4 bytes in a last dimension.
+
+        Lanes that do not take part get anything.
+        """
+        _check_aligned(addresses, taking, size)
+        parts = self._split(addresses, taking, size)
+        if not parts:
+            return _empty(addresses.shape, size)
+        if len(parts) == 1:
+            buffer, lanes = parts[0]
+            return _taken(buffer.data, _inside(addresses - buffer.base, lanes), size)
+        result = _empty(addresses.shape, size)
+        for buffer, lanes in parts:
+            got = _taken(buffer.data, _inside(addresses - buffer.base, lanes), size)
+            result[lanes] = got[lanes]
+        return result
+
+    def store(self, addresses: Array, taking: Array, values: Array, size: int) -> None:
+        """Write ``values``, shaped as :meth:`load` gives them."""
+        _check_aligned(addresses, taking, size)
+        for buffer, lanes in self._split(addresses, taking, size):
+            if buffer.data is not None:
+                which = taking if lanes is None else lanes
+                at = addresses[which] - buffer.base
+                _view(buffer.data, size)[at // size] = values[which]
+
+    def locate(self, addresses: Array, taking: Array) -> list[tuple[Buffer, Array]]:
+        """The arrays in which addresses lie, with the lanes."""
+        return [(b, taking if lanes is None else lanes) for b, lanes in self._split(addresses, taking, 1)]
+
+
+class PrivateMemory:
+    """Shared memory of blocks, or local memory of threads: as many pieces of one size."""
+
+    def __init__(self, pieces: int, size: int, what: str) -> None:
+        self.size = -(-size // 16) * 16
+        self.used = size
+        self.what = what
+        self.data = np.zeros(max(16, pieces * self.size), np.uint8)
+
+    def _at(self, addresses: Array, pieces: Array, taking: Array | None, size: int) -> Array:
+        """Places in all pieces; :class:`OutsideError` where one is left."""
+        _check_aligned(addresses, taking, size)
+        wrong = (addresses < 0) | (addresses + size > self.used)
+        if taking is not None:
+            wrong = wrong & taking
+        if wrong.any():
+            first = int(np.broadcast_to(addresses, wrong.shape)[wrong][0])
+            raise OutsideError(
+                f"is {first + size - self.used} bytes behind the {self.used} of {self.what}"
+                if first >= 0
+                else f"is before {self.what}",
+                np.argwhere(wrong),
+                np.broadcast_to(addresses, wrong.shape)[wrong],
+            )
+        return _inside(addresses + pieces * self.size, taking)
+
+    def load(self, addresses: Array, pieces: Array, taking: Array | None, size: int) -> Array:
+        """As :meth:`GlobalMemory.load`; ``pieces`` numbers each thread's piece."""
+        return _taken(self.data, self._at(addresses, pieces, taking, size), size)
+
+    def store(
+        self, addresses: Array, pieces: Array, taking: Array, values: Array, size: int
+    ) -> None:
+        """As :meth:`GlobalMemory.store`."""
+        at = np.broadcast_to(self._at(addresses, pieces, taking, size), taking.shape)
+        _view(self.data, size)[at[taking] // size] = values[taking]
+
+
+class Constants:
+    """The constant banks: parameters and sizes of the launch, ``__constant__`` arrays, tables."""
+
+    def __init__(self, banks: Mapping[int, bytes]) -> None:
+        self._banks = {
+            bank: np.frombuffer(data + bytes(-len(data) % 4 + 64), np.uint8)
+            for bank, data in banks.items()
+        }
+        self._words: dict[tuple[int, int], Array] = {}
+
+    def word(self, bank: int, offset: int) -> Array:
+        """A word of 4 bytes, as one row and column."""
+        key = bank, offset
+        if key not in self._words:
+            data = self._banks.get(bank)
+            if data is None or offset + 4 > len(data):
+                raise KernelprofError(f"the constant c[{bank:#x}][{offset:#x}] is not known")
+            self._words[key] = data[offset : offset + 4].copy().view(np.uint32).reshape(1, 1)
+        return self._words[key].copy()
+
+    def gather(self, bank: int, offsets: Array, size: int, taking: Array | None = None) -> Array:
+        """Numbers of 1, 2 or 4 bytes at offsets that differ by lane, as 32 bits."""
+        data = self._banks.get(bank)
+        if data is None:
+            raise KernelprofError(f"constant bank {bank} is not known")
+        at = offsets.astype(np.int64)
+        wrong = (at < 0) | (at + size > len(data))
+        if taking is not None:
+            wrong = wrong & taking
+        if wrong.any():
+            raise OutsideError("leaves constant memory", np.argwhere(wrong), at)
+        return _view(data, size)[_inside(at, taking) // size].astype(np.uint32)
+
+
+_KINDS: Final[dict[int, Any]] = {1: np.uint8, 2: np.uint16, 4: np.uint32}
+
+
+def _view(data: Array, size: int) -> Array:
+    if size <= 4:
+        return data.view(_KINDS[size])
+    return data.view(np.uint32).reshape(-1, size // 4)
+
+
+def _taken(data: Array | None, at: Array, size: int) -> Array:
+    if data is None:
+        return _empty(at.shape, size)
+    return _view(data, size)[at // size]
+
+
+def _empty(shape: tuple[int, ...], size: int) -> Array:
+    if size <= 4:
+        return np.zeros(shape, _KINDS[size])
+    return np.zeros((*shape, size // 4), np.uint32)
+
+
+def _inside(offsets: Array, taking: Array | None) -> Array:
+    return offsets if taking is None else np.where(taking, offsets, 0)
+
+
+def _check_aligned(addresses: Array, taking: Array | None, size: int) -> None:
+    if size == 1:
+        return
+    wrong = (addresses & (size - 1)) != 0
+    if not wrong.any():
+        return
+    if taking is not None:
+        wrong = wrong & taking
+    if wrong.any():
+        spread = np.broadcast_to(addresses, wrong.shape)
+        raise OutsideError(f"is not aligned to its {size} bytes", np.argwhere(wrong), spread[wrong])

@@ -1,0 +1,1 @@
+"""Machine code as NVIDIA's ``nvdisasm`` prints it, read into plain values."""

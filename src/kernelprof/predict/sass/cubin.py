@@ -1,0 +1,154 @@
+"""What a cubin says beside its code: constants, global variables, shared memory, registers.
+
+A cubin is an ELF file, which pyelftools reads. NVIDIA shows its own sections by ``cuobjdump -elf``
+and documents none; the attributes read here are those that it names there.
+"""
+
+from __future__ import annotations
+
+import io
+import struct
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SIZED: Final = 4
+"""The format of an attribute whose value stands after its size (EIFMT_SVAL)."""
+_HALF: Final = 3
+"""The format of an attribute of two bytes (EIFMT_HVAL)."""
+
+_REGISTERS: Final = 0x2F
+"""EIATTR_REGCOUNT: a function's symbol, and its registers a thread."""
+_FRAME: Final = 0x11
+"""EIATTR_FRAME_SIZE: a function's symbol, and its bytes of local memory a thread."""
+_STACK: Final = 0x12
+"""EIATTR_MIN_STACK_SIZE: the same with what it calls."""
+_PARAMETERS: Final = 0x0A
+"""EIATTR_PARAM_CBANK: a symbol, where parameters begin in constant bank 0, and their size."""
+
+_LEAST_REGISTERS: Final = 16
+"""What a thread gets at least since compute capability 7.0 (``cuobjdump -res-usage`` shows it)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Variable:
+    """A variable in global memory that the code declares."""
+
+    name: str
+    size: int
+    initial: bytes | None
+    """Its value; ``None``: zeros."""
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What a thread and a block of a kernel take, as the compiler decided."""
+
+    registers: int
+    shared_bytes: int
+    """Static shared memory of a block with what the system keeps to itself."""
+    stack_bytes: int
+    """Local memory of a thread, with what it calls."""
+
+
+@dataclass(frozen=True, slots=True)
+class Image:
+    """A kernel's cubin, without the code itself."""
+
+    resources: Resources
+    parameters_at: int
+    """Where parameters begin in constant bank 0."""
+    constants: dict[int, bytes]
+    """Constant banks by number, bank 0 left out: it is the launch's."""
+    variables: tuple[Variable, ...]
+    addresses: tuple[tuple[int, int, str, int], ...]
+    """Addresses that constants hold: bank, offset, the variable's name, and what is added."""
+
+
+def image(cubin: bytes, entry: str) -> Image:
+    """What a cubin says of one of its kernels."""
+    from elftools.elf.elffile import ELFFile
+
+    file: Any = ELFFile(io.BytesIO(cubin))
+    symbols = list(file.get_section_by_name(".symtab").iter_symbols())
+    registers = stack = parameters_at = 0
+    for section in (".nv.info", f".nv.info.{entry}"):
+        for attribute, value in _attributes(file, section):
+            if len(value) < 8:
+                continue
+            first, second = struct.unpack_from("<II", value)
+            if attribute == _PARAMETERS:
+                parameters_at = second & 0xFFFF
+            elif attribute in (_REGISTERS, _FRAME, _STACK):
+                name = symbols[first].name
+                if attribute == _REGISTERS and name == entry:
+                    registers = second
+                elif attribute != _REGISTERS:
+                    stack = max(stack, second)
+    shared = file.get_section_by_name(f".nv.shared.{entry}")
+    constants, addresses = _constants(file, entry)
+    return Image(
+        resources=Resources(
+            registers=max(registers, _LEAST_REGISTERS),
+            shared_bytes=0 if shared is None else int(shared["sh_size"]),
+            stack_bytes=stack,
+        ),
+        parameters_at=parameters_at,
+        constants=constants,
+        variables=tuple(_variables(file, symbols)),
+        addresses=tuple(addresses),
+    )
+
+
+def _attributes(file: Any, name: str) -> Iterator[tuple[int, bytes]]:
+    section = file.get_section_by_name(name)
+    data = b"" if section is None else section.data()
+    at = 0
+    while at + 4 <= len(data):
+        form, attribute, size = struct.unpack_from("<BBH", data, at)
+        at += 4
+        if form == _SIZED:
+            yield attribute, data[at : at + size]
+            at += size
+
+
+def _constants(
+    file: Any, entry: str
+) -> tuple[dict[int, bytes], list[tuple[int, int, str, int]]]:
+    """Banks with what they hold, and the addresses in them."""
+    from elftools.elf.relocation import RelocationSection
+
+    banks: dict[int, bytes] = {}
+    addresses = []
+    for section in file.iter_sections():
+        plain, _, owner = section.name.removeprefix(".nv.constant").partition(".")
+        if section.name.startswith(".nv.constant") and plain.isdigit() and plain != "0":
+            if owner in ("", entry):
+                banks[int(plain)] = section.data()
+        elif isinstance(section, RelocationSection):
+            target = file.get_section(section["sh_info"]).name
+            bank, _, owner = target.removeprefix(".nv.constant").partition(".")
+            if not target.startswith(".nv.constant") or owner not in ("", entry):
+                continue
+            table = file.get_section(section["sh_link"])
+            for each in section.iter_relocations():
+                name = table.get_symbol(each["r_info_sym"]).name
+                addend = each.entry.get("r_addend", 0)
+                addresses.append((int(bank), int(each["r_offset"]), name, int(addend)))
+    return banks, addresses
+
+
+def _variables(file: Any, symbols: list[Any]) -> Iterator[Variable]:
+    for symbol in symbols:
+        index = symbol["st_shndx"]
+        if not isinstance(index, int) or symbol["st_size"] == 0:
+            continue
+        section = file.get_section(index)
+        if section.name == ".nv.global":
+            yield Variable(symbol.name, int(symbol["st_size"]), None)
+        elif section.name == ".nv.global.init":
+            start = int(symbol["st_value"])
+            data = section.data()[start : start + int(symbol["st_size"])]
+            yield Variable(symbol.name, int(symbol["st_size"]), data)

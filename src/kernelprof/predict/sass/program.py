@@ -1,0 +1,100 @@
+"""A kernel's code as the machine runs it: functions side by side, cut into straight pieces."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.predict.sass.cubin import image
+from kernelprof.predict.sass.listing import INSTRUCTION_BYTES, functions
+from kernelprof.predict.sass.operands import Label
+
+if TYPE_CHECKING:
+    from kernelprof.predict.sass.cubin import Image
+    from kernelprof.predict.sass.listing import Function, Instruction
+
+FUNCTION_BYTES: Final = 1 << 24
+"""Room for each function in the addresses of code; the kernel begins at zero."""
+
+ENDS: Final = frozenset(
+    ("BRA", "BRX", "BRXU", "JMP", "JMX", "EXIT", "BSYNC", "BAR", "WARPSYNC", "CALL", "RET", "BREAK", "KILL")
+)
+"""Opcodes after which a warp may go on elsewhere, wait, or be fewer threads."""
+
+_PART: Final = re.compile(r"32@(lo|hi)\(\(?(\S+?)(?: \+ (\S+?)(?:@srel)?)?\)?\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Instructions that are carried out one after the other."""
+
+    start: int
+    """The address of its first instruction."""
+    body: tuple[Instruction, ...]
+    end: Instruction | None
+    """The one that says how to go on; ``None`` where the next block follows."""
+    follows: int
+    """The address behind it."""
+    function: Function
+
+
+@dataclass(frozen=True)
+class Program:
+    """A kernel: its code, and what its cubin says beside."""
+
+    entry: str
+    functions: tuple[Function, ...]
+    """The kernel first, then device functions that are called."""
+    image: Image
+
+    @cached_property
+    def blocks(self) -> dict[int, Block]:
+        """The straight pieces of code by address."""
+        found = {}
+        for number, function in enumerate(self.functions):
+            base = number * FUNCTION_BYTES
+            code = function.instructions
+            starts = {0, *function.labels.values()}
+            first = 0
+            for n, each in enumerate(code):
+                ends = each.opcode in ENDS
+                behind = each.address + INSTRUCTION_BYTES
+                if ends or behind in starts or n + 1 == len(code):
+                    body = code[first:n] if ends else code[first : n + 1]
+                    start = base + code[first].address
+                    found[start] = Block(start, body, each if ends else None, base + behind, function)
+                    first = n + 1
+        return found
+
+    def base(self, function: Function) -> int:
+        """Where a function begins."""
+        return self.functions.index(function) * FUNCTION_BYTES
+
+    def target(self, function: Function, label: Label) -> int | None:
+        """The address of a label: in its function, or of another one; ``None``: it is not here."""
+        if label.name in function.labels:
+            return self.base(function) + function.labels[label.name]
+        return next((self.base(f) for f in self.functions if f.name == label.name), None)
+
+    def relocated(self, text: str) -> int | None:
+        """Half of the address of a place in the code that an operand names; ``None``: another."""
+        found = _PART.fullmatch(text)
+        function = next((f for f in self.functions if found and f.name == found[2]), None)
+        if found is None or function is None:
+            return None
+        offset = 0
+        if found[3] is not None:
+            if found[3] not in function.labels:
+                return None
+            offset = function.labels[found[3]]
+        address = self.base(function) + offset
+        return address & 0xFFFFFFFF if found[1] == "lo" else address >> 32
+
+
+def program(cubin: bytes, listing: str, entry: str) -> Program:
+    """The kernel ``entry`` of a cubin and of its listing by ``nvdisasm -c -gi``."""
+    found = functions(listing)
+    others = tuple(each for name, each in found.items() if name != entry)
+    return Program(entry, (found[entry], *others), image(cubin, entry))
