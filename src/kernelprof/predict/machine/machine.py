@@ -391,9 +391,12 @@ class Machine:
     def _exit(self, i: Instruction, block: Block) -> End:
         del block
         guard = guard_of(i)
+        extra = [predicate(each) for each in i.operands if isinstance(each, Predicate)]
 
         def end(c: Context, piece: _Piece) -> None:
             ending = guard(c)
+            for each in extra:
+                ending = each(c) if ending is None else ending & each(c)
             yes: Array | None
             if ending is None:
                 yes, no = self.spread(c, c.mask), None
