@@ -24,6 +24,9 @@ class Counters:
         """A straight piece of code is carried out."""
         self.executed += c.warps * (len(block.body) + (block.end is not None))
 
+    def predicated(self, c: Context, i: Instruction, guard: Array) -> None:
+        """An instruction is carried out by those threads for which its guard holds."""
+
     def branch(self, c: Context, i: Instruction, taken: Array) -> None:
         """A branch is taken by some threads."""
 

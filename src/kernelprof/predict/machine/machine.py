@@ -30,6 +30,7 @@ from kernelprof.predict.machine.context import (
 )
 from kernelprof.predict.machine.memory import Constants, OutsideError, PrivateMemory
 from kernelprof.predict.machine.operations import operations
+from kernelprof.predict.machine.uses import MEMORY
 from kernelprof.predict.sass.operands import Barrier, Immediate, Label, Predicate, Register
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.launch import Launch
     from kernelprof.predict.machine.operations import Step
     from kernelprof.predict.sass.listing import Instruction
+    from kernelprof.predict.sass.needed import Needed
     from kernelprof.predict.sass.program import Block
 
     End = Callable[["Context", "_Piece"], None]
@@ -84,7 +86,11 @@ class Machine:
     """
 
     def __init__(
-        self, launch: Launch, numbers: Sequence[int], counters: Counters, unused: frozenset[int]
+        self,
+        launch: Launch,
+        numbers: Sequence[int],
+        counters: Counters,
+        needed: Needed | None = None,
     ) -> None:
         self.launch = launch
         self.program = launch.program
@@ -92,7 +98,8 @@ class Machine:
         self.counters = counters
         self.memory = launch.memory
         self.constants = Constants(launch.constants)
-        self._unused = unused
+        self._needed = needed
+        self._unused = frozenset() if needed is None else needed.unused
         threads = math.prod(launch.block)
         self.warps_of_block = -(-threads // LANES)
         self.warps = len(self.numbers) * self.warps_of_block
@@ -260,11 +267,32 @@ class Machine:
         table = operations()
         steps = []
         for each in block.body:
+            if self._is_skipped(block, each):
+                continue
             found = table.get(each.opcode)
+            if each.guard is not None:
+                steps.append((each, self._noting(each)))
             steps.append((each, _unknown(each) if found is None else _made(found, each)))
         end = None if block.end is None else self._end(block.end, block)
         piece = self._pieces[at] = _Piece(block, tuple(steps), end)
         return piece
+
+    def _is_skipped(self, block: Block, i: Instruction) -> bool:
+        """Whether nothing that counts depends on what an instruction does."""
+        if self._needed is None or i.opcode in MEMORY:
+            return False
+        return self.program.base(block.function) + i.address not in self._needed.instructions
+
+    def _noting(self, i: Instruction) -> Step:
+        """Tell the counters for which threads a guard holds."""
+        guard = guard_of(i)
+
+        def step(c: Context) -> None:
+            held = guard(c)
+            if held is not None:
+                self.counters.predicated(c, i, held)
+
+        return step
 
     def _end(self, i: Instruction, block: Block) -> End:
         makers = {

@@ -1,0 +1,182 @@
+"""Counts of what sampled blocks carry out: for each instruction, by block."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from kernelprof.predict.counts import Counters
+from kernelprof.predict.counts.patterns import (
+    distinct_lines,
+    ideal_sectors,
+    most_alike,
+    sectors,
+    shared_wavefronts,
+)
+from kernelprof.predict.machine.context import LANES
+
+if TYPE_CHECKING:
+    from kernelprof.predict.machine.context import Array, Context
+    from kernelprof.predict.machine.machine import Machine
+    from kernelprof.predict.sass.listing import Instruction
+    from kernelprof.predict.sass.program import Block
+
+
+@dataclass
+class Run:
+    """How often a straight piece of code was carried out, by warp."""
+
+    block: Block
+    warps: Array
+    threads: Array
+
+
+@dataclass
+class Accesses:
+    """What one instruction asked of one kind of memory: numbers by warp, by what they count."""
+
+    instruction: Instruction
+    space: str
+    kind: str
+    size: int
+    counts: dict[str, Array] = field(default_factory=dict)
+
+
+class Tally(Counters):
+    """Counts by instruction and warp of all blocks of one machine."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.runs: dict[int, Run] = {}
+        self.accesses: dict[tuple[int, str], Accesses] = {}
+        self.guarded: dict[int, Array] = {}
+        self.branches: dict[int, tuple[Array, Array]] = {}
+        self.warps = 0
+        self.warps_of_block = 1
+
+    def begin(self, machine: Machine) -> None:
+        """Blocks begin to run; only one machine's are counted."""
+        self.warps, self.warps_of_block = machine.warps, machine.warps_of_block
+
+    def piece(self, c: Context, block: Block) -> None:
+        """A straight piece of code is carried out once by each warp."""
+        super().piece(c, block)
+        run = self.runs.get(block.start)
+        if run is None:
+            nothing = np.zeros(self.warps, np.int64)
+            run = self.runs[block.start] = Run(block, nothing, nothing.copy())
+        _add(run.warps, c, 1)
+        _add(run.threads, c, LANES if c.mask is None else c.mask.sum(axis=1))
+
+    def predicated(self, c: Context, i: Instruction, guard: Array) -> None:
+        """An instruction is carried out by those threads for which its guard holds."""
+        found = self.guarded.get(i.address)
+        if found is None:
+            found = self.guarded[i.address] = np.zeros(self.warps, np.int64)
+        if guard.shape[1] == 1:
+            lanes = LANES if c.mask is None else c.mask.sum(axis=1)
+            _add(found, c, guard[:, 0] * lanes)
+        else:
+            taking = guard if c.mask is None else guard & c.mask
+            _add(found, c, taking.sum(axis=1))
+
+    def branch(self, c: Context, i: Instruction, taken: Array) -> None:
+        """A branch is taken by some threads: whether by all of those that are there, or none."""
+        found = self.branches.get(i.address)
+        if found is None:
+            nothing = np.zeros(self.warps, np.int64)
+            found = self.branches[i.address] = (nothing, nothing.copy())
+        _add(found[0], c, 1)
+        if taken.shape[1] == 1:
+            _add(found[1], c, 1)
+            return
+        yes = taken if c.mask is None else taken & c.mask
+        no = ~taken if c.mask is None else ~taken & c.mask
+        _add(found[1], c, ~(yes.any(axis=1) & no.any(axis=1)))
+
+    def constant(self, c: Context, i: Instruction, offsets: Array, taking: Array | None) -> None:
+        """Constant memory is read at offsets that may differ between lanes."""
+        found = self._of(i, "constant", "load", 4)
+        self._count(found, c, "requests", _some(c, taking))
+        different = most_different(np.broadcast_to(offsets, (c.warps, offsets.shape[1])), taking)
+        self._count(found, c, "addresses", different)
+
+    def access(
+        self,
+        c: Context,
+        i: Instruction,
+        space: str,
+        kind: str,
+        addresses: Array,
+        taking: Array | None,
+        size: int,
+    ) -> None:
+        """Memory is read or written."""
+        found = self._of(i, space, kind, size)
+        addresses = np.broadcast_to(addresses, (c.warps, addresses.shape[1]))
+        self._count(found, c, "requests", _some(c, taking))
+        self._count(found, c, "threads", LANES if taking is None else taking.sum(axis=1))
+        if space == "shared":
+            if kind in ("atomic", "count", "compare"):
+                every = np.ones((c.warps, LANES), np.bool_) if taking is None else taking
+                spread = np.broadcast_to(addresses, every.shape)
+                self._count(found, c, "alike", most_alike(spread, every))
+            wavefronts, ideal = shared_wavefronts(addresses, taking, size)
+            self._count(found, c, "wavefronts", wavefronts)
+            self._count(found, c, "ideal", ideal)
+            return
+        if space == "local":
+            self._count(found, c, "sectors", _local_sectors(addresses, taking, size, c.warps))
+            return
+        self._count(found, c, "sectors", sectors(addresses, taking))
+        self._count(found, c, "ideal", ideal_sectors(addresses, taking, size))
+        self._count(found, c, "lines", distinct_lines(addresses, taking))
+        if kind in ("atomic", "reduction", "compare"):
+            every = np.ones((c.warps, LANES), np.bool_) if taking is None else taking
+            self._count(found, c, "alike", most_alike(np.broadcast_to(addresses, every.shape), every))
+
+    def _of(self, i: Instruction, space: str, kind: str, size: int) -> Accesses:
+        key = i.address, space
+        found = self.accesses.get(key)
+        if found is None:
+            found = self.accesses[key] = Accesses(i, space, kind, size)
+        return found
+
+    def _count(self, found: Accesses, c: Context, name: str, values: Array | int) -> None:
+        total = found.counts.get(name)
+        if total is None:
+            total = found.counts[name] = np.zeros(self.warps, np.int64)
+        _add(total, c, values)
+
+    def of_blocks(self, values: Array) -> Array:
+        """Numbers by warp summed up by block."""
+        return values.reshape(-1, self.warps_of_block).sum(axis=1)
+
+
+def most_different(offsets: Array, taking: Array | None) -> Array:
+    """How many different words the lanes of each warp read."""
+    return sectors((offsets.astype(np.int64) >> 2) << 5, taking)
+
+
+def _local_sectors(addresses: Array, taking: Array | None, size: int, warps: int) -> Array:
+    """Local memory lies word by word: 8 lanes with the same offset share a sector."""
+    lanes = np.arange(LANES)[None, :] >> 3
+    words = max(1, size // 4)
+    total: Array = np.zeros(warps, np.int64)
+    for word in range(words):
+        where = ((addresses >> 2) + word) * 4 + lanes
+        total = total + sectors(np.broadcast_to(where << 5, (warps, LANES)), taking)
+    return total
+
+
+def _some(c: Context, taking: Array | None) -> Array | int:
+    return 1 if taking is None else taking.any(axis=1)
+
+
+def _add(total: Array, c: Context, values: Array | int) -> None:
+    if c.rows is None:
+        total += values
+    else:
+        total[c.rows] += values

@@ -1,0 +1,185 @@
+"""Which registers an instruction reads and writes: it is carried out once on a record of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from kernelprof.predict.machine.context import LANES, NotKnownError, guard_of
+from kernelprof.predict.machine.operations import operations
+from kernelprof.predict.sass.operands import TRUE, ZERO, Address, Constant, Predicate, Register
+
+if TYPE_CHECKING:
+    from kernelprof.predict.machine.context import Array
+    from kernelprof.predict.sass.listing import Instruction
+
+_CONTROL: Final = frozenset(
+    (
+        *("BRA", "BRX", "EXIT", "KILL", "BSYNC", "BREAK", "WARPSYNC", "BAR", "CALL", "RET"),
+        *("BSSY", "BMOV", "NANOSLEEP", "BPT", "ENDCOLLECTIVE"),
+    )
+)
+"""Opcodes that say who goes on where, and are always carried out."""
+
+
+LOADS: Final = {
+    "LDG": "global", "LD": "global", "LDS": "shared", "LDL": "local", "LDSM": "shared",
+    "ATOMG": "global", "ATOM": "global", "ATOMS": "shared", "LDGSTS": "global",
+}  # fmt: skip
+"""Opcodes that read memory, by the kind of memory."""
+STORES: Final = {
+    "STG": "global", "ST": "global", "STS": "shared", "STL": "local", "STSM": "shared",
+    "RED": "global", "REDG": "global", "ATOMG": "global", "ATOM": "global", "ATOMS": "shared",
+    "LDGSTS": "shared",
+}  # fmt: skip
+"""Opcodes that write memory."""
+MEMORY: Final = frozenset(LOADS) | frozenset(STORES)
+
+
+@dataclass(frozen=True, slots=True)
+class Uses:
+    """Registers by name: ``R4``, ``UR4``, ``P0``, ``UP0``."""
+
+    written: frozenset[str]
+    read: frozenset[str]
+    """Without what addresses are made of."""
+    addressing: frozenset[str]
+    """What addresses are made of, and the guard."""
+    partial: bool
+    """Whether something of what was there before stays."""
+    always: bool
+    """Whether it is carried out whatever it writes."""
+
+
+class _Record(dict[int, Any]):
+    """Registers that remember who asked for them."""
+
+    def __init__(self, prefix: str, value: Array, asked: set[str], told: set[str]) -> None:
+        super().__init__()
+        self._prefix, self._value = prefix, value
+        self._asked, self._told = asked, told
+
+    def __getitem__(self, index: int) -> Array:
+        self._asked.add(f"{self._prefix}{index}")
+        return self._value
+
+    def __setitem__(self, index: int, value: Array) -> None:
+        self._told.add(f"{self._prefix}{index}")
+
+
+class _Nothing:
+    """A machine that has nothing, and answers every question with it."""
+
+    def __init__(self, *, unused: bool) -> None:
+        self._unused = unused
+
+    def is_unused(self, _: Instruction) -> bool:
+        return self._unused
+
+    def special(self, *_: object) -> Array:
+        return np.zeros((1, 1), np.uint32)
+
+    def block_of(self, _: object) -> Array:
+        return np.zeros((1, 1), np.int64)
+
+    def thread_of(self, _: object) -> Array:
+        return np.zeros((1, LANES), np.int64)
+
+    def load(self, at: Array, *rest: Any) -> Array:
+        size = int(rest[-1])
+        shape = (1, LANES)
+        return np.zeros(shape if size <= 4 else (*shape, size // 4), _KINDS.get(size, np.uint32))
+
+    def word(self, *_: object) -> Array:
+        return np.zeros((1, 1), np.uint32)
+
+    gather = word
+
+    def members(self, *_: object) -> Array:
+        return np.zeros((1, LANES), np.bool_)
+
+    def relocated(self, *_: object) -> int:
+        return 0
+
+    def __getattr__(self, name: str) -> Any:
+        if name in ("memory", "shared", "local", "constants", "barriers", "program", "counters"):
+            return self
+        return lambda *_, **__: None
+
+
+_KINDS: Final[dict[int, Any]] = {1: np.uint8, 2: np.uint16, 4: np.uint32}
+
+
+class _Recorder:
+    """A context of one warp that records what is asked of it."""
+
+    def __init__(self, *, unused: bool) -> None:
+        self.machine = _Nothing(unused=unused)
+        self.rows = self.mask = None
+        self.warps = 1
+        self.asked: set[str] = set()
+        self.told: set[str] = set()
+        number, flag = np.zeros((1, LANES), np.uint32), np.ones((1, LANES), np.bool_)
+        self.r = _Record("R", number, self.asked, self.told)
+        self.p = _Record("P", flag, self.asked, self.told)
+        self.u = _Record("UR", number[:, :1], self.asked, self.told)
+        self.q = _Record("UP", flag[:, :1], self.asked, self.told)
+
+    def active(self, guard: Array | None) -> Array | None:
+        return None if guard is None else np.broadcast_to(guard, (1, LANES))
+
+    def every(self, values: Array) -> Array:
+        return np.broadcast_to(values, (1, LANES))
+
+
+def uses_of(i: Instruction) -> Uses:
+    """What an instruction reads and writes; all that its operands name where it is not known."""
+    make = operations().get(i.opcode)
+    guard = _asked_by(guard_of(i)) if i.guard is not None else set()
+    partial = i.guard is not None
+    if i.opcode in _CONTROL or make is None:
+        named = _named(i)
+        return Uses(frozenset(), frozenset(), frozenset(named | guard), True, True)
+    try:
+        with np.errstate(all="ignore"):
+            step = make(i)
+            lazy, full = _Recorder(unused=True), _Recorder(unused=False)
+            step(lazy)  # type: ignore[arg-type]
+            step(full)  # type: ignore[arg-type]
+    except (TypeError, ValueError, IndexError, StopIteration, NotKnownError, AttributeError):
+        named = _named(i)
+        return Uses(frozenset(), frozenset(), frozenset(named | guard), True, True)
+    told = lazy.told | full.told
+    if i.opcode in MEMORY:
+        addressing = lazy.asked | guard
+        return Uses(frozenset(told), frozenset(full.asked), frozenset(addressing), partial, False)
+    asked = lazy.asked | full.asked
+    return Uses(frozenset(told), frozenset(asked), frozenset(), partial, False)
+
+
+def _asked_by(read: Any) -> set[str]:
+    recorder = _Recorder(unused=True)
+    read(recorder)
+    return recorder.asked
+
+
+def _named(i: Instruction) -> set[str]:
+    """All registers that operands name, and the next where an address has two."""
+    found: set[str] = set()
+    for each in i.operands:
+        registers: list[Register | None] = []
+        if isinstance(each, Register):
+            registers = [each]
+        elif isinstance(each, Address):
+            registers = [each.register, each.uniform]
+        elif isinstance(each, Constant):
+            registers = [each.register]
+        elif isinstance(each, Predicate) and each.index != TRUE:
+            found.add(f"{'UP' if each.uniform else 'P'}{each.index}")
+        for register in registers:
+            if register is not None and register.index != ZERO:
+                prefix = "UR" if register.uniform else "R"
+                found |= {f"{prefix}{register.index + n}" for n in range(4)}
+    return found
