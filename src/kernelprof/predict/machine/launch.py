@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.predict.machine.memory import GlobalMemory
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from kernelprof.predict.machine.memory import GlobalMemory
     from kernelprof.predict.sass.program import Program
 
     Dim3 = tuple[int, int, int]
@@ -86,8 +88,9 @@ def bound(
     constants = {number: bytearray(data) for number, data in image.constants.items()}
     places = {}
     for variable in image.variables:
-        data = variable.initial if variable.initial is not None else bytes(variable.size)
-        places[variable.name] = memory.allocate(variable.name, variable.size, data).base
+        initial = variable.initial
+        content = None if initial is None else partial(np.frombuffer, initial, np.uint8)
+        places[variable.name] = memory.allocate(variable.name, variable.size, content).base
     for number, offset, name, addend in image.addresses:
         if name in places:
             struct.pack_into("<Q", constants[number], offset, places[name] + addend)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -10,7 +11,7 @@ import numpy as np
 from kernelprof.errors import KernelprofError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from kernelprof.predict.machine.context import Array
 
@@ -34,15 +35,24 @@ class OutsideError(KernelprofError):
         self.addresses = addresses
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Buffer:
-    """An array in global memory. Without ``data`` it is known where it lies, not what it holds."""
+    """An array in global memory. What it holds is worked out once somebody asks for it."""
 
     name: str
     base: int
     size: int
-    data: Array | None
-    """Bytes, a multiple of 16 of them."""
+    content: Callable[[], Array] | None
+    """Makes what it holds at first; ``None``: zeros."""
+
+    @cached_property
+    def data(self) -> Array:
+        """Its bytes, a multiple of 16 of them."""
+        stored = np.zeros(-(-max(self.size, 1) // 16) * 16, np.uint8)
+        if self.content is not None:
+            values = np.ascontiguousarray(self.content())
+            stored[: self.size] = values.reshape(-1).view(np.uint8)
+        return stored
 
     @property
     def end(self) -> int:
@@ -62,13 +72,11 @@ class GlobalMemory:
         """All arrays in the order of their addresses."""
         return self._buffers
 
-    def allocate(self, name: str, size: int, data: Array | None) -> Buffer:
-        """An array of so many bytes; ``data`` is copied, ``None`` keeps no values."""
-        stored = None
-        if data is not None:
-            stored = np.zeros(-(-max(size, 1) // 16) * 16, np.uint8)
-            stored[:size] = np.frombuffer(memoryview(np.ascontiguousarray(data)).cast("B"), np.uint8)
-        buffer = Buffer(name, self._next, size, stored)
+    def allocate(
+        self, name: str, size: int, content: Callable[[], Array] | None = None
+    ) -> Buffer:
+        """An array of so many bytes; ``content`` makes what it holds, ``None``: zeros."""
+        buffer = Buffer(name, self._next, size, content)
         self._buffers.append(buffer)
         self._next += -(-(size + _GAP) // _GAP) * _GAP
         return buffer
@@ -133,10 +141,9 @@ class GlobalMemory:
         """Write ``values``, shaped as :meth:`load` gives them."""
         _check_aligned(addresses, taking, size)
         for buffer, lanes in self._split(addresses, taking, size):
-            if buffer.data is not None:
-                which = taking if lanes is None else lanes
-                at = addresses[which] - buffer.base
-                _view(buffer.data, size)[at // size] = values[which]
+            which = taking if lanes is None else lanes
+            at = addresses[which] - buffer.base
+            _view(buffer.data, size)[at // size] = values[which]
 
     def locate(self, addresses: Array, taking: Array) -> list[tuple[Buffer, Array]]:
         """The arrays in which addresses lie, with the lanes."""
@@ -224,9 +231,7 @@ def _view(data: Array, size: int) -> Array:
     return data.view(np.uint32).reshape(-1, size // 4)
 
 
-def _taken(data: Array | None, at: Array, size: int) -> Array:
-    if data is None:
-        return _empty(at.shape, size)
+def _taken(data: Array, at: Array, size: int) -> Array:
     return _view(data, size)[at // size]
 
 

@@ -1,0 +1,62 @@
+"""The result of a kernel at its check sizes, beside its reference: as on a GPU, without one."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.launch.arrays import case_of, compare
+from kernelprof.launch.child import refuse_circular, wrong_result
+from kernelprof.launch.references import expected
+from kernelprof.launch.trial import CheckedOutput
+from kernelprof.model.specification import NO_REFERENCE
+from kernelprof.predict.counts import Counters
+from kernelprof.predict.machine.context import LANES
+from kernelprof.predict.machine.machine import Machine
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kernelprof.launch.spec import LaunchSpec
+    from kernelprof.predict.bind import Bound
+
+_LANES_AT_ONCE: Final = 1 << 16
+"""Threads that run side by side; more take more memory and no less time."""
+
+
+def check(spec: LaunchSpec, bound: Bound, folder: Path, where: str) -> tuple[CheckedOutput, ...]:
+    """Run the whole grid, and compare each output with the reference.
+
+    Raises what the machine raises, and :class:`kernelprof.launch.trial.LaunchError` for a wrong
+    result.
+    """
+    before = {name: bound.array(name).copy() for name in bound.buffers}
+    run_all(bound)
+    if spec.reference == NO_REFERENCE:
+        return ()
+    case = case_of(bound.resolved, before)
+    wanted = expected(spec.reference, case, folder)
+    refuse_circular(case, wanted, where, spec.reference)
+    found = []
+    for each in spec.outputs:
+        one = compare(
+            each.name,
+            each.element,
+            bound.array(each.name),
+            wanted[each.name],
+            spec.tolerance_of(each),
+        )
+        if not one.passed:
+            raise wrong_result(one, bound.resolved, where, spec.reference)
+        found.append(CheckedOutput(one.name, one.error, one.tolerance))
+    return tuple(found)
+
+
+def run_all(bound: Bound) -> None:
+    """Run every block of the grid, some of them at a time."""
+    resolved = bound.resolved
+    warps = -(-math.prod(resolved.block) // LANES)
+    step = max(1, _LANES_AT_ONCE // (warps * LANES))
+    blocks = math.prod(resolved.grid)
+    for start in range(0, blocks, step):
+        Machine(bound.launch, range(start, min(blocks, start + step)), Counters()).run()
