@@ -90,11 +90,15 @@ class Sample:
             if some == every:
                 continue
             if some < _LEAST:
-                variance += (every * float(part.std())) ** 2
+                variance += (every * self._spread(values)) ** 2
                 continue
             single = float((np.diff(part) ** 2).mean()) / 2
             variance += every**2 * (1 - some / every) * single / some
         return _SURE * math.sqrt(variance)
+
+    def _spread(self, values: Array) -> float:
+        """How much blocks of all parts differ: what is said of a part of which few are run."""
+        return float(values.std())
 
     def _parts(self, values: Array) -> Iterator[tuple[Array, int]]:
         """What the blocks of each part counted, and how many blocks it has."""
