@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.launch.arrays import case_of, compare
-from kernelprof.launch.child import refuse_circular, wrong_result
-from kernelprof.launch.references import expected
+from kernelprof.launch.results import compared, reference_results, refuse_wrong
 from kernelprof.launch.trial import CheckedOutput
 from kernelprof.model.specification import NO_REFERENCE
 from kernelprof.predict.counts import Counters
@@ -31,25 +29,14 @@ def check(spec: LaunchSpec, bound: Bound, folder: Path, where: str) -> tuple[Che
     result.
     """
     before = {name: bound.array(name).copy() for name in bound.buffers}
-    run_all(bound)
     if spec.reference == NO_REFERENCE:
+        run_all(bound)
         return ()
-    case = case_of(bound.resolved, before)
-    wanted = expected(spec.reference, case, folder)
-    refuse_circular(case, wanted, where, spec.reference)
-    found = []
-    for each in spec.outputs:
-        one = compare(
-            each.name,
-            each.element,
-            bound.array(each.name),
-            wanted[each.name],
-            spec.tolerance_of(each),
-        )
-        if not one.passed:
-            raise wrong_result(one, bound.resolved, where, spec.reference)
-        found.append(CheckedOutput(one.name, one.error, one.tolerance))
-    return tuple(found)
+    wanted = reference_results(spec, bound.resolved, before, folder, where)
+    run_all(bound)
+    found = compared(spec, wanted, bound.array)
+    refuse_wrong(found, bound.resolved, where, spec.reference)
+    return tuple(CheckedOutput(each.name, each.error, each.tolerance) for each in found)
 
 
 def run_all(bound: Bound) -> None:
