@@ -323,11 +323,13 @@ def without_folders(value: Any, name: str = "", kind: str = "") -> Any:
     if isinstance(value, str) and not isinstance(value, Enum):
         if name == "origin":
             return shown_origin(value)
-        if name == "path" or (kind == "source" and name in {"before", "after"}):
+        if name in {"path", "file"} or (kind == "source" and name in {"before", "after"}):
             return file_name(value)
         return without_homes(value)
     if isinstance(value, tuple):
-        return tuple(without_folders(each) for each in value)
+        names = getattr(value, "_fields", ("",) * len(value))
+        parts = [without_folders(each, part) for each, part in zip(value, names, strict=True)]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     if is_dataclass(value) and not isinstance(value, type):
         kind = getattr(value, "kind", "")
         changed = {
