@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         TimeChange,
     )
     from kernelprof.model.diagnosis import Verdict
-    from kernelprof.model.gate import GateResult, KernelResult
+    from kernelprof.model.gate import GateResult, KernelResult, Place
     from kernelprof.model.snapshot import KernelSnapshot, Snapshot
 
 _TWICE: Final = 2.0
@@ -77,7 +77,7 @@ def summary(comparison: Comparison) -> str:
     unknown = sum(times for outcome, times in both.items() if outcome not in _COUNTED)
     if unknown:
         counted.append(f"{unknown} whose times are not compared")
-    predicted = Counter(_counts_did(each) for each in known if each.arch is not None)
+    predicted = Counter(counts_did(each) for each in known if each.arch is not None)
     counted += [f"{times} with {what}" for what, times in predicted.items()]
     matches = Counter(each.match for each in kernels)
     counted += [f"{matches[kind]} {words}" for kind, words in alone.items() if matches[kind]]
@@ -86,7 +86,7 @@ def summary(comparison: Comparison) -> str:
     return f"{text}; {changed} with another verdict" if changed else text
 
 
-def _counts_did(kernel: KernelComparison) -> str:
+def counts_did(kernel: KernelComparison) -> str:
     """What the counts of a prediction did, in two or three words."""
     if kernel.same_code:
         return "the same machine code"
@@ -284,8 +284,14 @@ def why(kernel: KernelResult) -> str:
     """Why a kernel's outcome is what it is, in a line."""
     first = next(iter(kernel.findings), None)
     if first is None or first.outcome is Outcome.PASS or first.code in _IN_HEADLINE:
-        return headline(kernel.kernel)
+        text = headline(kernel.kernel)
+        return f"{text}; {place_text(first.places[0])}" if first and first.places else text
     return first.text
+
+
+def place_text(place: Place) -> str:
+    """A line as compilers and editors write it."""
+    return f"{place.file}:{place.line}"
 
 
 _IN_HEADLINE: Final = frozenset(

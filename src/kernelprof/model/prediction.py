@@ -25,7 +25,7 @@ class Amount(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What the accesses of one kind and width at one source line ask of memory in a launch.
+    """What accesses of one kind, width and pattern at one source line ask of memory in a launch.
 
     ``space`` is ``global``, ``shared``, ``local`` or ``constant``, ``kind`` ``load``, ``store``,
     ``copy`` (global to shared), ``atomic``, ``reduction`` and the like. ``sectors`` are those of

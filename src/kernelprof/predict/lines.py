@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     Place = tuple[str, int]
     Key = tuple[str, int, str, str, int]
+    Pattern = tuple[int, int]
 
 UNKNOWN: tuple[str, int] = ("", 0)
 """The place of an instruction that the compiler gives no line for."""
@@ -63,11 +64,12 @@ class Places:
 
 
 def _accesses(counted: Counted, places: Places) -> tuple[Access, ...]:
-    """What each line asks of memory, by kind and width of the access; the most moving first."""
-    groups: dict[Key, list[Accesses]] = defaultdict(list)
+    """What each line asks of memory, by kind, width and pattern; the most moving first."""
+    groups: dict[tuple[Key, Pattern], list[Accesses]] = defaultdict(list)
     for each in counted.tally.accesses.values():
         file, line = places.of(each.instruction.lines)
-        groups[file, line, each.space, each.kind, each.size].append(each)
+        key = file, line, each.space, each.kind, each.size
+        groups[key, _pattern(counted, each)].append(each)
     found = [
         Access(
             *key,
@@ -77,9 +79,24 @@ def _accesses(counted: Counted, places: Places) -> tuple[Access, ...]:
             wavefronts=_amount(counted, group, "wavefronts"),
             ideal=_amount(counted, group, "ideal"),
         )
-        for key, group in groups.items()
+        for (key, _), group in groups.items()
     ]
     return tuple(sorted(found, key=_order))
+
+
+def _pattern(counted: Counted, each: Accesses) -> Pattern:
+    """What a request takes, in whole sectors or wavefronts, and ideally.
+
+    Two arrays that one line reads are told apart by it: one of them may be a broadcast. Copies of
+    an instruction in an unrolled loop have the same.
+    """
+    requests = counted.total(each.counts["requests"]).value or 1.0
+    moved = each.counts.get("sectors", each.counts.get("wavefronts"))
+    sides = (moved, each.counts.get("ideal"))
+    first, second = (
+        -1 if side is None else round(counted.total(side).value / requests) for side in sides
+    )
+    return first, second
 
 
 def _order(each: Access) -> tuple[float, str, int]:

@@ -122,7 +122,9 @@ def gate(
         if place is not None:
             output.write_file(result.to_text(name), place)
     if html is not None:
-        output.write_page(result, html, command=output.typed("gate", baseline, *candidate))
+        given = ["--predict"] * predict + [word for each in arch or () for word in ("--arch", each)]
+        command = output.typed("gate", baseline, *candidate, *given)
+        output.write_page(result, html, command=command)
     output.write_result(output.rendered(result, output_format, file, no_color=no_color), file)
     raise typer.Exit(result.exit_code)
 

@@ -91,7 +91,11 @@ def with_lines(finding: Finding, metric: str, old: Predicted, new: Predicted) ->
 
 
 def _named(places: list[Place]) -> str:
-    return ", ".join(f"{each.file}:{each.line}" for each in places)
+    """``gemm.cu:14, 15``: lines of one file after its name."""
+    lines: dict[str, list[str]] = {}
+    for each in places:
+        lines.setdefault(each.file, []).append(str(each.line))
+    return ", ".join(f"{file}:{', '.join(found)}" for file, found in lines.items())
 
 
 def _is_trade(kernel: KernelComparison, before: KernelSnapshot) -> bool:
