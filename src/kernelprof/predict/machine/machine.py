@@ -28,6 +28,7 @@ from kernelprof.predict.machine.context import (
     predicate,
     whole,
 )
+from kernelprof.predict.machine.places import Places
 from kernelprof.predict.machine.memory import Constants, OutsideError, PrivateMemory
 from kernelprof.predict.machine.operations import operations
 from kernelprof.predict.machine.uses import MEMORY
@@ -111,7 +112,8 @@ class Machine:
         self.state = State()
         self.barriers = ConvergenceBarriers(self.warps)
         self.alive = self._thread_of_block() < threads
-        self._pending: dict[int, Array] = {0: self.alive.copy()}
+        self._places = Places()
+        self._places.add(0, self.alive.copy())
         self._at_block_barrier: dict[tuple[int, int, int | None], Array] = {}
         self._pieces: dict[int, _Piece] = {}
         self._specials: dict[str, Array | None] = {}
@@ -181,13 +183,12 @@ class Machine:
         """Run to the end of all threads; ``limit`` is of warp instructions."""
         turn = 0
         with np.errstate(all="ignore"):
-            while self._pending:
+            while self._places:
                 turn += 1
-                at = min(self._pending)
-                if turn % _PATIENCE == 0 and len(self._pending) > 1:
-                    at = list(self._pending)[turn // _PATIENCE % len(self._pending)]
-                lanes = self._pending.pop(at)
-                self._carry_out(at, lanes)
+                at = self._places.lowest()
+                if turn % _PATIENCE == 0 and len(self._places) > 1:
+                    at = self._places.turn(turn // _PATIENCE)
+                self._carry_out(at, self._places.take(at))
                 if limit is not None and self.counters.executed > limit:
                     raise EndlessError(f"the kernel carried out more than {limit} instructions")
         if self.barriers.waiting or self._at_block_barrier:
@@ -227,8 +228,7 @@ class Machine:
         """Have threads go on at an address; ``lanes`` are of all warps, or of a context's."""
         if lanes is None:
             lanes = self.spread(c, c.mask)
-        found = self._pending.get(to)
-        self._pending[to] = lanes if found is None else found | lanes
+        self._places.add(to, lanes)
 
     def spread(self, c: Context, mask: Array | None) -> Array:
         """Lanes of a context as lanes of all warps."""
@@ -538,8 +538,7 @@ class Machine:
     def _release(self) -> None:
         """Have threads go on for which those that they wait for have come, or are gone."""
         for behind, lanes in self.barriers.released(self.alive):
-            found = self._pending.get(behind)
-            self._pending[behind] = lanes if found is None else found | lanes
+            self._places.add(behind, lanes)
         if not self._at_block_barrier:
             return
         blocks = len(self.numbers)
@@ -557,8 +556,7 @@ class Machine:
                 lanes = self._at_block_barrier[key]
                 going = lanes & ready
                 if going.any():
-                    found = self._pending.get(key[1])
-                    self._pending[key[1]] = going if found is None else found | going
+                    self._places.add(key[1], going)
                     left = lanes & ~ready
                     if left.any():
                         self._at_block_barrier[key] = left
