@@ -94,6 +94,17 @@ def shared_wavefronts(addresses: Array, taking: Array | None, size: int) -> tupl
     return _wavefronts(np.broadcast_to(addresses, taking.shape), taking, size)
 
 
+def atomic_wavefronts(addresses: Array, taking: Array) -> tuple[Array, Array]:
+    """Wavefronts of shared-memory atomics of each warp, and the fewest that they could take.
+
+    Threads at one bank go one after the other, at one address, too.
+    """
+    place = np.arange(len(addresses))[:, None] * _BANKS + (addresses >> 2) % _BANKS
+    per_bank = np.bincount(place[taking], minlength=len(addresses) * _BANKS)
+    found = per_bank.reshape(len(addresses), _BANKS).max(axis=1)
+    return found, np.minimum(found, 1)
+
+
 def _same_pattern(addresses: Array) -> Array | None:
     """The addresses of one warp where all have the same but for a multiple of a row of banks."""
     if addresses.shape[0] == 1:
@@ -131,12 +142,9 @@ def _wavefronts(addresses: Array, taking: Array, size: int) -> tuple[Array, Arra
             )
         alike = _pairs_alike(here, active, 1) | _pairs_alike(here, active, 2)
         found += np.where(alike, together, apart)
-        ideal += -(-_distinct_taking(here, active) * size // _ROW)
+        halves = active[:, :width].any(axis=1).astype(np.int64) + active[:, width:].any(axis=1)
+        ideal += np.where(alike, np.minimum(halves, 1), halves)
     return found, ideal
-
-
-def _distinct_taking(values: Array, taking: Array) -> Array:
-    return _distinct(values, None if taking.all() else taking)
 
 
 def _spread_words(addresses: Array, words: int) -> Array:

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelprof.predict.counts import Counters
 from kernelprof.predict.counts.patterns import (
+    atomic_wavefronts,
     distinct_lines,
     ideal_sectors,
     most_alike,
@@ -123,7 +124,12 @@ class Tally(Counters):
                 every = np.ones((c.warps, LANES), np.bool_) if taking is None else taking
                 spread = np.broadcast_to(addresses, every.shape)
                 self._count(found, c, "alike", most_alike(spread, every))
-            wavefronts, ideal = shared_wavefronts(addresses, taking, size)
+            if kind in ("atomic", "compare"):
+                every = np.ones((c.warps, LANES), np.bool_) if taking is None else taking
+                spread = np.broadcast_to(addresses, every.shape)
+                wavefronts, ideal = atomic_wavefronts(spread, every)
+            else:
+                wavefronts, ideal = shared_wavefronts(addresses, taking, size)
             self._count(found, c, "wavefronts", wavefronts)
             self._count(found, c, "ideal", ideal)
             return
