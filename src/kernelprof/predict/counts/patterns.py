@@ -110,6 +110,11 @@ def _wavefronts(addresses: Array, taking: Array, size: int) -> tuple[Array, Arra
     if words == 1:
         found = _passes(addresses >> 2, taking)
         return found, np.minimum(found, 1)
+    if not taking.all():
+        # Parts are made of the threads that take part: 16 of 32 lanes make two quarters.
+        order = np.argsort(~taking, axis=1, kind="stable")
+        addresses = np.take_along_axis(addresses, order, axis=1)
+        taking = np.take_along_axis(taking, order, axis=1)
     parts = words
     width = addresses.shape[1] // parts
     found = np.zeros(addresses.shape[0], np.int64)

@@ -58,57 +58,45 @@ class Meetings:
         """Threads that have come, of all warps; they go on at the address ``behind``."""
         found = self.waiting.get((index, behind))
         self.waiting[index, behind] = lanes if found is None else found | lanes
-        self.paused(lanes)
-
-    def paused(self, lanes: Array) -> None:
-        """Threads that wait or have ended: others that WARPSYNC keeps can go on."""
-        if self._alone is not None:
-            self._alone = self._alone & ~lanes
-            if not self._alone.any():
-                self._alone = None
 
     def released(self, alive: Array) -> list[tuple[int, Array]]:
-        """Threads that can go on, with the address at which they do."""
+        """Threads that can go on, with the address at which they do, those that met each time."""
         found = []
         for index in {index for index, _ in self.waiting}:
             here = [key for key in self.waiting if key[0] == index]
             waiting = np.logical_or.reduce([self.waiting[key] for key in here])
             missing = self._all(index) & ballot(alive) & ~ballot(waiting)
             ready = waiting & (missing == 0)
-            if index in (SYNC, COLLECTIVE):
-                ready = self._one_group(index, ready)
             if not ready.any():
                 continue
+            if index == COLLECTIVE:
+                to = min(here)[1]
+                found += [(to, group) for group in self._groups(index, ready)]
             for key in here:
                 going = self.waiting[key] & ready
-                if going.any():
-                    to = min(here)[1] if index == COLLECTIVE else key[1]
-                    found.append((to, going))
-                    left = self.waiting.pop(key) & ~going
-                    if left.any():
-                        self.waiting[key] = left
+                if not going.any():
+                    continue
+                if index != COLLECTIVE:
+                    found += [(key[1], group) for group in self._groups(index, going)]
+                left = self.waiting.pop(key) & ~going
+                if left.any():
+                    self.waiting[key] = left
         return found
 
-    def _one_group(self, index: int, ready: Array) -> Array:
-        """Of threads of a warp that name different masks, only those with the mask of the first.
-
-        They go on alone until they wait again: what they work out together is theirs only.
-        """
+    def _groups(self, index: int, ready: Array) -> list[Array]:
+        """Threads of a warp that named different masks go on apart."""
         rows = np.flatnonzero(ready.any(axis=1))
-        if not len(rows):
-            return ready
         masks = self._all(index)[rows]
-        lead = masks[np.arange(len(rows)), ready[rows].argmax(axis=1)][:, None]
-        group = ready[rows] & (masks == lead)
-        split = (group != ready[rows]).any(axis=1, keepdims=True)
-        if self._alone is not None:
-            group &= ~self._alone[rows].any(axis=1, keepdims=True)
-        found = np.zeros_like(ready)
-        found[rows] = group
-        if split.any():
-            alone = np.zeros_like(ready)
-            alone[rows] = group & split
-            self._alone = alone if self._alone is None else self._alone | alone
+        found = []
+        while len(rows):
+            here = ready[rows]
+            lead = masks[np.arange(len(rows)), here.argmax(axis=1)][:, None]
+            group = np.zeros_like(ready)
+            group[rows] = here & (masks == lead)
+            found.append(group)
+            ready = ready & ~group
+            some = ready[rows].any(axis=1)
+            rows, masks = rows[some], masks[some]
         return found
 
 

@@ -11,6 +11,7 @@ from kernelprof.predict.machine.arrays import LANES, NEVER, NOTHING, compact
 from kernelprof.predict.machine.barriers import BlockBarriers, Meetings
 from kernelprof.predict.machine.clusters import Clusters
 from kernelprof.predict.machine.memory import Constants, PrivateMemory
+from kernelprof.predict.machine.places import Places
 from kernelprof.predict.machine.specials import special
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ class File(dict[int, "Array"]):
 class Blocks:
     """Registers, predicates, memory and places of all threads of some blocks."""
 
-    def __init__(self, launch: Launch, numbers: Sequence[int]) -> None:
+    def __init__(self, launch: Launch, numbers: Sequence[int] | Array) -> None:
         self.launch = launch
         self.program = launch.program
         self.numbers: Final = np.asarray(numbers, np.int64)
@@ -68,8 +69,9 @@ class Blocks:
         """The number of each thread in its block."""
 
         self.alive = self.thread_of_block < self.threads
-        self.pending: dict[int, Array] = {0: self.alive.copy()}
-        """Threads that can go on, as warps by 32, by the address of their next instruction."""
+        self.places = Places()
+        """Threads that can go on."""
+        self.places.add(0, self.alive.copy())
         self.meetings = Meetings(self.warps)
         self.block_barriers = BlockBarriers(len(self.numbers), self.warps_of_block)
         self.goals = np.zeros((self.warps, LANES), np.int64)
@@ -96,13 +98,11 @@ class Blocks:
 
     def go(self, to: int, lanes: Array) -> None:
         """Have threads go on at an address; ``lanes`` are of all warps."""
-        found = self.pending.get(to)
-        self.pending[to] = lanes if found is None else found | lanes
+        self.places.add(to, lanes)
 
     def end(self, lanes: Array) -> None:
         """Threads that have ended."""
         self.alive = self.alive & ~lanes
-        self.meetings.paused(lanes)
         self.release()
 
     def release(self) -> None:

@@ -32,8 +32,6 @@ class Clusters:
         names, first = np.unique(cluster, return_inverse=True)
         self.rows = np.full((len(names), self.size), -1)
         self.rows[first, rank] = np.arange(len(numbers))
-        if self.size > 1 and (self.rows < 0).any():
-            raise KernelprofError("the blocks of a cluster can run only together")
         self.index = first
         """Of each block that runs, its cluster's place in ``rows``."""
         self._warps_of_block = -(-math.prod(launch.block) // LANES)
@@ -42,10 +40,14 @@ class Clusters:
         self.waiting: dict[int, Array] = {}
         """Threads that wait there, by the address at which they go on."""
 
-    def owner(self, addresses: Array, blocks: Array) -> Array:
+    def owner(self, addresses: Array, blocks: Array, taking: Array | None) -> Array:
         """The block whose shared memory addresses lie in, for lanes of blocks."""
-        rank = addresses >> RANK_SHIFT
-        return self.rows[self.index[blocks], np.clip(rank, 0, self.size - 1)]
+        rank = np.clip(addresses >> RANK_SHIFT, 0, self.size - 1)
+        found: Array = self.rows[self.index[blocks], rank]
+        away = found < 0 if taking is None else taking & (found < 0)
+        if away.any():
+            raise KernelprofError("a block reads shared memory of one that does not run beside it")
+        return found
 
     def arrive(self, lanes: Array) -> None:
         """Threads that have come to the barrier of their cluster and go on."""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import struct
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -11,7 +13,7 @@ import numpy as np
 from kernelprof.predict.machine.layout import layout_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from kernelprof.predict.machine.arrays import Array
     from kernelprof.predict.machine.memory import GlobalMemory
@@ -77,6 +79,16 @@ class Launch:
             clusters *= -(-blocks // size)
         return found
 
+    def batches(self, most: int) -> Iterator[Array]:
+        """The numbers of all blocks, about so many at a time, those of a cluster together."""
+        numbers = np.arange(math.prod(self.grid))
+        if self.cluster is not None:
+            numbers = numbers[np.argsort(self.cluster_of(numbers), kind="stable")]
+        size = math.prod(self.cluster or (1,))
+        step = max(size, most // size * size)
+        for start in range(0, len(numbers), step):
+            yield numbers[start : start + step]
+
     def _along(self, numbers: Array) -> list[tuple[Array, int, int]]:
         """Along each axis: places of blocks, blocks of a cluster, and how far ranks are apart."""
         x, y, _ = self.grid
@@ -136,9 +148,9 @@ def _placed(
     """
     places: dict[str, int] = {}
     for variable in image.variables:
-        data = variable.initial if variable.initial is not None else bytes(variable.size)
-        values = np.frombuffer(data, np.uint8)
-        places[variable.name] = memory.allocate(variable.name, variable.size, values).base
+        initial = variable.initial
+        content = None if initial is None else partial(np.frombuffer, initial, np.uint8)
+        places[variable.name] = memory.allocate(variable.name, variable.size, content).base
     system = {name: _SYSTEM_CODE + _SYSTEM_BYTES * n for n, name in enumerate(image.outside)}
     places |= system
     for number, offset, name, addend in image.addresses:

@@ -61,7 +61,7 @@ class Machine:
     def __init__(
         self,
         launch: Launch,
-        numbers: Sequence[int],
+        numbers: Sequence[int] | Array,
         counters: Counters,
         needed: Needed | None = None,
     ) -> None:
@@ -83,15 +83,15 @@ class Machine:
 
     def run(self, limit: int | None = None) -> None:
         """Run to the end of all threads; ``limit`` is of warp instructions."""
-        pending = self.blocks.pending
+        places = self.blocks.places
         turn = 0
         with np.errstate(all="ignore"):
-            while pending:
+            while places:
                 turn += 1
-                at = min(pending)
-                if turn % _PATIENCE == 0 and len(pending) > 1:
-                    at = list(pending)[turn // _PATIENCE % len(pending)]
-                self._carry_out(at, pending.pop(at))
+                at = places.lowest()
+                if turn % _PATIENCE == 0 and len(places) > 1:
+                    at = places.turn(turn // _PATIENCE)
+                self._carry_out(at, places.take(at))
                 if limit is not None and self.counters.executed > limit:
                     raise EndlessError(f"the kernel carried out more than {limit} instructions")
         if self.blocks.alive.any():

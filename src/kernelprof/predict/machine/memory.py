@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -12,7 +13,7 @@ from kernelprof.predict.machine.arrays import fixed
 from kernelprof.predict.machine.faults import OutsideError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from kernelprof.predict.machine.arrays import Array
 
@@ -26,15 +27,24 @@ _ROUNDED_TO: Final = 32
 """Bytes of the widest access: arrays are stored in a multiple of them."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass
 class Buffer:
-    """An array in global memory. Without ``data`` it is known where it lies, not what it holds."""
+    """An array in global memory. What it holds is worked out once somebody asks for it."""
 
     name: str
     base: int
     size: int
-    data: Array | None
-    """Its bytes, and some more to a round number."""
+    content: Callable[[], Array] | None
+    """Makes what it holds at first; ``None``: zeros."""
+
+    @cached_property
+    def data(self) -> Array:
+        """Its bytes, and some more to a round number."""
+        stored = np.zeros(_rounded(self.size), np.uint8)
+        if self.content is not None:
+            values = np.ascontiguousarray(self.content())
+            stored[: self.size] = values.reshape(-1).view(np.uint8)
+        return stored
 
     @property
     def end(self) -> int:
@@ -54,13 +64,9 @@ class GlobalMemory:
         """All arrays in the order of their addresses."""
         return self._buffers
 
-    def allocate(self, name: str, size: int, data: Array | None) -> Buffer:
-        """An array of so many bytes; ``data`` is copied, ``None`` keeps no values."""
-        stored = None
-        if data is not None:
-            stored = np.zeros(_rounded(size), np.uint8)
-            stored[:size] = np.ascontiguousarray(data).reshape(-1).view(np.uint8)
-        buffer = Buffer(name, self._next, size, stored)
+    def allocate(self, name: str, size: int, content: Callable[[], Array] | None = None) -> Buffer:
+        """An array of so many bytes; ``content`` makes what it holds, ``None``: zeros."""
+        buffer = Buffer(name, self._next, size, content)
         self._buffers.append(buffer)
         self._next += -(-(size + _GAP) // _GAP) * _GAP
         return buffer
@@ -125,8 +131,7 @@ class GlobalMemory:
         """Write ``values``, shaped as :meth:`load` gives them; of two at one place the last stays."""
         _check_aligned(addresses, taking, size)
         for buffer, lanes in self._split(addresses, taking, size):
-            if buffer.data is not None:
-                _put(buffer.data, addresses - buffer.base, lanes, values, size)
+            _put(buffer.data, addresses - buffer.base, lanes, values, size)
 
     def locate(self, addresses: Array, taking: Array) -> list[tuple[Buffer, Array]]:
         """The arrays in which addresses lie, with the lanes."""
@@ -136,7 +141,7 @@ class GlobalMemory:
     def text(self, address: int) -> str:
         """The text that begins at an address and ends with a zero; empty where there is none."""
         for buffer in self._buffers:
-            if buffer.base <= address < buffer.end and buffer.data is not None:
+            if buffer.base <= address < buffer.end:
                 data = buffer.data[address - buffer.base : buffer.size].tobytes()
                 return data.split(b"\0")[0].decode(errors="replace")
         return ""
@@ -247,9 +252,7 @@ def _rounded(size: int) -> int:
     return -(-max(size, 1) // _ROUNDED_TO) * _ROUNDED_TO
 
 
-def _taken(data: Array | None, at: Array, size: int) -> Array:
-    if data is None:
-        return _empty(at.shape, size)
+def _taken(data: Array, at: Array, size: int) -> Array:
     if size > 16:
         rows: Array = data.view(np.uint32).reshape(-1, size // 4)[at >> _SHIFTS[size]]
         return rows

@@ -137,8 +137,8 @@ class _Recorder:
         self.u = _Record("UR", number[:, :1], self.asked, self.told)
         self.q = _Record("UP", flag[:, :1], self.asked, self.told)
 
-    def active(self, guard: Array | None) -> Array | None:
-        return None if guard is None else np.broadcast_to(guard, (1, LANES))
+    def active(self, _: Array | None) -> None:
+        """All threads take part, so that nothing is left out."""
 
     def every(self, values: Array) -> Array:
         return np.broadcast_to(values, (1, LANES))

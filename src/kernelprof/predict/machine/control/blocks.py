@@ -58,7 +58,6 @@ def _block_barrier(i: Instruction, block: Block, program: Program) -> End:
             barriers.arrive(int(number), lanes, counts, c.blocks.alive)
             if not arrives_only:
                 barriers.wait(int(number), block.follows, lanes)
-        c.blocks.meetings.paused(yes)
         if arrives_only:
             c.blocks.go(block.follows, yes)
         c.blocks.release()
@@ -109,7 +108,6 @@ def _cluster_barrier(i: Instruction, block: Block, program: Program) -> End:
         clusters = c.blocks.clusters
         if waits:
             clusters.wait(block.follows, c.lanes)
-            c.blocks.meetings.paused(c.lanes)
         else:
             clusters.arrive(c.lanes)
             c.go(block.follows)

@@ -137,7 +137,7 @@ def _keys(c: Context, part: Part) -> Array:
     """Addresses that differ between blocks, or threads, where each has its own memory."""
     at = c.every(part.addresses)
     if part.space in (SHARED, CLUSTER):
-        at, piece = placed(c, at)
+        at, piece = placed(c, at, part.taking)
         return at + (c.every(piece).astype(np.int64) << _PIECE_SHIFT)
     if part.space == LOCAL:
         return at + (c.of_warps(c.blocks.thread_row).astype(np.int64) << _PIECE_SHIFT)

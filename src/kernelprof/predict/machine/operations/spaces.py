@@ -111,7 +111,7 @@ def _load(c: Context, part: Part, size: int) -> Array:
         return c.blocks.memory.load(at, part.taking, size)
     if part.space == LOCAL:
         return c.blocks.local.load(at, c.of_warps(c.blocks.thread_row), part.taking, size)
-    at, piece = placed(c, at)
+    at, piece = placed(c, at, part.taking)
     return c.blocks.shared.load(at, piece, part.taking, size)
 
 
@@ -124,16 +124,16 @@ def store(c: Context, parts: list[Part], values: Array, size: int) -> None:
         elif part.space == LOCAL:
             c.blocks.local.store(at, c.of_warps(c.blocks.thread_row), part.taking, values, size)
         else:
-            at, piece = placed(c, at)
+            at, piece = placed(c, at, part.taking)
             c.blocks.shared.store(at, piece, part.taking, values, size)
 
 
-def placed(c: Context, addresses: Array) -> tuple[Array, Array]:
+def placed(c: Context, addresses: Array, taking: Array | None) -> tuple[Array, Array]:
     """Offsets in shared memory, and whose: the block's own, or another's of its cluster."""
     own = block_of(c)
     if c.blocks.clusters.size == 1:
         return addresses, own
-    return addresses & OFFSET_MASK, c.blocks.clusters.owner(addresses, own)
+    return addresses & OFFSET_MASK, c.blocks.clusters.owner(addresses, own, taking)
 
 
 def address_of(i: Instruction, operand: Operand, *, wide: bool) -> Callable[[Context], Array]:

@@ -1,0 +1,143 @@
+"""Which blocks of a grid are run, and what they say of all.
+
+Blocks at the edges of a grid often do less, or more, than those inside. So each edge, each corner
+and the inside are sampled by themselves: a few blocks each, spread evenly.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kernelprof.predict.machine.arrays import Array
+
+    Dim3 = tuple[int, int, int]
+
+_SURE: Final = 3.0
+"""Standard errors of the interval around a total: more than 99 % of totals, were they normal."""
+
+_LEAST: Final = 3
+"""Blocks of a part that say nothing of how much others differ from them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Blocks of a grid that are sampled together: an edge, a corner, or the inside."""
+
+    ranges: tuple[range, range, range]
+
+    @property
+    def count(self) -> int:
+        """How many blocks it has."""
+        return math.prod(len(each) for each in self.ranges)
+
+    def numbers(self, places: Array, grid: Dim3) -> Array:
+        """Numbers in the grid of the blocks at some places of the part."""
+        x, y, _ = (len(each) for each in self.ranges)
+        at = (places % x, places // x % y, places // (x * y))
+        first = [each.start for each in self.ranges]
+        column, row, layer = (start + place for start, place in zip(first, at, strict=True))
+        return column + grid[0] * (row + grid[1] * layer)
+
+
+def parts(grid: Dim3) -> list[Part]:
+    """The corners, edges, faces and the inside of a grid, those that have blocks."""
+    axes = []
+    for extent in grid:
+        edges = [range(1), range(1, extent - 1), range(extent - 1, extent)]
+        axes.append([each for each in (edges if extent > 1 else edges[:1]) if len(each)])
+    return [Part(ranges) for ranges in product(*axes)]
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Blocks that are run, in an order in which those of a part follow each other."""
+
+    grid: Dim3
+    blocks: Array
+    """Numbers of the blocks."""
+    counts: tuple[tuple[int, int], ...]
+    """For each part how many blocks are run, and how many there are."""
+
+    @property
+    def complete(self) -> bool:
+        """Whether every block is run."""
+        return all(some == every for some, every in self.counts)
+
+    def total(self, values: Array) -> tuple[float, float, float]:
+        """The sum over the whole grid of what each block counted, and the interval around it.
+
+        Blocks of a part stand evenly spread, so the differences between neighbours say how far the
+        sum may be off (von Neumann's estimate of a variance); a part whose blocks are all alike is
+        taken to be so everywhere.
+        """
+        total = sum(every * float(part.mean()) for part, every in self._parts(values))
+        margin = self.margin(values)
+        return total, max(0.0, total - margin), total + margin
+
+    def margin(self, values: Array) -> float:
+        """How far the sum may be off to either side."""
+        variance = 0.0
+        for part, every in self._parts(values):
+            some = len(part)
+            if some == every:
+                continue
+            if some < _LEAST:
+                variance += (every * self._spread(values)) ** 2
+                continue
+            single = float((np.diff(part) ** 2).mean()) / 2
+            variance += every**2 * (1 - some / every) * single / some
+        return _SURE * math.sqrt(variance)
+
+    def _spread(self, values: Array) -> float:
+        """How much blocks of all parts differ: what is said of a part of which few are run."""
+        return float(values.std())
+
+    def _parts(self, values: Array) -> Iterator[tuple[Array, int]]:
+        """What the blocks of each part counted, and how many blocks it has."""
+        start = 0
+        for some, every in self.counts:
+            yield values[start : start + some].astype(np.float64), every
+            start += some
+
+
+def sample(grid: Dim3, most: int) -> Sample:
+    """At most so many blocks of a grid, all of them where it has no more; at least one a part."""
+    everything = math.prod(grid)
+    if everything <= most:
+        return Sample(grid, np.arange(everything), ((everything, everything),))
+    found = parts(grid)
+    taken = _shares([part.count for part in found], most)
+    blocks = []
+    for part, some in zip(found, taken, strict=True):
+        # The middles of equal stretches, moved a little: a step that fits the grid's own period
+        # would take the same column again and again.
+        step = part.count / some
+        places = np.floor((np.arange(some) + _shift(some)) * step).astype(np.int64)
+        blocks.append(part.numbers(np.minimum(places, part.count - 1), grid))
+    counts = tuple(zip(taken, (part.count for part in found), strict=True))
+    return Sample(grid, np.concatenate(blocks), counts)
+
+
+def _shift(some: int) -> Array:
+    """Where in its stretch each block is taken: a golden-ratio sequence, the same every time."""
+    golden = (math.sqrt(5) - 1) / 2
+    return (0.5 + golden * np.arange(some)) % 1.0
+
+
+def _shares(counts: list[int], most: int) -> list[int]:
+    """How many blocks of each part: by the root of its size, at least one, at most all."""
+    weights = [math.sqrt(count) for count in counts]
+    whole = sum(weights)
+    spare = max(0, most - len(counts))
+    return [
+        max(1, min(count, 1 + int(spare * weight / whole)))
+        for count, weight in zip(counts, weights, strict=True)
+    ]
