@@ -15,7 +15,7 @@ import numpy as np
 from kernelprof.analysis.metrics.architectures import EVERY
 
 if TYPE_CHECKING:
-    from kernelprof.predict.machine.context import Array
+    from kernelprof.predict.machine.arrays import Array
 
 SECTOR: Final = EVERY.sector_bytes
 _BANKS: Final = 32

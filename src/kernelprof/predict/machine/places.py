@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kernelprof.predict.machine.context import Array
+    from kernelprof.predict.machine.arrays import Array
 
 
 class Places:
