@@ -102,19 +102,20 @@ def worse_lines(name: str, before: Predicted, after: Predicted) -> tuple[Worse, 
 def changed(before: Predicted, after: Predicted, near: Sequence[Place]) -> tuple[Place, ...]:
     """Lines of the second version that the change wrote, those nearest to ``near`` first.
 
-    Of a hunk the first line that says something; where it only took lines out, the one behind them.
-    Lines above come before lines below: what an access does was mostly decided before it.
+    Of a hunk the nearest line that says something; where it only took lines out, the one behind
+    them. Lines above come before lines below: what an access does was mostly decided before it.
     """
     own = [each.line for each in near if each.file == after.file]
     at = own[0] if own else 0
-    lines = [_line_of(hunk, after.text) for hunk in aligned(before.text, after.text).hunks]
+    lines = [_line_of(hunk, after.text, at) for hunk in aligned(before.text, after.text).hunks]
     ordered = sorted(lines, key=lambda line: (line > at > 0, abs(at - line)))
     return tuple(Place(after.file, line) for line in ordered[:MOST_PLACES])
 
 
-def _line_of(hunk: Hunk, text: Sequence[str]) -> int:
-    said = (line for line in hunk.new if text[line - 1])
-    return next(said, min(hunk.new.start, max(len(text), 1)))
+def _line_of(hunk: Hunk, text: Sequence[str], at: int) -> int:
+    said = [line for line in hunk.new if text[line - 1]]
+    behind = min(hunk.new.start, max(len(text), 1))
+    return min(said, key=lambda line: abs(at - line), default=behind)
 
 
 def _differences(

@@ -129,7 +129,8 @@ def counter_text(change: CounterChange) -> str:
     if change.before_each is not None and change.after_each is not None:
         unit = f"{change.unit}/{change.each}"
         old, new = (quantity(each, unit) for each in (change.before_each, change.after_each))
-        if old != new:
+        alike = (change.after > change.before) == (change.after_each > change.before_each)
+        if old != new and alike:
             return f"{change.label}: {number(change.before_each)} to {new}"
     partly = " in some launches" if change.partly else ""
     span = f"{number(change.before)} to {number(change.after)} {change.unit}"

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from kernelprof.predict.counts.counted import Counted, Total
     from kernelprof.predict.counts.tally import Accesses
-    from kernelprof.predict.machine.context import Array
+    from kernelprof.predict.machine.arrays import Array
     from kernelprof.predict.sass.listing import Line
 
     Place = tuple[str, int]
