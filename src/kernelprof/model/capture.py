@@ -45,6 +45,10 @@ class Origin(StrEnum):
     """The launch configuration and the device's attributes."""
     REPORTED = "reported"
     """A number that one of Nsight Compute's own rules printed in a sentence; rounded."""
+    PREDICTED = "predicted"
+    """A count of what the machine code does, worked out without a GPU."""
+    COMPILER = "compiler"
+    """What the compiler decided: registers, shared memory, and what follows from them."""
 
 
 @dataclass(frozen=True, slots=True)
