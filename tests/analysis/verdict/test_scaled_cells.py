@@ -12,6 +12,7 @@ import pytest
 from tests.analysis.verdict.support import CAPTURES
 
 from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.verdict import diagnose
 from kernelprof.analysis.verdict.ranking import grade, judge
 from kernelprof.model.capture import Launches
 from kernelprof.model.diagnosis import Confidence, Status
@@ -130,6 +131,19 @@ def test_one_scaled_cell_never_flips_a_verdict_silently(group: str) -> None:
     sys.stdout.write(f"{group}: {len(flips)} of {tried} scaled cells flip silently\n")
     assert tried > 0
     assert len(flips) <= LEFT[group], "\n".join(flips)
+
+
+def test_a_value_that_cannot_be_is_counted_once() -> None:
+    """Several relations look at it, and each counted the launch again."""
+    capture = read_capture(CAPTURES / "gemm_series.full.raw.csv")
+    name = "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"
+    values = capture.columns[name].values.copy()
+    values[0] = 900.0
+    columns = {**capture.columns, name: replace(capture.columns[name], values=values)}
+    assert diagnose(replace(capture, columns=columns)).warnings == (
+        "dram_throughput: a percentage above 110 cannot be; the value is treated as missing "
+        "in 1 of 26 launches",
+    )
 
 
 def test_the_cells_that_misled_0_1_0_are_seen_now() -> None:
