@@ -122,6 +122,7 @@ class Facts:
         self._columns: dict[str, _Column] = {}
         self._intervals: dict[str, Interval] = {}
         self._ruled_out: dict[Callable[..., BoolArray], BoolArray] = {}
+        self._settled: dict[str, BoolArray] = {}
         self._launches = Launches.of(capture.launches)
         self._noted: list[Doubt] = []
         self._substituted = np.zeros(self.count, dtype=np.bool_)
@@ -176,7 +177,9 @@ class Facts:
 
     def settled(self, name: str) -> BoolArray:
         """In which launches the metric has a value, or is known to be zero without one."""
-        known: BoolArray = self.has(name) | self._known_to_be_zero(name)
+        known = self._settled.get(name)
+        if known is None:
+            known = self._settled[name] = self.has(name) | self._known_to_be_zero(name)
         return known
 
     def metric_exists(self, name: str, compute_capability: tuple[int, int] | None) -> bool:
@@ -196,11 +199,14 @@ class Facts:
 
     def by_capability(self, holds: Callable[[tuple[int, int] | None], bool]) -> BoolArray:
         """What holds for each launch, by the compute capability of its device."""
-        kinds = self._launches.kinds
-        found = {each: holds(each) for each in {kind.compute_capability for kind in kinds}}
+        found = {each: holds(each) for each in self._capabilities}
         if len(found) == 1:
             return np.full(self.count, next(iter(found.values())))
         return self.by_launch(lambda launch: found[launch.compute_capability])
+
+    @cached_property
+    def _capabilities(self) -> set[tuple[int, int] | None]:
+        return {kind.compute_capability for kind in self._launches.kinds}
 
     def by_launch(self, holds: Callable[[Launch], bool]) -> BoolArray:
         """What holds for each launch, by its kernel, device and configuration."""
