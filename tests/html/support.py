@@ -5,14 +5,27 @@ from __future__ import annotations
 import csv
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from playwright.sync_api import Page
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 FULL = CAPTURES / "four_gemms.full.raw.csv"
+AGAIN = pytest.mark.slow("the same in other colours, at another width or of a page that is alike")
+LIGHT_FIRST = [pytest.param(False, id="light"), pytest.param(True, id="dark", marks=AGAIN)]
+DARK_FIRST = [pytest.param(False, id="light", marks=AGAIN), pytest.param(True, id="dark")]
+"""Whether a page is dark: all pages have one palette, so `make test` looks at each in one way."""
 VENDOR = Path(__file__).parents[2] / "src/kernelprof/report/writers/html/vendor"
+
+
+def few(values: Iterable[Any], *first: Any) -> list[Any]:
+    """Parameters of which only the ``first`` are not slow."""
+    return [pytest.param(each, marks=() if each in first else AGAIN) for each in values]
 
 
 def has_horizontal_scroll(page: Page) -> bool:
@@ -69,8 +82,8 @@ def undrawn_charts(page: Page, within: str = "body", patience_ms: int = 20_000) 
         left: list[str] = page.evaluate(UNDRAWN, within)
         if not left or waited >= patience_ms:
             return left
-        page.wait_for_timeout(50)
-        waited += 50
+        page.wait_for_timeout(20)
+        waited += 20
 
 
 def screenshot(page: Page, name: str) -> None:

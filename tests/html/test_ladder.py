@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.html.support import (
+    DARK_FIRST,
+    LIGHT_FIRST,
     charts,
+    few,
     has_horizontal_scroll,
     screenshot,
     undrawn_charts,
@@ -86,17 +89,17 @@ def rows(page: Page) -> list[list[str]]:
 # Charts
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_the_climb_and_the_way_are_drawn(ladder: Path, open_page: OpenPage, dark: bool):
-    page = open_page(ladder, dark=dark)
+@pytest.mark.parametrize("dark", LIGHT_FIRST)
+def test_the_climb_and_the_way_are_drawn(ladder: Path, look_at: OpenPage, dark: bool):
+    page = look_at(ladder, dark=dark)
     assert charts(page) == {"climb", "roofline"}
     assert undrawn_charts(page) == []
     screenshot(page, f"ladder-{'dark' if dark else 'light'}")
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_every_rung_has_its_bar_and_its_verdict(ladder: Path, open_page: OpenPage, width: int):
-    page = open_page(ladder, width=width)
+@pytest.mark.parametrize("width", few([1280, 390], 1280))
+def test_every_rung_has_its_bar_and_its_verdict(ladder: Path, look_at: OpenPage, width: int):
+    page = look_at(ladder, width=width)
     assert undrawn_charts(page) == []
     shown = texts(page, "climb")
     for rung in RUNGS:
@@ -111,9 +114,9 @@ def test_every_rung_has_its_bar_and_its_verdict(ladder: Path, open_page: OpenPag
     assert bars.count() == len(RUNGS)
 
 
-@pytest.mark.parametrize("width", [1280, 900, 390])
-def test_the_rungs_on_the_way_have_their_numbers(ladder: Path, open_page: OpenPage, width: int):
-    page = open_page(ladder, width=width)
+@pytest.mark.parametrize("width", few([1280, 900, 390], 390))
+def test_the_rungs_on_the_way_have_their_numbers(ladder: Path, look_at: OpenPage, width: int):
+    page = look_at(ladder, width=width)
     assert undrawn_charts(page) == []
     assert {str(int(rung["file"][:2])) for rung in RUNGS} <= set(texts(page, "roofline"))
 
@@ -211,8 +214,8 @@ def test_a_rung_without_a_capture_says_so(failed: Path, open_page: OpenPage):
 # Everybody can read it
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("name", ["ladder", "failed"])
+@pytest.mark.parametrize("dark", DARK_FIRST)
+@pytest.mark.parametrize("name", few(["ladder", "failed"], "ladder"))
 def test_the_accessibility_checker_finds_nothing(
     request: pytest.FixtureRequest,
     open_page: OpenPage,
