@@ -5,27 +5,21 @@ from __future__ import annotations
 import csv
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from playwright.sync_api import Page
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 FULL = CAPTURES / "four_gemms.full.raw.csv"
-AGAIN = pytest.mark.slow("the same in other colours, at another width or of a page that is alike")
-LIGHT_FIRST = [pytest.param(False, id="light"), pytest.param(True, id="dark", marks=AGAIN)]
-DARK_FIRST = [pytest.param(False, id="light", marks=AGAIN), pytest.param(True, id="dark")]
+AGAIN = "the same in other colours, at another width or of a page that is alike"
+_SLOW = pytest.mark.slow(AGAIN)
+LIGHT_FIRST = [pytest.param(False, id="light"), pytest.param(True, id="dark", marks=_SLOW)]
+DARK_FIRST = [pytest.param(False, id="light", marks=_SLOW), pytest.param(True, id="dark")]
 """Whether a page is dark: all pages have one palette, so `make test` looks at each in one way."""
 VENDOR = Path(__file__).parents[2] / "src/kernelprof/report/writers/html/vendor"
-
-
-def few(values: Iterable[Any], *first: Any) -> list[Any]:
-    """Parameters of which only the ``first`` are not slow."""
-    return [pytest.param(each, marks=() if each in first else AGAIN) for each in values]
 
 
 def has_horizontal_scroll(page: Page) -> bool:

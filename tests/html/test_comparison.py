@@ -11,16 +11,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.html.support import (
+    AGAIN,
     CAPTURES,
     DARK_FIRST,
     LIGHT_FIRST,
     charts,
-    few,
     has_horizontal_scroll,
     screenshot,
     undrawn_charts,
 )
 from tests.report.changes import comparison, slower, taken
+from tests.support.few import few
 
 from kernelprof.collect.recorded import FOLDER
 from kernelprof.comparison.compare import compare
@@ -142,8 +143,8 @@ def test_each_launch_is_a_dot(faster: Path, look_at: OpenPage):
     assert "Before: median 275.9 ms, 20 launches" in page.locator("main").inner_text()
 
 
-@pytest.mark.parametrize("width", few([1280, 390], 390))
-@pytest.mark.parametrize("name", few(["faster", "slower"], "slower"))
+@pytest.mark.parametrize("width", few([1280, 390], 390, why=AGAIN))
+@pytest.mark.parametrize("name", few(["faster", "slower"], "slower", why=AGAIN))
 def test_the_way_on_the_roofline_can_be_read(
     request: pytest.FixtureRequest, look_at: OpenPage, name: str, width: int
 ):
@@ -263,6 +264,7 @@ def test_all_changed_metrics_can_be_searched(faster: Path, open_page: OpenPage):
     assert "422.3" in rows.filter(visible=True).inner_text()
 
 
+@pytest.mark.slow("the same of a page that is alike")
 def test_the_json_is_inside_and_can_be_saved(
     faster: Path, open_page: OpenPage, run_cli: RunCli, tmp_path: Path
 ):
@@ -297,7 +299,7 @@ def test_text_of_strangers_stays_text(hostile: Path, open_page: OpenPage):
 
 
 @pytest.mark.parametrize("dark", DARK_FIRST)
-@pytest.mark.parametrize("name", few(PAGES, "faster", "hostile"))
+@pytest.mark.parametrize("name", few(PAGES, "faster", "hostile", why=AGAIN))
 def test_the_accessibility_checker_finds_nothing(
     request: pytest.FixtureRequest,
     open_page: OpenPage,
@@ -311,7 +313,7 @@ def test_the_accessibility_checker_finds_nothing(
     assert axe_violations(page) == []
 
 
-@pytest.mark.parametrize("name", few(PAGES, "many", "hostile"))
+@pytest.mark.parametrize("name", few(PAGES, "many", "hostile", why=AGAIN))
 def test_nothing_is_wider_than_a_phone(
     request: pytest.FixtureRequest, open_page: OpenPage, name: str
 ):

@@ -102,6 +102,7 @@ def test_text_of_strangers_is_text(corpus: Path, look_at: OpenPage) -> None:
     assert any(name.startswith("<img src=x") for name in column(page, 1))
 
 
+@pytest.mark.slow("the same of a page that is alike")
 def test_the_score_can_be_saved(corpus: Path, open_page: OpenPage, tmp_path: Path) -> None:
     page = open_page(corpus)
     with page.expect_download() as download:

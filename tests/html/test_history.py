@@ -9,14 +9,15 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.comparison.history.samples import HOSTILE, eventful, history, moment, with_kernels
 from tests.html.support import (
+    AGAIN,
     DARK_FIRST,
     LIGHT_FIRST,
     charts,
-    few,
     has_horizontal_scroll,
     screenshot,
     undrawn_charts,
 )
+from tests.support.few import few
 
 from kernelprof.model.history import Commit, HistoryOrigin, MomentKind
 from kernelprof.report.document import Chart, Section, Table
@@ -94,7 +95,7 @@ def points(page: Page, section: str) -> list[tuple[str, str]]:
 
 
 @pytest.mark.parametrize("dark", LIGHT_FIRST)
-@pytest.mark.parametrize("name", few(PAGES, "eventful"))
+@pytest.mark.parametrize("name", few(PAGES, "eventful", why=AGAIN))
 def test_every_kernel_has_its_chart(
     pages: dict[str, Path], look_at: OpenPage, name: str, dark: bool
 ):
@@ -208,6 +209,7 @@ def test_text_of_strangers_is_text(pages: dict[str, Path], look_at: OpenPage):
     assert "somebody" not in pages["hostile"].read_text("utf-8")
 
 
+@pytest.mark.slow("the same of a page that is alike")
 def test_the_history_can_be_saved(pages: dict[str, Path], open_page: OpenPage, tmp_path: Path):
     page = open_page(pages["eventful"])
     with page.expect_download() as download:
@@ -219,7 +221,7 @@ def test_the_history_can_be_saved(pages: dict[str, Path], open_page: OpenPage, t
 
 
 @pytest.mark.parametrize("dark", DARK_FIRST)
-@pytest.mark.parametrize("name", few(PAGES, "alternating"))
+@pytest.mark.parametrize("name", few(PAGES, "alternating", why=AGAIN))
 def test_the_accessibility_checker_finds_nothing(
     pages: dict[str, Path],
     open_page: OpenPage,
@@ -232,7 +234,7 @@ def test_the_accessibility_checker_finds_nothing(
     assert axe_violations(page) == []
 
 
-@pytest.mark.parametrize("name", few(PAGES, "hostile"))
+@pytest.mark.parametrize("name", few(PAGES, "hostile", why=AGAIN))
 def test_nothing_is_wider_than_a_phone(pages: dict[str, Path], open_page: OpenPage, name: str):
     page = open_page(pages[name], width=390)
     assert undrawn_charts(page) == []

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.html.support import (
+    AGAIN,
     DARK_FIRST,
     LIGHT_FIRST,
     charts,
-    few,
     has_horizontal_scroll,
     screenshot,
     undrawn_charts,
 )
 from tests.ladder.samples import CLIMB, TILE
+from tests.support.few import few
 
 from kernelprof.collect.recorded import FOLDER
 from kernelprof.ladder.results import Trouble
@@ -97,7 +98,7 @@ def test_the_climb_and_the_way_are_drawn(ladder: Path, look_at: OpenPage, dark: 
     screenshot(page, f"ladder-{'dark' if dark else 'light'}")
 
 
-@pytest.mark.parametrize("width", few([1280, 390], 1280))
+@pytest.mark.parametrize("width", few([1280, 390], 1280, why=AGAIN))
 def test_every_rung_has_its_bar_and_its_verdict(ladder: Path, look_at: OpenPage, width: int):
     page = look_at(ladder, width=width)
     assert undrawn_charts(page) == []
@@ -114,7 +115,7 @@ def test_every_rung_has_its_bar_and_its_verdict(ladder: Path, look_at: OpenPage,
     assert bars.count() == len(RUNGS)
 
 
-@pytest.mark.parametrize("width", few([1280, 900, 390], 390))
+@pytest.mark.parametrize("width", few([1280, 900, 390], 390, why=AGAIN))
 def test_the_rungs_on_the_way_have_their_numbers(ladder: Path, look_at: OpenPage, width: int):
     page = look_at(ladder, width=width)
     assert undrawn_charts(page) == []
@@ -215,7 +216,7 @@ def test_a_rung_without_a_capture_says_so(failed: Path, open_page: OpenPage):
 
 
 @pytest.mark.parametrize("dark", DARK_FIRST)
-@pytest.mark.parametrize("name", few(["ladder", "failed"], "ladder"))
+@pytest.mark.parametrize("name", few(["ladder", "failed"], "ladder", why=AGAIN))
 def test_the_accessibility_checker_finds_nothing(
     request: pytest.FixtureRequest,
     open_page: OpenPage,
@@ -240,6 +241,7 @@ def test_nothing_is_wider_than_a_phone(
     screenshot(page, f"phone-{name}")
 
 
+@pytest.mark.slow("the same of a page that is alike")
 def test_paper_has_headings_and_no_controls(ladder: Path, open_page: OpenPage):
     page = open_page(ladder, dark=True)
     assert undrawn_charts(page) == []

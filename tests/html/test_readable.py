@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.html.support import (
+    AGAIN,
     DARK_FIRST,
     LIGHT_FIRST,
-    few,
     has_horizontal_scroll,
     open_card,
     screenshot,
     undrawn_charts,
 )
+from tests.support.few import few
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +23,9 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize("dark", LIGHT_FIRST)
-@pytest.mark.parametrize("name", few(["single", "unsettled", "many"], "single", "unsettled"))
+@pytest.mark.parametrize(
+    "name", few(["single", "unsettled", "many"], "single", "unsettled", why=AGAIN)
+)
 def test_the_accessibility_checker_finds_nothing(
     request: pytest.FixtureRequest,
     open_page: OpenPage,
@@ -101,7 +104,8 @@ def test_the_keyboard_sorts_and_opens(four: Path, open_page: OpenPage):
 
 
 @pytest.mark.parametrize(
-    "name", few(["single", "four", "unsettled", "hostile", "many"], "unsettled", "hostile")
+    "name",
+    few(["single", "four", "unsettled", "hostile", "many"], "unsettled", "hostile", why=AGAIN),
 )
 def test_nothing_is_wider_than_a_phone(
     request: pytest.FixtureRequest, open_page: OpenPage, name: str
@@ -114,7 +118,7 @@ def test_nothing_is_wider_than_a_phone(
     screenshot(page, f"phone-{name}")
 
 
-@pytest.mark.parametrize("name", few(["single", "four", "unsettled"], "single"))
+@pytest.mark.parametrize("name", few(["single", "four", "unsettled"], "single", why=AGAIN))
 def test_paper_has_no_controls(request: pytest.FixtureRequest, open_page: OpenPage, name: str):
     page = open_page(request.getfixturevalue(name), dark=True)
     assert undrawn_charts(page) == []

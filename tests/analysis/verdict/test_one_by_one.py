@@ -29,7 +29,7 @@ EXPORTS = sorted(
 )
 AGAIN = re.compile(
     r"validation/(\w+\.)?(base-units|basic|detail)|frameworks_more|nvtx|two_proc|same-code-13x"
-    r"|h200_once/\w+-\d\.([2-9]|1\d)"
+    r"|h200_once/(before-\d\.\d|\w+-\d\.([2-9]|1\d))|h200_\w+/full\.|gemm_series.*base-units"
 )
 """The launches or kernels of another export, in other units or with fewer sections."""
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from tests.analysis.verdict.support import CAPTURES
+from tests.support.captures import captured
 
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.verdict import diagnose
@@ -135,7 +136,7 @@ def test_one_scaled_cell_never_flips_a_verdict_silently(group: str) -> None:
 
 def test_a_value_that_cannot_be_is_counted_once() -> None:
     """Several relations look at it, and each counted the launch again."""
-    capture = read_capture(CAPTURES / "gemm_series.full.raw.csv")
+    capture = captured("gemm_series.full.raw.csv")
     name = "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"
     values = capture.columns[name].values.copy()
     values[0] = 900.0
@@ -148,7 +149,7 @@ def test_a_value_that_cannot_be_is_counted_once() -> None:
 
 def test_the_cells_that_misled_0_1_0_are_seen_now() -> None:
     """Device memory at 101 %, no thread per instruction, no share for 419 million wavefronts."""
-    capture = read_capture(CAPTURES / "gemm_series.full.raw.csv")
+    capture = captured("gemm_series.full.raw.csv")
     for name, value in (
         ("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", 101.0),
         ("smsp__thread_inst_executed_per_inst_executed.ratio", 0.0),
