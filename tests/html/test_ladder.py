@@ -17,7 +17,7 @@ from tests.html.support import (
     screenshot,
     undrawn_charts,
 )
-from tests.ladder.samples import CLIMB, TILE
+from tests.ladder.samples import BF16, CLIMB, TILE
 from tests.support.few import few
 
 from kernelprof.collect.recorded import FOLDER
@@ -120,6 +120,19 @@ def test_the_rungs_on_the_way_have_their_numbers(ladder: Path, look_at: OpenPage
     page = look_at(ladder, width=width)
     assert undrawn_charts(page) == []
     assert {str(int(rung["file"][:2])) for rung in RUNGS} <= set(texts(page, "roofline"))
+
+
+@pytest.mark.slow(AGAIN)
+def test_bars_in_another_unit_are_drawn_too(
+    write: Callable[..., Path], open_page: OpenPage, tmp_path: Path
+):
+    results = tmp_path / "results.json"
+    results.write_text(to_json(BF16), encoding="utf-8")
+    page = open_page(write(results))
+    assert "climb:tflops" in charts(page)
+    assert undrawn_charts(page) == []
+    shown = page.locator('[data-chart="climb:tflops"] svg text').all_text_contents()
+    assert {"TFLOP/s", "BF16 tensor peak 40.96"} <= set(shown)
 
 
 # Table and cards
