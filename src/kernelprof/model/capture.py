@@ -141,6 +141,10 @@ class MetricColumn:
     original_unit: str
     source: Origin
 
+    def holding(self, values: FloatArray) -> MetricColumn:
+        """The same metric of other launches, faster than ``replace``: a capture has hundreds."""
+        return MetricColumn(self.name, values, self.unit, self.original_unit, self.source)
+
 
 @dataclass(frozen=True)
 class Capture:
@@ -195,7 +199,7 @@ class Capture:
     def _of(
         self, launches: Launches, at: slice | list[int], text: dict[str, tuple[str | None, ...]]
     ) -> Capture:
-        columns = {n: replace(each, values=each.values[at]) for n, each in self.columns.items()}
+        columns = {n: each.holding(each.values[at]) for n, each in self.columns.items()}
         return replace(self, launches=launches, columns=columns, text=text, whole_seen=self.seen)
 
 
