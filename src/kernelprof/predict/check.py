@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.launch.results import compared, reference_results, refuse_wrong
 from kernelprof.launch.trial import CheckedOutput
 from kernelprof.model.specification import NO_REFERENCE
-from kernelprof.predict.counts import Counters
-from kernelprof.predict.machine.context import LANES
+from kernelprof.predict.machine.arrays import LANES
+from kernelprof.predict.machine.context import Counters
 from kernelprof.predict.machine.machine import Machine
 
 if TYPE_CHECKING:
@@ -43,7 +43,6 @@ def run_all(bound: Bound) -> None:
     """Run every block of the grid, some of them at a time."""
     resolved = bound.resolved
     warps = -(-math.prod(resolved.block) // LANES)
-    step = max(1, _LANES_AT_ONCE // (warps * LANES))
-    blocks = math.prod(resolved.grid)
-    for start in range(0, blocks, step):
-        Machine(bound.launch, range(start, min(blocks, start + step)), Counters()).run()
+    most = max(1, _LANES_AT_ONCE // (warps * LANES))
+    for numbers in bound.launch.batches(most):
+        Machine(bound.launch, numbers, Counters()).run()

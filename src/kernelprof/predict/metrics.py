@@ -11,8 +11,6 @@ if TYPE_CHECKING:
     from kernelprof.predict.counts.counted import Counted
 
 
-def capture_of(
-    counted: Counted, spec: LaunchSpec, resolved: ResolvedLaunch, arch: str
-) -> Capture:
+def capture_of(counted: Counted, spec: LaunchSpec, resolved: ResolvedLaunch, arch: str) -> Capture:
     """The capture that a GPU of an architecture would give, as far as it is known."""
     raise NotImplementedError

@@ -101,7 +101,9 @@ def predict(
     built = build(spec, source, arch, compiler())
     code = program(built.cubin, disassembled(built.cubin), built.entry)
     progress(f"{source.name}: checking its result")
-    checked = check(spec, bind(code, built, spec.resolve(spec.check_sizes), folder, where), folder, where)
+    checked = check(
+        spec, bind(code, built, spec.resolve(spec.check_sizes), folder, where), folder, where
+    )
     progress(f"{source.name}: counting what it does")
     bound = bind(code, built, spec.resolve(), folder, where)
     counted = count(bound.launch, needed(code), seconds=seconds)

@@ -8,6 +8,7 @@ Nsight Compute works out from addresses, too; each rule reproduces the counters 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from kernelprof.analysis.metrics.architectures import EVERY
 
 if TYPE_CHECKING:
-    from kernelprof.predict.machine.context import Array
+    from kernelprof.predict.machine.arrays import Array
 
 SECTOR: Final = EVERY.sector_bytes
 _BANKS: Final = 32
@@ -80,18 +81,43 @@ def shared_wavefronts(addresses: Array, taking: Array | None, size: int) -> tupl
     64 bits by half warps, 128 bits by quarters; two parts go together where each lane reads what
     its neighbour (lane xor 1, or each lane xor 2) reads.
     """
-    if addresses.shape[1] == 1 and taking is None:
-        passes = np.full(addresses.shape[0], 2 if size > 2 * _BANK_BYTES else 1)
+    if _alike(addresses, taking):
+        threads = np.full(addresses.shape[0], 32) if taking is None else taking.sum(axis=1)
+        parts = 16 if size > 2 * _BANK_BYTES else 32
+        passes = -(-threads // parts)
         return passes, passes
     lanes = 32
     if taking is None:
         pattern = _same_pattern(addresses)
         if pattern is not None:
-            found, ideal = _wavefronts(pattern, np.ones(pattern.shape, np.bool_), size)
+            found, ideal = _of_pattern((pattern - (pattern[0, 0] & -_ROW)).tobytes(), size)
             repeat = np.ones(addresses.shape[0], np.int64)
             return repeat * found, repeat * ideal
         taking = np.ones((addresses.shape[0], lanes), np.bool_)
     return _wavefronts(np.broadcast_to(addresses, taking.shape), taking, size)
+
+
+def _alike(addresses: Array, taking: Array | None) -> bool:
+    """Whether the threads of each warp have one address."""
+    if addresses.shape[1] == 1:
+        return True
+    if taking is None:
+        return bool((addresses == addresses[:, :1]).all())
+    first = np.take_along_axis(
+        np.broadcast_to(addresses, taking.shape), taking.argmax(axis=1)[:, None], axis=1
+    )
+    return bool(((addresses == first) | ~taking).all())
+
+
+def atomic_wavefronts(addresses: Array, taking: Array) -> tuple[Array, Array]:
+    """Wavefronts of shared-memory atomics of each warp, and the fewest that they could take.
+
+    Threads at one bank go one after the other, at one address, too.
+    """
+    place = np.arange(len(addresses))[:, None] * _BANKS + (addresses >> 2) % _BANKS
+    per_bank = np.bincount(place[taking], minlength=len(addresses) * _BANKS)
+    found = per_bank.reshape(len(addresses), _BANKS).max(axis=1)
+    return found, np.minimum(found, 1)
 
 
 def _same_pattern(addresses: Array) -> Array | None:
@@ -105,11 +131,24 @@ def _same_pattern(addresses: Array) -> Array | None:
     return None
 
 
+@lru_cache(maxsize=4096)
+def _of_pattern(addresses: bytes, size: int) -> tuple[int, int]:
+    """Wavefronts of one warp's addresses, as their bytes: a loop has the same again and again."""
+    one = np.frombuffer(addresses, np.int64)[None, :]
+    found, ideal = _wavefronts(one, np.ones(one.shape, np.bool_), size)
+    return int(found[0]), int(ideal[0])
+
+
 def _wavefronts(addresses: Array, taking: Array, size: int) -> tuple[Array, Array]:
     words = max(1, size // _BANK_BYTES)
     if words == 1:
         found = _passes(addresses >> 2, taking)
         return found, np.minimum(found, 1)
+    if not taking.all():
+        # Parts are made of the threads that take part: 16 of 32 lanes make two quarters.
+        order = np.argsort(~taking, axis=1, kind="stable")
+        addresses = np.take_along_axis(addresses, order, axis=1)
+        taking = np.take_along_axis(taking, order, axis=1)
     parts = words
     width = addresses.shape[1] // parts
     found = np.zeros(addresses.shape[0], np.int64)
@@ -126,12 +165,9 @@ def _wavefronts(addresses: Array, taking: Array, size: int) -> tuple[Array, Arra
             )
         alike = _pairs_alike(here, active, 1) | _pairs_alike(here, active, 2)
         found += np.where(alike, together, apart)
-        ideal += -(-_distinct_taking(here, active) * size // _ROW)
+        halves = active[:, :width].any(axis=1).astype(np.int64) + active[:, width:].any(axis=1)
+        ideal += np.where(alike, np.minimum(halves, 1), halves)
     return found, ideal
-
-
-def _distinct_taking(values: Array, taking: Array) -> Array:
-    return _distinct(values, None if taking.all() else taking)
 
 
 def _spread_words(addresses: Array, words: int) -> Array:

@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernelprof.predict.counts import Counters
 from kernelprof.predict.counts.patterns import (
+    atomic_wavefronts,
     distinct_lines,
     ideal_sectors,
     most_alike,
     sectors,
     shared_wavefronts,
 )
-from kernelprof.predict.machine.context import LANES
+from kernelprof.predict.machine.arrays import LANES
+from kernelprof.predict.machine.context import Counters
 
 if TYPE_CHECKING:
-    from kernelprof.predict.machine.context import Array, Context
-    from kernelprof.predict.machine.machine import Machine
+    from kernelprof.predict.machine.arrays import Array
+    from kernelprof.predict.machine.blocks import Blocks
+    from kernelprof.predict.machine.context import Context
     from kernelprof.predict.sass.listing import Instruction
     from kernelprof.predict.sass.program import Block
 
@@ -56,9 +58,9 @@ class Tally(Counters):
         self.warps = 0
         self.warps_of_block = 1
 
-    def begin(self, machine: Machine) -> None:
+    def begin(self, blocks: Blocks) -> None:
         """Blocks begin to run; only one machine's are counted."""
-        self.warps, self.warps_of_block = machine.warps, machine.warps_of_block
+        self.warps, self.warps_of_block = blocks.warps, blocks.warps_of_block
 
     def piece(self, c: Context, block: Block) -> None:
         """A straight piece of code is carried out once by each warp."""
@@ -110,6 +112,7 @@ class Tally(Counters):
         space: str,
         kind: str,
         addresses: Array,
+        *,
         taking: Array | None,
         size: int,
     ) -> None:
@@ -118,12 +121,19 @@ class Tally(Counters):
         addresses = np.broadcast_to(addresses, (c.warps, addresses.shape[1]))
         self._count(found, c, "requests", _some(c, taking))
         self._count(found, c, "threads", LANES if taking is None else taking.sum(axis=1))
+        if space == "cluster":
+            return
         if space == "shared":
             if kind in ("atomic", "count", "compare"):
                 every = np.ones((c.warps, LANES), np.bool_) if taking is None else taking
                 spread = np.broadcast_to(addresses, every.shape)
                 self._count(found, c, "alike", most_alike(spread, every))
-            wavefronts, ideal = shared_wavefronts(addresses, taking, size)
+            if kind in ("atomic", "compare"):
+                every = np.ones((c.warps, LANES), np.bool_) if taking is None else taking
+                spread = np.broadcast_to(addresses, every.shape)
+                wavefronts, ideal = atomic_wavefronts(spread, every)
+            else:
+                wavefronts, ideal = shared_wavefronts(addresses, taking, size)
             self._count(found, c, "wavefronts", wavefronts)
             self._count(found, c, "ideal", ideal)
             return
@@ -135,7 +145,9 @@ class Tally(Counters):
         self._count(found, c, "lines", distinct_lines(addresses, taking))
         if kind in ("atomic", "reduction", "compare"):
             every = np.ones((c.warps, LANES), np.bool_) if taking is None else taking
-            self._count(found, c, "alike", most_alike(np.broadcast_to(addresses, every.shape), every))
+            self._count(
+                found, c, "alike", most_alike(np.broadcast_to(addresses, every.shape), every)
+            )
 
     def _of(self, i: Instruction, space: str, kind: str, size: int) -> Accesses:
         key = i.address, space
@@ -176,7 +188,4 @@ def _some(c: Context, taking: Array | None) -> Array | int:
 
 
 def _add(total: Array, c: Context, values: Array | int) -> None:
-    if c.rows is None:
-        total += values
-    else:
-        total[c.rows] += values
+    total[c.where] += values

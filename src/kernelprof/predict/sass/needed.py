@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from kernelprof.predict.sass.program import Block, Program
 
 
-
 @dataclass(frozen=True, slots=True)
 class Needed:
     """What has to be carried out to count."""
@@ -138,9 +137,12 @@ def _successors(program: Program) -> dict[int, list[int]]:
     for start, block in program.blocks.items():
         end = block.end
         goals: list[int] = []
-        if end is None or end.opcode not in ("EXIT", "RET", "BRX", "BRA", "CALL") or end.guard:
-            goals.append(block.follows)
-        elif end.opcode in ("BRA", "EXIT") and len(end.operands) > (end.opcode == "BRA"):
+        if (
+            end is None
+            or end.opcode not in ("EXIT", "RET", "BRX", "BRA", "CALL")
+            or end.guard
+            or (end.opcode in ("BRA", "EXIT") and len(end.operands) > (end.opcode == "BRA"))
+        ):
             goals.append(block.follows)
         if end is not None and end.opcode in ("BRA", "CALL", "WARPSYNC"):
             for operand in end.operands:
@@ -155,5 +157,3 @@ def _successors(program: Program) -> dict[int, list[int]]:
             goals += [base + at for at in block.function.labels.values()]
         found[start] = [each for each in dict.fromkeys(goals) if each in program.blocks]
     return found
-
-

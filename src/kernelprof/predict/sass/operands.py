@@ -108,21 +108,13 @@ class Other:
     text: str
 
 
-Operand = (
-    Register
-    | Predicate
-    | Immediate
-    | Constant
-    | Address
-    | Label
-    | Barrier
-    | Special
-    | Other
-)
+Operand = Register | Predicate | Immediate | Constant | Address | Label | Barrier | Special | Other
 
 _REGISTER: Final = re.compile(r"(?P<uniform>U?)R(?P<index>\d+|Z)(?P<part>(?:\.\w+)*)")
 _PREDICATE: Final = re.compile(r"(?P<negated>!?)(?P<uniform>U?)P(?P<index>\d+|T)")
-_CONSTANT: Final = re.compile(r"c\[(0x[0-9a-f]+)\]\s*\[(?:(U?R\w+)\+?)?(-?0x[0-9a-f]+)?\]((?:\.\w+)*)")
+_CONSTANT: Final = re.compile(
+    r"c\[(0x[0-9a-f]+)\]\s*\[(?:(U?R\w+)\+?)?(-?0x[0-9a-f]+)?\]((?:\.\w+)*)"
+)
 _MEMORY: Final = re.compile(r"(?:g?desc\[U?R\w+\])?\[([^\]]*)\]((?:\.\w+)*)")
 _LABEL: Final = re.compile(r"`\((.+)\)")
 _BARRIER: Final = re.compile(r"B(\d+)")

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelprof.predict.machine.context import (
-    NotKnownError,
+from kernelprof.predict.machine.context import NotKnownError
+from kernelprof.predict.machine.operations import operation
+from kernelprof.predict.machine.operations.integer import joined_by
+from kernelprof.predict.machine.values import (
     bits,
     double,
     guard_of,
@@ -23,14 +25,13 @@ from kernelprof.predict.machine.context import (
     single,
     whole,
 )
-from kernelprof.predict.machine.operations import operation
-from kernelprof.predict.machine.operations.integer import joined_by
 from kernelprof.predict.sass.operands import TRUE, ZERO, Predicate, Register
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kernelprof.predict.machine.context import Array, Context
+    from kernelprof.predict.machine.arrays import Array
+    from kernelprof.predict.machine.context import Context
     from kernelprof.predict.machine.operations import Step
     from kernelprof.predict.sass.listing import Instruction
 

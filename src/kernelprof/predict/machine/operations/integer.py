@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelprof.predict.machine.context import (
-    NotKnownError,
+from kernelprof.predict.machine.context import NotKnownError
+from kernelprof.predict.machine.operations import operation
+from kernelprof.predict.machine.values import (
     bits,
     guard_of,
     pair,
@@ -20,13 +21,13 @@ from kernelprof.predict.machine.context import (
     whole,
     wide_whole,
 )
-from kernelprof.predict.machine.operations import operation
 from kernelprof.predict.sass.operands import TRUE, ZERO, Immediate, Predicate, Register
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kernelprof.predict.machine.context import Array, Context
+    from kernelprof.predict.machine.arrays import Array
+    from kernelprof.predict.machine.context import Context
     from kernelprof.predict.machine.operations import Step
     from kernelprof.predict.sass.listing import Instruction
     from kernelprof.predict.sass.operands import Operand
@@ -479,7 +480,7 @@ def _absolute(i: Instruction) -> Step:
 
 @operation("SEL", "USEL", "FSEL")
 def _select(i: Instruction) -> Step:
-    from kernelprof.predict.machine.context import single
+    from kernelprof.predict.machine.values import single
 
     read = single if i.opcode == "FSEL" else whole
     a, b, which = read(i.operands[1]), read(i.operands[2]), predicate(i.operands[3])

@@ -6,20 +6,15 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelprof.predict.machine.context import (
-    LANES,
-    NotKnownError,
-    guard_of,
-    predicate,
-    put,
-    put_predicate,
-    whole,
-)
+from kernelprof.predict.machine.arrays import LANES
+from kernelprof.predict.machine.context import NotKnownError
 from kernelprof.predict.machine.operations import operation
+from kernelprof.predict.machine.values import guard_of, predicate, put, put_predicate, whole
 from kernelprof.predict.sass.operands import Predicate, Register
 
 if TYPE_CHECKING:
-    from kernelprof.predict.machine.context import Array, Context
+    from kernelprof.predict.machine.arrays import Array
+    from kernelprof.predict.machine.context import Context
     from kernelprof.predict.machine.operations import Step
     from kernelprof.predict.sass.listing import Instruction
 
@@ -145,7 +140,9 @@ def _reduce(i: Instruction) -> Step:
     function, neutral = how
 
     def work(c: Context) -> None:
-        values = c.every(a(c)).view(kind) if a(c).flags.c_contiguous else c.every(a(c)).copy().view(kind)
+        values = (
+            c.every(a(c)).view(kind) if a(c).flags.c_contiguous else c.every(a(c)).copy().view(kind)
+        )
         taking = c.active(guard(c))
         if taking is not None:
             values = np.where(taking, values, kind.type(neutral))
@@ -164,7 +161,7 @@ def _elect(i: Instruction) -> Step:
         active = guard(c)
         taking = c.active(active)
         taking = everyone(c) if taking is None else taking
-        first = _LANE == taking.argmax(axis=1)[:, None]
+        first = taking.argmax(axis=1)[:, None] == _LANE
         for flag in flags:
             flag(c, first & taking, active)
 
