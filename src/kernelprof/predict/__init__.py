@@ -1,0 +1,1 @@
+"""A kernel without a GPU: its machine code, run block by block in NumPy, and counted."""
