@@ -10,33 +10,31 @@ import hashlib
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
-from kernelprof.errors import InputError, MissingToolError
+from kernelprof.errors import InputError
 from kernelprof.launch.cubin import Compiled, CompileError
 from kernelprof.launch.flags import divided
 from kernelprof.predict.device_code import BROUGHT, DeviceCode, Search, device_code
+from kernelprof.predict.nvrtc import compile_program
 from kernelprof.predict.nvrtc_options import nvrtc_options
 from kernelprof.predict.toolchain import HOW_TO_GET
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from kernelprof.predict.nvrtc import Answer
     from kernelprof.predict.toolchain import Toolchain
 
 _BROUGHT_BY_NVCC: Final = "nvcc_brings.h"
+
+_AS_NVCC: Final = ("--define-macro=__linux__=1", "--define-macro=__unix__=1")
+"""What the host's compiler defines and sources ask for."""
 
 _PLAIN: Final = re.compile(r"[ !#-\[\]-~]+")
 """A path that debug information can hold: NVRTC writes other characters so that ``ptxas`` stops."""
 _ALIASES: Final = "/kernelprof-names"
 _ALIAS: Final = re.compile(rf"{_ALIASES}/[0-9a-f]{{16}}(?:\.[A-Za-z0-9]+)?")
-
-
-class _Answer(NamedTuple):
-    ok: bool
-    said: str
-    cubin: bytes = b""
-    entry: str | None = None
 
 
 class DeviceCompiler:
@@ -75,22 +73,22 @@ class DeviceCompiler:
         """
         self._refuse_unknown(arch)
         parts = divided(options)
-        folders, system = ([Path(e) for e in each] for each in (parts.folders, parts.system))
+        folders, system = map(_without_toolkits, (parts.folders, parts.system))
         search = Search(home, folders, system, self.toolchain.headers)
         places = [*folders, home, *system, *self.toolchain.headers]
         words = [
-            *(f"--gpu-architecture={arch}", "--device-as-default-execution-space"),
+            *(f"--gpu-architecture={arch}", "--device-as-default-execution-space", *_AS_NVCC),
             *("--ptxas-options=-v", *nvrtc_options(parts.plain), *parts.macros),
             *(f"--include-path={each}" for each in places),
         ]
         first = "".join(f'#include "{name}"\n' for name in parts.before)
         code = device_code(first + source, search, self.kernel, named=self.named)
         answer = self._compile(code, words, home)
-        if not answer.ok and code.spared:
+        if answer.cubin is None and code.spared:
             code = device_code(first + source, search, self.kernel, spare=False, named=self.named)
             answer = self._compile(code, words, home)
         said = self.real_names(answer.said)
-        if not answer.ok:
+        if answer.cubin is None:
             raise CompileError(said + _left_out(code))
         return Compiled(answer.cubin, said, answer.entry)
 
@@ -106,63 +104,23 @@ class DeviceCompiler:
                 hint=f"take a newer one: {HOW_TO_GET}" if newer else "choose one of these",
             )
 
-    def _compile(self, code: DeviceCode, words: Sequence[str], home: Path) -> _Answer:
-        """Compile device code; headers of the same name as one of ``code`` are not looked for."""
-        nvrtc = self.toolchain.nvrtc
+    def _compile(self, code: DeviceCode, words: Sequence[str], home: Path) -> Answer:
         brought = [name for name in BROUGHT if name in code.headers]
         lines = [f"#include <{name}>\n" for name in (_BROUGHT_BY_NVCC, *brought)]
-        source = "".join(lines) + code.source
-        names, texts = list(code.headers), list(code.headers.values())
-        result, program = nvrtc.nvrtcCreateProgram(
-            source.encode(),
-            str(home / "kernel.cu").encode(),
-            len(names),
-            [each.encode() for each in texts],
-            [each.encode() for each in names],
-        )
-        _working(nvrtc, result)
-        try:
-            template = "<" in self.kernel
-            if template:
-                nvrtc.nvrtcAddNameExpression(program, self.kernel.encode())
-            given = [each.encode() for each in words]
-            (result,) = nvrtc.nvrtcCompileProgram(program, len(given), given)
-            said = _read(nvrtc.nvrtcGetProgramLogSize, nvrtc.nvrtcGetProgramLog, program)
-            log = said.rstrip(b"\0").decode("utf-8", "replace")
-            if result == nvrtc.nvrtcResult.NVRTC_ERROR_INVALID_OPTION:
-                raise InputError(
-                    f"NVRTC does not take an option that nvcc takes: {log.strip()}",
-                    hint="leave it out of [compile] flags, or measure the kernel on a GPU",
-                )
-            if result == nvrtc.nvrtcResult.NVRTC_ERROR_COMPILATION:
-                return _Answer(False, log)
-            _working(nvrtc, result, log)
-            entry = None
-            if template:
-                result, lowered = nvrtc.nvrtcGetLoweredName(program, self.kernel.encode())
-                entry = None if result else lowered.decode()
-            cubin = _read(nvrtc.nvrtcGetCUBINSize, nvrtc.nvrtcGetCUBIN, program)
-        finally:
-            nvrtc.nvrtcDestroyProgram(program)
-        return _Answer(True, log, cubin, entry)
-
-
-def _working(nvrtc: Any, result: Any, log: str = "") -> None:
-    """Raise :class:`MissingToolError` where NVRTC failed for a reason of its own."""
-    if result != nvrtc.nvrtcResult.NVRTC_SUCCESS:
-        _, name = nvrtc.nvrtcGetErrorString(result)
-        raise MissingToolError(
-            f"NVRTC failed: {' '.join([name.decode(), *log.split()])}",
-            hint=f"install it again: {HOW_TO_GET} --force-reinstall",
+        return compile_program(
+            self.toolchain.nvrtc,
+            "".join(lines) + code.source,
+            # NVRTC looks for includes beside the file that this would be.
+            name=home / "kernel.cu",
+            headers=code.headers,
+            options=words,
+            expression=self.kernel if "<" in self.kernel else None,
         )
 
 
-def _read(size_of: Any, read: Any, program: Any) -> bytes:
-    """What NVRTC gives by way of a buffer."""
-    _, size = size_of(program)
-    buffer = bytes(size)
-    read(program, buffer)
-    return buffer
+def _without_toolkits(folders: Sequence[str]) -> list[Path]:
+    """Folders of includes without those of a CUDA toolkit: NVRTC has headers of its own version."""
+    return [Path(each) for each in folders if not Path(each, "cuda_runtime.h").is_file()]
 
 
 def _left_out(code: DeviceCode) -> str:

@@ -33,6 +33,12 @@ _BRANCHES: Final = frozenset(
     ("preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif", "preproc_elifdef")
 )
 _MACROS: Final = frozenset(("preproc_def", "preproc_function_def"))
+_NAMED: Final = _CLASSES | {
+    *("enum_specifier", "type_definition", "alias_declaration", "concept_definition"),
+    "namespace_alias_definition",
+}
+"""What the device needs if its code names it."""
+
 _NEVER: Final = frozenset(
     ("comment", "preproc_include", "preproc_call", "preproc_directive", *_MACROS)
 )
@@ -47,6 +53,14 @@ class Where(Enum):
     HOST = "host"
     ASSERTION = "assertion"
     """A ``static_assert``, which is needed nowhere, and can stay where all that it names does."""
+    INSTANCE = "instance"
+    """Of a template, which it follows."""
+
+
+_OTHERS: Final = {
+    "static_assert_declaration": Where.ASSERTION,
+    "template_instantiation": Where.INSTANCE,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,25 +154,28 @@ def _declaration(data: bytes, node: Node, inner: Node, words: frozenset[str]) ->
 
 def _place(inner: Node, words: frozenset[str]) -> tuple[Where, frozenset[str]]:
     names = frozenset(_declared_names(inner))
-    if inner.type in _CLASSES or inner.type == "enum_specifier" or _is_odd_class(inner):
-        return Where.EITHER, names
     head = names_in(_head(inner))
-    if not words.isdisjoint(head):
-        return Where.DEVICE, names
-    if inner.type == "function_definition":
-        return _of_function(inner, head), names
-    if inner.type == "declaration":
-        return _of_variable(inner), names
-    if inner.type == "static_assert_declaration":
-        return Where.ASSERTION, frozenset()
-    if inner.type == "using_declaration" and any(c.type == "namespace" for c in inner.children):
-        scopes = syntax.text(inner.named_children[0]).split("::")
-        return (Where.HOST if scopes[0] == "std" and len(scopes) > 1 else Where.DEVICE), names
-    either = {
-        *("type_definition", "alias_declaration", "using_declaration", "concept_definition"),
-        *("namespace_alias_definition", "template_instantiation"),
-    }
-    return (Where.EITHER if inner.type in either else Where.DEVICE), names
+    if inner.type in _NAMED or _is_odd_class(inner):
+        where = Where.EITHER
+    elif not words.isdisjoint(head):
+        where = Where.DEVICE
+    elif inner.type == "function_definition":
+        where = _of_function(inner, head)
+    elif inner.type == "declaration":
+        where = _of_variable(inner)
+    elif inner.type == "using_declaration":
+        where = _of_using(inner)
+    else:
+        where = _OTHERS.get(inner.type, Where.DEVICE)
+    return where, names
+
+
+def _of_using(node: Node) -> Where:
+    """A namespace is there for both, but for those within ``std``; a name is as the name is."""
+    if not any(each.type == "namespace" for each in node.children):
+        return Where.EITHER
+    scopes = syntax.text(node.named_children[0]).split("::")
+    return Where.HOST if scopes[0] == "std" and len(scopes) > 1 else Where.DEVICE
 
 
 def _of_function(node: Node, head: frozenset[str]) -> Where:
@@ -201,6 +218,8 @@ def _declared_names(node: Node) -> Iterator[str]:
         yield from names_in(_head(node))
     for name in node.children_by_field_name("name"):
         yield from names_in(syntax.text(name).partition("<")[0])
+    if node.type == "static_assert_declaration":
+        return
     if node.type == "using_declaration":
         yield syntax.text(node.named_children[-1]).rpartition("::")[2]
     if node.type == "namespace_alias_definition":
@@ -216,12 +235,12 @@ def _declared_names(node: Node) -> Iterator[str]:
 
 def _of_declarator(node: Node) -> Iterator[str]:
     function = _inside(node, "function_declarator")
-    named = node if function is None else syntax.child(function, "declarator")
-    if function is not None and named is not None and named.type.startswith("operator"):
+    while (inner := _within(node)) is not None:
+        node = inner
+    if node.type.startswith("operator"):
         yield from names_in(syntax.text(syntax.child(function, "parameters")))
-        return
-    written = syntax.text(named).partition("=")[0]
-    yield from names_in(re.sub(r"<.*>|\[.*\]|\(.*\)(?=\(|$)", " ", written) or written)
+    else:
+        yield from names_in(re.sub("<.*>", " ", syntax.text(node)))
 
 
 def _host_members(node: Node, words: frozenset[str]) -> Iterator[tuple[int, int]]:
@@ -255,13 +274,18 @@ def _host_functions(body: Node, words: frozenset[str]) -> Iterator[tuple[int, in
 
 
 def _inside(node: Node | None, kind: str) -> Node | None:
-    """A declarator of that kind, the node itself or within its pointers and references."""
+    """A declarator of that kind: the node, or one within its pointers and references."""
     while node is not None and node.type != kind:
-        inner = syntax.child(node, "declarator")
-        if inner is None and node.type in {"reference_declarator", "parenthesized_declarator"}:
-            inner = next(iter(node.named_children), None)
-        node = inner
+        node = _within(node)
     return node
+
+
+def _within(node: Node) -> Node | None:
+    """The declarator within a declarator."""
+    inner = syntax.child(node, "declarator")
+    if inner is None and node.type in {"reference_declarator", "parenthesized_declarator"}:
+        inner = next((each for each in node.named_children if each.type != "comment"), None)
+    return inner
 
 
 def _head(node: Node) -> str:
@@ -270,4 +294,3 @@ def _head(node: Node) -> str:
     end = node.end_byte if body is None else body.start_byte
     head = (node.text or b"")[: end - node.start_byte].decode("utf-8", "replace")
     return head if node.type == "function_definition" else head.partition("=")[0]
-

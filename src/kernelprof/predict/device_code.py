@@ -7,11 +7,10 @@ What stays is what the device needs: code that is marked for it, and the types, 
 from __future__ import annotations
 
 import re
+from collections import deque
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from kernelprof import files
 from kernelprof.launch import syntax
 from kernelprof.launch.source import read_source
 from kernelprof.predict.declarations import (
@@ -25,6 +24,7 @@ from kernelprof.predict.declarations import (
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
 
     from tree_sitter import Node
 
@@ -37,6 +37,17 @@ _DIRECTIVE: Final = re.compile(
 
 _CCCL: Final = frozenset(("cub", "cuda", "thrust"))
 """Folders of headers that declare what is in the namespace of that name, and take long to read."""
+
+_GRAPHICS: Final = frozenset(
+    (
+        *("cuda_gl_interop.h", "cuda_egl_interop.h", "cuda_vdpau_interop.h"),
+        *("cudaGL.h", "cudaEGL.h", "cudaVDPAU.h"),
+    )
+)
+"""Headers of the toolkit that include those of libraries for graphics, all for the host."""
+
+_MOST_BYTES: Final = 2 * 1024 * 1024
+"""Of headers that are read here: those of a large library, found later, stay as they are."""
 
 _STANDARD: Final = "cuda/std"
 """The folder of libcu++'s standard headers."""
@@ -61,20 +72,19 @@ class Search:
         """The file of an include, written as ``<name>`` or ``"name"`` in a file of that folder."""
         quoted = (beside, self.home) if name.startswith('"') else ()
         for folder in (*quoted, *self.folders, self.home, *self.system, *self.toolkit):
-            file = folder / name[1:-1]
-            if files.is_plain(file):
+            file: Path = folder / name[1:-1]
+            if file.is_file():
                 return file
         return None
 
     def is_own(self, file: Path) -> bool:
-        """Whether a file belongs to the source: it lies in its folder."""
-        return file.resolve().is_relative_to(self.home.resolve())
+        """Whether a file is the user's, and not of the toolkit."""
+        return not any(file.is_relative_to(each) for each in self.toolkit)
 
-    def standard(self, name: str) -> str | None:
-        """The header of libcu++ that ``<name>`` of C++ stands for."""
+    def is_standard(self, name: str) -> bool:
+        """Whether ``<name>`` is a header of C++ that libcu++ has."""
         known = re.fullmatch(r"<[a-z_]+>", name) is not None
-        found = known and any((each / _STANDARD / name[1:-1]).is_file() for each in self.toolkit)
-        return f"{_STANDARD}/{name[1:-1]}" if found else None
+        return known and any((each / _STANDARD / name[1:-1]).is_file() for each in self.toolkit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,9 +146,11 @@ def device_code(
 def _read(source: str, search: Search) -> dict[Path | None, _File]:
     """The source, under ``None``, and the user's own files that it includes."""
     found: dict[Path | None, _File] = {}
-    pending: list[tuple[Path | None, str]] = [(None, source)]
+    pending: deque[tuple[Path | None, str]] = deque([(None, source)])
+    seen: set[Path] = set()
+    size = 0
     while pending:
-        path, text = pending.pop()
+        path, text = pending.popleft()
         text = text.removeprefix("\ufeff")
         folder = search.home if path is None else path.parent
         read = found[path] = _File(text.encode(), folder, syntax.parse(text))
@@ -147,9 +159,14 @@ def _read(source: str, search: Search) -> dict[Path | None, _File]:
             if file is None or not search.is_own(file):
                 continue
             file = file.resolve()
+            if file not in seen:
+                text = read_source(file)
+                size += len(text)
+                if size > _MOST_BYTES:
+                    continue
+                seen.add(file)
+                pending.append((file, text))
             read.included[node.start_byte] = file
-            if file not in found and file not in {each for each, _ in pending}:
-                pending.append((file, read_source(file)))
     return found
 
 
@@ -165,22 +182,29 @@ def _needed(
 ) -> tuple[frozenset[str], frozenset[int]]:
     """The names that device code uses, and its declarations by their ``id``."""
     used = set(names_in(kernel))
+    declared: set[str] = set()
     kept: set[int] = set()
-    fresh = [each for each in every if each.where is Where.DEVICE]
-    waiting = [each for each in every if each.where is Where.EITHER]
     macros_left = dict(known)
+    fresh = [each for each in every if each.where is Where.DEVICE]
+    waiting = [each for each in every if each.where in {Where.EITHER, Where.INSTANCE}]
     while fresh:
         kept.update(map(id, fresh))
+        declared.update(*(each.names for each in fresh))
         used.update(*(each.uses for each in fresh))
         while reached := used & macros_left.keys():
             used.update(*(macros_left.pop(name) for name in reached))
-        fresh = [each for each in waiting if not used.isdisjoint(each.names)]
-        waiting = [each for each in waiting if used.isdisjoint(each.names)]
+        fresh = [
+            each
+            for each in waiting
+            if not (used if each.where is Where.EITHER else declared).isdisjoint(each.names)
+        ]
+        kept_now = set(map(id, fresh))
+        waiting = [each for each in waiting if id(each) not in kept_now]
     gone = {
         name
         for each in every
         if id(each) not in kept and each.where is not Where.ASSERTION
-        for name in each.names
+        for name in each.names - declared
     }
     checked = [each for each in every if each.where is Where.ASSERTION]
     kept.update(id(each) for each in checked if gone.isdisjoint(each.uses))
@@ -221,13 +245,9 @@ class _Writer:
 
     def standard(self) -> dict[str, str]:
         """The headers of C++ that are taken from libcu++."""
-        names = sorted(
-            name for name in self._standard if self._search.standard(f"<{name}>") is not None
-        )
+        names = sorted(name for name in self._standard if self._search.is_standard(f"<{name}>"))
         using = "namespace std { using namespace cuda::std; }"
-        return {
-            name: f"#pragma once\n#include <{_STANDARD}/{name}>\n{using}\n" for name in names
-        }
+        return {name: f"#pragma once\n#include <{_STANDARD}/{name}>\n{using}\n" for name in names}
 
     def _wanted(self, name: str) -> bool:
         return not self._spare or name in self._used
@@ -238,14 +258,13 @@ class _Writer:
         if own is not None:
             return f'#include "{self._named(own)}"'
         found = self._search.find(name, file.folder)
-        if found is not None:
+        if found is not None and found.name not in _GRAPHICS:
             folder = name[1:].partition("/")[0]
-            toolkit = any(found.is_relative_to(each) for each in self._search.toolkit)
-            if not toolkit or folder not in _CCCL or self._wanted(folder):
+            if self._search.is_own(found) or folder not in _CCCL or self._wanted(folder):
                 return None
             self.spared = True
             return ""
-        if self._search.standard(name) is None:
+        if found is not None or not self._search.is_standard(name):
             self.missing.append(name)
             return ""
         if self._wanted("std"):

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import importlib
-import importlib.metadata
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -99,7 +98,9 @@ def _missing(what: str, why: str | None = None) -> MissingToolError:
 
 
 def _wheel(name: str) -> str | None:
+    from importlib import metadata
+
     try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
         return None
