@@ -105,7 +105,8 @@ class Capture(capture.Capture):
 
         ``names`` are kernelprof's own, the same for every version of ``ncu`` and every GPU, or
         those of the export. ``attrs["units"]`` has the unit of each metric, ``attrs["origins"]``
-        where its values come from (``measured``, ``derived``, ``launch``, ``reported``).
+        where its values come from (``measured``, ``derived``, ``launch``,
+        ``reported``, ``predicted``, ``compiler``).
         """
         import pandas as pd
 

@@ -12,6 +12,7 @@ from pathlib import Path
 import jsonschema
 import msgspec
 import pytest
+from tests.support.few import few
 
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.cli.main import main
@@ -484,7 +485,13 @@ def test_a_report_of_what_is_no_result(machine, capsys) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["ladder --help", "ladder list", "ladder run", "ladder run --help"]
+    "words",
+    few(
+        ["ladder --help", "ladder list", "ladder run", "ladder run --help"],
+        "ladder list",
+        "ladder run",
+        why="starts one more process",
+    ),
 )
 def test_starting_imports_nothing_heavy(words, cli_environment) -> None:
     code = (

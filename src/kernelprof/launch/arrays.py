@@ -191,6 +191,9 @@ def compare(
     type of 8 bits has to be its largest value, as :func:`encode` has it.
     """
     integers = not is_floating(type_name)
+    exact = integers and tolerance <= TOLERANCE
+    if exact and np.array_equal(stored, expected):
+        return Comparison(name, 0.0, tolerance, 0, None, None, None, exact)
     result = decode(stored, type_name).astype(np.float64)
     wanted = _saturated(np.asarray(expected, np.float64).reshape(result.shape), type_name)
     missing = np.isnan(wanted)
@@ -224,7 +227,7 @@ def compare(
         worst=worst,
         worst_value=None if worst is None else float(result[worst]),
         worst_expected=None if worst is None else float(wanted[worst]),
-        exact=integers and tolerance <= TOLERANCE,
+        exact=exact,
     )
 
 

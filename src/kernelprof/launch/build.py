@@ -83,7 +83,7 @@ def build(
     target = target_of(spec, arch)
     done = compiler(prepared(text, named or source.resolve(), spec.kernel), given, target, folder)
     names = entries(done.cubin)
-    entry = find_entry(names, spec.kernel, str(source))
+    entry = done.entry or find_entry(names, spec.kernel, str(source))
     return Built(
         cubin=done.cubin,
         entry=entry,
