@@ -36,9 +36,7 @@ _GLOBAL: Final = {
 """Kinds of accesses by what the names of metrics call them."""
 
 
-def capture_of(
-    counted: Counted, spec: LaunchSpec, resolved: ResolvedLaunch, arch: str
-) -> Capture:
+def capture_of(counted: Counted, spec: LaunchSpec, resolved: ResolvedLaunch, arch: str) -> Capture:
     """The capture that a GPU of an architecture would give, as far as it is known.
 
     Counts come from the sample of blocks, resources and occupancy from the compiler. What takes
@@ -62,6 +60,15 @@ def capture_of(
         compute_capability=capability,
     )
     return Capture(launches=(launch,), columns=columns, origin=str(spec.path or spec.kernel))
+
+
+def intervals(counted: Counted) -> dict[str, tuple[float, float]]:
+    """The lowest and the highest that counts can be, of those that are not known exactly."""
+    return {
+        name: (max(value.low, 0.0), value.high)
+        for name, value in _counts(counted)
+        if isinstance(value, Total) and not value.exact
+    }
 
 
 def capability_of(arch: str) -> tuple[int, int]:

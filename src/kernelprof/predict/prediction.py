@@ -10,11 +10,14 @@ from kernelprof.launch.build import build
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.predict.bind import bind
 from kernelprof.predict.check import check
+from kernelprof.predict.compile import DeviceCompiler
 from kernelprof.predict.counts.counted import count
+from kernelprof.predict.disassemble import disassemble
 from kernelprof.predict.lines import by_line
-from kernelprof.predict.metrics import capture_of
+from kernelprof.predict.metrics import capture_of, intervals
 from kernelprof.predict.sass.needed import needed
 from kernelprof.predict.sass.program import program
+from kernelprof.predict.toolchain import find_toolchain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,6 +47,8 @@ class Compiled:
     source: Path
     spec: LaunchSpec
     built: Built
+    compiler: str
+    """Its name and version."""
     arch: str
     code: Program
 
@@ -55,6 +60,8 @@ class Prediction:
     compiled: Compiled
     capture: Capture
     """One launch, with predicted and compiler's values."""
+    intervals: dict[str, tuple[float, float]]
+    """Where its values lie that are not known exactly, by canonical name."""
     by_line: ByLine
     checked: tuple[CheckedOutput, ...]
     blocks: int
@@ -70,14 +77,14 @@ def compiled(
     :class:`kernelprof.errors.MissingToolError` where the compiler's packages are not installed, and
     what a build for a GPU raises for a kernel that does not compile.
     """
-    from kernelprof.predict.compile import compiler
-    from kernelprof.predict.toolchain import disassembled
-
     spec = overrides.applied_to(load_spec(source), source)
+    tools = find_toolchain()
     progress(f"{source.name}: compiling for {arch}")
-    built = build(spec, source, arch, compiler())
-    code = program(built.cubin, disassembled(built.cubin), built.entry)
-    return Compiled(source, spec, built, arch, code)
+    compiler = DeviceCompiler(tools, spec.kernel)
+    built = build(spec, source, arch, compiler.cubin, compiler.named(source))
+    listing = compiler.real_names(disassemble(built.cubin, tools))
+    code = program(built.cubin, listing, built.entry)
+    return Compiled(source, spec, built, f"NVRTC {tools.compiler_version}", arch, code)
 
 
 def predict(found: Compiled, *, progress: Say, seconds: float = _SECONDS) -> Prediction:
@@ -98,6 +105,7 @@ def predict(found: Compiled, *, progress: Say, seconds: float = _SECONDS) -> Pre
     return Prediction(
         compiled=found,
         capture=capture_of(counted, spec, bound.resolved, found.arch),
+        intervals=intervals(counted),
         by_line=by_line(counted, source),
         checked=checked,
         blocks=sum(every for _, every in counted.sample.counts),
