@@ -10,10 +10,13 @@ from kernelprof.launch.build import build
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.predict.bind import bind
 from kernelprof.predict.check import check
+from kernelprof.predict.compile import DeviceCompiler
 from kernelprof.predict.counts.counted import count
+from kernelprof.predict.disassemble import disassemble
 from kernelprof.predict.metrics import capture_of
 from kernelprof.predict.sass.needed import needed
 from kernelprof.predict.sass.program import program
+from kernelprof.predict.toolchain import find_toolchain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,14 +95,13 @@ def predict(
     its arrays; :class:`kernelprof.predict.problems.NotRunnableError` and
     :class:`kernelprof.predict.machine.context.NotKnownError` for what only a GPU can run.
     """
-    from kernelprof.predict.compile import compiler
-    from kernelprof.predict.toolchain import disassembled
-
+    toolchain = find_toolchain()
     spec = overrides.applied_to(load_spec(source), source)
     where, folder = str(source), (spec.path or source).parent
     progress(f"{source.name}: compiling for {arch}")
-    built = build(spec, source, arch, compiler())
-    code = program(built.cubin, disassembled(built.cubin), built.entry)
+    compiler = DeviceCompiler(toolchain, spec.kernel)
+    built = build(spec, source, arch, compiler.cubin, compiler.named(source))
+    code = program(built.cubin, disassemble(built.cubin, toolchain), built.entry)
     progress(f"{source.name}: checking its result")
     checked = check(
         spec, bind(code, built, spec.resolve(spec.check_sizes), folder, where), folder, where
