@@ -36,9 +36,7 @@ _GLOBAL: Final = {
 """Kinds of accesses by what the names of metrics call them."""
 
 
-def capture_of(
-    counted: Counted, spec: LaunchSpec, resolved: ResolvedLaunch, arch: str
-) -> Capture:
+def capture_of(counted: Counted, spec: LaunchSpec, resolved: ResolvedLaunch, arch: str) -> Capture:
     """The capture that a GPU of an architecture would give, as far as it is known.
 
     Counts come from the sample of blocks, resources and occupancy from the compiler. What takes
