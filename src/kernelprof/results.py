@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from kernelprof.model.diagnosis import Evidence, KernelDiagnosis
     from kernelprof.model.manifest import Manifest
+    from kernelprof.model.prediction import PredictionFacts
 
     Result = TypeVar("Result")
 
@@ -77,6 +78,11 @@ class Capture(capture.Capture):
     def manifest(self) -> Manifest | None:
         """How the capture was made; ``None`` for an export."""
         return self.contents.manifest
+
+    @property
+    def prediction(self) -> PredictionFacts | None:
+        """What was predicted beside the counters, each access with its line; ``None``: measured."""
+        return self.contents.prediction
 
     def diagnose(
         self, kernel: str | None = None, *, preset: str | None = None, meter: Meter | None = None

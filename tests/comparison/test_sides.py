@@ -14,7 +14,7 @@ from kernelprof.comparison import choice
 from kernelprof.comparison.compare import compare
 from kernelprof.comparison.sides import pooled
 from kernelprof.errors import InputError, UsageError
-from kernelprof.interface import side
+from kernelprof.interface.changes import side
 from kernelprof.model.comparison import Match
 from kernelprof.model.diagnosis import Confidence, Status, Verdict
 from kernelprof.model.gate import Code, Outcome
