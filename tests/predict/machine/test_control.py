@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from tests.predict.machine.running import architectures, code
 
 from kernelprof.predict.machine.context import NotKnownError
 from kernelprof.predict.machine.faults import DeadlockError, Place, TrapError
-from tests.predict.machine.running import architectures, code
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
     from tests.predict.machine.running import Code
 
 ALL = architectures("control")

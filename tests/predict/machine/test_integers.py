@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-
 from tests.predict.machine.running import architectures, code
 
 if TYPE_CHECKING:
