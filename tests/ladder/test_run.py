@@ -264,6 +264,9 @@ def test_what_is_done_is_left_out_and_what_is_not_is_done_again(
     assert climbed() == ["01_naive.cu"]
     assert climbed("2") == ["02_coalesced.cu"]
     assert climbed("sgemm") == []
+    assert climbed("sgemm", "2") == climbed("2", "--rung", "sgemm") == ["02_coalesced.cu"]
+    rungs[0] = msgspec.structs.replace(rungs[0], path=whole.rungs[0].path)
+    assert climbed("sgemm", "2") == ["01_naive.cu", "02_coalesced.cu"]
     rows = len(cublas.rows)
     assert climbed() == []
     assert len(cublas.rows) == rows

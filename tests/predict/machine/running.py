@@ -95,7 +95,9 @@ def code(name: str, arch: str) -> Code:
 def architectures(name: str, least: int = 0) -> list[str]:
     """Those that ``code/NAME.cu`` is kept for, from a compute capability on (80 for 8.0)."""
     found = {file.name.split(".")[1] for file in FOLDER.glob(f"{name}.sm_*")}
-    return sorted((each for each in found if int(each[3:]) >= least), key=lambda each: int(each[3:]))
+    return sorted(
+        (each for each in found if int(each[3:]) >= least), key=lambda each: int(each[3:])
+    )
 
 
 def words(*values: Sequence[int]) -> Array:
