@@ -14,6 +14,7 @@ from kernelprof.predict.counts.counted import count
 from kernelprof.predict.metrics import capture_of
 from kernelprof.predict.sass.needed import needed
 from kernelprof.predict.sass.program import program
+from kernelprof.predict.watch.words import told
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -101,12 +102,12 @@ def predict(
     built = build(spec, source, arch, compiler())
     code = program(built.cubin, disassembled(built.cubin), built.entry)
     progress(f"{source.name}: checking its result")
-    checked = check(
-        spec, bind(code, built, spec.resolve(spec.check_sizes), folder, where), folder, where
-    )
+    small = bind(code, built, spec.resolve(spec.check_sizes), folder, where)
+    checked = check(spec, small, folder, source)
     progress(f"{source.name}: counting what it does")
     bound = bind(code, built, spec.resolve(), folder, where)
-    counted = count(bound.launch, needed(code), seconds=seconds)
+    with told(bound, source, spec.kernel):
+        counted = count(bound.launch, needed(code), seconds=seconds)
     return Prediction(
         source=source,
         spec=spec,
