@@ -73,10 +73,7 @@ class Machine:
         self._needed = needed
         if needed is not None:
             self.blocks.unused = frozenset(
-                id(i)
-                for block in self.program.blocks.values()
-                for i in block.body
-                if self.program.base(block.function) + i.address in needed.unused
+                i for i, address in self.program.addresses.items() if address in needed.unused
             )
         self._pieces: dict[int, _Piece] = {}
         self._system = {address: name for name, address in launch.system.items()}
@@ -157,7 +154,7 @@ class Machine:
         table = operations()
         steps = []
         for each in block.body:
-            if self._is_skipped(block, each):
+            if self._is_skipped(each):
                 continue
             found = table.get(each.opcode)
             if each.guard is not None:
@@ -169,11 +166,11 @@ class Machine:
         piece = self._pieces[at] = _Piece(block, tuple(steps), end)
         return piece
 
-    def _is_skipped(self, block: Block, i: Instruction) -> bool:
+    def _is_skipped(self, i: Instruction) -> bool:
         """Whether nothing that counts depends on what an instruction does."""
         if self._needed is None or i.opcode in MEMORY:
             return False
-        return self.program.base(block.function) + i.address not in self._needed.instructions
+        return self.program.addresses[id(i)] not in self._needed.instructions
 
     def _noting(self, i: Instruction) -> Step:
         """Tell the counters for which threads a guard holds."""

@@ -55,7 +55,8 @@ def _block_barrier(i: Instruction, block: Block, program: Program) -> End:
         for number in np.unique(numbers[yes.any(axis=1)]):
             lanes = yes & (numbers == number)
             if votes:
-                barriers.vote(int(number), lanes & c.spread(c.here & votes[0](c)))
+                yes_said = lanes & c.spread(c.here & votes[0](c))
+                barriers.vote(int(number), yes_said, asks_for_all=i.has("AND"))
             barriers.arrive(int(number), lanes, counts, c.blocks.alive)
             if not arrives_only:
                 barriers.wait(int(number), block.follows, lanes)

@@ -53,7 +53,7 @@ def _print(c: Context) -> None:
 def _arguments_of(text: str) -> int:
     """How many arguments a format takes."""
     taken = [match for match in _CONVERSION.finditer(text) if match[3]]
-    return len(taken) + sum(match[1:3].count("*") for match in taken)
+    return len(taken) + sum(match.group(1, 2).count("*") for match in taken)
 
 
 def _assert(c: Context) -> None:

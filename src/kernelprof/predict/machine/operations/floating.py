@@ -13,7 +13,7 @@ import numpy as np
 
 from kernelprof.predict.machine.context import NotKnownError
 from kernelprof.predict.machine.operations import operation
-from kernelprof.predict.machine.operations.integer import joined_by
+from kernelprof.predict.machine.operations.predicates import joined_by
 from kernelprof.predict.machine.values import (
     bits,
     double,
