@@ -18,6 +18,8 @@ from kernelprof.predict.machine.values import (
     bits,
     double,
     guard_of,
+    halves,
+    number,
     predicate,
     put,
     put_predicate,
@@ -25,7 +27,7 @@ from kernelprof.predict.machine.values import (
     single,
     whole,
 )
-from kernelprof.predict.sass.operands import TRUE, ZERO, Predicate, Register
+from kernelprof.predict.sass.operands import TRUE, ZERO, Immediate, Predicate, Register
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.context import Context
     from kernelprof.predict.machine.operations import Step
     from kernelprof.predict.sass.listing import Instruction
+    from kernelprof.predict.sass.operands import Operand
 
 _DIRECTED: Final = {"RM": "down", "RP": "up", "RZ": "zero"}
 
@@ -215,12 +218,20 @@ _APPROXIMATED: Final[dict[str, Callable[[Array], Array]]] = {
 }
 
 
+def _upper_half(operand: Operand) -> Callable[[Context], Array]:
+    """The upper 32 bits of a double; a number in the code stands for the whole of it."""
+    if not isinstance(operand, Immediate):
+        return whole(operand)
+    _, high = halves(np.full((1, 1), number(operand.text)))
+    return lambda _: high
+
+
 @operation("MUFU")
 def _approximate(i: Instruction) -> Step:
     name = i.modifiers[0]
     guard, result = guard_of(i), put(i.operands[0])
     if name in ("RCP64H", "RSQ64H"):
-        high = whole(i.operands[1])
+        high = _upper_half(i.operands[1])
 
         def upper(c: Context) -> None:
             x = (high(c).astype(np.uint64) << 32).view(np.float64)
