@@ -27,8 +27,16 @@ def _wavefronts(addresses: np.ndarray, size: int, taking: np.ndarray | None = No
 
 @pytest.mark.parametrize(
     ("stride", "size", "wanted", "ideal"),
-    [(4, 4, 4, 4), (16, 16, 16, 16), (64, 4, 32, 4), (8, 4, 8, 4), (0, 4, 1, 1), (0, 16, 1, 1), (1, 1, 1, 1)],
-)  # fmt: skip
+    [
+        (4, 4, 4, 4),
+        (16, 16, 16, 16),
+        (64, 4, 32, 4),
+        (8, 4, 8, 4),
+        (0, 4, 1, 1),
+        (0, 16, 1, 1),
+        (1, 1, 1, 1),
+    ],
+)
 def test_sectors_of_a_stride(stride: int, size: int, wanted: int, ideal: int) -> None:
     addresses = BASE + LANE * stride
     assert sectors(addresses, None).tolist() == [wanted]

@@ -49,7 +49,8 @@ def most_alike(values: Array, taking: Array) -> Array:
     start = np.maximum.accumulate(np.where(change, position, 0), axis=1)
     length = position - start + 1
     length[ordered == np.iinfo(np.int64).min] = 0
-    return length.max(axis=1)
+    most: Array = length.max(axis=1)
+    return most
 
 
 def _distinct(values: Array, taking: Array | None) -> Array:
@@ -63,7 +64,8 @@ def _distinct(values: Array, taking: Array | None) -> Array:
     if not (steps >= 0).all():
         steps = np.diff(np.sort(values, axis=1), axis=1)
     count = 1 + np.count_nonzero(steps, axis=1)
-    return count if taking is None else count * taking.any(axis=1)
+    found: Array = count if taking is None else count * taking.any(axis=1)
+    return found
 
 
 def _filled(values: Array, taking: Array) -> Array:
@@ -180,7 +182,8 @@ def _pairs_alike(addresses: Array, taking: Array, by: int) -> Array:
     """Whether each lane that takes part has the address of the lane beside it."""
     other = np.arange(addresses.shape[1]) ^ by
     same = (addresses == addresses[:, other]) | ~taking | ~taking[:, other]
-    return same.all(axis=1)
+    alike: Array = same.all(axis=1)
+    return alike
 
 
 def _passes(words: Array, taking: Array) -> Array:
@@ -192,4 +195,5 @@ def _passes(words: Array, taking: Array) -> Array:
     new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
     place = np.arange(len(ordered))[:, None] * _BANKS + ordered % _BANKS
     per_bank = np.bincount(place[new], minlength=len(ordered) * _BANKS)
-    return per_bank.reshape(len(ordered), _BANKS).max(axis=1) * some
+    found: Array = per_bank.reshape(len(ordered), _BANKS).max(axis=1) * some
+    return found

@@ -9,6 +9,8 @@ import numpy as np
 from kernelprof.predict.machine.arrays import EVERYONE, LANES, ballot
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kernelprof.predict.machine.arrays import Array
 
 SYNC: Final = -1
@@ -65,38 +67,41 @@ class Meetings:
         for index in {index for index, _ in self.waiting}:
             here = [key for key in self.waiting if key[0] == index]
             waiting = np.logical_or.reduce([self.waiting[key] for key in here])
-            missing = self._all(index) & ballot(alive) & ~ballot(waiting)
-            ready = waiting & (missing == 0)
-            if not ready.any():
-                continue
-            if index == COLLECTIVE:
-                to = min(here)[1]
-                found += [(to, group) for group in self._groups(index, ready)]
+            for group in self._complete(index, waiting, alive):
+                for key in here:
+                    going = self.waiting[key] & group
+                    if going.any():
+                        self.waiting[key] = self.waiting[key] & ~group
+                        if index != COLLECTIVE:
+                            found.append((key[1], going))
+                if index == COLLECTIVE:
+                    found.append((min(here)[1], group))
             for key in here:
-                going = self.waiting[key] & ready
-                if not going.any():
-                    continue
-                if index != COLLECTIVE:
-                    found += [(key[1], group) for group in self._groups(index, going)]
-                left = self.waiting.pop(key) & ~going
-                if left.any():
-                    self.waiting[key] = left
+                if not self.waiting[key].any():
+                    del self.waiting[key]
         return found
 
-    def _groups(self, index: int, ready: Array) -> list[Array]:
-        """Threads of a warp that named different masks go on apart."""
-        rows = np.flatnonzero(ready.any(axis=1))
+    def _complete(self, index: int, waiting: Array, alive: Array) -> list[Array]:
+        """Threads that wait and of which none is missing; at most one group of a warp each time.
+
+        Those of a warp that wait for different threads are apart: a function that calls itself may
+        be at the same barrier for the second time.
+        """
+        rows = np.flatnonzero(waiting.any(axis=1))
         masks = self._all(index)[rows]
+        there, living = waiting[rows], ballot(alive[rows])
         found = []
         while len(rows):
-            here = ready[rows]
-            lead = masks[np.arange(len(rows)), here.argmax(axis=1)][:, None]
-            group = np.zeros_like(ready)
-            group[rows] = here & (masks == lead)
-            found.append(group)
-            ready = ready & ~group
-            some = ready[rows].any(axis=1)
-            rows, masks = rows[some], masks[some]
+            lead = masks[np.arange(len(rows)), there.argmax(axis=1)][:, None]
+            group = there & (masks == lead)
+            complete = (lead & living & ~ballot(group)) == 0
+            if complete.any():
+                lanes = np.zeros_like(waiting)
+                lanes[rows] = group & complete
+                found.append(lanes)
+            there = there & ~group
+            some = there.any(axis=1)
+            rows, masks, there, living = rows[some], masks[some], there[some], living[some]
         return found
 
 
@@ -110,9 +115,19 @@ class BlockBarriers:
         self._counts: dict[int, Array] = {}
         self.waiting: dict[tuple[int, int], Array] = {}
         """Threads that wait, as warps by 32, by barrier and the address at which they go on."""
-        self.votes: dict[int, Array] = {}
-        self.results: Array = np.zeros((blocks * warps_of_block, 1), np.uint32)
+        self._votes: dict[int, Array] = {}
+        self.said: Array = np.zeros((blocks * warps_of_block, 1), np.uint32)
         """Of each warp how many threads of its block said yes at its last barrier with a vote."""
+        self.agreed: Array = np.zeros((blocks * warps_of_block, 1), np.bool_)
+        """Whether all did, or any, as that barrier asks."""
+        self._asks_for_all: dict[int, bool] = {}
+        self.listeners: list[Callable[[Array], None]] = []
+        """Are told of threads, of all warps, that go on together from a barrier."""
+
+    def met(self, lanes: Array) -> None:
+        """Threads go on together."""
+        for each in self.listeners:
+            each(lanes)
 
     def arrive(self, number: int, lanes: Array, count: Array | None, alive: Array) -> None:
         """Threads that have come to a barrier that needs ``count`` of them, of each warp's block.
@@ -132,10 +147,11 @@ class BlockBarriers:
         found = self.waiting.get((number, behind))
         self.waiting[number, behind] = lanes if found is None else found | lanes
 
-    def vote(self, number: int, yes: Array) -> None:
-        """Threads that say yes at a barrier that counts them."""
-        found = self.votes.get(number)
-        self.votes[number] = yes if found is None else found | yes
+    def vote(self, number: int, yes: Array, *, asks_for_all: bool) -> None:
+        """Threads that say yes at a barrier that asks whether all do, or any."""
+        self._asks_for_all[number] = asks_for_all
+        found = self._votes.get(number)
+        self._votes[number] = yes if found is None else found | yes
 
     def released(self, alive: Array) -> list[tuple[int, Array]]:
         """Threads that can go on, with the address at which they do."""
@@ -147,7 +163,8 @@ class BlockBarriers:
             if not ready.any():
                 continue
             lanes_ready = np.repeat(ready, self._warps_of_block)[:, None]
-            self._clear(number, ready, lanes_ready)
+            self.met(waiting & lanes_ready)
+            self._clear(number, ready, waiting)
             for key in here:
                 going = self.waiting[key] & lanes_ready
                 if going.any():
@@ -167,14 +184,21 @@ class BlockBarriers:
         found: Array = every & there.any(axis=1)
         return found
 
-    def _clear(self, number: int, ready: Array, lanes: Array) -> None:
+    def _clear(self, number: int, ready: Array, waiting: Array) -> None:
+        """Have a barrier begin anew in some blocks."""
         self._come[number] = np.where(ready, 0, self._come[number])
         if number in self._counts:
             self._counts[number][ready] = 0
-        votes = self.votes.get(number)
+        votes = self._votes.get(number)
         if votes is not None:
-            said = (votes & lanes).reshape(self._blocks, -1).sum(axis=1, dtype=np.uint32)
-            rows = np.repeat(ready, self._warps_of_block)[:, None]
-            new = np.repeat(said, self._warps_of_block)[:, None]
-            self.results = np.where(rows, new, self.results)
-            self.votes[number] = votes & ~lanes
+            lanes = np.repeat(ready, self._warps_of_block)[:, None]
+            said = self._of_block(votes)
+            least = self._of_block(waiting) if self._asks_for_all[number] else np.uint32(1)
+            self.said = np.where(lanes, said, self.said)
+            self.agreed = np.where(lanes, said >= least, self.agreed)
+            self._votes[number] = votes & ~lanes
+
+    def _of_block(self, lanes: Array) -> Array:
+        """Of each warp how many lanes of its block are among some, as one column."""
+        count = lanes.reshape(self._blocks, -1).sum(axis=1, dtype=np.uint32)
+        return np.repeat(count, self._warps_of_block)[:, None]

@@ -27,6 +27,8 @@ SHARED_WINDOW: Final = 0x7E00_0000_0000
 LOCAL_WINDOW: Final = 0x7D00_0000_0000
 """Where local memory lies among generic addresses."""
 
+_STACK_BYTES: Final = 1024
+"""The stack of a thread unless a program asks for more (CUDA Runtime API, cudaLimitStackSize)."""
 _SYSTEM_CODE: Final = 1 << 40
 """Where functions of the system, such as ``vprintf``, lie among addresses of code."""
 _SYSTEM_BYTES: Final = 16
@@ -61,7 +63,8 @@ class Launch:
     @property
     def local_bytes(self) -> int:
         """Of a thread."""
-        return self.program.image.resources.stack_bytes
+        stack = self.program.image.resources.stack_bytes
+        return max(stack, _STACK_BYTES) if self.program.grows_stack else stack
 
     def rank_in_cluster(self, numbers: Array) -> Array:
         """The rank in its cluster of each block, by its number in the grid."""
@@ -119,7 +122,7 @@ def bound(
         block=block,
         cluster=cluster,
         dynamic_shared_bytes=dynamic_shared_bytes,
-        stack_bytes=image.resources.stack_bytes,
+        stack_bytes=max(image.resources.stack_bytes, _STACK_BYTES * program.grows_stack),
         windows=(SHARED_WINDOW, LOCAL_WINDOW),
     )
     bank[image.parameters_at : image.parameters_at + len(parameters)] = parameters

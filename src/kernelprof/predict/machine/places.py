@@ -35,6 +35,10 @@ class Places:
                 return
         groups.append(lanes)
 
+    def groups(self) -> list[tuple[int, Array]]:
+        """All groups of threads, each with its address."""
+        return [(at, lanes) for at, groups in self._groups.items() for lanes in groups]
+
     def lowest(self) -> int:
         """The first address in the code."""
         return min(self._groups)

@@ -1,8 +1,8 @@
 """Which instructions addresses and branches depend on: what else is done need not be worked out.
 
-How often a loop runs and where a warp's threads read is mostly arithmetic on indices. An instruction
-whose result goes into neither, nor into a value in memory that does, is counted and not carried
-out; a load whose value goes into neither needs no data.
+How often a loop runs and where a warp's threads read is mostly arithmetic on indices. An
+instruction whose result goes into neither, nor into a value in memory that does, is counted and not
+carried out; a load whose value goes into neither needs no data.
 """
 
 from __future__ import annotations

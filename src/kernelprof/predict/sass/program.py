@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.predict.sass.cubin import image
 from kernelprof.predict.sass.listing import INSTRUCTION_BYTES, functions
+from kernelprof.predict.sass.stack import grows
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kernelprof.predict.sass.cubin import Image
     from kernelprof.predict.sass.listing import Function, Instruction
     from kernelprof.predict.sass.operands import Label
@@ -72,6 +75,20 @@ class Program:
                     )
                     first = n + 1
         return found
+
+    @cached_property
+    def grows_stack(self) -> bool:
+        """Whether it may take more of the stack than the cubin says."""
+        return grows(self.functions)
+
+    @cached_property
+    def addresses(self) -> Mapping[int, int]:
+        """The addresses of instructions, by their identity."""
+        return {
+            id(i): number * FUNCTION_BYTES + i.address
+            for number, function in enumerate(self.functions)
+            for i in function.instructions
+        }
 
     def base(self, function: Function) -> int:
         """Where a function begins."""

@@ -76,18 +76,21 @@ def part_ways(c: Context, taken: Array, goal: int, behind: int) -> None:
 
 
 def _branch_by_company(i: Instruction, block: Block, target: int) -> End:
-    """To the long way around, if not all threads of a mask are here (DIV).
+    """To the long way around, if not all threads of a mask are here and want to be (DIV).
 
-    Or to the short way, if they are (CONV).
+    Or to the short way, if they are (CONV). A thread whose guard is false is there, and does not
+    want to be: all that are here go the long way then.
     """
-    wanted = next(whole(each) for each in i.operands if isinstance(each, Register | Immediate))
+    masks = [whole(each) for each in i.operands if isinstance(each, Register | Immediate)]
+    wanted = masks[0] if masks else whole(Immediate("0xffffffff"))
     condition, together = condition_of(i), i.has("CONV")
 
     def end(c: Context) -> None:
-        missing = wanted(c) & ballot(c.alive) & ~ballot(c.here)
-        found = (missing == 0) == together
         taken = condition(c)
-        part_ways(c, found if taken is None else found & taken, target, block.follows)
+        willing = c.here if taken is None else c.here & taken
+        missing = wanted(c) & ballot(c.alive) & ~ballot(willing)
+        alone = (missing != 0).any(axis=1, keepdims=True)
+        part_ways(c, alone ^ together, target, block.follows)
 
     return end
 

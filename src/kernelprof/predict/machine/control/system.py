@@ -53,7 +53,7 @@ def _print(c: Context) -> None:
 def _arguments_of(text: str) -> int:
     """How many arguments a format takes."""
     taken = [match for match in _CONVERSION.finditer(text) if match[3]]
-    return len(taken) + sum(match[1:3].count("*") for match in taken)
+    return len(taken) + sum(match.group(1, 2).count("*") for match in taken)
 
 
 def _assert(c: Context) -> None:
@@ -63,10 +63,14 @@ def _assert(c: Context) -> None:
         int(c.every(_argument(c, _FIRST_ARGUMENT + 2 * n))[row, lane]) for n in range(3)
     )
     text, path = c.blocks.memory.text(message), c.blocks.memory.text(file)
-    raise TrapError(
+    error = TrapError(
         f"the assertion '{text}' does not hold (line {line & 0xFFFFFFFF} of {path})",
         np.argwhere(c.here),
     )
+    behind = int(c.every(_argument(c, _RETURN))[row, lane])
+    callers = (each.end for each in c.blocks.program.blocks.values() if each.follows == behind)
+    error.instruction = next(callers, None)
+    raise error
 
 
 _FUNCTIONS: Final[dict[str, Callable[[Context], None]]] = {

@@ -13,7 +13,7 @@ import numpy as np
 
 from kernelprof.predict.machine.context import NotKnownError
 from kernelprof.predict.machine.operations import operation
-from kernelprof.predict.machine.operations.integer import joined_by
+from kernelprof.predict.machine.operations.predicates import joined_by
 from kernelprof.predict.machine.values import (
     bits,
     double,
@@ -219,11 +219,11 @@ _APPROXIMATED: Final[dict[str, Callable[[Array], Array]]] = {
 
 
 def _upper_half(operand: Operand) -> Callable[[Context], Array]:
-    """The upper 32 bits of a double; a number in the code stands for the whole of it."""
+    """The upper 32 bits of a double; a number stands for itself, not for its bits."""
     if not isinstance(operand, Immediate):
         return whole(operand)
-    _, high = halves(np.full((1, 1), number(operand.text)))
-    return lambda _: high
+    value = np.full((1, 1), halves(np.float64(number(operand.text)))[1], np.uint32)
+    return lambda _: value
 
 
 @operation("MUFU")

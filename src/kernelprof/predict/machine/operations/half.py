@@ -11,7 +11,7 @@ from kernelprof.predict.machine.context import NotKnownError
 from kernelprof.predict.machine.operations import operation
 from kernelprof.predict.machine.operations.conversions import bfloat, of_bfloat
 from kernelprof.predict.machine.operations.floating import comparison
-from kernelprof.predict.machine.operations.integer import joined_by
+from kernelprof.predict.machine.operations.predicates import joined_by
 from kernelprof.predict.machine.values import guard_of, number, predicate, put, put_predicate, whole
 from kernelprof.predict.sass.operands import Constant, Immediate, Predicate, Register
 

@@ -68,14 +68,15 @@ def _address_of_code(i: Instruction, source: Other) -> Step:
 
 @operation("LEPC")
 def _address_of_label(i: Instruction) -> Step:
-    """The address of a place in the code."""
-    label, guard, result = i.operands[1], guard_of(i), put_wide(i.operands[0])
-    if not isinstance(label, Label):
+    """The address of a place in the code; without one, that of the instruction itself."""
+    guard, result = guard_of(i), put_wide(i.operands[0])
+    label = i.operands[1] if len(i.operands) > 1 else None
+    if not isinstance(label, Label | None):
         raise NotKnownError(i)
-    name = label.name
 
     def work(c: Context) -> None:
-        address = c.blocks.program.place(name)
+        program = c.blocks.program
+        address = program.addresses[id(i)] if label is None else program.place(label.name)
         result(c, np.full((1, 1), address, np.uint64), guard(c))
 
     return work

@@ -1,4 +1,4 @@
-"""Two or four numbers in one: how atomics work with them."""
+"""Two or four numbers in a register."""
 
 from __future__ import annotations
 
@@ -12,8 +12,22 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from kernelprof.predict.machine.arrays import Array
+    from kernelprof.predict.sass.listing import Instruction
 
     Combine = Callable[[Array, Array], Array]
+
+
+_KINDS: Final[dict[str, np.dtype[Any]]] = {
+    "S16x2": np.dtype(np.int16),
+    "U16x2": np.dtype(np.uint16),
+    "S8x4": np.dtype(np.int8),
+    "U8x4": np.dtype(np.uint8),
+}
+
+
+def packed_kind(i: Instruction) -> np.dtype[Any] | None:
+    """The type of whole numbers of which an instruction takes several in a register, if it does."""
+    return next((kind for name, kind in _KINDS.items() if i.has(name)), None)
 
 
 def _halves(function: Callable[..., Array]) -> Combine:
