@@ -9,40 +9,55 @@ from kernelprof.launch.results import compared, reference_results, refuse_wrong
 from kernelprof.launch.trial import CheckedOutput
 from kernelprof.model.specification import NO_REFERENCE
 from kernelprof.predict.machine.arrays import LANES
-from kernelprof.predict.machine.context import Counters
 from kernelprof.predict.machine.machine import Machine
+from kernelprof.predict.watch import Together
+from kernelprof.predict.watch.barriers import Barriers
+from kernelprof.predict.watch.endless import Endless
+from kernelprof.predict.watch.races import Races
+from kernelprof.predict.watch.unwritten import Unwritten, watch_outputs
+from kernelprof.predict.watch.words import told
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from kernelprof.launch.spec import LaunchSpec
     from kernelprof.predict.bind import Bound
+    from kernelprof.predict.machine.context import Counters
 
 _LANES_AT_ONCE: Final = 1 << 16
 """Threads that run side by side; more take more memory and no less time."""
 
 
-def check(spec: LaunchSpec, bound: Bound, folder: Path, where: str) -> tuple[CheckedOutput, ...]:
+def check(spec: LaunchSpec, bound: Bound, folder: Path, source: Path) -> tuple[CheckedOutput, ...]:
     """Run the whole grid, and compare each output with the reference.
 
-    Raises what the machine raises, and :class:`kernelprof.launch.trial.LaunchError` for a wrong
-    result.
+    Raises :class:`kernelprof.launch.trial.LaunchError` for a wrong result and for what
+    ``compute-sanitizer`` would find, and what the machine raises for what it cannot carry out.
     """
+    where = str(source)
     before = {name: bound.array(name).copy() for name in bound.buffers}
     if spec.reference == NO_REFERENCE:
-        run_all(bound)
+        watched(spec, bound, source)
         return ()
     wanted = reference_results(spec, bound.resolved, before, folder, where)
-    run_all(bound)
+    watched(spec, bound, source)
     found = compared(spec, wanted, bound.array)
     refuse_wrong(found, bound.resolved, where, spec.reference)
     return tuple(CheckedOutput(each.name, each.error, each.tolerance) for each in found)
 
 
-def run_all(bound: Bound) -> None:
+def watched(spec: LaunchSpec, bound: Bound, source: Path) -> None:
+    """Run every block of the grid, and refuse what no kernel may do."""
+    watch_outputs(bound)
+    watchers = Together((Unwritten(), Races(bound.launch), Barriers(), Endless()))
+    with told(bound, source, spec.kernel):
+        run_all(bound, watchers)
+
+
+def run_all(bound: Bound, counters: Counters) -> None:
     """Run every block of the grid, some of them at a time."""
     resolved = bound.resolved
     warps = -(-math.prod(resolved.block) // LANES)
     most = max(1, _LANES_AT_ONCE // (warps * LANES))
     for numbers in bound.launch.batches(most):
-        Machine(bound.launch, numbers, Counters()).run()
+        Machine(bound.launch, numbers, counters).run()

@@ -18,6 +18,7 @@ from kernelprof.predict.metrics import capture_of, intervals
 from kernelprof.predict.sass.needed import needed
 from kernelprof.predict.sass.program import program
 from kernelprof.predict.toolchain import find_toolchain
+from kernelprof.predict.watch.words import told
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -97,11 +98,12 @@ def predict(found: Compiled, *, progress: Say, seconds: float = _SECONDS) -> Pre
     source, spec, built, code = found.source, found.spec, found.built, found.code
     where, folder = str(source), (spec.path or source).parent
     progress(f"{source.name}: checking its result")
-    small = spec.resolve(spec.check_sizes)
-    checked = check(spec, bind(code, built, small, folder, where), folder, where)
+    small = bind(code, built, spec.resolve(spec.check_sizes), folder, where)
+    checked = check(spec, small, folder, source)
     progress(f"{source.name}: counting what it does")
     bound = bind(code, built, spec.resolve(), folder, where)
-    counted = count(bound.launch, needed(code), seconds=seconds)
+    with told(bound, source, spec.kernel):
+        counted = count(bound.launch, needed(code), seconds=seconds)
     return Prediction(
         compiled=found,
         capture=capture_of(counted, spec, bound.resolved, found.arch),

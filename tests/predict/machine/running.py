@@ -1,4 +1,4 @@
-"""Runs kernels of ``code/`` on the machine: their cubins and listings are kept beside the sources."""
+"""Runs kernels of ``code/`` on the machine; their cubins and listings stand beside them."""
 
 from __future__ import annotations
 
@@ -11,25 +11,24 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from kernelprof.launch.cubin import packed, parameters
-from kernelprof.predict.machine.context import Counters
 from kernelprof.predict.machine.launch import bound
 from kernelprof.predict.machine.machine import Machine
 from kernelprof.predict.machine.memory import GlobalMemory
 from kernelprof.predict.sass.program import program
+from kernelprof.predict.watch.endless import Endless
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     import numpy.typing as npt
 
+    from kernelprof.predict.machine.context import Counters
     from kernelprof.predict.sass.program import Program
 
     Array = npt.NDArray[Any]
     Dim3 = tuple[int, int, int]
 
 FOLDER = Path(__file__).parent / "code"
-LIMIT = 2_000_000
-"""Warp instructions after which a kernel of a test is taken not to end."""
 
 
 @dataclass(frozen=True)
@@ -74,7 +73,7 @@ class Code:
             parameters=packed(values, parameters(self.cubin, entry)),
         )
         for numbers in launch.batches(64):
-            Machine(launch, numbers, counters or Counters()).run(LIMIT)
+            Machine(launch, numbers, counters or Endless()).run()
         return [
             buffer.data[: buffer.size].view(each.dtype).reshape(each.shape)
             for buffer, each in buffers

@@ -9,6 +9,8 @@ import numpy as np
 from kernelprof.predict.machine.arrays import EVERYONE, LANES, ballot
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kernelprof.predict.machine.arrays import Array
 
 SYNC: Final = -1
@@ -119,6 +121,13 @@ class BlockBarriers:
         self.agreed: Array = np.zeros((blocks * warps_of_block, 1), np.bool_)
         """Whether all did, or any, as that barrier asks."""
         self._asks_for_all: dict[int, bool] = {}
+        self.listeners: list[Callable[[Array], None]] = []
+        """Are told of threads, of all warps, that go on together from a barrier."""
+
+    def met(self, lanes: Array) -> None:
+        """Threads go on together."""
+        for each in self.listeners:
+            each(lanes)
 
     def arrive(self, number: int, lanes: Array, count: Array | None, alive: Array) -> None:
         """Threads that have come to a barrier that needs ``count`` of them, of each warp's block.
@@ -154,6 +163,7 @@ class BlockBarriers:
             if not ready.any():
                 continue
             lanes_ready = np.repeat(ready, self._warps_of_block)[:, None]
+            self.met(waiting & lanes_ready)
             self._clear(number, ready, waiting)
             for key in here:
                 going = self.waiting[key] & lanes_ready

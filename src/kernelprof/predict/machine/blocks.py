@@ -10,9 +10,10 @@ import numpy as np
 from kernelprof.predict.machine.arrays import LANES, NEVER, NOTHING, compact
 from kernelprof.predict.machine.barriers import BlockBarriers, Meetings
 from kernelprof.predict.machine.clusters import Clusters
+from kernelprof.predict.machine.faults import Place
 from kernelprof.predict.machine.memory import Constants, PrivateMemory
 from kernelprof.predict.machine.places import Places
-from kernelprof.predict.machine.specials import special
+from kernelprof.predict.machine.specials import along, special
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -55,9 +56,9 @@ class Blocks:
         self.memory = launch.memory
         self.constants = Constants(launch.constants, launch.unknown)
         self.shared = PrivateMemory(
-            len(self.numbers), launch.shared_bytes, "shared memory", launch.reserved_shared
+            len(self.numbers), launch.shared_bytes, "shared", launch.reserved_shared
         )
-        self.local = PrivateMemory(self.warps * LANES, launch.local_bytes, "local memory")
+        self.local = PrivateMemory(self.warps * LANES, launch.local_bytes, "local")
         self.clusters = Clusters(launch, self.numbers)
 
         self.block_row = np.repeat(np.arange(len(self.numbers)), self.warps_of_block)[:, None]
@@ -91,6 +92,13 @@ class Blocks:
     def block_numbers(self) -> Array:
         """The number in the grid of each warp's block, as one column."""
         return self.numbers[self.block_row[:, 0]][:, None]
+
+    def place(self, warp: int, lane: int) -> Place:
+        """The thread of the grid that one of a warp is."""
+        thread, block = self.thread_of_block[warp, lane], self.block_numbers[warp, 0]
+        x, y, z = (int(along(axis, thread, self.launch.block)) for axis in "XYZ")
+        a, b, c = (int(along(axis, block, self.launch.grid)) for axis in "XYZ")
+        return Place((a, b, c), (x, y, z))
 
     def set_goals(self, lanes: Array, goal: int) -> None:
         """Say where threads go on behind ENDCOLLECTIVE."""

@@ -65,6 +65,20 @@ class Counters:
         (``ldmatrix``, ``stmatrix``), 8 lanes after each other those of one matrix.
         """
 
+    def stored(
+        self, c: Context, addresses: Array, values: Array, *, taking: Array | None, size: int
+    ) -> None:
+        """Lanes have written their values to shared memory, those of copies and atomics as well."""
+
+    def arrived(self, i: Instruction, lanes: Array) -> None:
+        """Threads, of all warps, have come to a barrier of their block."""
+
+    def fenced(self, c: Context) -> None:
+        """Threads order their accesses, or wait for others beside the barriers of a block."""
+
+    def end(self) -> None:
+        """All threads have ended."""
+
 
 class Gathered(dict[int, "Array"]):
     """Registers of some warps out of a file, taken when they are first read."""

@@ -18,10 +18,9 @@ from kernelprof.predict.machine.blocks import Blocks
 from kernelprof.predict.machine.context import Context, NotKnownError
 from kernelprof.predict.machine.control import endings
 from kernelprof.predict.machine.control.system import system_call
-from kernelprof.predict.machine.faults import DeadlockError, EndlessError, FaultError, Place
+from kernelprof.predict.machine.faults import At, DeadlockError, FaultError, Place, Waiting
 from kernelprof.predict.machine.operations import operations
 from kernelprof.predict.machine.refusals import refusal
-from kernelprof.predict.machine.specials import along
 from kernelprof.predict.machine.uses import MEMORY
 from kernelprof.predict.machine.values import guard_of
 
@@ -36,6 +35,9 @@ if TYPE_CHECKING:
     from kernelprof.predict.sass.listing import Instruction
     from kernelprof.predict.sass.needed import Needed
     from kernelprof.predict.sass.program import Block
+
+FENCES: Final = frozenset(("MEMBAR", "SYNCS", "ARRIVES"))
+"""Opcodes by which threads order their accesses beside barriers of their block."""
 
 _PATIENCE: Final = 512
 """Pieces of code after which those who wait behind a loop get their turn: they may be what it
@@ -55,7 +57,7 @@ class Machine:
     """Blocks of one launch. ``numbers`` says which of the grid's, in the order that x runs fastest.
 
     ``needed`` says what has to be carried out to count; without it everything is. Raises
-    :class:`NotKnownError`, :class:`FaultError`, :class:`DeadlockError` and :class:`EndlessError`.
+    :class:`NotKnownError`, :class:`FaultError`, and what ``counters`` raise.
     """
 
     def __init__(
@@ -78,8 +80,8 @@ class Machine:
         self._now: Instruction | None = None
         counters.begin(self.blocks)
 
-    def run(self, limit: int | None = None) -> None:
-        """Run to the end of all threads; ``limit`` is of warp instructions."""
+    def run(self) -> None:
+        """Run to the end of all threads."""
         places = self.blocks.places
         turn = 0
         with np.errstate(all="ignore"):
@@ -89,10 +91,9 @@ class Machine:
                 if turn % _PATIENCE == 0 and len(places) > 1:
                     at = places.turn(turn // _PATIENCE)
                 self._carry_out(at, places.take(at))
-                if limit is not None and self.counters.executed > limit:
-                    raise EndlessError(f"the kernel carried out more than {limit} instructions")
         if self.blocks.alive.any():
             raise self._deadlock()
+        self.counters.end()
 
     def _carry_out(self, at: int, lanes: Array) -> None:
         c = Context(self.blocks, self.counters, lanes)
@@ -102,8 +103,9 @@ class Machine:
             else:
                 self._carry_out_piece(self._pieces.get(at) or self._prepared(at), c)
         except FaultError as error:
-            if self._now is not None:
-                error.happened(self._now, [self._place(c, each) for each in error.lanes])
+            i = error.instruction or self._now
+            if i is not None and error.lanes is not None:
+                error.happened(i, [self._place(c, each) for each in error.lanes])
             raise
         c.keep()
 
@@ -119,36 +121,31 @@ class Machine:
 
     def _place(self, c: Context, pair: Array) -> Place:
         """The thread of the grid that a row and a lane of a context are."""
-        blocks = self.blocks
-        row = np.arange(blocks.warps)[c.where][pair[0]]
-        thread, block = blocks.thread_of_block[row, pair[1]], blocks.block_numbers[row, 0]
-        x, y, z = (int(along(axis, thread, blocks.launch.block)) for axis in "XYZ")
-        a, b, d = (int(along(axis, block, blocks.launch.grid)) for axis in "XYZ")
-        return Place((a, b, d), (x, y, z))
+        row = np.arange(self.blocks.warps)[c.where][pair[0]]
+        return self.blocks.place(int(row), int(pair[1]))
 
     def _deadlock(self) -> DeadlockError:
         """Who waits where, for what never comes."""
         blocks = self.blocks
-        found = []
-        for kind, waiting in (
-            ("at a barrier of the block", blocks.block_barriers.waiting),
-            ("for other threads of the warp", blocks.meetings.waiting),
-        ):
-            for (_, behind), lanes in waiting.items():
-                found.append(f"{int(lanes.sum())} wait {kind}{self._line(behind)}")
+        waiting = [
+            *(
+                ("at a barrier of the block", *each)
+                for each in blocks.block_barriers.waiting.items()
+            ),
+            *(("for other threads of the warp", *each) for each in blocks.meetings.waiting.items()),
+        ]
+        found = [self._waiting(kind, behind, lanes) for kind, (_, behind), lanes in waiting]
         for behind, lanes in blocks.clusters.waiting.items():
-            found.append(f"{int(lanes.sum())} wait at a barrier of the cluster{self._line(behind)}")
+            found.append(self._waiting("at a barrier of the cluster", behind, lanes))
         ended = int((blocks.thread_of_block < blocks.threads).sum() - blocks.alive.sum())
-        if ended:
-            found.append(f"{ended} have ended")
-        return DeadlockError(f"threads wait for others that never come: {', '.join(found)}")
+        return DeadlockError(found, ended)
 
-    def _line(self, behind: int) -> str:
-        """The line of the instruction that ends a piece of code, as an addition to a sentence."""
-        for block in self.program.blocks.values():
-            if block.follows == behind and block.end is not None and block.end.lines:
-                return f" (line {block.end.lines[0].number})"
-        return ""
+    def _waiting(self, kind: str, behind: int, lanes: Array) -> Waiting:
+        """Threads that wait to go on at an address: the instruction before it ends a piece."""
+        ends = (each for each in self.program.blocks.values() if each.follows == behind)
+        instruction = next(each.end for each in ends if each.end is not None)
+        warp, lane = (int(each) for each in np.argwhere(lanes)[0])
+        return Waiting(kind, int(lanes.sum()), At(instruction, self.blocks.place(warp, lane)))
 
     def _prepared(self, at: int) -> _Piece:
         block = self.program.blocks.get(at)
@@ -163,6 +160,8 @@ class Machine:
             if each.guard is not None:
                 steps.append((each, self._noting(each)))
             steps.append((each, _unknown(each) if found is None else _made(found, each)))
+            if each.opcode in FENCES:
+                steps.append((each, self.counters.fenced))
         end = None if block.end is None else self._end(block.end, block)
         piece = self._pieces[at] = _Piece(block, tuple(steps), end)
         return piece

@@ -10,7 +10,7 @@ import numpy as np
 
 from kernelprof.errors import KernelprofError
 from kernelprof.predict.machine.arrays import fixed
-from kernelprof.predict.machine.faults import OutsideError
+from kernelprof.predict.machine.faults import MisalignedError, OutsideError, UnwrittenError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -36,6 +36,8 @@ class Buffer:
     size: int
     content: Callable[[], Array] | None
     """Makes what it holds at first; ``None``: zeros."""
+    written: Array | None = None
+    """Of each byte 255 where something was written, else 0; ``None``: that is not noted."""
 
     @cached_property
     def data(self) -> Array:
@@ -107,31 +109,35 @@ class GlobalMemory:
             side = "before" if first < near.base else "behind"
             far = "" if by < _GAP // 2 else ", far away"
             what = f"is {by} bytes {side} {near.name}{far}"
-        return OutsideError(what, np.argwhere(lanes), addresses[lanes])
+        found = addresses[lanes]
+        return OutsideError(what, np.argwhere(lanes), found, space="global", size=size)
 
     def load(self, addresses: Array, taking: Array | None, size: int) -> Array:
         """What lies there: numbers of 1, 2 or 4 bytes, else words of 4 bytes in a last dimension.
 
         Lanes that do not take part get anything.
         """
-        _check_aligned(addresses, taking, size)
+        _check_aligned(addresses, taking, size, "global")
         parts = self._split(addresses, taking, size)
         if not parts:
             return _empty(addresses.shape, size)
         if len(parts) == 1:
             buffer, lanes = parts[0]
-            return _taken(buffer.data, _inside(addresses - buffer.base, lanes), size)
+            return _read(buffer, addresses, lanes, size)
         result = _empty(addresses.shape, size)
         for buffer, lanes in parts:
-            got = _taken(buffer.data, _inside(addresses - buffer.base, lanes), size)
+            got = _read(buffer, addresses, lanes, size)
             result[lanes] = got[lanes]
         return result
 
     def store(self, addresses: Array, taking: Array | None, values: Array, size: int) -> None:
-        """Write ``values``, shaped as :meth:`load` gives them; of two at one place the last stays."""
-        _check_aligned(addresses, taking, size)
+        """Write ``values``, shaped as :meth:`load` gives them; of two in a place the last stays."""
+        _check_aligned(addresses, taking, size, "global")
         for buffer, lanes in self._split(addresses, taking, size):
-            _put(buffer.data, addresses - buffer.base, lanes, values, size)
+            at = addresses - buffer.base
+            _put(buffer.data, at, lanes, values, size)
+            if buffer.written is not None:
+                _mark(buffer.written, at, lanes, size)
 
     def locate(self, addresses: Array, taking: Array) -> list[tuple[Buffer, Array]]:
         """The arrays in which addresses lie, with the lanes."""
@@ -150,19 +156,21 @@ class GlobalMemory:
 class PrivateMemory:
     """Shared memory of blocks, or local memory of threads: as many pieces of one size.
 
-    ``reserved`` bytes at the beginning of each are not the kernel's.
+    ``reserved`` bytes at the beginning of each are not the kernel's. ``space`` is shared or local.
     """
 
-    def __init__(self, pieces: int, size: int, what: str, reserved: int = 0) -> None:
+    def __init__(self, pieces: int, size: int, space: str, reserved: int = 0) -> None:
         self.size = _rounded(size)
         self.used = size
-        self.what = what
+        self.space = space
         self.reserved = reserved
         self.data = np.zeros(max(_ROUNDED_TO, pieces * self.size), np.uint8)
+        self.written: Array | None = None
+        """Of each byte 255 where something was written, else 0; ``None``: that is not noted."""
 
     def _at(self, addresses: Array, pieces: Array, taking: Array | None, size: int) -> Array:
         """Places in all pieces; :class:`OutsideError` where one is left."""
-        _check_aligned(addresses, taking, size)
+        _check_aligned(addresses, taking, size, self.space)
         wrong = (addresses < self.reserved) | (addresses > self.used - size)
         if wrong.any():
             if taking is not None:
@@ -175,22 +183,29 @@ class PrivateMemory:
         every = np.broadcast_to(addresses, wrong.shape)[wrong]
         first = int(every[0])
         if first < self.reserved:
-            what = f"is {self.reserved - first} bytes before {self.what}"
+            what = f"is {self.reserved - first} bytes before {self.space} memory"
         else:
             own = self.used - self.reserved
-            what = f"is {first + size - self.used} bytes behind the {own} of {self.what}"
-        return OutsideError(what, np.argwhere(wrong), every)
+            behind = first + size - self.used
+            what = f"is {behind} bytes behind the {own} of {self.space} memory"
+        return OutsideError(what, np.argwhere(wrong), every, space=self.space, size=size)
 
     def load(self, addresses: Array, pieces: Array, taking: Array | None, size: int) -> Array:
         """As :meth:`GlobalMemory.load`; ``pieces`` numbers each thread's piece."""
-        return _taken(self.data, self._at(addresses, pieces, taking, size), size)
+        at = self._at(addresses, pieces, taking, size)
+        if self.written is not None:
+            _check_written(self.written, at, addresses, taking, size=size, space=self.space)
+        return _taken(self.data, at, size)
 
     def store(
         self, addresses: Array, pieces: Array, taking: Array | None, values: Array, size: int
     ) -> None:
         """As :meth:`GlobalMemory.store`."""
         at = self._at(addresses, pieces, taking, size)
-        _put(self.data, np.broadcast_to(at, values.shape[:2]), taking, values, size)
+        at = np.broadcast_to(at, values.shape[:2])
+        _put(self.data, at, taking, values, size)
+        if self.written is not None:
+            _mark(self.written, at, taking, size)
 
 
 class Constants:
@@ -231,7 +246,8 @@ class Constants:
             wrong = wrong & taking
         if wrong.any():
             spread = np.broadcast_to(at, wrong.shape)
-            raise OutsideError("leaves constant memory", np.argwhere(wrong), spread[wrong])
+            what, where = "leaves constant memory", spread[wrong]
+            raise OutsideError(what, np.argwhere(wrong), where, space="constant", size=size)
         if bank == 0 and self._unknown and (at < max(self._unknown)).any():
             for word in np.unique(
                 at & -4 if taking is None else np.broadcast_to(at & -4, taking.shape)[taking]
@@ -270,6 +286,50 @@ def _put(data: Array, at: Array, lanes: Array | None, values: Array, size: int) 
         data.view(np.uint32).reshape(-1, size // 4)[places] = values
 
 
+_WORD: Final = 4
+_WRITTEN: Final[dict[int, Any]] = {
+    1: np.uint8(0xFF),
+    2: np.uint16(0xFFFF),
+    _WORD: np.uint32(0xFFFFFFFF),
+}
+"""What a number of so many bytes, or a word of a longer one, is where each byte was written."""
+
+
+def _read(buffer: Buffer, addresses: Array, taking: Array | None, size: int) -> Array:
+    at = _inside(addresses - buffer.base, taking)
+    if buffer.written is not None:
+        _check_written(buffer.written, at, addresses, taking, size=size, space="global")
+    return _taken(buffer.data, at, size)
+
+
+def _mark(written: Array, at: Array, lanes: Array | None, size: int) -> None:
+    """Note that something was written."""
+    places = at >> _SHIFTS[size]
+    if lanes is not None:
+        places = places[lanes]
+    if size <= _WORD:
+        written.view(_KINDS[size])[places] = _WRITTEN[size]
+    else:
+        written.view(np.uint32).reshape(-1, size // _WORD)[places] = _WRITTEN[_WORD]
+
+
+def _check_written(
+    written: Array, at: Array, addresses: Array, taking: Array | None, *, size: int, space: str
+) -> None:
+    """Refuse to read what nothing was written to."""
+    wrong = _taken(written, at, size) != _WRITTEN[min(size, _WORD)]
+    if not wrong.any():
+        return
+    if size > _WORD:
+        wrong = wrong.any(axis=-1)
+    if taking is not None:
+        wrong = wrong & taking
+    if wrong.any():
+        spread = np.broadcast_to(addresses, wrong.shape)[wrong]
+        what = f"reads {size} bytes that nothing was written to"
+        raise UnwrittenError(what, np.argwhere(wrong), spread, space=space, size=size)
+
+
 def _empty(shape: tuple[int, ...], size: int) -> Array:
     if size <= 4:
         return np.zeros(shape, _KINDS[size])
@@ -280,7 +340,7 @@ def _inside(offsets: Array, taking: Array | None) -> Array:
     return offsets if taking is None else np.where(taking, offsets, 0)
 
 
-def _check_aligned(addresses: Array, taking: Array | None, size: int) -> None:
+def _check_aligned(addresses: Array, taking: Array | None, size: int, space: str) -> None:
     if size == 1:
         return
     wrong = (addresses & (size - 1)) != 0
@@ -289,5 +349,6 @@ def _check_aligned(addresses: Array, taking: Array | None, size: int) -> None:
     if taking is not None:
         wrong = wrong & taking
     if wrong.any():
-        spread = np.broadcast_to(addresses, wrong.shape)
-        raise OutsideError(f"is not aligned to its {size} bytes", np.argwhere(wrong), spread[wrong])
+        spread = np.broadcast_to(addresses, wrong.shape)[wrong]
+        what = f"is not aligned to its {size} bytes"
+        raise MisalignedError(what, np.argwhere(wrong), spread, space=space, size=size)

@@ -48,6 +48,7 @@ def _block_barrier(i: Instruction, block: Block, program: Program) -> End:
             c.blocks.go(block.follows, no)
         if yes is None:
             return
+        c.counters.arrived(i, yes)
         barriers = c.blocks.block_barriers
         numbers = _of_all(c, number_of(c))
         counts = None if count_of is None else _of_all(c, count_of(c))[:, 0]
@@ -63,7 +64,8 @@ def _block_barrier(i: Instruction, block: Block, program: Program) -> End:
             c.blocks.go(block.follows, yes)
         c.blocks.release()
 
-    if len(given) == 1 and isinstance(given[0], Immediate) and not votes and not arrives_only:
+    plain = i.guard is None and not votes and not arrives_only
+    if plain and len(given) == 1 and isinstance(given[0], Immediate):
         return _of_all_threads(block, end)
     return end
 
@@ -75,6 +77,7 @@ def _of_all_threads(block: Block, otherwise: End) -> End:
         if c.rows is None and not c.blocks.block_barriers.waiting:
             together = c.mask is None or bool((c.lanes == c.blocks.alive).all())
             if together:
+                c.blocks.block_barriers.met(c.lanes)
                 c.go(block.follows)
                 return
         otherwise(c)
@@ -107,6 +110,7 @@ def _cluster_barrier(i: Instruction, block: Block, program: Program) -> End:
 
     def end(c: Context) -> None:
         clusters = c.blocks.clusters
+        c.counters.fenced(c)
         if waits:
             clusters.wait(block.follows, c.lanes)
         else:

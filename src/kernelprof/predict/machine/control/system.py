@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.context import Context
 
 _FIRST_ARGUMENT: Final = 4
-"""Arguments of a call lie in registers from here on, those of 64 bits in two; so does the result."""
+"""A call's arguments lie in registers from here on, those of 64 bits in two; so does its result."""
 _RETURN: Final = 20
 """The registers that hold the address to return to."""
 _CONVERSION: Final = re.compile(r"%(?:%|[-+ #0]*(\*|\d+)?(?:\.(\*|\d+))?[hlLjzt]*([a-zA-Z]))")
@@ -63,10 +63,14 @@ def _assert(c: Context) -> None:
         int(c.every(_argument(c, _FIRST_ARGUMENT + 2 * n))[row, lane]) for n in range(3)
     )
     text, path = c.blocks.memory.text(message), c.blocks.memory.text(file)
-    raise TrapError(
+    error = TrapError(
         f"the assertion '{text}' does not hold (line {line & 0xFFFFFFFF} of {path})",
         np.argwhere(c.here),
     )
+    behind = int(c.every(_argument(c, _RETURN))[row, lane])
+    callers = (each.end for each in c.blocks.program.blocks.values() if each.follows == behind)
+    error.instruction = next(callers, None)
+    raise error
 
 
 _FUNCTIONS: Final[dict[str, Callable[[Context], None]]] = {

@@ -126,6 +126,8 @@ def store(c: Context, parts: list[Part], values: Array, size: int) -> None:
         else:
             at, piece = placed(c, at, part.taking)
             c.blocks.shared.store(at, piece, part.taking, values, size)
+            if part.space == SHARED:
+                c.counters.stored(c, at, values, taking=part.taking, size=size)
 
 
 def placed(c: Context, addresses: Array, taking: Array | None) -> tuple[Array, Array]:
