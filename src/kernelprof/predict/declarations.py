@@ -149,6 +149,8 @@ def _declaration(data: bytes, node: Node, inner: Node, words: frozenset[str]) ->
         at = end
     uses = names_in(kept)
     where, names = _place(inner, words)
+    if inner.type == "using_declaration" and where is Where.DEVICE:
+        uses = frozenset()
     return Declaration(node.start_byte, node.end_byte, where, names, uses, cuts)
 
 
@@ -224,8 +226,9 @@ def _declared_names(node: Node) -> Iterator[str]:
         yield syntax.text(node.named_children[-1]).rpartition("::")[2]
     if node.type == "namespace_alias_definition":
         yield syntax.text(node.named_children[0])
+    scoped = any(each.type in {"class", "struct"} for each in node.children)
     for each in node.children:
-        if each.type == "enumerator_list":
+        if each.type == "enumerator_list" and not scoped:
             yield from (syntax.text(syntax.child(e, "name")) for e in each.named_children)
         elif each.type in _CLASSES or each.type == "enum_specifier":
             yield from _declared_names(each)
