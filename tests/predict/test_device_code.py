@@ -207,6 +207,11 @@ MEMBERS = {
     "using type = float;": True,
     "__host__ __device__ Box& operator=(const Box&) { return *this; }": True,
     "operator bool() const { return true; }": False,
+    "virtual void host() = 0;": False,
+    "float (*operation)(float, int);": True,
+    "float (*table[4])(float);": True,
+    "struct { int a; __device__ int get() { return a; } } inner;": True,
+    "int bits : 3;": True,
 }
 
 
@@ -217,6 +222,35 @@ def test_members_of_a_class(search, member, stays) -> None:
     found = device_code(source, search).source
     assert (member in found) == stays
     assert re.search(r"float low;.*float high;", found)
+
+
+def test_members_within_members_and_behind_conditions(search) -> None:
+    source = """\
+struct Box {
+#ifdef DEBUG
+    void print() { puts("x"); }
+#else
+    struct Inner { void host() { puts("y"); } __device__ int get() { return 1; } int a; } inner;
+#endif
+};
+__global__ void k(Box box, int* x) { *x = box.inner.get(); }
+"""
+    found = device_code(source, search).source
+    assert "puts" not in found
+    assert "__device__ int get() { return 1; } int a; } inner;" in found
+    assert found.count("#") == 3
+
+
+def test_deep_nesting_is_no_matter(search) -> None:
+    deep = 3000
+    source = "namespace a {\n" * deep + "void host() {}\n__device__ int k;\n" + "}\n" * deep
+    found = device_code(source, search).source
+    assert "host" not in found
+    assert "__device__ int k;" in found
+    source = "#if A\nvoid host() {}\n" + "#elif B\nvoid host() {}\n" * deep + "#endif\n"
+    assert "host" not in device_code(source, search).source
+    source = "struct S {\n" * deep + "void host() {}\n" + "};\n" * deep + "__device__ S s;\n"
+    assert "host" not in device_code(source, search).source
 
 
 @pytest.mark.parametrize(
