@@ -75,6 +75,7 @@ reports: $(VENV)/.runtime
 	$(BIN)/python -m kernelprof report tests/captures/gemm_series.full.raw.csv -o reports/many-kernels.html
 	$(BIN)/python -m kernelprof report tests/captures/gemm_series.eight-metrics.raw.csv -o reports/inconclusive.html
 	$(BIN)/python -m kernelprof ladder report reports/ladder-h200.json --captures src/kernelprof/recorded/h200 --html reports/ladder-h200.html
+	$(BIN)/python -m kernelprof ladder report reports/ladder-bf16-h200.json --captures src/kernelprof/recorded/h200-bf16 --html reports/ladder-bf16-h200.html
 	$(BIN)/python -m kernelprof compare src/kernelprof/recorded/h200/01_naive src/kernelprof/recorded/h200/02_coalesced --html reports/comparison.html
 
 screenshots: $(VENV)/.browser
