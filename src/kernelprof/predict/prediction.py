@@ -13,8 +13,10 @@ from kernelprof.predict.check import check
 from kernelprof.predict.compile import DeviceCompiler
 from kernelprof.predict.counts.counted import count
 from kernelprof.predict.disassemble import disassemble
-from kernelprof.predict.lines import by_line
+from kernelprof.predict.lines import Places, by_line
+from kernelprof.predict.machine.context import NotKnownError
 from kernelprof.predict.metrics import capture_of, intervals
+from kernelprof.predict.problems import NotRunnableError
 from kernelprof.predict.sass.needed import needed
 from kernelprof.predict.sass.program import program
 from kernelprof.predict.toolchain import find_toolchain
@@ -92,9 +94,17 @@ def predict(found: Compiled, *, progress: Say, seconds: float = _SECONDS) -> Pre
     """Check the result of a compiled kernel and count what it does.
 
     Raises what a launch on a GPU raises for a kernel that gives a wrong result or leaves its
-    arrays; :class:`kernelprof.predict.problems.NotRunnableError` and
-    :class:`kernelprof.predict.machine.context.NotKnownError` for what only a GPU can run.
+    arrays, and :class:`kernelprof.predict.problems.NotRunnableError` for what only a GPU can run.
     """
+    try:
+        return _predicted(found, progress, seconds)
+    except NotKnownError as error:
+        file, line = Places(found.source).of(error.instruction.lines)
+        where = f"{file}:{line}" if line else str(found.source)
+        raise NotRunnableError(error.what, where=where) from error
+
+
+def _predicted(found: Compiled, progress: Say, seconds: float) -> Prediction:
     source, spec, built, code = found.source, found.spec, found.built, found.code
     where, folder = str(source), (spec.path or source).parent
     progress(f"{source.name}: checking its result")
