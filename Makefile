@@ -27,7 +27,7 @@ help:
 	@echo "make gate-report  write reports/gate-h200.md from the captures of known changes"
 	@echo "make corpus-report  score the corpus again, into reports/corpus-h200.md and .html"
 	@echo "make vendor  copy the pinned chart library of web/ into the package (needs npm)"
-	@echo "make lock    pin what the action installs again, with hashes, into requirements/gate.lock"
+	@echo "make lock    pin what the actions install again, with hashes, into requirements/"
 	@echo "make wheel   build dist/*.whl (by way of the source archive)"
 	@echo "make clean   remove the environment and everything built"
 
@@ -94,6 +94,9 @@ vendor: web/node_modules/.package-lock.json
 lock: $(VENV)/.dev
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --upgrade --no-header \
 		--only-binary :all: pyproject.toml requirements/build.in -o requirements/gate.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --only-binary :all: \
+		--extra predict --constraint requirements/gate.lock \
+		pyproject.toml requirements/build.in -o requirements/predict.lock
 
 wheel: $(VENV)/.dev
 	rm -rf dist
