@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from kernelprof.model.snapshot import KernelSnapshot, Snapshot
 
 _TWICE: Final = 2.0
+_MANY: Final = 10.0
+"""From this factor on a counter's change is one, below it a percentage."""
 _CLEAR: Final = 1.5
 """From this factor on people say "1.5x slower", below it "12 % slower"."""
 
@@ -136,7 +138,9 @@ def counter_text(change: CounterChange) -> str:
     span = f"{number(change.before)} to {number(change.after)} {change.unit}"
     text = f"{change.label}{partly}: {span}"
     if change.before:
-        text += f" ({100 * (change.after / change.before - 1):+.3g} %)"
+        ratio = change.after / change.before
+        by = f"{number(ratio)}x" if ratio >= _MANY else f"{100 * (ratio - 1):+.3g} %"
+        text += f" ({by})"
     return text
 
 
