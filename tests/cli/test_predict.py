@@ -196,6 +196,65 @@ def test_a_wrong_kernel_is_not_diagnosed(capsys: pytest.CaptureFixture[str], wor
     assert "the kernel's result is wrong" in err
 
 
+def test_what_does_not_compile_is_said_as_the_compiler_says_it(
+    capsys: pytest.CaptureFixture[str], work: Path
+) -> None:
+    name = changed(work, ("float sum = 0.0f;", "float sum = 0.0f"))
+    for command in (["diagnose", name], ["gate", "matvec.cu", name]):
+        code, _, err = said(capsys, *command, "--predict")
+        assert code == 2
+        lines = err.splitlines()
+        assert "kernelprof: error: the kernel does not compile:" in lines
+        assert f'  | {name}({LINE - 1}): error: expected a ";"' in lines
+        assert f"  where: {name}:{LINE - 1}" in lines
+        assert any(line.startswith("  next: correct the source") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "what", "at"),
+    [
+        ("sum += A", "sum -= A", "the kernel's result is wrong", LINE),
+        ("k < N", "k < N - 1", "the kernel's result is wrong", LINE - 1),
+        ("row >= M", "row > M", "the kernel accessed memory that is not its own", LINE - 5),
+    ],
+)
+def test_a_wrong_candidate_is_a_regression_with_the_line_that_was_changed(
+    capsys: pytest.CaptureFixture[str], work: Path, old: str, new: str, what: str, at: int
+) -> None:
+    name = changed(work, (old, new))
+    outputs = ["--junit", "g.xml", "--sarif", "g.sarif"]
+    code, found = asked_json(capsys, "gate", "matvec.cu", name, "--predict", *outputs)
+    assert code == 1
+    (kernel,) = found["kernels"]
+    (finding,) = kernel["findings"]
+    assert (finding["code"], finding["outcome"]) == ("wrong-result", "regression")
+    assert finding["text"].startswith(what)
+    assert finding["places"][0] == {"file": name, "line": at}
+    assert kernel["summary"].startswith(what)
+    assert f"{name}:{at}" in (work / "g.xml").read_text("utf-8")
+    (result,) = json.loads((work / "g.sarif").read_text("utf-8"))["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == at
+    code, out, _ = said(capsys, "gate", "matvec.cu", name, "--predict")
+    assert code == 1
+    assert max(map(len, out.splitlines())) <= 80
+
+
+def test_a_wrong_kernel_is_held_against_a_baseline_and_never_put_into_one(
+    capsys: pytest.CaptureFixture[str], work: Path
+) -> None:
+    name = changed(work, ("sum += A", "sum -= A"))
+    save = ["baseline", "save", "--predict", "-o", "b.json"]
+    assert said(capsys, *save, name)[0] == 2
+    assert said(capsys, *save, "matvec.cu")[0] == 0
+    held = (work / "b.json").read_text("utf-8")
+    assert said(capsys, "gate", "b.json", name)[0] == 1
+    assert said(capsys, "baseline", "update", "b.json", name)[0] == 1
+    code, _, err = said(capsys, "baseline", "accept", "b.json", name, "--reason", "a test")
+    assert code == 2
+    assert "a wrong kernel cannot be a baseline" in err
+    assert (work / "b.json").read_text("utf-8") == held
+
+
 def test_two_versions_are_gated_with_the_line_in_every_output(
     capsys: pytest.CaptureFixture[str], work: Path
 ) -> None:

@@ -6,7 +6,8 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.launch.build import build
+from kernelprof.launch.build import build, compile_failure
+from kernelprof.launch.cubin import CompileError
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.predict.bind import bind
 from kernelprof.predict.check import check
@@ -23,10 +24,11 @@ from kernelprof.predict.toolchain import find_toolchain
 from kernelprof.predict.watch.words import told
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from kernelprof.launch.build import Built
+    from kernelprof.launch.cubin import Compiled as Cubin
     from kernelprof.launch.overrides import LaunchOverrides
     from kernelprof.launch.spec import LaunchSpec
     from kernelprof.launch.trial import CheckedOutput
@@ -84,7 +86,15 @@ def compiled(
     tools = find_toolchain()
     progress(f"{source.name}: compiling for {arch}")
     compiler = DeviceCompiler(tools, spec.kernel)
-    built = build(spec, source, arch, compiler.cubin, compiler.named(source))
+
+    def cubin(text: str, options: Sequence[str], target: str, home: Path) -> Cubin:
+        try:
+            return compiler.cubin(text, options, target, home)
+        except CompileError as error:
+            said = error.what.replace(str(source.resolve()), str(source))
+            raise compile_failure(source, said, kernel=spec.kernel) from error
+
+    built = build(spec, source, arch, cubin, compiler.named(source))
     listing = compiler.real_names(disassemble(built.cubin, tools))
     code = program(built.cubin, listing, built.entry)
     return Compiled(source, spec, built, f"NVRTC {tools.compiler_version}", arch, code)

@@ -129,7 +129,10 @@ def cards(
         undecided = kernel.verdict.status is Status.INCONCLUSIVE
         told, known = found(kernel.verdict), evidence.table(kernel.verdict)
         facts = (*(() if known is None else (known,)), *((told,) if told.items else ()))
-        advice = tuple(guidance(kernel.verdict, diagnosis.origin, on_page=True))
+        predicted = beside.prediction is not None
+        advice = tuple(
+            guidance(kernel.verdict, diagnosis.origin, on_page=True, predicted=predicted)
+        )
         parts = [Section("What would settle it" if undecided else "What to do", advice)]
         if facts:
             parts.append(Section("What is known" if undecided else "Evidence", facts))

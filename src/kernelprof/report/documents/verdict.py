@@ -138,10 +138,13 @@ def found(verdict: Verdict, most: int | None = None) -> Bullets:
     return Bullets(tuple(Span(each.text) for each in verdict.findings[:most]))
 
 
-def brief(verdict: Verdict, origin: str, beside: Iterable[Block] = ()) -> Iterable[Block]:
+def brief(
+    verdict: Verdict, origin: str, beside: Iterable[Block] = (), *, predicted: bool = False
+) -> Iterable[Block]:
     """The verdict in a few lines: three facts, what to do, the gain and what to measure next.
 
-    ``beside`` stands before the last of these.
+    ``beside`` stands before the last of these, which needs a GPU: of a verdict that was
+    ``predicted`` without one that is said.
     """
     if verdict.status is Status.INCONCLUSIVE and verdict.findings:
         yield found(verdict, BRIEF_ROWS)
@@ -158,7 +161,8 @@ def brief(verdict: Verdict, origin: str, beside: Iterable[Block] = ()) -> Iterab
     if verdict.command is not None:
         following = next_step(verdict.command, origin)
         undecided = verdict.status is Status.INCONCLUSIVE
-        yield Paragraph("To decide:" if undecided else "To be surer:")
+        what = "To decide" if undecided else "To be surer"
+        yield Paragraph(f"{what}{', on a machine with a GPU' if predicted else ''}:")
         yield Code("\n".join(filter(None, (verdict.command, following))), language="sh", copy=True)
 
 
@@ -180,8 +184,10 @@ def _brief_facts(verdict: Verdict) -> Iterable[Fact]:
         yield Fact("Note", verdict.notes[:1])
 
 
-def guidance(verdict: Verdict, origin: str, *, on_page: bool = False) -> Iterable[Block]:
-    """What to do about a verdict, and the command that collects what it lacks.
+def guidance(
+    verdict: Verdict, origin: str, *, on_page: bool = False, predicted: bool = False
+) -> Iterable[Block]:
+    """What to do about a verdict, and the command that collects what it lacks, on a GPU.
 
     On a page nothing is left out but the folders of users.
     """
@@ -194,7 +200,8 @@ def guidance(verdict: Verdict, origin: str, *, on_page: bool = False) -> Iterabl
         return
     undecided = verdict.status is Status.INCONCLUSIVE
     what = "decide" if undecided else "raise the confidence"
-    yield Paragraph(f"This command collects what would {what}:")
+    where = ", on a machine with a GPU" if predicted else ""
+    yield Paragraph(f"This command collects what would {what}{where}:")
     yield Code(hidden(verdict.command), language="sh", copy=True)
     if following := next_step(verdict.command, origin):
         yield Paragraph("Then diagnose both captures as one:")
