@@ -151,6 +151,17 @@ def test_the_page_has_all_accesses_and_on_what_it_rests(
     assert "Predicted from machine code for sm_90, not measured" in page
     assert "Accesses to memory by line" in page
     assert page.count("global load 4 B") >= 2
+    # Each line of the table leads to the listing, where the same stands beside it.
+    led = set(re.findall(r'href="#(kernel-1-line-\d+)"', page))
+    assert led == {f"kernel-1-line-{LINE}", f"kernel-1-line-{LINE + 2}"}
+    assert all(page.count(f' id="{each}"') == 1 for each in led)
+    (row,) = re.findall(rf'<tr[^>]* id="kernel-1-line-{LINE}">.*?</tr>', page)
+    assert 'class="hot"' in row
+    assert "32 sectors (4), 1 sector<" in row
+    assert 'style="--share: 87.5%"' in row
+    assert "no samples by source line" not in page
+    assert "what only a GPU tells: time" in page
+    assert page.index("Accesses to memory by line") < page.index("What would settle it")
     assert "page of Nsight Compute" not in page
 
 
@@ -211,17 +222,17 @@ def test_what_does_not_compile_is_said_as_the_compiler_says_it(
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "what", "at"),
+    ("edit", "what", "at"),
     [
-        ("sum += A", "sum -= A", "the kernel's result is wrong", LINE),
-        ("k < N", "k < N - 1", "the kernel's result is wrong", LINE - 1),
-        ("row >= M", "row > M", "the kernel accessed memory that is not its own", LINE - 5),
+        (("sum += A", "sum -= A"), "the kernel's result is wrong", LINE),
+        (("k < N", "k < N - 1"), "the kernel's result is wrong", LINE - 1),
+        (("row >= M", "row > M"), "the kernel accessed memory that is not its own", LINE - 5),
     ],
 )
 def test_a_wrong_candidate_is_a_regression_with_the_line_that_was_changed(
-    capsys: pytest.CaptureFixture[str], work: Path, old: str, new: str, what: str, at: int
+    capsys: pytest.CaptureFixture[str], work: Path, edit: tuple[str, str], what: str, at: int
 ) -> None:
-    name = changed(work, (old, new))
+    name = changed(work, edit)
     outputs = ["--junit", "g.xml", "--sarif", "g.sarif"]
     code, found = asked_json(capsys, "gate", "matvec.cu", name, "--predict", *outputs)
     assert code == 1

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.analysis.rules import registry
 from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import Confidence, Status, Verdict
-from kernelprof.model.numbers import comparison, factor
+from kernelprof.model.numbers import comparison, count, factor
 from kernelprof.report.document import (
     Bullets,
     Cell,
@@ -47,6 +47,7 @@ _TIPS: Final = {
     "Gain": "An estimate; between the factors in brackets four of five gains came out that were "
     "measured for kernels with a known bottleneck."
 }
+_ONLY_ON_A_GPU: Final = "what only a GPU tells: time, how busy units are, stalls, what caches hold"
 _EXPORTS: Final = (".csv", ".gz", ".txt", ".ncu-rep")
 _EVIDENCE: Final = (Column("evidence"), Column("what"), Column("metric"))
 
@@ -192,7 +193,7 @@ def guidance(
     On a page nothing is left out but the folders of users.
     """
     hidden = without_homes if on_page else str
-    told = parts(verdict, everything=on_page)
+    told = parts(verdict, everything=on_page, predicted=predicted)
     yield Facts(
         tuple(Fact(title, tuple(map(hidden, lines)), _TIPS.get(title, "")) for title, lines in told)
     )
@@ -208,7 +209,9 @@ def guidance(
         yield Code(hidden(following), language="sh", copy=True)
 
 
-def parts(verdict: Verdict, *, everything: bool = False) -> list[tuple[str, list[str]]]:
+def parts(
+    verdict: Verdict, *, everything: bool = False, predicted: bool = False
+) -> list[tuple[str, list[str]]]:
     """What a card says below the evidence: titles with their lines."""
     undecided = verdict.status is Status.INCONCLUSIVE
     at_limit = verdict.status is Status.AT_LIMIT
@@ -226,6 +229,9 @@ def parts(verdict: Verdict, *, everything: bool = False) -> list[tuple[str, list
     else:
         named = [", ".join(named)] if named else []
     made = [f"{each.label}: {each.formula}" for each in verdict.evidence if each.formula]
+    missing = _missing(verdict, everything=everything)
+    if predicted and missing:  # most that there is, and nobody chose to leave it out
+        missing = [f"{_ONLY_ON_A_GPU} ({count(len(verdict.missing), 'metric')})"]
     found = [
         ("Worked out", [] if everything else made),
         ("Why", [verdict.why] if verdict.why and not listed else []),
@@ -233,7 +239,7 @@ def parts(verdict: Verdict, *, everything: bool = False) -> list[tuple[str, list
         ("Less work" if at_limit else "Gain", [gain(verdict)]),
         ("Candidates" if undecided else "Runner-up", named),
         ("Note", list(verdict.notes)),
-        ("Missing" if undecided else "Would help", _missing(verdict, everything=everything)),
+        ("Missing" if undecided else "Would help", missing),
     ]
     return [(title, lines) for title, lines in found if any(lines)]
 
