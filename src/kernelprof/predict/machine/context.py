@@ -73,8 +73,8 @@ class Counters:
     def arrived(self, i: Instruction, lanes: Array) -> None:
         """Threads, of all warps, have come to a barrier of their block."""
 
-    def fenced(self, c: Context) -> None:
-        """Threads order their accesses, or wait for others beside the barriers of a block."""
+    def ordered(self, c: Context, i: Instruction) -> None:
+        """Threads order their accesses, or wait, beside the barriers of their block."""
 
     def end(self) -> None:
         """All threads have ended."""

@@ -108,17 +108,20 @@ class RaceError(FaultError):
     """Two threads that touch the same bytes of shared memory with no barrier between.
 
     ``one`` changes them. The first of them is at ``address``; the block's threads race for
-    ``size``.
+    ``size``. With ``copies`` it copies them (``cp.async``), and did not wait for that.
     """
 
     tool = "racecheck"
 
-    def __init__(self, one: At, other: At, *, address: int, size: int) -> None:
+    def __init__(
+        self, one: At, other: At, *, address: int, size: int, copies: bool = False
+    ) -> None:
         super().__init__(f"races for {size} bytes of shared memory with {other.place}")
         self.one = one
         self.other = other
         self.address = address
         self.size = size
+        self.copies = copies
         self.happened(one.instruction, [one.place])
 
 

@@ -9,6 +9,7 @@ together (BSSY, BSYNC).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -36,8 +37,8 @@ if TYPE_CHECKING:
     from kernelprof.predict.sass.needed import Needed
     from kernelprof.predict.sass.program import Block
 
-FENCES: Final = frozenset(("MEMBAR", "SYNCS", "ARRIVES"))
-"""Opcodes by which threads order their accesses beside barriers of their block."""
+_ORDERING: Final = frozenset(("MEMBAR", "SYNCS", "ARRIVES", "LDGDEPBAR", "DEPBAR"))
+"""Opcodes by which threads order their accesses, or wait, beside barriers of their block."""
 
 _PATIENCE: Final = 512
 """Pieces of code after which those who wait behind a loop get their turn: they may be what it
@@ -160,8 +161,8 @@ class Machine:
             if each.guard is not None:
                 steps.append((each, self._noting(each)))
             steps.append((each, _unknown(each) if found is None else _made(found, each)))
-            if each.opcode in FENCES:
-                steps.append((each, self.counters.fenced))
+            if each.opcode in _ORDERING:
+                steps.append((each, partial(self.counters.ordered, i=each)))
         end = None if block.end is None else self._end(block.end, block)
         piece = self._pieces[at] = _Piece(block, tuple(steps), end)
         return piece

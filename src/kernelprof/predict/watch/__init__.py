@@ -60,10 +60,10 @@ class Together(Counters):
         for each in self._parts:
             each.arrived(i, lanes)
 
-    def fenced(self, c: Context) -> None:
-        """Threads order their accesses."""
+    def ordered(self, c: Context, i: Instruction) -> None:
+        """Threads order their accesses beside the barriers of their block."""
         for each in self._parts:
-            each.fenced(c)
+            each.ordered(c, i)
 
     def end(self) -> None:
         """All threads have ended."""

@@ -39,6 +39,10 @@ _EVERYONE: Final = (
     "every thread of the block that has not ended has to come to the same __syncthreads(): take it "
     "out of the condition"
 )
+_WAIT: Final = (
+    "the thread that copies has to wait for it (cp.async.wait_group, __pipeline_wait_prior), and "
+    "the others for that thread at a barrier behind"
+)
 _MEANINGS: Final[dict[type[FaultError], tuple[str, str]]] = {
     OutsideError: (
         ILLEGAL_ACCESS,
@@ -93,6 +97,8 @@ class _Words:
     def error(self, fault: FaultError) -> LaunchError:
         """The error of a launch that a mistake is."""
         what, hint = _MEANINGS[type(fault)]
+        if isinstance(fault, RaceError) and fault.copies:
+            hint = _WAIT
         there = _threads_of(fault)
         found = next((line for each in there if (line := self._line(each.instruction))), None)
         where = str(self._source) if found is None else f"{found.file}:{found.number}"
@@ -127,12 +133,15 @@ class _Words:
     def _race(self, fault: RaceError) -> list[str]:
         one, other = fault.one, fault.other
         first, second = (_kind(each.instruction, "shared").title() for each in (one, other))
+        between = "with no barrier between"
+        if fault.copies:
+            between = "before the copy was waited for"
         byte = fault.address - self._bound.launch.reserved_shared
         return [
             f" Race reported between {first} access at {self._name(one.instruction)}",
             f"     and {second} access at {self._name(other.instruction)}",
             f"     by thread {_dim(one.place.thread)} and thread {_dim(other.place.thread)} in "
-            f"block {_dim(one.place.block)}, with no barrier between",
+            f"block {_dim(one.place.block)}, {between}",
             f"     Byte {byte} of shared memory, one of {fault.size} that the block's threads race "
             "for",
         ]

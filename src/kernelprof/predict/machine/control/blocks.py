@@ -110,7 +110,7 @@ def _cluster_barrier(i: Instruction, block: Block, program: Program) -> End:
 
     def end(c: Context) -> None:
         clusters = c.blocks.clusters
-        c.counters.fenced(c)
+        c.counters.ordered(c, i)
         if waits:
             clusters.wait(block.follows, c.lanes)
         else:
