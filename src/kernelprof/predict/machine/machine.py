@@ -146,8 +146,8 @@ class Machine:
     def _line(self, behind: int) -> str:
         """The line of the instruction that ends a piece of code, as an addition to a sentence."""
         for block in self.program.blocks.values():
-            if block.follows == behind and block.end is not None and block.end.lines:
-                return f" (line {block.end.lines[0].number})"
+            if block.follows == behind and block.end is not None and block.end.line is not None:
+                return f" (line {block.end.line.number})"
         return ""
 
     def _prepared(self, at: int) -> _Piece:
