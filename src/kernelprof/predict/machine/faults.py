@@ -61,8 +61,8 @@ class FaultError(KernelprofError):
         self.places = tuple(places[:_NAMED])
         self.what = self.sentence()
         self.args = (self.what,)
-        if instruction.lines:
-            self.where = f"{instruction.lines[0].file}:{instruction.lines[0].number}"
+        if instruction.line is not None:
+            self.where = f"{instruction.line.file}:{instruction.line.number}"
 
     def sentence(self) -> str:
         """What happened, and to whom."""
@@ -181,5 +181,5 @@ class EndlessError(FaultError):
 
 
 def _line(at: At) -> str:
-    lines = at.instruction.lines
-    return f" (line {lines[0].number})" if lines else ""
+    line = at.instruction.line
+    return "" if line is None else f" (line {line.number})"
