@@ -11,6 +11,7 @@ import pytest
 from tests.html.conftest import HOSTILE
 from tests.html.support import (
     FULL,
+    LIGHT_FIRST,
     charts,
     has_horizontal_scroll,
     open_card,
@@ -103,14 +104,15 @@ def test_sizes(single: Path, many: Path):
 # Charts
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_one_kernel_has_every_chart_drawn(single: Path, open_page: OpenPage, dark: bool):
-    page = open_page(single, dark=dark)
+@pytest.mark.parametrize("dark", LIGHT_FIRST)
+def test_one_kernel_has_every_chart_drawn(single: Path, look_at: OpenPage, dark: bool):
+    page = look_at(single, dark=dark)
     assert charts(page) >= KINDS
     assert undrawn_charts(page) == []
     screenshot(page, f"single-{'dark' if dark else 'light'}")
 
 
+@pytest.mark.slow("as that of one card, and of hostile names")
 def test_each_card_of_several_has_its_charts_drawn(four: Path, open_page: OpenPage):
     page = open_page(four)
     assert "overview" in charts(page)

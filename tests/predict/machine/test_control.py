@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from tests.predict.machine.running import architectures, code
 
 from kernelprof.predict.machine.context import NotKnownError
 from kernelprof.predict.machine.faults import DeadlockError, Place, TrapError
-from tests.predict.machine.running import architectures, code
 
 if TYPE_CHECKING:
     import numpy.typing as npt
-
     from tests.predict.machine.running import Code
 
 ALL = architectures("control")
@@ -49,9 +48,7 @@ def test_threads_on_both_sides_of_a_branch_shuffle_together(kernels: Code) -> No
     given = values()
     out, _ = kernels.run("shuffles_apart", ZEROS, given)
     # Lane 5 is odd and gives v, lane 8 is even and gives v + 1.
-    assert out.tolist() == [
-        given[5] * 3 if lane & 1 else given[8] + 1 + 2 for lane in range(32)
-    ]
+    assert out.tolist() == [given[5] * 3 if lane & 1 else given[8] + 1 + 2 for lane in range(32)]
 
 
 def test_threads_left_in_a_loop_vote(kernels: Code) -> None:
@@ -211,7 +208,9 @@ def test_threads_that_wait_for_ever_are_told(kernels: Code) -> None:
     assert "32 have ended" in str(found.value)
 
 
-@pytest.mark.parametrize(("entry", "what"), [("reads_clock", "clock"), ("reads_processor", "%smid")])
+@pytest.mark.parametrize(
+    ("entry", "what"), [("reads_clock", "clock"), ("reads_processor", "%smid")]
+)
 def test_what_only_a_gpu_knows_is_named(kernels: Code, entry: str, what: str) -> None:
     with pytest.raises(NotKnownError, match=what):
         kernels.run(entry, np.zeros(32, np.int64))
@@ -237,5 +236,3 @@ def test_blocks_of_a_cluster_reach_each_others_memory(arch: str) -> None:
         rank = y % 2 * 2 + x % 2
         assert (part[0] == 2 * (LANES + 100 * other) + LANES + 100 * block + 5).all()
         assert (part[1] == ((rank * 10 + 4) * 10 + x % 2) * 100 + y // 2 * 10 + 2).all()
-
-

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-
 from tests.predict.machine.running import architectures, code
 
 if TYPE_CHECKING:
@@ -155,8 +154,7 @@ CASES: dict[str, tuple[np.dtype[Any], Callable[[int, int], int]]] = {
     "dot_bytes_unsigned": (U32, lambda a, b: sum(np.multiply(parts(a, 8), parts(b, 8))) + 1000),
     "dot_halves": (
         I32,
-        lambda a, b: 30
-        + sum(np.multiply(parts(a, 16, signed=True) * 2, parts(b, 8, signed=True))),
+        lambda a, b: 30 + sum(np.multiply(parts(a, 16, signed=True) * 2, parts(b, 8, signed=True))),
     ),
     "sum_of_differences": (I32, lambda a, b: abs(a - b) + 77),
     "differences_of_bytes": (U32, lambda a, b: sum(np.abs(np.subtract(parts(a, 8), parts(b, 8))))),
@@ -210,7 +208,7 @@ def test_a_kernel_gives_what_python_does(kernels: Code, name: str) -> None:
         b[b == 0] = 3
         if kind.kind == "i":
             a[(a == np.iinfo(kind).min) & (b == -1)] = 5
-    if name == "absolute_i64" or name == "absolute":
+    if name in {"absolute_i64", "absolute"}:
         a, b = a >> kind.type(1), b >> kind.type(1)
     out, *_ = kernels.run(
         name, np.zeros(COUNT, result), a, b, grid=(2, 1, 1), block=(COUNT // 2, 1, 1)

@@ -27,8 +27,8 @@ sgemm_vectorized:
         /*0010*/               @P0 EXIT ;
         /*0020*/              @!P1 LDG.E.128.CONSTANT R80, desc[UR8][R116.64] ;
 \t//## File "/kernels/10.cu", line 80
-        /*0030*/                   BRX R24 -0x380                                  (*"BRANCH_TARGETS .L_x_21,.L_x_22,.L_x_5"*);
-        /*0040*/                   LDL.LU.64 R124, [R1]                                         (*"SpillRefill"*) ;
+        /*0030*/                   BRX R24 -0x380             (*"BRANCH_TARGETS .L_x_21"*);
+        /*0040*/                   LDL.LU.64 R124, [R1]       (*"SpillRefill"*) ;
 .L_x_9:
         /*0050*/                   BRA `(.L_x_9);
         /*0060*/                   NOP;

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelprof.predict.counts.patterns import (
+    atomic_wavefronts,
     distinct_lines,
     ideal_sectors,
     most_alike,
@@ -95,12 +96,12 @@ class Tally(Counters):
             return
         yes = taken if c.mask is None else taken & c.mask
         no = ~taken if c.mask is None else ~taken & c.mask
-        _add(found[1], c, ~(yes.any(axis=1) & no.any(axis=1)))
+        _add(found[1], c, np.asarray(~(yes.any(axis=1) & no.any(axis=1))))
 
     def constant(self, c: Context, i: Instruction, offsets: Array, taking: Array | None) -> None:
         """Constant memory is read at offsets that may differ between lanes."""
         found = self._of(i, "constant", "load", 4)
-        self._count(found, c, "requests", _some(c, taking))
+        self._count(found, c, "requests", _some(taking))
         different = most_different(np.broadcast_to(offsets, (c.warps, offsets.shape[1])), taking)
         self._count(found, c, "addresses", different)
 
@@ -118,7 +119,7 @@ class Tally(Counters):
         """Memory is read or written."""
         found = self._of(i, space, kind, size)
         addresses = np.broadcast_to(addresses, (c.warps, addresses.shape[1]))
-        self._count(found, c, "requests", _some(c, taking))
+        self._count(found, c, "requests", _some(taking))
         self._count(found, c, "threads", LANES if taking is None else taking.sum(axis=1))
         if space == "cluster":
             return
@@ -127,7 +128,12 @@ class Tally(Counters):
                 every = np.ones((c.warps, LANES), np.bool_) if taking is None else taking
                 spread = np.broadcast_to(addresses, every.shape)
                 self._count(found, c, "alike", most_alike(spread, every))
-            wavefronts, ideal = shared_wavefronts(addresses, taking, size)
+            if kind in ("atomic", "compare"):
+                every = np.ones((c.warps, LANES), np.bool_) if taking is None else taking
+                spread = np.broadcast_to(addresses, every.shape)
+                wavefronts, ideal = atomic_wavefronts(spread, every)
+            else:
+                wavefronts, ideal = shared_wavefronts(addresses, taking, size)
             self._count(found, c, "wavefronts", wavefronts)
             self._count(found, c, "ideal", ideal)
             return
@@ -158,7 +164,8 @@ class Tally(Counters):
 
     def of_blocks(self, values: Array) -> Array:
         """Numbers by warp summed up by block."""
-        return values.reshape(-1, self.warps_of_block).sum(axis=1)
+        found: Array = values.reshape(-1, self.warps_of_block).sum(axis=1)
+        return found
 
 
 def most_different(offsets: Array, taking: Array | None) -> Array:
@@ -177,8 +184,8 @@ def _local_sectors(addresses: Array, taking: Array | None, size: int, warps: int
     return total
 
 
-def _some(c: Context, taking: Array | None) -> Array | int:
-    return 1 if taking is None else taking.any(axis=1)
+def _some(taking: Array | None) -> Array | int:
+    return 1 if taking is None else np.asarray(taking.any(axis=1))
 
 
 def _add(total: Array, c: Context, values: Array | int) -> None:

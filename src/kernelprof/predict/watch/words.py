@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.launch.faults import ILLEGAL_ACCESS, MISALIGNED
 from kernelprof.launch.trial import LaunchError
+from kernelprof.predict.lines import Places
 from kernelprof.predict.machine.faults import (
     AccessError,
     At,
@@ -92,6 +93,7 @@ class _Words:
     def __init__(self, bound: Bound, source: Path, kernel: str) -> None:
         self._bound = bound
         self._source = source
+        self._files = Places(source)
         self._kernel = kernel
 
     def error(self, fault: FaultError) -> LaunchError:
@@ -101,7 +103,9 @@ class _Words:
             hint = _WAIT
         there = _threads_of(fault)
         found = next((line for each in there if (line := self._line(each.instruction))), None)
-        where = str(self._source) if found is None else f"{found.file}:{found.number}"
+        where = str(self._source)
+        if found is not None:
+            where = f"{self._files.name(found.file)}:{found.number}"
         hints = dict.fromkeys([hint, *(_instruction(each.instruction) for each in there)])
         return LaunchError(
             "\n".join([f"{what or fault.diagnosis}:", *self._details(fault)]),
