@@ -40,17 +40,17 @@ OUTSIDE = {
     "null_pointer": (
         "Invalid __global__ read of size 4 bytes",
         "by thread (0,0,0) in block (0,0,0)",
-        "Address 0x4 is a null pointer plus 4 bytes",
+        "address 0x4 is a null pointer plus 4 bytes",
     ),
     "shared_outside": (
         "Invalid __shared__ write of size 4 bytes",
         "by thread (255,0,0) in block (0,0,0)",
-        "Byte 1028 is 4 bytes past the last of shared memory, of which a block has 1028 bytes",
+        "byte 1028 is 4 bytes past the last of shared memory, of which a block has 1028 bytes",
     ),
     "local_outside": (
         "Invalid __local__ read of size 4 bytes",
         "by thread (64,0,0) in block (0,0,0)",
-        "Byte 1024 is 4 bytes past the last of local memory, of which a thread has 1024 bytes",
+        "byte 1024 is 4 bytes past the last of local memory, of which a thread has 1024 bytes",
     ),
     "atomic_outside": (
         "Invalid __global__ atomic of size 4 bytes",
@@ -62,17 +62,17 @@ UNWRITTEN = {
     "reads_output": (
         "Uninitialized __global__ memory read of size 4 bytes",
         "by thread (0,0,0) in block (0,0,0)",
-        "Nothing was written to y[0] before",
+        "nothing was written to y[0] before",
     ),
     "shared_unwritten": (
         "Uninitialized __shared__ memory read of size 4 bytes",
         "by thread (185,0,0) in block (0,0,0)",
-        "Nothing was written to byte 280 of shared memory, of which a block has 1024 bytes before",
+        "nothing was written to byte 280 of shared memory, of which a block has 1024 bytes before",
     ),
     "half_unwritten": (
         "Uninitialized __shared__ memory read of size 4 bytes",
         "by thread (0,0,0) in block (0,0,0)",
-        "Nothing was written to byte 0 of shared memory, of which a block has 1024 bytes before",
+        "nothing was written to byte 0 of shared memory, of which a block has 1024 bytes before",
     ),
 }
 RACES = {
@@ -95,10 +95,10 @@ def test_an_access_outside_is_told_with_thread_and_place(name: str) -> None:
     at = line(name, mark_of(what))
     assert told("faults", name) == [
         f"{ILLEGAL_ACCESS}:",
-        f" {what}",
-        f"     at {name} in {at}",
-        f"     {who}",
-        f"     {where}",
+        what,
+        f"at {name} in {at}",
+        f"{who}:",
+        where,
     ]
     error = checked("faults", name)
     assert error is not None
@@ -107,24 +107,23 @@ def test_an_access_outside_is_told_with_thread_and_place(name: str) -> None:
 
 def test_far_from_all_arrays_the_nearest_is_named() -> None:
     *_, where = told("faults", "far_outside")
-    assert where.startswith("     Address 0x7f00")
+    assert where.startswith("address 0x7f00")
     assert "is in none of the kernel's arrays; y, the nearest, is " in where
 
 
 def test_an_address_that_the_size_does_not_divide_is_told() -> None:
     assert told("faults", "misaligned") == [
         f"{MISALIGNED}:",
-        " Invalid __global__ read of size 16 bytes",
-        f"     at misaligned in {line('misaligned')}",
-        "     by thread (1,0,0) in block (0,0,0)",
-        "     x[1] is not aligned: 16 does not divide byte 4 of x, which has 1000 elements "
-        "(4000 bytes)",
+        "Invalid __global__ read of size 16 bytes",
+        f"at misaligned in {line('misaligned')}",
+        "by thread (1,0,0) in block (0,0,0):",
+        "x[1] is not aligned: 16 does not divide byte 4 of x, which has 1000 elements (4000 bytes)",
     ]
 
 
 def test_a_line_of_an_include_of_the_compiler_is_the_users_that_calls_it() -> None:
     at = line("inlined", "inlined")
-    assert told("faults", "inlined")[2] == f"     at inlined in {at}"
+    assert told("faults", "inlined")[2] == f"at inlined in {at}"
     error = checked("faults", "inlined")
     assert error is not None
     assert error.where == f"/kernels/{at}"
@@ -139,10 +138,10 @@ def test_a_read_of_what_nothing_was_written_to_is_told(name: str) -> None:
     what, who, where = UNWRITTEN[name]
     assert told("faults", name) == [
         "the kernel read memory that nothing was written to before:",
-        f" {what}",
-        f"     at {name} in {line(name)}",
-        f"     {who}",
-        f"     {where}",
+        what,
+        f"at {name} in {line(name)}",
+        f"{who}:",
+        where,
     ]
 
 
@@ -151,11 +150,10 @@ def test_a_race_is_told_with_both_lines_and_threads(name: str) -> None:
     first, second, other, size = RACES[name]
     assert told("faults", name) == [
         "threads of a block race for shared memory:",
-        f" Race reported between {first.title()} access at {name} in {line(name, first)}",
-        f"     and {second.title()} access at {name} in {line(name, second)}",
-        f"     by thread (0,0,0) and thread ({other},0,0) in block (0,0,0), "
-        "with no barrier between",
-        f"     Byte 0 of shared memory, one of {size} that the block's threads race for",
+        f"Race reported between {first.title()} access at {name} in {line(name, first)}",
+        f"and {second.title()} access at {name} in {line(name, second)}",
+        f"by thread (0,0,0) and thread ({other},0,0) in block (0,0,0), with no barrier between:",
+        f"byte 0 of shared memory, one of {size} that the block's threads race for",
     ]
 
 
@@ -171,10 +169,10 @@ def test_a_copy_that_is_read_too_early_is_told(
     name: str, other: int, between: str, byte: int, size: int
 ) -> None:
     assert told("faults", name)[1:] == [
-        f" Race reported between Write access at {name} in {line(name, 'copy')}",
-        f"     and Read access at {name} in {line(name)}",
-        f"     by thread (0,0,0) and thread ({other},0,0) in block (0,0,0), {between}",
-        f"     Byte {byte} of shared memory, one of {size} that the block's threads race for",
+        f"Race reported between Write access at {name} in {line(name, 'copy')}",
+        f"and Read access at {name} in {line(name)}",
+        f"by thread (0,0,0) and thread ({other},0,0) in block (0,0,0), {between}:",
+        f"byte {byte} of shared memory, one of {size} that the block's threads race for",
     ]
     error = checked("faults", name)
     assert error is not None
@@ -195,28 +193,28 @@ def test_a_barrier_that_threads_do_not_come_to_together_is_told(
     one, other = threads
     assert told("faults", name) == [
         "not all threads that have to come to a barrier do:",
-        f" Barrier error detected. Divergent thread(s) in {kind}",
-        f"     at {name} in {line(name, here)}",
-        f"     by thread ({one},0,0) in block (0,0,0)",
-        f"     Thread ({other},0,0) waits at {name} in {line(name, there)}",
+        f"Barrier error detected. Divergent thread(s) in {kind}",
+        f"at {name} in {line(name, here)}",
+        f"by thread ({one},0,0) in block (0,0,0):",
+        f"thread ({other},0,0) waits at {name} in {line(name, there)}",
     ]
 
 
 def test_threads_that_wait_for_others_that_never_come_are_told() -> None:
     assert told("faults", "too_few_come") == [
         "the kernel never ends: its threads wait for each other:",
-        " 256 wait at a barrier of the block, the first",
-        f"     at too_few_come in {line('too_few_come', 'barrier')}",
-        "     by thread (0,0,0) in block (0,0,0)",
-        " 768 have ended",
+        "256 wait at a barrier of the block, the first",
+        f"at too_few_come in {line('too_few_come', 'barrier')}",
+        "by thread (0,0,0) in block (0,0,0);",
+        "768 have ended",
     ]
 
 
 def test_a_loop_that_waits_for_nobody_is_told() -> None:
     assert told("faults", "waits_for_nobody") == [
         "the kernel never ends: a loop comes back to where it was, and nothing changes:",
-        f"     at waits_for_nobody in {line('waits_for_nobody', 'loop')}",
-        "     by thread (44,0,0) in block (1,0,0)",
+        f"at waits_for_nobody in {line('waits_for_nobody', 'loop')}",
+        "by thread (44,0,0) in block (1,0,0)",
     ]
 
 
@@ -225,13 +223,13 @@ def test_an_assertion_and_a_trap_are_told() -> None:
     number = at.partition(":")[2]
     assert told("faults", "asserts") == [
         f"the assertion 'AT < n' does not hold (line {number} of /kernels/faults.cu):",
-        f"     at asserts in {at}",
-        "     by thread (232,0,0) in block (3,0,0)",
+        f"at asserts in {at}",
+        "by thread (232,0,0) in block (3,0,0)",
     ]
     assert told("faults", "traps") == [
         "the kernel stops itself (__trap):",
-        f"     at traps in {line('traps', 'trap')}",
-        "     by thread (77,0,0) in block (0,0,0)",
+        f"at traps in {line('traps', 'trap')}",
+        "by thread (77,0,0) in block (0,0,0)",
     ]
 
 
@@ -253,9 +251,9 @@ def test_every_kernel_with_a_mistake_is_tried_here() -> None:
 def test_the_thread_and_the_line_are_those_that_the_tool_told_on_a_gpu() -> None:
     recorded = CAPTURES / "sanitizer" / "past_the_end.memcheck.txt.gz"
     lines = gzip.decompress(recorded.read_bytes()).decode().splitlines()
-    what, at, who = (each.removeprefix("=========") for each in lines[1:4])
+    what, at, who = (each.removeprefix("=========").strip() for each in lines[1:4])
     _, ours, where, whom, _ = told("past_the_end")
-    assert (ours, whom) == (what, who)
+    assert (ours, whom) == (what, f"{who}:")
     assert where.endswith(" in past_the_end.cu:39")
     assert at.endswith(" in past_the_end.cu:39")
 
@@ -266,15 +264,15 @@ def test_the_race_is_the_one_that_the_tool_told_on_a_gpu() -> None:
     assert "Read access at turn(const float *, float *)+0x100 in races.cu:29" in recorded
     assert "[4096 hazards]" in recorded
     _, first, second, _, size = told("races")
-    assert first == " Race reported between Write access at turn in races.cu:28"
-    assert second == "     and Read access at turn in races.cu:29"
+    assert first == "Race reported between Write access at turn in races.cu:28"
+    assert second == "and Read access at turn in races.cu:29"
     # The tool counts the bytes of all four blocks.
     assert f"one of {4096 // 4} that" in size
 
 
 def test_an_output_that_is_read_and_an_assert_are_told_as_on_a_gpu() -> None:
     _, what, where, *_ = told("reads_output")
-    assert what == " Uninitialized __global__ memory read of size 4 bytes"
+    assert what == "Uninitialized __global__ memory read of size 4 bytes"
     assert where.endswith(" in reads_output.cu:39")
     assert told("asserts")[0].startswith("the assertion 'i < 500' does not hold")
 

@@ -94,7 +94,7 @@ class OutsideError(AccessError):
     """An access that leaves what the kernel was given."""
 
 
-class MisalignedError(AccessError):
+class MisalignedError(OutsideError):
     """An access to an address that its size does not divide."""
 
 

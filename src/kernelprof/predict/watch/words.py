@@ -119,8 +119,8 @@ class _Words:
         if isinstance(fault, BarrierError):
             return self._barrier(fault)
         if isinstance(fault, DeadlockError):
-            lines = [line for each in fault.waiting for line in self._waiting(each)]
-            return [*lines, *([f" {fault.ended} have ended"] if fault.ended else [])]
+            waiting = [line for each in fault.waiting for line in self._waiting(each)]
+            return [*waiting, f"{fault.ended} have ended"]
         (at,) = _threads_of(fault)
         if not isinstance(fault, AccessError):
             return self._who(at)
@@ -128,42 +128,41 @@ class _Words:
         what = f"Invalid __{fault.space}__ {kind}"
         if isinstance(fault, UnwrittenError):
             what = f"Uninitialized __{fault.space}__ memory {kind}"
-        return [
-            f" {what} of size {fault.size} bytes",
-            *self._who(at),
-            f"     {described(fault, self._bound)}",
-        ]
+        first, last = self._who(at)
+        address = described(fault, self._bound)
+        return [f"{what} of size {fault.size} bytes", first, f"{last}:", address]
 
     def _race(self, fault: RaceError) -> list[str]:
         one, other = fault.one, fault.other
         first, second = (_kind(each.instruction, "shared").title() for each in (one, other))
+        byte = fault.address - self._bound.launch.reserved_shared
         between = "with no barrier between"
         if fault.copies:
             between = "before the copy was waited for"
-        byte = fault.address - self._bound.launch.reserved_shared
         return [
-            f" Race reported between {first} access at {self._name(one.instruction)}",
-            f"     and {second} access at {self._name(other.instruction)}",
-            f"     by thread {_dim(one.place.thread)} and thread {_dim(other.place.thread)} in "
-            f"block {_dim(one.place.block)}, {between}",
-            f"     Byte {byte} of shared memory, one of {fault.size} that the block's threads race "
-            "for",
+            f"Race reported between {first} access at {self._name(one.instruction)}",
+            f"and {second} access at {self._name(other.instruction)}",
+            f"by thread {_dim(one.place.thread)} and thread {_dim(other.place.thread)} in block "
+            f"{_dim(one.place.block)}, {between}:",
+            f"byte {byte} of shared memory, one of {fault.size} that the block's threads race for",
         ]
 
     def _barrier(self, fault: BarrierError) -> list[str]:
-        lines = [f" Barrier error detected. {fault.diagnosis}", *self._who(fault.here)]
+        first, last = self._who(fault.here)
+        lines = [f"Barrier error detected. {fault.diagnosis}", first, f"{last}:"]
         if fault.missing is not None:
-            lines.append(f"     Thread {_dim(fault.missing.thread)} goes on without it")
+            lines.append(f"thread {_dim(fault.missing.thread)} goes on without it")
         if fault.there is not None:
             name, thread = self._name(fault.there.instruction), _dim(fault.there.place.thread)
-            lines.append(f"     Thread {thread} waits at {name}")
+            lines.append(f"thread {thread} waits at {name}")
         return lines
 
     def _waiting(self, waiting: Waiting) -> list[str]:
-        return [f" {waiting.threads} wait {waiting.kind}, the first", *self._who(waiting.first)]
+        first, last = self._who(waiting.first)
+        return [f"{waiting.threads} wait {waiting.kind}, the first", first, f"{last};"]
 
-    def _who(self, at: At) -> list[str]:
-        return [f"     at {self._name(at.instruction)}", f"     {_by(at.place)}"]
+    def _who(self, at: At) -> tuple[str, str]:
+        return f"at {self._name(at.instruction)}", _by(at.place)
 
     def _name(self, i: Instruction) -> str:
         """An instruction and its line, as ``compute-sanitizer`` writes them."""
