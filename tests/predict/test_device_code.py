@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 
 import pytest
 from tests.launch.conftest import KERNEL, SGEMM, commented
@@ -339,7 +340,7 @@ def test_folders_are_searched_in_the_order_of_nvcc(search, tmp_path) -> None:
 
 
 def test_a_large_library_stays_on_its_disk(search, monkeypatch) -> None:
-    monkeypatch.setattr("kernelprof.predict.device_code._MOST_BYTES", 100)
+    monkeypatch.setattr(sys.modules[device_code.__module__], "_MOST_BYTES", 100)
     (search.home / "small.h").write_text("void host() {}\n")
     (search.home / "large.h").write_text("void host() {}\n" * 10)
     found = device_code('#include "small.h"\n#include "large.h"\n__device__ int k;\n', search)
