@@ -251,7 +251,7 @@ __global__ void parameters(int* out, char a, short b, long long c, bool d, float
 }
 
 __global__ void local_array(int* out, const int* at) {
-    int mine[16];
+    volatile int mine[16];
     for (int k = 0; k < 16; ++k) {
         mine[k] = k * k + threadIdx.x;
     }
