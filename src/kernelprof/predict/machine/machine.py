@@ -80,10 +80,15 @@ class Machine:
 
     def run(self, limit: int | None = None) -> None:
         """Run to the end of all threads; ``limit`` is of warp instructions."""
-        places = self.blocks.places
+        blocks, places = self.blocks, self.blocks.places
         turn = 0
         with np.errstate(all="ignore"):
-            while places:
+            while True:
+                if not places:
+                    for to, lanes in blocks.phases.tired(blocks.predicates):
+                        blocks.go(to, lanes)
+                if not places:
+                    break
                 turn += 1
                 at = places.lowest()
                 if turn % _PATIENCE == 0 and len(places) > 1:
@@ -91,7 +96,7 @@ class Machine:
                 self._carry_out(at, places.take(at))
                 if limit is not None and self.counters.executed > limit:
                     raise EndlessError(f"the kernel carried out more than {limit} instructions")
-        if self.blocks.alive.any():
+        if blocks.alive.any():
             raise self._deadlock()
 
     def _carry_out(self, at: int, lanes: Array) -> None:
@@ -136,8 +141,12 @@ class Machine:
         ):
             for (_, behind), lanes in waiting.items():
                 found.append(f"{int(lanes.sum())} wait {kind}{self._line(behind)}")
-        for behind, lanes in blocks.clusters.waiting.items():
-            found.append(f"{int(lanes.sum())} wait at a barrier of the cluster{self._line(behind)}")
+        for kind, there in (
+            ("at a barrier of the cluster", blocks.clusters.waiting),
+            ("for a phase of an mbarrier", blocks.phases.waiting),
+        ):
+            for behind, lanes in there.items():
+                found.append(f"{int(lanes.sum())} wait {kind}{self._line(behind)}")
         ended = int((blocks.thread_of_block < blocks.threads).sum() - blocks.alive.sum())
         if ended:
             found.append(f"{ended} have ended")
