@@ -62,7 +62,24 @@ class Counters:
         ``space`` is global, shared or local. ``kind`` is load, store, copy (``cp.async``), atomic,
         reduction, count (adds one for each thread), compare (compare-and-swap), or matrix: then
         each lane that takes part gives the address of a row of 16 bytes of a matrix of 8 by 8
-        (``ldmatrix``, ``stmatrix``), 8 lanes after each other those of one matrix.
+        (``ldmatrix``, ``stmatrix``), 8 lanes after each other those of one matrix; or barrier
+        (``mbarrier``). Shared memory of another block is the space cluster.
+        """
+
+    def bulk(
+        self,
+        c: Context,
+        i: Instruction,
+        outside: Array,
+        inside: Array,
+        sizes: Array,
+        *,
+        taking: Array,
+        inward: bool,
+    ) -> None:
+        """Warps that take part copy bytes from global to shared memory, or back (``inward``).
+
+        Addresses and sizes are columns, or one for all.
         """
 
     def stored(

@@ -83,16 +83,21 @@ class Machine:
 
     def run(self) -> None:
         """Run to the end of all threads."""
-        places = self.blocks.places
+        blocks, places = self.blocks, self.blocks.places
         turn = 0
         with np.errstate(all="ignore"):
-            while places:
+            while True:
+                if not places:
+                    for to, lanes in blocks.phases.tired(blocks.predicates):
+                        blocks.go(to, lanes)
+                if not places:
+                    break
                 turn += 1
                 at = places.lowest()
                 if turn % _PATIENCE == 0 and len(places) > 1:
                     at = places.turn(turn // _PATIENCE)
                 self._carry_out(at, places.take(at))
-        if self.blocks.alive.any():
+        if blocks.alive.any():
             raise self._deadlock()
         self.counters.end()
 
@@ -128,16 +133,22 @@ class Machine:
     def _deadlock(self) -> DeadlockError:
         """Who waits where, for what never comes."""
         blocks = self.blocks
-        waiting = [
-            *(
-                ("at a barrier of the block", *each)
-                for each in blocks.block_barriers.waiting.items()
-            ),
-            *(("for other threads of the warp", *each) for each in blocks.meetings.waiting.items()),
+        found = [
+            self._waiting(kind, behind, lanes)
+            for kind, barriers in (
+                ("at a barrier of the block", blocks.block_barriers),
+                ("for other threads of the warp", blocks.meetings),
+            )
+            for (_, behind), lanes in barriers.waiting.items()
         ]
-        found = [self._waiting(kind, behind, lanes) for kind, (_, behind), lanes in waiting]
-        for behind, lanes in blocks.clusters.waiting.items():
-            found.append(self._waiting("at a barrier of the cluster", behind, lanes))
+        found += [
+            self._waiting(kind, behind, lanes)
+            for kind, barriers in (
+                ("at a barrier of the cluster", blocks.clusters),
+                ("for a phase of an mbarrier", blocks.phases),
+            )
+            for behind, lanes in barriers.waiting.items()
+        ]
         ended = int((blocks.thread_of_block < blocks.threads).sum() - blocks.alive.sum())
         return DeadlockError(found, ended)
 

@@ -12,6 +12,7 @@ __device__ __noinline__ float add_to(float* p, float v) {
     return *p;
 }
 __device__ __noinline__ int count_at(int* p, int v) { return atomicAdd(p, v); }
+__device__ __noinline__ void set(int* p, int i, int v) { p[i] = v; }
 
 struct Mixed {
     double a;
@@ -255,7 +256,7 @@ __global__ void local_array(int* out, const int* at) {
     for (int k = 0; k < 16; ++k) {
         mine[k] = k * k + threadIdx.x;
     }
-    mine[at[threadIdx.x]] = -1;
+    set(mine, at[threadIdx.x], -1);
     out[threadIdx.x] = mine[at[threadIdx.x] ^ 1] + mine[at[threadIdx.x]];
 }
 
