@@ -23,6 +23,7 @@ from kernelprof.predict.machine.clusters import OFFSET_MASK
 from kernelprof.predict.machine.context import Counters
 from kernelprof.predict.machine.faults import At, RaceError
 from kernelprof.predict.machine.operations.spaces import GENERIC, SHARED, SPACES
+from kernelprof.predict.watch.swaps import reads_of_swaps
 
 if TYPE_CHECKING:
     from kernelprof.predict.machine.arrays import Array
@@ -55,6 +56,7 @@ class Races(Counters):
         self._known: dict[int, int] = {}
         self._instructions: list[Instruction] = []
         self._shift = _LANE_BITS + _accesses(launch.program).bit_length()
+        self._swaps = reads_of_swaps(launch.program)
 
     def begin(self, blocks: Blocks) -> None:
         """Look at those of the blocks that run which are among the sampled ones."""
@@ -100,7 +102,7 @@ class Races(Counters):
         if not len(slots):
             return
         cells, lanes = self._places(slots, rows, addresses, taking, size)
-        if kind in ("load", "matrix"):
+        if kind in ("load", "matrix") and id(i) not in self._swaps:
             self._note(self._reads, i, cells, lanes)
         else:
             self._note(self._atomics, i, cells, lanes)
