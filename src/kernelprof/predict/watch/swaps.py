@@ -1,8 +1,8 @@
 """Reads that are a part of an atomic operation that the hardware does not have.
 
-``atomicAdd`` of floating-point numbers in shared memory becomes a loop: read, add, and store the sum
-if nobody was faster (``LDS``, ``FADD``, ``ATOMS.CAST.SPIN`` with the number read). The read is no
-access of its own: the loop is gone through again where another thread came between.
+``atomicAdd`` of floating-point numbers in shared memory becomes a loop: read, add, and store the
+sum if nobody was faster (``LDS``, ``FADD``, ``ATOMS.CAST.SPIN`` with the number read). The read is
+no access of its own: the loop is gone through again where another thread came between.
 """
 
 from __future__ import annotations
