@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from importlib.machinery import ModuleSpec
 
 import pytest
@@ -25,6 +27,7 @@ def bare(monkeypatch, no_ncu) -> None:
     monkeypatch.setattr(environment, "counters_are_for_administrators", lambda: None)
     monkeypatch.setattr(doctor.shutil, "which", lambda *_, **__: None)
     monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "cuda.bindings.nvrtc", None)
 
 
 @pytest.fixture
@@ -46,15 +49,19 @@ def test_a_bare_machine_can_diagnose_captures(capsys) -> None:
         "Permission",
         "CUDA compiler",
         "PyCUDA",
+        "Prediction without a GPU",
     ):
         assert f"missing  {title}" in out
-    assert out.count("without it: ") == out.count("to get it: ") == 5
+    assert out.count("without it: ") == out.count("to get it: ") == 6
     assert "developer.nvidia.com/cuda-downloads" in out
     assert "pip install 'kernelprof[gpu]'" in out
+    assert "pip install 'kernelprof[predict]'" in out
 
 
 @pytest.mark.usefixtures("bare")
-@pytest.mark.parametrize("name", ["gpu", "ncu", "counters", "nvcc", "pycuda", "profile", "sources"])
+@pytest.mark.parametrize(
+    "name", ["gpu", "ncu", "counters", "nvcc", "pycuda", "predict", "profile", "sources"]
+)
 def test_what_is_required_and_missing_is_exit_code_four(capsys, name: str) -> None:
     assert main(["doctor", "--require", name]) == 4
     assert "missing" in capsys.readouterr().out
@@ -90,6 +97,13 @@ def test_what_only_some_kernels_need_is_told_and_not_required(capsys, monkeypatc
     ) in out
 
 
+def test_what_predicts_kernels_is_named_with_its_versions(capsys) -> None:
+    """The extra ``dev`` brings it to where tests are run."""
+    assert main(["doctor", "--require", "predict"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"ok Prediction without a GPU: NVRTC 13\.\d+\S*, nvdisasm 13\.\d+\S* at", out)
+
+
 PERMISSION = [
     (True, False, 4, "this process has no CAP_SYS_ADMIN"),
     (True, True, 0, "this process is one"),
@@ -116,7 +130,7 @@ def test_json(capsys) -> None:
     found = json.loads(capsys.readouterr().out)
     assert found["schema_version"] == "1"
     checks = {check["name"]: check for check in found["checks"]}
-    assert list(checks) == ["captures", "gpu", "ncu", "counters", "nvcc", "pycuda"]
+    assert list(checks) == ["captures", "gpu", "ncu", "counters", "nvcc", "pycuda", "predict"]
     assert checks["captures"]["ok"] is True
     assert checks["gpu"]["ok"] is False
     assert all(check["stops"] and check["remedy"] and check["found"] for check in checks.values())

@@ -131,7 +131,7 @@ class GlobalMemory:
         return result
 
     def store(self, addresses: Array, taking: Array | None, values: Array, size: int) -> None:
-        """Write ``values``, shaped as :meth:`load` gives them; of two at one place the last stays."""
+        """Write ``values``, shaped as :meth:`load` gives them; of two in a place the last stays."""
         _check_aligned(addresses, taking, size, "global")
         for buffer, lanes in self._split(addresses, taking, size):
             at = addresses - buffer.base
@@ -287,7 +287,11 @@ def _put(data: Array, at: Array, lanes: Array | None, values: Array, size: int) 
 
 
 _WORD: Final = 4
-_WRITTEN: Final[dict[int, Any]] = {1: np.uint8(0xFF), 2: np.uint16(0xFFFF), _WORD: np.uint32(0xFFFFFFFF)}
+_WRITTEN: Final[dict[int, Any]] = {
+    1: np.uint8(0xFF),
+    2: np.uint16(0xFFFF),
+    _WORD: np.uint32(0xFFFFFFFF),
+}
 """What a number of so many bytes, or a word of a longer one, is where each byte was written."""
 
 

@@ -23,7 +23,7 @@ from kernelprof.predict.machine.values import (
 from kernelprof.predict.sass.operands import TRUE, Immediate, Predicate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from kernelprof.predict.machine.arrays import Array
     from kernelprof.predict.machine.context import Context
@@ -148,7 +148,9 @@ def _limits(i: Instruction) -> Callable[[Context], Array]:
     return predicate(flags[-1])
 
 
-@operation("VIMNMX", "IMNMX", "UVIMNMX", "UIMNMX", modifiers="U32 S32 U64 S64 RELU S16x2 U16x2 S8x4 U8x4")
+@operation(
+    "VIMNMX", "IMNMX", "UVIMNMX", "UIMNMX", modifiers="U32 S32 U64 S64 RELU S16x2 U16x2 S8x4 U8x4"
+)
 def _smaller_or_larger(i: Instruction) -> Step:
     """Predicates that are written say which one it was; nobody has asked for them so far."""
     smaller, guard = _limits(i), guard_of(i)
@@ -173,7 +175,7 @@ def _smaller_or_larger(i: Instruction) -> Step:
 
 
 def _packed_smaller_or_larger(
-    i: Instruction, sources: list[Operand], smaller: Read, kind: np.dtype[np.generic]
+    i: Instruction, sources: Sequence[Operand], smaller: Read, kind: np.dtype[np.generic]
 ) -> Step:
     """Of two or four numbers in a register."""
     a, b = (whole(each) for each in sources)
