@@ -14,6 +14,7 @@ from kernelprof.predict.machine.context import Counters
 from kernelprof.predict.machine.operations.spaces import GENERIC, SHARED, SPACES
 from kernelprof.predict.machine.uses import STORES, uses_of
 from kernelprof.predict.sass.operands import Address, Label
+from kernelprof.predict.watch.swaps import reads_of_swaps
 
 if TYPE_CHECKING:
     from kernelprof.predict.machine.arrays import Array
@@ -53,6 +54,8 @@ class Cells(Counters):
         self.has_copies = any(i.opcode == COPY for i in accesses)
         self.spins = spins(launch.program)
         """Reads that a thread repeats until others have changed what it reads."""
+        self.swaps = reads_of_swaps(launch.program)
+        """Reads that are part of an atomic operation which is a loop."""
         self.grain = min((i.width // 8 for i in accesses), default=4)
         """Bytes of a cell."""
         self.bytes = -(-launch.shared_bytes // LANES) * LANES

@@ -87,7 +87,7 @@ class Races(Counters):
         if not len(slots):
             return
         notes, lanes = self._cells.touched(slots, rows, addresses, taking, size)
-        if is_atomic(i):
+        if is_atomic(i) or id(i) in self._cells.swaps:
             self._note(self._atomics, i, notes, lanes)
             np.put(self._combined, notes // self._warps, True, mode="clip")
         else:
