@@ -53,7 +53,7 @@ def watched(spec: LaunchSpec, bound: Bound, source: Path) -> None:
     watch_outputs(bound)
     cells = Cells(bound.launch)
     races = Races(cells)
-    parts = (cells, Unwritten(), races, Copies(cells, races), Barriers(), Endless())
+    parts = (cells, Unwritten(), Copies(cells, races), races, Barriers(), Endless())
     watchers = Together(parts)
     with told(bound, source, spec.kernel):
         run_all(bound, watchers)

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
+from tests.predict.machine.running import architectures, code
 
 from kernelprof.predict.machine.numbers import SMALL, bfloat, of_bfloat, small_bits
-from tests.predict.machine.running import architectures, code
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -86,7 +86,7 @@ CLOSE: dict[str, Callable[[Array, Array], Array]] = {
 }
 
 
-def run(kernels: Code, name: str, result: Any, a: Array, b: Array, count: int = COUNT) -> Array:
+def run(kernels: Code, name: str, result: Any, a: Array, b: Array, *, count: int = COUNT) -> Array:
     """What a kernel gives for numbers a and b."""
     out, *_ = kernels.run(name, np.zeros(count, result), a, b, block=(COUNT, 1, 1))
     return out
@@ -98,7 +98,7 @@ def test_two_numbers_at_once(kernels: Code, type_: str, name: str) -> None:
     kind = Kind(type_)
     a, b = kind.bits(numbers(1)), kind.bits(numbers(2))
     b[:40] = a[:40]
-    out = run(kernels, f"{type_}_{name}", np.uint16, a, b, 2 * COUNT)
+    out = run(kernels, f"{type_}_{name}", np.uint16, a, b, count=2 * COUNT)
     with np.errstate(all="ignore"):
         wanted = EXACT[name](kind.of(a), kind.of(b))
     if name == "fused_relu":
@@ -111,7 +111,7 @@ def test_two_numbers_at_once(kernels: Code, type_: str, name: str) -> None:
 def test_functions_of_two_numbers_at_once(kernels: Code, type_: str, name: str) -> None:
     kind = Kind(type_)
     a, b = (kind.bits(numbers(seed, edges=False, scale=1.5)) for seed in (1, 2))
-    out = kind.of(run(kernels, f"{type_}_{name}", np.uint16, a, b, 2 * COUNT))
+    out = kind.of(run(kernels, f"{type_}_{name}", np.uint16, a, b, count=2 * COUNT))
     with np.errstate(all="ignore"):
         exact = CLOSE[name](kind.of(a), kind.of(b))
     unit = 2.0**-7 if kind.brain else 2.0**-10
@@ -139,9 +139,9 @@ def test_halves_are_swapped_and_mixed(kernels: Code) -> None:
     kind = Kind("half")
     a, b = (kind.bits(numbers(seed, edges=False)) for seed in (1, 2))
     x, y = (kind.of(each).reshape(-1, 2) for each in (a, b))
-    out = run(kernels, "half_swapped", np.uint16, a, b, 2 * COUNT)
+    out = run(kernels, "half_swapped", np.uint16, a, b, count=2 * COUNT)
     assert same(kind, out, (x[:, ::-1] + y[:, :1]).reshape(-1))
-    out = run(kernels, "half_mixed", np.uint16, a, b, 2 * COUNT).reshape(-1, 2)
+    out = run(kernels, "half_mixed", np.uint16, a, b, count=2 * COUNT).reshape(-1, 2)
     assert (out[:, 0] == a[1::2]).all()
     assert (out[:, 1] == b[::2]).all()
 
@@ -183,7 +183,7 @@ def test_numbers_become_16_bits(kernels: Code) -> None:
     finite = np.isfinite(a)
     assert (out == toward_zero(brain, a))[finite].all()
     for kind, name in ((half, "half_pair"), (brain, "brain_pair")):
-        out = run(kernels, name, np.uint16, a, b, 2 * COUNT)
+        out = run(kernels, name, np.uint16, a, b, count=2 * COUNT)
         assert same(kind, out, np.stack([a, b], axis=1).reshape(-1))
     c = numbers(3)[:COUNT]
     assert same(half, run(kernels, "half_of_double", np.uint16, c, c), c)
@@ -215,7 +215,7 @@ def test_numbers_become_8_bits(kernels: Code) -> None:
     assert (np.abs(got - np.clip(a, -448, 448)) == nearest).all()
     pairs = numbers(2).astype(np.float32)
     pairs[np.isnan(pairs)] = 3
-    out = run(kernels, "small_pair", np.uint8, pairs, pairs, 2 * COUNT)
+    out = run(kernels, "small_pair", np.uint8, pairs, pairs, count=2 * COUNT)
     assert (out == small_bits(pairs, "E5M2")).all()
 
 
@@ -224,14 +224,14 @@ def test_8_bits_become_16(kernels: Code) -> None:
     out = run(kernels, "small_to_half", np.uint16, raw, raw).view(np.float16)
     assert np.array_equal(out, SMALL["E4M3"], equal_nan=True)
     twice = np.resize(raw, 512)
-    out = run(kernels, "small_to_halves", np.uint16, twice, twice, 512).view(np.float16)
+    out = run(kernels, "small_to_halves", np.uint16, twice, twice, count=512).view(np.float16)
     assert np.array_equal(out, SMALL["E5M2"][twice], equal_nan=True)
 
 
 def test_rounding_to_8_bits_goes_to_the_nearest_and_to_even() -> None:
     for name, table in SMALL.items():
         finite = table[np.isfinite(table)]
-        assert (SMALL[name][small_bits(finite, name)] == finite).all()
+        assert (table[small_bits(finite, name)] == finite).all()
         positive = np.sort(finite[finite >= 0].astype(np.float64))
         middles = (positive[1:] + positive[:-1]) / 2
         assert (small_bits(middles, name) % 2 == 0).all()

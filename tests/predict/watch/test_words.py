@@ -52,6 +52,11 @@ OUTSIDE = {
         "by thread (64,0,0) in block (0,0,0)",
         "byte 1024 is 4 bytes past the last of local memory, of which a thread has 1024 bytes",
     ),
+    "bulk_outside": (
+        "Invalid __global__ read of size 16 bytes",
+        "by thread (0,0,0) in block (0,0,0)",
+        "x[1000] is 4 elements (16 bytes) past the last of x, which has 1000 elements (4000 bytes)",
+    ),
     "atomic_outside": (
         "Invalid __global__ atomic of size 4 bytes",
         "by thread (0,0,0) in block (0,0,0)",
@@ -210,6 +215,18 @@ def test_threads_that_wait_for_others_that_never_come_are_told() -> None:
     ]
 
 
+def test_threads_that_wait_for_a_phase_that_never_ends_are_told() -> None:
+    error = checked("faults", "one_never_arrives")
+    assert told("faults", "one_never_arrives")[1:] == [
+        "1024 wait for a phase of an mbarrier, the first",
+        f"at one_never_arrives in {line('clean', 'wait')}",
+        "by thread (0,0,0) in block (0,0,0);",
+        "0 have ended",
+    ]
+    assert error is not None
+    assert (error.hint or "").startswith("an mbarrier was told of more threads")
+
+
 def test_a_loop_that_waits_for_nobody_is_told() -> None:
     assert told("faults", "waits_for_nobody") == [
         "the kernel never ends: a loop comes back to where it was, and nothing changes:",
@@ -235,7 +252,16 @@ def test_an_assertion_and_a_trap_are_told() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    ["clean", "no_race", "copies", "polls", "some_leave_early", "named_barriers"],
+    [
+        "clean",
+        "no_race",
+        "copies",
+        "copies_with_barrier",
+        "copy_in_bulk",
+        "polls",
+        "some_leave_early",
+        "named_barriers",
+    ],
 )
 def test_a_kernel_without_a_mistake_is_told_nothing(name: str) -> None:
     assert told("faults", name) == []

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 _NAMED: Final = 8
 """Threads that an error names at most."""
 _KINDS: Final = {"LD": "a load", "ST": "a store", "AT": "an atomic", "RE": "an atomic"}
+COPIES: Final = frozenset(("LDGSTS", "UBLKCP"))
+"""Opcodes that read one kind of memory and write another."""
+FOR_PHASE: Final = "for a phase of an mbarrier"
+"""What threads wait for at a barrier in shared memory."""
 
 
 class Place(NamedTuple):
@@ -85,7 +89,7 @@ class AccessError(FaultError):
     def sentence(self) -> str:
         """Which access it is, of which thread, and what is wrong with it."""
         opcode = "" if self.instruction is None else self.instruction.opcode
-        kind = "a copy" if opcode == "LDGSTS" else _KINDS.get(opcode[:2], "an access")
+        kind = "a copy" if opcode in COPIES else _KINDS.get(opcode[:2], "an access")
         whom = f" by {self.places[0]}" if self.places else ""
         return f"{kind}{whom} {self.what}"
 

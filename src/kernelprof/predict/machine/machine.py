@@ -19,7 +19,14 @@ from kernelprof.predict.machine.blocks import Blocks
 from kernelprof.predict.machine.context import Context, NotKnownError
 from kernelprof.predict.machine.control import endings
 from kernelprof.predict.machine.control.system import system_call
-from kernelprof.predict.machine.faults import At, DeadlockError, FaultError, Place, Waiting
+from kernelprof.predict.machine.faults import (
+    FOR_PHASE,
+    At,
+    DeadlockError,
+    FaultError,
+    Place,
+    Waiting,
+)
 from kernelprof.predict.machine.operations import operations
 from kernelprof.predict.machine.refusals import refusal
 from kernelprof.predict.machine.uses import MEMORY
@@ -145,7 +152,7 @@ class Machine:
             self._waiting(kind, behind, lanes)
             for kind, barriers in (
                 ("at a barrier of the cluster", blocks.clusters),
-                ("for a phase of an mbarrier", blocks.phases),
+                (FOR_PHASE, blocks.phases),
             )
             for behind, lanes in barriers.waiting.items()
         ]

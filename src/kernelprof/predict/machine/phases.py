@@ -44,12 +44,9 @@ def came(threads: int) -> Callable[[Array, Array], Array]:
         complete = (missing == 0) & (on_their_way == 0)
         missing = np.where(complete, threads_of_phase, missing)
         phase = state >> _PHASE_AT ^ complete
-        return (
-            phase << _PHASE_AT
-            | threads_of_phase << _THREADS_AT
-            | on_their_way << _BYTES_AT
-            | missing << _MISSING_AT
-        )
+        found: Array = phase << _PHASE_AT | threads_of_phase << _THREADS_AT
+        found |= on_their_way << _BYTES_AT | missing << _MISSING_AT
+        return found
 
     return work
 
@@ -62,6 +59,10 @@ def came_before_hopper(state: Array, _: Array) -> Array:
     anew = (high & ~_OLD_MISSING) | (threads + _OLD_ADDED)
     high = np.where(complete, anew, high) & np.uint64(0xFFFFFFFF)
     return high << _WORD | (state & np.uint64(0xFFFFFFFF))
+
+
+_ASKS: Final = 8
+"""Times that threads ask again with nobody having come: they may do something between."""
 
 
 @dataclass
@@ -83,7 +84,7 @@ class Phases:
     def __init__(self, shared: PrivateMemory) -> None:
         self._shared = shared
         self._waiting: dict[int, _Waiting] = {}
-        self._have_ended = True
+        self._asked = 0
 
     @property
     def waiting(self) -> dict[int, Array]:
@@ -105,6 +106,10 @@ class Phases:
         there.phases = np.where(lanes, phases, there.phases)
         there.lanes = there.lanes | lanes
 
+    def come(self) -> None:
+        """Somebody came to a barrier: who waits may ask again."""
+        self._asked = 0
+
     def released(self, _: Array) -> list[tuple[int, Array]]:
         """Threads that can go on, with the address at which they do."""
         found = []
@@ -112,7 +117,6 @@ class Phases:
             places = np.where(each.lanes, each.places, 0)
             going = each.lanes & self.ended(places, each.phases)
             if going.any():
-                self._have_ended = True
                 found.append((behind, going))
                 each.lanes = each.lanes & ~going
                 if not each.lanes.any():
@@ -122,11 +126,11 @@ class Phases:
     def tired(self, predicates: dict[int, Array]) -> list[tuple[int, Array]]:
         """Have all go on that wait, as after some time on a GPU, and be told that it has not ended.
 
-        Nobody, where no phase has ended since the last time: they would only ask again.
+        Nobody, where they have asked again some times and nobody came to any barrier.
         """
-        if not self._have_ended:
+        if self._asked == _ASKS:
             return []
-        self._have_ended = False
+        self._asked += 1
         found = [(behind, each.lanes) for behind, each in self._waiting.items()]
         for each in self._waiting.values():
             predicates[each.flag] = predicates[each.flag] & ~each.lanes

@@ -77,7 +77,7 @@ class Copies(Counters):
         size: int,
     ) -> None:
         """Note a copy, and refuse to read what is still being copied."""
-        if space != SHARED or self._idle or kind == "store" or i.opcode == "STSM":
+        if space != SHARED or self._idle or kind in ("store", "barrier") or i.opcode == "STSM":
             return
         slots, rows = self._cells.which(c)
         if not len(slots):
@@ -89,12 +89,16 @@ class Copies(Counters):
             self._refuse(i, notes.reshape(-1), np.resize(lanes, notes.size))
 
     def ordered(self, c: Context, i: Instruction) -> None:
-        """A warp ends a group of copies, or waits until so many of its groups are left."""
-        if self._idle or i.opcode not in ("LDGDEPBAR", "DEPBAR"):
+        """A warp ends a group of copies, or waits until so many of its groups are left.
+
+        Who waits for an mbarrier waits for the copies that it was told of (ARRIVES), too.
+        """
+        if self._idle or i.opcode not in ("LDGDEPBAR", "DEPBAR", "ARRIVES"):
             return
         slots, _ = self._cells.which(c)
-        if i.opcode == "LDGDEPBAR":
+        if i.opcode != "DEPBAR":
             self._group[slots] += 1
+        if i.opcode == "LDGDEPBAR":
             return
         left = next((each.bits for each in i.operands if isinstance(each, Immediate)), 0)
         self._ended[slots] = np.maximum(self._ended[slots], self._group[slots] - 1 - left)

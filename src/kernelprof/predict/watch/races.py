@@ -77,10 +77,10 @@ class Races(Counters):
         """Note a read, or an atomic operation; what else writes is noted once it has."""
         if space != SHARED or self._idle:
             return
-        self._now = i
+        self._now, self._is_noted = i, not (is_atomic(i) or kind == "barrier")
         if kind in ("store", "copy") or i.opcode == "STSM":
             return
-        if id(i) in self._cells.spins:
+        if kind == "barrier" or id(i) in self._cells.spins:
             self.ordered(c, i)
             return
         slots, rows = self._cells.which(c)
@@ -93,11 +93,26 @@ class Races(Counters):
         else:
             self._note(self._reads, i, notes, lanes)
 
+    def bulk(
+        self,
+        c: Context,
+        i: Instruction,
+        outside: Array,
+        inside: Array,
+        sizes: Array,
+        *,
+        taking: Array,
+        inward: bool,
+    ) -> None:
+        """What a copy in bulk writes is noted once it has."""
+        del c, outside, inside, sizes, taking, inward
+        self._now, self._is_noted = i, True
+
     def stored(
         self, c: Context, addresses: Array, values: Array, *, taking: Array | None, size: int
     ) -> None:
         """Note who wrote what."""
-        if self._idle or is_atomic(self._now):
+        if self._idle or not self._is_noted:
             return
         slots, rows = self._cells.which(c)
         if not len(slots):

@@ -13,6 +13,8 @@ from kernelprof.launch.faults import ILLEGAL_ACCESS, MISALIGNED
 from kernelprof.launch.trial import LaunchError
 from kernelprof.predict.lines import Places
 from kernelprof.predict.machine.faults import (
+    COPIES,
+    FOR_PHASE,
     AccessError,
     At,
     BarrierError,
@@ -43,6 +45,10 @@ _EVERYONE: Final = (
 _WAIT: Final = (
     "the thread that copies has to wait for it (cp.async.wait_group, __pipeline_wait_prior), and "
     "the others for that thread at a barrier behind"
+)
+_ARRIVALS: Final = (
+    "an mbarrier was told of more threads, or of more bytes, than come: look at its count and at "
+    "what expect_tx says"
 )
 _MEANINGS: Final[dict[type[FaultError], tuple[str, str]]] = {
     OutsideError: (
@@ -101,6 +107,10 @@ class _Words:
         what, hint = _MEANINGS[type(fault)]
         if isinstance(fault, RaceError) and fault.copies:
             hint = _WAIT
+        if isinstance(fault, DeadlockError) and any(
+            each.kind == FOR_PHASE for each in fault.waiting
+        ):
+            hint = _ARRIVALS
         there = _threads_of(fault)
         found = next((line for each in there if (line := self._line(each.instruction))), None)
         where = str(self._source)
@@ -123,7 +133,7 @@ class _Words:
             return [*waiting, f"{fault.ended} have ended"]
         (at,) = _threads_of(fault)
         if not isinstance(fault, AccessError):
-            return self._who(at)
+            return [*self._who(at)]
         kind = _kind(at.instruction, fault.space)
         what = f"Invalid __{fault.space}__ {kind}"
         if isinstance(fault, UnwrittenError):
@@ -209,8 +219,9 @@ def _kind(i: Instruction, space: str) -> str:
     """How an instruction accesses a kind of memory, as ``compute-sanitizer`` says it."""
     if i.opcode.startswith(("ATOM", "RED")):
         return "atomic"
-    if i.opcode == "LDGSTS":
-        return "write" if space == "shared" else "read"
+    if i.opcode in COPIES:
+        # UBLKCP.G.S copies from shared to global memory, all others the other way.
+        return "write" if (space == "shared") != (i.modifiers[0] == "G") else "read"
     return "read" if i.opcode.startswith("LD") else "write"
 
 

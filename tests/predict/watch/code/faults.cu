@@ -209,6 +209,68 @@ KERNEL(copies) {
     OUT(sum);
 }
 
+// Copies that an mbarrier says have come.
+__device__ __forceinline__ unsigned new_barrier(void* bar, int threads) {
+    unsigned at = __cvta_generic_to_shared(bar);
+    if (threadIdx.x == 0) {
+        asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(at), "r"(threads) : "memory");
+    }
+    __syncthreads();
+    return at;
+}
+__device__ __forceinline__ void wait_for(unsigned bar) {
+    int ended = 0;
+    while (!ended) {
+        asm volatile("{\n.reg .pred p;\n"
+                     "mbarrier.try_wait.parity.shared.b64 p, [%1], 0;\n"
+                     "selp.b32 %0, 1, 0, p;\n}" : "=r"(ended) : "r"(bar) : "memory");  // here: wait
+    }
+}
+
+KERNEL(copies_with_barrier) {
+    __shared__ float4 tile[256];
+    __shared__ unsigned long long bar;
+    unsigned at = new_barrier(&bar, 256);
+    copy(&tile[threadIdx.x], x + threadIdx.x % 128 * 4);
+    asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(at) : "memory");
+    wait_for(at);
+    OUT(tile[threadIdx.x ^ 32].x);
+}
+
+KERNEL(copy_in_bulk) {
+    __shared__ alignas(16) float tile[256];
+    __shared__ unsigned long long bar;
+    unsigned at = new_barrier(&bar, 1), to = __cvta_generic_to_shared(tile);
+    if (threadIdx.x == 0) {
+        asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 1024;" ::"r"(at) : "memory");
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+                     "[%0], [%1], 1024, [%2];" ::"r"(to), "l"(x), "r"(at) : "memory");
+    }
+    wait_for(at);
+    OUT(tile[threadIdx.x ^ 32]);
+}
+
+KERNEL(one_never_arrives) {
+    __shared__ unsigned long long bar;
+    unsigned at = new_barrier(&bar, 257);
+    asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(at) : "memory");
+    wait_for(at);
+    OUT(x[0]);
+}
+
+KERNEL(bulk_outside) {
+    __shared__ alignas(16) float tile[256];
+    __shared__ unsigned long long bar;
+    unsigned at = new_barrier(&bar, 1), to = __cvta_generic_to_shared(tile);
+    if (threadIdx.x == 0) {
+        asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], 1024;" ::"r"(at) : "memory");
+        asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes "
+                     "[%0], [%1], 1024, [%2];" ::"r"(to), "l"(x + 768), "r"(at) : "memory");  // here: read
+    }
+    wait_for(at);
+    OUT(tile[threadIdx.x]);
+}
+
 // A barrier of two warps that spin on a count in shared memory.
 KERNEL(polls) {
     __shared__ unsigned come;

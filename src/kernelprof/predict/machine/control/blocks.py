@@ -126,9 +126,9 @@ def _cluster_barrier(i: Instruction, block: Block, program: Program) -> End:
 def _wait_for_phase(i: Instruction, block: Block, program: Program) -> End:
     """``mbarrier.try_wait``: threads wait until a phase has ended, and then it has."""
     del program
-    if not i.has("PHASECHK") or i.guard is not None:
+    if not i.has("PHASECHK"):
         raise NotKnownError(i)
-    at, phase = phase_of(i)
+    (at, phase), guard = phase_of(i), guard_of(i)
     named = i.operands[0]
     if not isinstance(named, Predicate):
         raise NotKnownError(i)
@@ -138,11 +138,13 @@ def _wait_for_phase(i: Instruction, block: Block, program: Program) -> End:
         phases = c.blocks.phases
         places = upper_word(c, at(c))
         ended = phases.ended(places, phase(c))
-        flag(c, ALWAYS, None)
-        going = c.here & ended
+        active = guard(c)
+        flag(c, ALWAYS, active)
+        staying = c.here & ~ended if active is None else c.here & ~ended & active
+        going = c.here & ~staying
         if going.any():
             c.go(block.follows, going)
-        if (staying := c.here & ~ended).any():
+        if staying.any():
             wanted = c.every(phase(c))
             lanes = c.spread(staying)
             phases.wait(

@@ -65,6 +65,7 @@ def change(
         lanes = everyone(c, part.taking)
         meeting = Meeting(c, part, lanes)
         old = np.where(lanes, meeting.carry_out(given, how, "ARRIVE", returns=True), old)
+    c.blocks.phases.come()
     c.blocks.release()
     return old
 
@@ -150,18 +151,18 @@ def _test(i: Instruction) -> Step:
     return work
 
 
-@operation("ARRIVES", modifiers="LDGSTSBAR 64 TRANSCNT")
+@operation("ARRIVES", modifiers="LDGSTSBAR 64 TRANSCNT ARVCNT")
 def _copies_arrived(i: Instruction) -> Step:
     """All copies that a thread has begun (``cp.async``) are there: it comes, or one is there."""
     _, operand = address_in(i)
     at, guard = address_of(i, operand, wide=False), guard_of(i)
-    less = np.uint64(2**64 - 1)
-    how = came(0) if i.has("TRANSCNT") else came_before_hopper
+    waits = i.has("TRANSCNT")
+    how = came(0 if waits else 1) if waits or i.has("ARVCNT") else came_before_hopper
 
     def work(c: Context) -> None:
         taking = everyone(c, c.active(guard(c)))
         if taking.any():
-            given = np.full((c.warps, LANES), less, np.uint64)
+            given = np.full((c.warps, LANES), -1 if waits else 0, np.int64).view(np.uint64)
             change(c, i, parts_of(SHARED, c, at(c), taking), given, how)
 
     return work
@@ -182,7 +183,7 @@ def _copy_in_bulk(i: Instruction) -> Step:
 
     def work(c: Context) -> None:
         taking = everyone(c, c.active(guard(c)))
-        warps = taking.any(axis=1)
+        warps: Array = np.any(taking, axis=1)
         if not warps.any():
             return
         sizes = (first_of(units(c), taking).astype(np.int64) & _SIZE_MASK) * _UNIT_BYTES

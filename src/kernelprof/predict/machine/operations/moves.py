@@ -276,8 +276,8 @@ def _barrier_move(i: Instruction) -> Step:
 
 
 @operation(
-    "UTMACMDFLUSH", "NOP", "YIELD", "NANOSLEEP", "DEPBAR", "LDGDEPBAR", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL",
-    "FENCE", "USETMAXREG", "PREEXIT", "ACQBULK", "PMTRIG", "CCTLL",
+    "NOP", "YIELD", "NANOSLEEP", "DEPBAR", "LDGDEPBAR", "UTMACMDFLUSH", "MEMBAR", "ERRBAR",
+    "CGAERRBAR", "CCTL", "FENCE", "USETMAXREG", "PREEXIT", "ACQBULK", "PMTRIG", "CCTLL",
 )  # fmt: skip
 def _nothing(i: Instruction) -> Step:
     """What orders memory or waits: everything is done in order here."""
