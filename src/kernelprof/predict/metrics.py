@@ -11,6 +11,7 @@ from kernelprof.analysis.metrics.architectures import architecture
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.model.capture import Capture, Launch, MetricColumn, Origin
 from kernelprof.predict.counts.counted import Total
+from kernelprof.predict.counts.tally import BULK
 from kernelprof.predict.occupancy import occupancy
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
     Values = Iterator[tuple[str, Total | float | None]]
 
+_FIRST_WITH_BULK: Final = (9, 0)
+"""The compute capability from which on there are copies in bulk."""
 _SYSTEM_SHARED_BYTES: Final = 1024
 """What the system takes of a block's shared memory since compute capability 8.0."""
 
@@ -45,7 +48,7 @@ def capture_of(counted: Counted, spec: LaunchSpec, resolved: ResolvedLaunch, arc
     capability = capability_of(arch)
     columns: dict[str, MetricColumn] = {}
     for origin, values in (
-        (Origin.PREDICTED, _counts(counted)),
+        (Origin.PREDICTED, _counts(counted, capability)),
         (Origin.COMPILER, _resources(counted, resolved, capability)),
     ):
         for name, value in values:
@@ -62,11 +65,11 @@ def capture_of(counted: Counted, spec: LaunchSpec, resolved: ResolvedLaunch, arc
     return Capture(launches=(launch,), columns=columns, origin=str(spec.path or spec.kernel))
 
 
-def intervals(counted: Counted) -> dict[str, tuple[float, float]]:
+def intervals(counted: Counted, arch: str) -> dict[str, tuple[float, float]]:
     """The lowest and the highest that counts can be, of those that are not known exactly."""
     return {
         name: (max(value.low, 0.0), value.high)
-        for name, value in _counts(counted)
+        for name, value in _counts(counted, capability_of(arch))
         if isinstance(value, Total) and not value.exact
     }
 
@@ -82,7 +85,7 @@ def _column(name: str, unit: str, value: Total | float, origin: Origin) -> Metri
     return MetricColumn(name, np.array([number], np.float64), unit, unit, origin)
 
 
-def _counts(counted: Counted) -> Values:
+def _counts(counted: Counted, capability: tuple[int, int]) -> Values:
     """What the sample of blocks says."""
     executed = counted.instructions()
     yield "instructions", counted.total(executed)
@@ -99,6 +102,11 @@ def _counts(counted: Counted) -> Values:
     yield "shared_wavefronts_ideal", counted.total(counted.accesses("ideal", _of("shared")))
     local = counted.accesses("sectors", _of("local"))
     yield "local_sectors", counted.total(local)
+    if capability >= _FIRST_WITH_BULK:
+        yield "tma_loads", counted.total(counted.accesses("requests", _of(BULK, "load")))
+        yield "tma_load_sectors", counted.total(counted.accesses("sectors", _of(BULK, "load")))
+        yield "tma_store_sectors", counted.total(counted.accesses("sectors", _of(BULK, "store")))
+        yield "tma_reduction_sectors", 0.0
     if not local.any():
         yield "local_load_sectors", 0.0
         yield "local_store_sectors", 0.0

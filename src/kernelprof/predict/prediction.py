@@ -127,7 +127,7 @@ def _predicted(found: Compiled, progress: Say, seconds: float) -> Prediction:
     return Prediction(
         compiled=found,
         capture=capture_of(counted, spec, bound.resolved, found.arch),
-        intervals=intervals(counted),
+        intervals=intervals(counted, found.arch),
         by_line=by_line(counted, source),
         checked=checked,
         blocks=sum(every for _, every in counted.sample.counts),

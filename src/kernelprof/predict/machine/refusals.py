@@ -19,14 +19,12 @@ _SURFACE: Final = "surfaces"
 _BY_OPCODE: Final = {
     "HGMMA": _WGMMA, "QGMMA": _WGMMA, "IGMMA": _WGMMA, "BGMMA": _WGMMA, "WARPGROUP": _WGMMA,
     "UTMALDG": _TMA, "UTMASTG": _TMA, "UTMAREDG": _TMA, "UTMAPF": _TMA, "UTMACCTL": _TMA,
-    "UTMACMDFLUSH": _TMA, "UBLKCP": _BULK, "UBLKRED": _BULK, "UBLKPF": _BULK,
+    "UBLKCP": _BULK, "UBLKRED": _BULK, "UBLKPF": _BULK,
     "UTCHMMA": _TCGEN05, "UTCIMMA": _TCGEN05, "UTCQMMA": _TCGEN05, "UTCOMMA": _TCGEN05,
     "UTCBAR": _TCGEN05, "UTCCP": _TCGEN05, "UTCATOMSWS": _TCGEN05, "UTCSHIFT": _TCGEN05,
     "LDT": _TCGEN05, "STT": _TCGEN05, "LDTM": _TCGEN05, "STTM": _TCGEN05,
     "TEX": _TEXTURE, "TLD": _TEXTURE, "TLD4": _TEXTURE, "TXD": _TEXTURE, "TXQ": _TEXTURE,
     "TMML": _TEXTURE, "SULD": _SURFACE, "SUST": _SURFACE, "SURED": _SURFACE, "SUATOM": _SURFACE,
-    "SYNCS": "barriers in shared memory (mbarrier)",
-    "STAS": "asynchronous stores into shared memory of a cluster (st.async)",
     "REDAS": "asynchronous sums in shared memory of a cluster (red.async)",
 }  # fmt: skip
 """What an opcode belongs to (CUDA Binary Utilities, "Instruction Set Reference")."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -118,20 +119,27 @@ def _load_constant(i: Instruction) -> Step:
     return gather
 
 
-@operation("S2R", "S2UR", "CS2R")
+_TIMER: Final = "SR_GLOBALTIMER"
+_WAITING: Final = re.compile(r"(^|/)cuda/(std/)?__(atomic|barrier|chrono|semaphore|thread)")
+"""Headers of libcu++ that look at the time to say how long a thread sleeps until it asks again:
+no time passes here, and it need not sleep."""
+
+
+@operation("S2R", "S2UR", "CS2R", "CS2UR", modifiers="32")
 def _special(i: Instruction) -> Step:
     source = i.operands[1]
     if not isinstance(source, Special):
         raise NotKnownError(i)
     guard, result = guard_of(i), put(i.operands[0])
-    second = put(i.operands[0], 1) if i.opcode == "CS2R" and not i.has("32") else None
+    second = put(i.operands[0], 1) if i.opcode.startswith("CS") and not i.has("32") else None
     name = source.name
 
+    waits = name.startswith(_TIMER) and any(_WAITING.search(each.file) for each in i.lines)
     unknown = next((what for start, what in UNKNOWN.items() if name[3:].startswith(start)), name)
 
     def work(c: Context) -> None:
         active = guard(c)
-        values = NOTHING if name == "SRZ" else c.blocks.special(name)
+        values = NOTHING if name == "SRZ" or waits else c.blocks.special(name)
         if values is None:
             raise NotKnownError(i, f"reads {unknown}, which is not known without a GPU")
         result(c, c.of_warps(values).copy(), active)
@@ -268,8 +276,8 @@ def _barrier_move(i: Instruction) -> Step:
 
 
 @operation(
-    "NOP", "YIELD", "NANOSLEEP", "DEPBAR", "LDGDEPBAR", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL",
-    "FENCE", "USETMAXREG", "PREEXIT", "ACQBULK", "PMTRIG", "CCTLL",
+    "NOP", "YIELD", "NANOSLEEP", "DEPBAR", "LDGDEPBAR", "UTMACMDFLUSH", "MEMBAR", "ERRBAR",
+    "CGAERRBAR", "CCTL", "FENCE", "USETMAXREG", "PREEXIT", "ACQBULK", "PMTRIG", "CCTLL",
 )  # fmt: skip
 def _nothing(i: Instruction) -> Step:
     """What orders memory or waits: everything is done in order here."""
