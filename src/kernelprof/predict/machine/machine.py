@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.context import Counters
     from kernelprof.predict.machine.control import End
     from kernelprof.predict.machine.launch import Launch
+    from kernelprof.predict.machine.needed import Needed
     from kernelprof.predict.machine.operations import Step
     from kernelprof.predict.sass.listing import Instruction
-    from kernelprof.predict.sass.needed import Needed
     from kernelprof.predict.sass.program import Block
 
 FENCES: Final = frozenset(("MEMBAR", "SYNCS", "ARRIVES"))
@@ -78,22 +78,26 @@ class Machine:
         self._pieces: dict[int, _Piece] = {}
         self._system = {address: name for name, address in launch.system.items()}
         self._now: Instruction | None = None
+        self._turn = 0
         counters.begin(self.blocks)
 
     def run(self) -> None:
         """Run to the end of all threads."""
-        places = self.blocks.places
-        turn = 0
         with np.errstate(all="ignore"):
-            while places:
-                turn += 1
-                at = places.lowest()
-                if turn % _PATIENCE == 0 and len(places) > 1:
-                    at = places.turn(turn // _PATIENCE)
-                self._carry_out(at, places.take(at))
+            while self.blocks.places:
+                self.step()
         if self.blocks.alive.any():
             raise self._deadlock()
         self.counters.end()
+
+    def step(self) -> None:
+        """Carry out one piece of code: the first, and now and then another."""
+        places = self.blocks.places
+        self._turn += 1
+        at = places.lowest()
+        if self._turn % _PATIENCE == 0 and len(places) > 1:
+            at = places.turn(self._turn // _PATIENCE)
+        self._carry_out(at, places.take(at))
 
     def _carry_out(self, at: int, lanes: Array) -> None:
         c = Context(self.blocks, self.counters, lanes)
