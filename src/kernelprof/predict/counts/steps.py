@@ -196,3 +196,9 @@ def moved_so(before: Registers, now: Registers, steps: Registers, times: int, la
         if wrong.any() and (wrong & mine).any():
             return False
     return True
+
+
+def power_of_two(steps: Array) -> int:
+    """The largest power of two that divides all of some numbers, which are not all nothing."""
+    bits = int(np.bitwise_or.reduce(steps, axis=None))
+    return bits & -bits

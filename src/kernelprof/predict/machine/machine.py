@@ -75,6 +75,7 @@ class Machine:
             self.blocks.unused = frozenset(
                 i for i, address in self.program.addresses.items() if address in needed.unused
             )
+            self.blocks.assume(needed.assumes)
         self._pieces: dict[int, _Piece] = {}
         self._system = {address: name for name, address in launch.system.items()}
         self._now: Instruction | None = None
