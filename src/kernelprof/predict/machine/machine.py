@@ -39,9 +39,9 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.context import Counters
     from kernelprof.predict.machine.control import End
     from kernelprof.predict.machine.launch import Launch
+    from kernelprof.predict.machine.needed import Needed
     from kernelprof.predict.machine.operations import Step
     from kernelprof.predict.sass.listing import Instruction
-    from kernelprof.predict.sass.needed import Needed
     from kernelprof.predict.sass.program import Block
 
 _ORDERING: Final = frozenset(("MEMBAR", "SYNCS", "ARRIVES", "LDGDEPBAR", "DEPBAR"))
@@ -83,30 +83,37 @@ class Machine:
             self.blocks.unused = frozenset(
                 i for i, address in self.program.addresses.items() if address in needed.unused
             )
+            self.blocks.assume(needed.assumes)
         self._pieces: dict[int, _Piece] = {}
         self._system = {address: name for name, address in launch.system.items()}
         self._now: Instruction | None = None
+        self._turn = 0
         counters.begin(self.blocks)
 
     def run(self) -> None:
         """Run to the end of all threads."""
-        blocks, places = self.blocks, self.blocks.places
-        turn = 0
+        blocks = self.blocks
         with np.errstate(all="ignore"):
-            while True:
-                if not places:
-                    for to, lanes in blocks.phases.tired(blocks.predicates):
-                        blocks.go(to, lanes)
-                if not places:
-                    break
-                turn += 1
-                at = places.lowest()
-                if turn % _PATIENCE == 0 and len(places) > 1:
-                    at = places.turn(turn // _PATIENCE)
-                self._carry_out(at, places.take(at))
+            while blocks.places or self._again():
+                self.step()
         if blocks.alive.any():
             raise self._deadlock()
         self.counters.end()
+
+    def _again(self) -> bool:
+        """Let those go on that tire of waiting for a phase, where nobody else does."""
+        for to, lanes in self.blocks.phases.tired(self.blocks.predicates):
+            self.blocks.go(to, lanes)
+        return bool(self.blocks.places)
+
+    def step(self) -> None:
+        """Carry out one piece of code: the first, and now and then another."""
+        places = self.blocks.places
+        self._turn += 1
+        at = places.lowest()
+        if self._turn % _PATIENCE == 0 and len(places) > 1:
+            at = places.turn(self._turn // _PATIENCE)
+        self._carry_out(at, places.take(at))
 
     def _carry_out(self, at: int, lanes: Array) -> None:
         c = Context(self.blocks, self.counters, lanes)
