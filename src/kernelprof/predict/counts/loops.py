@@ -30,11 +30,12 @@ from kernelprof.predict.counts.steps import (
     power_of_two,
     room,
     same,
+    stands_alike,
     steps_of,
     strides_of,
     until_changed,
 )
-from kernelprof.predict.counts.turns import Turn, joined, same_pieces, stands_alike
+from kernelprof.predict.counts.turns import Turn, joined, same_pieces
 from kernelprof.predict.counts.watched import (
     Watching,
     saved,
