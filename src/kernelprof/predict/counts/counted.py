@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from kernelprof.predict.counts.loops import LoopingMachine
 from kernelprof.predict.counts.sampling import Sample, sample
 from kernelprof.predict.counts.tally import Tally
 from kernelprof.predict.machine.context import LANES
-from kernelprof.predict.machine.machine import Machine
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -111,7 +111,7 @@ def count(launch: Launch, needed: Needed, *, seconds: float) -> Counted:
         most = max(_FEWEST_BLOCKS, lanes // (warps * LANES))
         chosen = sample(launch.grid, most)
         tally = Tally()
-        Machine(launch, chosen.blocks, tally, needed).run()
+        LoopingMachine(launch, chosen.blocks, tally, needed).run()
         found = Counted(launch, chosen, tally)
         spent = time.monotonic() - began
         if chosen.complete or lanes >= _MOST_LANES or spent * 6 > seconds or _is_settled(found):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from kernelprof.predict.counts import Counters
+from kernelprof.predict.counts.footprints import HALVES, Footprints
 from kernelprof.predict.counts.patterns import (
     distinct_lines,
     ideal_sectors,
@@ -15,6 +16,8 @@ from kernelprof.predict.counts.patterns import (
     sectors,
     shared_wavefronts,
 )
+from kernelprof.predict.counts.streams import Stream
+from kernelprof.predict.counts.trace import Trace
 from kernelprof.predict.machine.context import LANES
 
 if TYPE_CHECKING:
@@ -22,6 +25,27 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.machine import Machine
     from kernelprof.predict.sass.listing import Instruction
     from kernelprof.predict.sass.program import Block
+
+    Saved = list[tuple[Array, Array]]
+    """Arrays of counts, each with a copy of what it held."""
+
+_RECORDED_WARPS: Final = 64
+"""Warps whose steps and sectors are recorded, at most: as many as an SM holds."""
+_RECORDED_BLOCKS: Final = 8
+_ATOMICS: Final = ("atomic", "reduction", "compare")
+_STEADY: Final = ("requests", "threads", "addresses", "alike")
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """An access as it was carried out once."""
+
+    instruction: Instruction
+    space: str
+    kind: str
+    addresses: Array
+    taking: Array | None
+    rows: Array | None
 
 
 @dataclass
@@ -55,14 +79,33 @@ class Tally(Counters):
         self.branches: dict[int, tuple[Array, Array]] = {}
         self.warps = 0
         self.warps_of_block = 1
+        self.recorded: Array
+        """Places of the blocks whose steps and sectors are recorded, among those that run."""
+        self.trace: Trace
+        self.stream: Stream
+        self.footprints: Footprints
+        self.trying = False
+        """Whether what runs now may be taken back: it leaves no marks then."""
+        self.watched: list[Watched] | None = None
+        """Accesses to global memory, where somebody looks at them."""
 
     def begin(self, machine: Machine) -> None:
         """Blocks begin to run; only one machine's are counted."""
         self.warps, self.warps_of_block = machine.warps, machine.warps_of_block
+        blocks = len(machine.numbers)
+        most = max(1, min(_RECORDED_BLOCKS, _RECORDED_WARPS // self.warps_of_block, blocks))
+        chosen = np.unique(((np.arange(most) + 0.5) * blocks / most).astype(np.int64))
+        rows = (chosen[:, None] * self.warps_of_block + np.arange(self.warps_of_block)).reshape(-1)
+        self.recorded = chosen
+        self.trace = Trace(rows, self.warps_of_block)
+        self.stream = Stream(rows, self.warps)
+        halves = np.arange(self.warps) // self.warps_of_block % HALVES
+        self.footprints = Footprints(machine.memory.buffers, halves)
 
     def piece(self, c: Context, block: Block) -> None:
         """A straight piece of code is carried out once by each warp."""
         super().piece(c, block)
+        self.trace.add(block.start, c.rows)
         run = self.runs.get(block.start)
         if run is None:
             nothing = np.zeros(self.warps, np.int64)
@@ -116,6 +159,8 @@ class Tally(Counters):
         """Memory is read or written."""
         found = self._of(i, space, kind, size)
         addresses = np.broadcast_to(addresses, (c.warps, addresses.shape[1]))
+        if self.watched is not None:
+            self.watched.append(Watched(i, space, kind, addresses, taking, c.rows))
         self._count(found, c, "requests", _some(c, taking))
         self._count(found, c, "threads", LANES if taking is None else taking.sum(axis=1))
         if space == "shared":
@@ -133,7 +178,11 @@ class Tally(Counters):
         self._count(found, c, "sectors", sectors(addresses, taking))
         self._count(found, c, "ideal", ideal_sectors(addresses, taking, size))
         self._count(found, c, "lines", distinct_lines(addresses, taking))
-        if kind in ("atomic", "reduction", "compare"):
+        if not self.trying:
+            self.stream.add(c, i, addresses, taking)
+            for written in _touches(kind):
+                self.footprints.add(addresses, taking, c.rows, written=written)
+        if kind in _ATOMICS:
             every = np.ones((c.warps, LANES), np.bool_) if taking is None else taking
             self._count(found, c, "alike", most_alike(np.broadcast_to(addresses, every.shape), every))
 
@@ -149,6 +198,53 @@ class Tally(Counters):
         if total is None:
             total = found.counts[name] = np.zeros(self.warps, np.int64)
         _add(total, c, values)
+
+    def arrays(self) -> list[Array]:
+        """All counts, by warp."""
+        found = [each for run in self.runs.values() for each in (run.warps, run.threads)]
+        found += [each for access in self.accesses.values() for each in access.counts.values()]
+        found += self.guarded.values()
+        found += [each for pair in self.branches.values() for each in pair]
+        return found
+
+    def steady(self) -> set[int]:
+        """Those of them that do not depend on where exactly addresses lie."""
+        found = [each for run in self.runs.values() for each in (run.warps, run.threads)]
+        for access in self.accesses.values():
+            found += [each for name, each in access.counts.items() if name in _STEADY]
+        found += self.guarded.values()
+        found += [each for pair in self.branches.values() for each in pair]
+        return {id(each) for each in found}
+
+    def stretch(self, each: Watched, stride: Array, times: int) -> None:
+        """An access is carried out so many times more, ``stride`` further each time."""
+        if each.space != "global":
+            return
+        for written in _touches(each.kind):
+            self.footprints.stretch(
+                each.addresses, each.taking, each.rows, stride, times, written=written
+            )
+
+    def saved(self) -> Saved:
+        """What all counts hold now."""
+        return [(each, each.copy()) for each in self.arrays()]
+
+    def since(self, before: Saved) -> dict[int, tuple[Array, Array]]:
+        """The counts that changed, each with by how much."""
+        known = {id(array): copy for array, copy in before}
+        found = {}
+        for each in self.arrays():
+            old = known.get(id(each))
+            change = each.copy() if old is None else each - old
+            if change.any():
+                found[id(each)] = (each, change)
+        return found
+
+    def back_to(self, before: Saved) -> None:
+        """Take back what was counted since."""
+        known = {id(array): copy for array, copy in before}
+        for each in self.arrays():
+            each[:] = known.get(id(each), 0)
 
     def of_blocks(self, values: Array) -> Array:
         """Numbers by warp summed up by block."""
@@ -169,6 +265,13 @@ def _local_sectors(addresses: Array, taking: Array | None, size: int, warps: int
         where = ((addresses >> 2) + word) * 4 + lanes
         total = total + sectors(np.broadcast_to(where << 5, (warps, LANES)), taking)
     return total
+
+
+def _touches(kind: str) -> tuple[bool, ...]:
+    """Whether an access of a kind writes; both where it reads as well."""
+    if kind in _ATOMICS:
+        return True, False
+    return (kind not in ("load", "copy"),)
 
 
 def _some(c: Context, taking: Array | None) -> Array | int:

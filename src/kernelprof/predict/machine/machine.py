@@ -116,6 +116,7 @@ class Machine:
         self._pieces: dict[int, _Piece] = {}
         self._specials: dict[str, Array | None] = {}
         self.now: Instruction | None = None
+        self._turn = 0
         counters.begin(self)
 
     # What operations ask for.
@@ -179,19 +180,25 @@ class Machine:
 
     def run(self, limit: int | None = None) -> None:
         """Run to the end of all threads; ``limit`` is of warp instructions."""
-        turn = 0
         with np.errstate(all="ignore"):
             while self._pending:
-                turn += 1
-                at = min(self._pending)
-                if turn % _PATIENCE == 0 and len(self._pending) > 1:
-                    at = list(self._pending)[turn // _PATIENCE % len(self._pending)]
-                lanes = self._pending.pop(at)
-                self._carry_out(at, lanes)
+                self.step()
                 if limit is not None and self.counters.executed > limit:
                     raise EndlessError(f"the kernel carried out more than {limit} instructions")
         if self.barriers.waiting or self._at_block_barrier:
             raise DeadlockError("threads wait for others that never come")
+
+    def step(self) -> None:
+        """Carry out one piece of code."""
+        at = self._next()
+        self._carry_out(at, self._pending.pop(at))
+
+    def _next(self) -> int:
+        """Where to go on: the lowest address, and now and then another's turn."""
+        self._turn += 1
+        if self._turn % _PATIENCE == 0 and len(self._pending) > 1:
+            return list(self._pending)[self._turn // _PATIENCE % len(self._pending)]
+        return min(self._pending)
 
     def _carry_out(self, at: int, lanes: Array) -> None:
         piece = self._pieces.get(at) or self._prepared(at)

@@ -15,7 +15,7 @@ from kernelprof.predict.machine.uses import LOADS, MEMORY, STORES, Uses, uses_of
 from kernelprof.predict.sass.operands import Label
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from kernelprof.predict.sass.listing import Instruction
     from kernelprof.predict.sass.program import Block, Program
@@ -32,6 +32,8 @@ class Needed:
     """Addresses of accesses whose values nothing depends on."""
     reads_arrays: bool
     """Whether it depends on what arrays in global memory hold."""
+    live: Mapping[int, frozenset[str]]
+    """Registers that are needed where a straight piece of code begins, by its address."""
 
 
 def needed(program: Program) -> Needed:
@@ -49,13 +51,12 @@ def needed(program: Program) -> Needed:
         if more == spaces:
             break
         spaces = more
-    del live
     unused = {
         address
         for address, i in _all(program)
         if i.opcode in MEMORY and address not in kept and not _writes_into(i, spaces)
     }
-    return Needed(frozenset(kept), frozenset(unused), "global" in spaces)
+    return Needed(frozenset(kept), frozenset(unused), "global" in spaces, live)
 
 
 def _all(program: Program) -> Iterable[tuple[int, Instruction]]:

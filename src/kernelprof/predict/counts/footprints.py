@@ -1,0 +1,140 @@
+"""Which sectors of each array a launch touches: what has to come from device memory at least."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from kernelprof.predict.counts.patterns import SECTOR
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kernelprof.predict.machine.context import Array
+    from kernelprof.predict.machine.memory import Buffer
+
+HALVES: Final = 2
+"""Blocks are counted in two halves: how much more both touch than one says how it grows."""
+_AT_ONCE: Final = 1 << 20
+_MOST: Final = 1 << 24
+"""Sectors that are marked for one access of a loop; of more, every so many are."""
+
+
+@dataclass
+class _Marks:
+    """Sectors of one array, a bit for each half of the blocks."""
+
+    read: Array
+    written: Array
+
+
+class Footprints:
+    """Sectors that are read and written, by array."""
+
+    def __init__(self, buffers: Sequence[Buffer], halves: Array) -> None:
+        self._buffers = sorted(buffers, key=lambda each: each.base)
+        self._bases = np.array([each.base for each in self._buffers], np.int64)
+        self._marks: dict[str, _Marks] = {}
+        self._second = halves[:, None]
+        """The half of each warp."""
+
+    def add(
+        self, addresses: Array, taking: Array | None, rows: Array | None, *, written: bool
+    ) -> None:
+        """Warps access addresses, as warps by lanes."""
+        second = self._second if rows is None else self._second[rows]
+        for half in range(HALVES):
+            mine = second == half
+            if not mine.any():
+                continue
+            if taking is None:
+                flat = (addresses[mine[:, 0]] if addresses.shape[0] > 1 else addresses).reshape(-1)
+            else:
+                flat = np.broadcast_to(addresses, taking.shape)[taking & mine]
+            if len(flat):
+                self._add(flat, np.uint8(1 << half), written=written)
+
+    def _add(self, flat: Array, bit: Any, *, written: bool) -> None:
+        low, high = int(flat.min()), int(flat.max())
+        first, last = self._at(low), self._at(high)
+        for number in range(max(first, 0), last + 1):
+            buffer = self._buffers[number]
+            marks = self._of(buffer, written=written)
+            at = (flat - buffer.base) >> 5
+            if first != last or low < buffer.base or high >= buffer.end:
+                at = at[(at >= 0) & (at < len(marks))]
+            marks[at] |= bit
+
+    def _at(self, address: int) -> int:
+        return int(np.searchsorted(self._bases, address, "right")) - 1
+
+    def _of(self, buffer: Buffer, *, written: bool) -> Array:
+        found = self._marks.get(buffer.name)
+        if found is None:
+            count = -(-max(buffer.size, 1) // 32)
+            found = self._marks[buffer.name] = _Marks(
+                np.zeros(count, np.uint8), np.zeros(count, np.uint8)
+            )
+        return found.written if written else found.read
+
+    def stretch(
+        self,
+        addresses: Array,
+        taking: Array | None,
+        rows: Array | None,
+        stride: Array,
+        times: int,
+        *,
+        written: bool,
+    ) -> None:
+        """The same accesses ``times`` more, each warp ``stride`` further every time."""
+        shape = addresses.shape if taking is None else taking.shape
+        second = self._second if rows is None else self._second[rows]
+        parts = [addresses >> 5, stride, 1 << second]
+        columns = [np.broadcast_to(each, shape) for each in parts]
+        flat = [each.reshape(-1) if taking is None else each[taking] for each in columns]
+        starts, steps, bits = np.unique(np.stack(flat, axis=1), axis=0).T
+        first = starts << 5
+        numbers = np.searchsorted(self._bases, first, "right") - 1
+        for number in np.unique(numbers[numbers >= 0]):
+            buffer = self._buffers[number]
+            marks = self._of(buffer, written=written)
+            for bit in (1, 2):
+                mine = (numbers == number) & (bits == bit)
+                near = np.abs(steps) <= SECTOR
+                places = starts - (buffer.base >> 5)
+                _mark_ranges(marks, bit, places[mine & near], steps[mine & near], times)
+                _mark_strides(marks, bit, places[mine & ~near], steps[mine & ~near], times)
+
+    def touched(self) -> dict[str, tuple[tuple[int, int], tuple[int, int], int]]:
+        """For each array: sectors read by one half and by both, the same written, and all it has."""
+        found = {}
+        for name, marks in self._marks.items():
+            read = (int((marks.read & 1).sum()), int(np.count_nonzero(marks.read)))
+            written = (int((marks.written & 1).sum()), int(np.count_nonzero(marks.written)))
+            found[name] = (read, written, len(marks.read))
+        return found
+
+
+def _mark_ranges(marks: Array, bit: int, places: Array, steps: Array, times: int) -> None:
+    """Mark all that lies between the first place and the last."""
+    reach = times * np.abs(steps) // SECTOR
+    low = np.clip(np.where(steps >= 0, places, places - reach), 0, len(marks))
+    high = np.clip(np.where(steps >= 0, places + reach, places) + 1, 0, len(marks))
+    change = np.zeros(len(marks) + 1, np.int32)
+    np.add.at(change, low, 1)
+    np.add.at(change, high, -1)
+    marks[np.cumsum(change[:-1]) > 0] |= np.uint8(bit)
+
+
+def _mark_strides(marks: Array, bit: int, places: Array, steps: Array, times: int) -> None:
+    """Mark every place that a stride leads to."""
+    thin = max(1, -(-len(places) * times // _MOST))
+    places, steps = places[::thin], steps[::thin]
+    step = max(1, _AT_ONCE // max(len(places), 1))
+    for start in range(0, times + 1, step):
+        turns = np.arange(start, min(start + step, times + 1))
+        at = (places[:, None] + steps[:, None] * turns // SECTOR).reshape(-1)
+        marks[at[(at >= 0) & (at < len(marks))]] |= np.uint8(bit)
