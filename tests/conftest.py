@@ -186,11 +186,14 @@ def captures() -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def _surroundings(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
-    """The same for everybody: 80 columns, colour by what the output is, and an empty cache."""
+    """The same for everybody: 80 columns, colour by what the output is, and an empty cache.
+
+    Programs that tests start by the hundred keep what they compile, as they do for a user.
+    """
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("COLUMNS", "80")
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
-        for name in ("NO_COLOR", "FORCE_COLOR"):
+        for name in ("NO_COLOR", "FORCE_COLOR", "PYTHONDONTWRITEBYTECODE"):
             patch.delenv(name, raising=False)
         yield
 

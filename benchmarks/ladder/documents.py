@@ -26,11 +26,11 @@ from kernelprof.report.documents.ladder_parts import (
     DASH,
     factor_cell,
     measured_on,
-    rate_cell,
     spread_cell,
     time_cell,
     verdict_name,
 )
+from kernelprof.report.documents.ladder_rates import rate_unit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from kernelprof.ladder.results import Climb, Climbed, Way
     from kernelprof.model.manifest import TimingFacts
     from kernelprof.report.document import Block, Text
+    from kernelprof.report.documents.ladder_rates import RateUnit
 
 HALF: Final = 0.5
 
@@ -219,13 +220,14 @@ def _sweep(climb: Climb, measured: Measurements) -> tuple[Block, ...]:
     swept = [(rung, each) for rung, each in _paired(climb, measured) if each.sweep is not None]
     if not swept:
         return ()
-    titles = ("#", "rung", "defines", "time", "95 % confidence", "GFLOP/s", "against its own")
+    unit = rate_unit(climb)
+    titles = ("#", "rung", "defines", "time", "95 % confidence", unit.name, "against its own")
     rows: list[tuple[Text, ...]] = []
     for rung, each in swept:
-        rows.append(_sweep_row(rung, rung.defines, rung.timing, ""))
+        rows.append(_sweep_row(rung, rung.defines, rung.timing, "", unit))
         for variant in each.sweep or ():
             why = "" if variant.error is None else f"failed: {variant.error.what}"
-            rows.append(_sweep_row(rung, variant.defines, variant.timing, why))
+            rows.append(_sweep_row(rung, variant.defines, variant.timing, why, unit))
     text = (
         "Checked and timed, not profiled. The first line of a rung is that of its own defines; "
         "above 1.00x a variant is faster."
@@ -235,7 +237,11 @@ def _sweep(climb: Climb, measured: Measurements) -> tuple[Block, ...]:
 
 
 def _sweep_row(
-    rung: Climbed, defines: dict[str, object], timing: TimingFacts | None, why: str
+    rung: Climbed,
+    defines: dict[str, object],
+    timing: TimingFacts | None,
+    why: str,
+    unit: RateUnit,
 ) -> tuple[Text, ...]:
     values = ", ".join(f"{name} = {value}" for name, value in defines.items())
     return (
@@ -244,7 +250,7 @@ def _sweep_row(
         Span(values, code=True) if values else DASH,
         Span(why) if why else time_cell(timing),
         spread_cell(timing),
-        rate_cell(timing),
+        unit.cell(timing),
         factor_cell(speedup(rung.timing, timing)),
     )
 

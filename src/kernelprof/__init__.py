@@ -18,11 +18,18 @@ if TYPE_CHECKING:
 
     from kernelprof.comparison_results import Comparison, GateResult, History
     from kernelprof.errors import InputError, KernelprofError, MissingToolError, UsageError
-    from kernelprof.interface import compare, diagnose, gate, history, profile, read
+    from kernelprof.interface import diagnose, profile, read
+    from kernelprof.interface.changes import compare, gate, history
+    from kernelprof.interface.prediction import predict
     from kernelprof.interface.reference import ncu_command, presets, rules, schema
     from kernelprof.model.diagnosis import Confidence, Status
     from kernelprof.model.gate import Outcome
     from kernelprof.results import Capture, Diagnosis
+else:
+    # A package is bound to its name once, when it is first loaded; then the function can have it.
+    from kernelprof import predict
+
+    del predict
 
 __all__ = [
     "Capture",
@@ -43,6 +50,7 @@ __all__ = [
     "gate",
     "history",
     "ncu_command",
+    "predict",
     "presets",
     "profile",
     "read",
@@ -56,6 +64,8 @@ _HOMES: Final = {
     "kernelprof.comparison_results": ("Comparison", "GateResult", "History"),
     "kernelprof.model.diagnosis": ("Confidence", "Status"),
     "kernelprof.model.gate": ("Outcome",),
+    "kernelprof.interface.changes": ("compare", "gate", "history"),
+    "kernelprof.interface.prediction": ("predict",),
     "kernelprof.interface.reference": ("ncu_command", "presets", "rules", "schema"),
 }
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from kernelprof.model.diagnosis import Evidence, KernelDiagnosis
     from kernelprof.model.manifest import Manifest
+    from kernelprof.model.prediction import PredictionFacts
 
     Result = TypeVar("Result")
 
@@ -78,6 +79,11 @@ class Capture(capture.Capture):
         """How the capture was made; ``None`` for an export."""
         return self.contents.manifest
 
+    @property
+    def prediction(self) -> PredictionFacts | None:
+        """What was predicted beside the counters, each access with its line; ``None``: measured."""
+        return self.contents.prediction
+
     def diagnose(
         self, kernel: str | None = None, *, preset: str | None = None, meter: Meter | None = None
     ) -> Diagnosis:
@@ -99,7 +105,8 @@ class Capture(capture.Capture):
 
         ``names`` are kernelprof's own, the same for every version of ``ncu`` and every GPU, or
         those of the export. ``attrs["units"]`` has the unit of each metric, ``attrs["origins"]``
-        where its values come from (``measured``, ``derived``, ``launch``, ``reported``).
+        where its values come from (``measured``, ``derived``, ``launch``,
+        ``reported``, ``predicted``, ``compiler``).
         """
         import pandas as pd
 

@@ -106,7 +106,7 @@ def test_the_example_believes_and_executes_nothing(runner: Make, hostile: Hostil
     ]
 
 
-@pytest.mark.parametrize("policy", [POLICY, ""])
+@pytest.mark.parametrize("policy", [POLICY, pytest.param("", marks=pytest.mark.slow)])
 def test_the_action_in_a_hostile_checkout(runner: Make, hostile: Hostile, policy: str) -> None:
     """Where the workflow checks the pull request out, and a step before left settings of git."""
     hostile.write("pyproject.toml", '[tool.kernelprof.gate]\nmax_slowdown = "2 %"\n')
@@ -151,6 +151,7 @@ def test_the_real_installation(runner: Make, hostile: Hostile) -> None:
     assert (installed / "_data" / "metric_presets").is_dir()
 
 
+@pytest.mark.slow
 def test_a_change_of_the_policy_alone_stops(runner: Make, hostile: Hostile) -> None:
     hostile.write(POLICY, 'max_slowdown = "3 %"\n')
     hostile.propose()

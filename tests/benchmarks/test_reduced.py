@@ -21,6 +21,7 @@ def test_a_small_set_seldom_names_another_bottleneck(name: str) -> None:
     assert counted["same"] >= LEAST_SAME[name], counted
 
 
+@pytest.mark.slow("dozens of launches to search for")
 def test_what_is_decided_by_little_says_so_and_is_never_sure() -> None:
     found = diagnose(read_capture(CAPTURES / "validation" / "basic.raw.csv.gz")).kernels
     by_little = [k.verdict for k in found if any("alone" in note for note in k.verdict.notes)]

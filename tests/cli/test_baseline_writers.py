@@ -23,6 +23,7 @@ CHANGES = CAPTURES / "h200_changes"
 TILE, ROLLED = str(CHANGES / "tile" / "1"), str(CHANGES / "tile-rolled" / "1")
 
 
+@pytest.mark.slow("six processes")
 def test_six_that_accept_a_kernel_each_at_a_time_keep_all_six(
     run_cli: RunCli, tmp_path: Path, cli_environment: dict[str, str]
 ) -> None:

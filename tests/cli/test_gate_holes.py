@@ -162,7 +162,11 @@ def discarded(rows: Rows) -> Rows:
 
 
 @pytest.mark.parametrize(
-    ("change", "says"), [(failed, "LaunchFailed"), (discarded, "was not complete")]
+    ("change", "says"),
+    [
+        pytest.param(failed, "LaunchFailed", marks=pytest.mark.slow),
+        (discarded, "was not complete"),
+    ],
 )
 def test_a_capture_that_is_not_whole(
     change: Callable[[Rows], Rows], says: str, run_cli: RunCli, same: str, tmp_path: Path

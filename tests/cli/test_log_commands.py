@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.support.few import few
 
 from kernelprof.errors import InputError
 from kernelprof.model.log_commands import harmless
@@ -43,11 +44,7 @@ ATTACKS = (
     "x " * 38 + "::error::taken",
     "{::error::##[error]}",
 )
-SOME = (
-    *ATTACKS[:2],
-    ATTACKS[8],
-    *(pytest.param(each, marks=pytest.mark.slow) for each in (*ATTACKS[2:8], *ATTACKS[9:])),
-)
+SOME = few(ATTACKS, ATTACKS[1], ATTACKS[8], why="a dozen commands with another name")
 names = st.lists(
     st.sampled_from(["::", "error", "::error::", "##[", "##vso[", "]", " ", "\n", "\r", "#", "x"])
     | st.text(max_size=90),

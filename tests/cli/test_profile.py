@@ -14,6 +14,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from tests.support.few import few
 from tests.support.processes import started
 
 from kernelprof.analysis.metrics.catalogue import preset
@@ -229,6 +230,9 @@ def test_a_preset_is_one_run_without_drill_down(machine, capsys) -> None:
     assert json.loads(capsys.readouterr().out)["captures"][0]["preset"] == "occupancy"
 
 
+PROFILE, DIAGNOSE = ["profile", "-o", "out"], ["diagnose", "--keep", "out"]
+
+
 def _alive(pid: int) -> bool:
     try:
         text = Path(f"/proc/{pid}/stat").read_text(encoding="ascii")
@@ -239,9 +243,18 @@ def _alive(pid: int) -> bool:
 
 @pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="needs /proc")
 @pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
+    ("command", "number", "code"),
+    few(
+        [
+            (command, number, 128 + number)
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+            for command in (PROFILE, DIAGNOSE)
+        ],
+        (PROFILE, signal.SIGTERM, 143),
+        (DIAGNOSE, signal.SIGINT, 130),
+        why="another signal to the same two commands",
+    ),
 )
-@pytest.mark.parametrize("command", [["profile", "-o", "out"], ["diagnose", "--keep", "out"]])
 def test_an_interrupt_leaves_no_capture_and_no_process(
     machine, cli_environment, number, code, command
 ) -> None:

@@ -107,7 +107,10 @@ def test_where_one_fails_none_is_kept(counted: Path, capsys) -> None:
     assert _names(counted.parent / "tmp") == []
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)],
+)
 @pytest.mark.parametrize("kept", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_an_interrupt_leaves_what_was_there(
     counted: Path, cli_environment, number: int, code: int, kept: bool

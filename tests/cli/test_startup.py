@@ -10,6 +10,7 @@ import pytest
 
 from kernelprof.sources import raw_page, source
 
+AGAIN = pytest.mark.slow("starts one more process")
 HEAVY = {"pandas", "numpy", "pycuda", "jinja2", "pyarrow", "scipy"}
 
 LOADED = "import json, sys; sys.stderr.write('\\n' + json.dumps(sorted(sys.modules)))"
@@ -46,18 +47,18 @@ def _modules(environment: dict[str, str], code: str, *arguments: str) -> set[str
     "arguments",
     [
         (),
-        ("--help",),
-        ("--version",),
+        pytest.param(("--help",), marks=AGAIN),
+        pytest.param(("--version",), marks=AGAIN),
         ("diagnose", "--help"),
         ("diagnose", "--", "./app"),
         ("profile", "-o", "no-such-folder/out", "--", "./app"),
         ("doctor",),
-        ("presets",),
+        pytest.param(("presets",), marks=AGAIN),
         ("presets", "full"),
         ("command", "--preset", "full", "--", "./app"),
         ("explain",),
-        ("explain", "no-such-rule"),
-        ("schema",),
+        pytest.param(("explain", "no-such-rule"), marks=AGAIN),
+        pytest.param(("schema",), marks=AGAIN),
     ],
     ids=" ".join,
 )
@@ -95,10 +96,10 @@ def test_a_diagnosis_loads_no_pandas(
     """It is installed here: what reads tables may not load it by the way."""
     path = captures / name
     if name == "long":
-        text = (captures / "gemm_series.eight-metrics.raw.csv").read_text()
+        text = (captures / "pycuda_two_kernels.seven-metrics.raw.csv").read_text()
         head, units, *rows = text[text.index('"ID"') :].splitlines(keepends=True)
         path = tmp_path / "long.csv"
-        path.write_text("".join([head, units, *(rows * 50)]))
+        path.write_text("".join([head, units, *(rows * 300)]))
         assert path.stat().st_size > raw_page.WORTH_A_BLOCK + source.FIRST
     found = _modules(cli_environment, RUN, "diagnose", str(path), "--format", "json")
     costly = {"pandas", "pyarrow", "pyarrow.compute", "scipy", "jinja2", "rich.console", "numpy.ma"}

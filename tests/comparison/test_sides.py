@@ -14,7 +14,7 @@ from kernelprof.comparison import choice
 from kernelprof.comparison.compare import compare
 from kernelprof.comparison.sides import pooled
 from kernelprof.errors import InputError, UsageError
-from kernelprof.interface import side
+from kernelprof.interface.changes import side
 from kernelprof.model.comparison import Match
 from kernelprof.model.diagnosis import Confidence, Status, Verdict
 from kernelprof.model.gate import Code, Outcome
@@ -34,7 +34,7 @@ def named(snapshot: Snapshot, name: str) -> KernelSnapshot:
 
 
 def test_runs_are_pooled_launch_by_launch() -> None:
-    runs = once("before", 1)[:5]
+    runs = once("before", 1, 5)
     whole = pooled(runs)
     for kernel in whole.kernels:
         times = [
@@ -61,7 +61,7 @@ def test_candidates_and_folders_are_pooled(tmp_path: Path) -> None:
 
 
 def test_a_kernel_that_only_some_runs_have_is_damage() -> None:
-    runs = once("before", 1)[:3]
+    runs = once("before", 1, 3)
     less = replace(runs[2], kernels=runs[2].kernels[1:])
     whole = pooled([*runs[:2], less])
     assert whole.damage == (f"{runs[2].kernels[0].name} is in 2 of 3 runs.",)
@@ -117,7 +117,7 @@ def renamed(snapshot: Snapshot, name: str, new: str) -> Snapshot:
 
 
 def test_a_new_name_is_suggested_where_launch_and_counters_agree() -> None:
-    before, run = once("before", 1)[:2]
+    before, run = once("before", 1, 2)
     after = renamed(run, "gemm_padded", "matmul")
     result = gated(before, after)
     (gone,) = [each for each in result.kernels if each.kernel.match is Match.VANISHED]
@@ -133,7 +133,7 @@ def test_a_new_name_is_suggested_where_launch_and_counters_agree() -> None:
 
 
 def test_a_name_that_is_given_goes_before_all_others() -> None:
-    before, after = once("before", 1)[0], once("after", 1)[0]
+    before, after = once("before", 1, 1)[0], once("after", 1, 1)[0]
     pairs = choice.renames(["gemm_barrier=gemm_unrolled"], before, after)
     found = {each.name: each for each in compare(before, after, pairs).kernels if each.after}
     assert found["gemm_unrolled"].before is not None
@@ -141,7 +141,7 @@ def test_a_name_that_is_given_goes_before_all_others() -> None:
 
 
 def test_names_of_templates_and_functions_can_be_given() -> None:
-    before, after = once("before", 1)[0], once("after", 1)[0]
+    before, after = once("before", 1, 1)[0], once("after", 1, 1)[0]
     assert choice.renames(["walk_far=walk_often"], before, after) == (
         ("far::walk_far(const int *, int *, int)", "often::walk_often(const int *, int *, int)"),
     )

@@ -99,44 +99,69 @@ class Opened:
 OpenPage = Callable[..., "Page"]
 
 
+def _open(
+    browser: Browser, path: Path, *, width: int = DESKTOP, dark: bool = False, fragment: str = ""
+) -> Opened:
+    context = browser.new_context(
+        viewport={"width": width, "height": 900},
+        color_scheme="dark" if dark else "light",
+        reduced_motion="reduce",
+        accept_downloads=True,
+    )
+    context.set_default_timeout(20_000)
+    page = context.new_page()
+    noted = Opened(page, path.resolve().as_uri())
+    page.on("request", noted.note_request)
+    page.on("pageerror", lambda error: noted.errors.append(f"page error: {error}"))
+    page.on(
+        "console",
+        lambda message: (
+            noted.errors.append(f"{message.type}: {message.text}")
+            if message.type in {"error", "warning"}
+            else None
+        ),
+    )
+    page.on("dialog", lambda dialog: (noted.errors.append("a dialog"), dialog.dismiss()))
+    page.goto(noted.address + fragment, wait_until="load")
+    return noted
+
+
 @pytest.fixture
 def open_page(browser: Browser) -> Iterator[OpenPage]:
     """Open a file; afterwards no request may have left it, and no error been written."""
-    contexts = []
     opened: list[Opened] = []
 
-    def open_file(
-        path: Path, *, width: int = DESKTOP, dark: bool = False, fragment: str = ""
-    ) -> Page:
-        context = browser.new_context(
-            viewport={"width": width, "height": 900},
-            color_scheme="dark" if dark else "light",
-            reduced_motion="reduce",
-            accept_downloads=True,
-        )
-        contexts.append(context)
-        context.set_default_timeout(20_000)
-        page = context.new_page()
-        noted = Opened(page, path.resolve().as_uri())
-        opened.append(noted)
-        page.on("request", noted.note_request)
-        page.on("pageerror", lambda error: noted.errors.append(f"page error: {error}"))
-        page.on(
-            "console",
-            lambda message: (
-                noted.errors.append(f"{message.type}: {message.text}")
-                if message.type in {"error", "warning"}
-                else None
-            ),
-        )
-        page.on("dialog", lambda dialog: (noted.errors.append("a dialog"), dialog.dismiss()))
-        page.goto(noted.address + fragment, wait_until="load")
-        return page
+    def open_file(path: Path, **how: Any) -> Page:
+        opened.append(_open(browser, path, **how))
+        return opened[-1].page
 
     yield open_file
-    for context in contexts:
-        context.close()
     for noted in opened:
+        noted.page.context.close()
+    for noted in opened:
+        noted.check()
+
+
+@pytest.fixture(scope="module")
+def _looked_at() -> Iterator[dict[tuple[object, ...], Opened]]:
+    opened: dict[tuple[object, ...], Opened] = {}
+    yield opened
+    for noted in opened.values():
+        noted.page.context.close()
+
+
+@pytest.fixture
+def look_at(browser: Browser, _looked_at: dict[tuple[object, ...], Opened]) -> Iterator[OpenPage]:
+    """A file that is open already where another test looked at it: for tests that touch nothing."""
+
+    def look(path: Path, *, width: int = DESKTOP, dark: bool = False) -> Page:
+        key = (path, width, dark)
+        if key not in _looked_at:
+            _looked_at[key] = _open(browser, path, width=width, dark=dark)
+        return _looked_at[key].page
+
+    yield look
+    for noted in _looked_at.values():
         noted.check()
 
 

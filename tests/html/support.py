@@ -7,11 +7,18 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
+
 if TYPE_CHECKING:
     from playwright.sync_api import Page
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 FULL = CAPTURES / "four_gemms.full.raw.csv"
+AGAIN = "the same in other colours, at another width or of a page that is alike"
+_SLOW = pytest.mark.slow(AGAIN)
+LIGHT_FIRST = [pytest.param(False, id="light"), pytest.param(True, id="dark", marks=_SLOW)]
+DARK_FIRST = [pytest.param(False, id="light", marks=_SLOW), pytest.param(True, id="dark")]
+"""Whether a page is dark: all pages have one palette, so `make test` looks at each in one way."""
 VENDOR = Path(__file__).parents[2] / "src/kernelprof/report/writers/html/vendor"
 
 
@@ -69,8 +76,8 @@ def undrawn_charts(page: Page, within: str = "body", patience_ms: int = 20_000) 
         left: list[str] = page.evaluate(UNDRAWN, within)
         if not left or waited >= patience_ms:
             return left
-        page.wait_for_timeout(50)
-        waited += 50
+        page.wait_for_timeout(20)
+        waited += 20
 
 
 def screenshot(page: Page, name: str) -> None:

@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.html.support import (
+    AGAIN,
     CAPTURES,
+    DARK_FIRST,
+    LIGHT_FIRST,
     charts,
     has_horizontal_scroll,
     screenshot,
     undrawn_charts,
 )
 from tests.report.changes import comparison, slower, taken
+from tests.support.few import few
 
 from kernelprof.collect.recorded import FOLDER
 from kernelprof.comparison.compare import compare
@@ -122,36 +126,36 @@ def names(page: Page) -> list[str]:
 # Charts
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_every_chart_of_a_kernel_is_drawn(faster: Path, open_page: OpenPage, dark: bool):
-    page = open_page(faster, dark=dark)
+@pytest.mark.parametrize("dark", LIGHT_FIRST)
+def test_every_chart_of_a_kernel_is_drawn(faster: Path, look_at: OpenPage, dark: bool):
+    page = look_at(faster, dark=dark)
     assert charts(page) == {"launches", "roofline", "states"}
     assert undrawn_charts(page) == []
     assert page.locator(".scroll > table:not(.sortable) td.bars .fill").count() == 10 + 10
     screenshot(page, f"comparison-{'dark' if dark else 'light'}")
 
 
-def test_each_launch_is_a_dot(faster: Path, open_page: OpenPage):
-    page = open_page(faster)
+def test_each_launch_is_a_dot(faster: Path, look_at: OpenPage):
+    page = look_at(faster)
     assert undrawn_charts(page) == []
     labels = page.locator("[data-chart=launches] svg [aria-label*='Launch:']")
     assert labels.count() == 20 + 20
     assert "Before: median 275.9 ms, 20 launches" in page.locator("main").inner_text()
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-@pytest.mark.parametrize("name", ["faster", "slower"])
+@pytest.mark.parametrize("width", few([1280, 390], 390, why=AGAIN))
+@pytest.mark.parametrize("name", few(["faster", "slower"], "slower", why=AGAIN))
 def test_the_way_on_the_roofline_can_be_read(
-    request: pytest.FixtureRequest, open_page: OpenPage, name: str, width: int
+    request: pytest.FixtureRequest, look_at: OpenPage, name: str, width: int
 ):
-    page = open_page(page_named(request, name), width=width)
+    page = look_at(page_named(request, name), width=width)
     assert undrawn_charts(page) == []
     points = page.locator("[data-chart=roofline] svg [aria-label*='FLOP per byte']")
     assert points.count() >= 2 * 3
 
 
-def test_the_overview_has_a_mark_a_kernel(many: Path, open_page: OpenPage):
-    page = open_page(many)
+def test_the_overview_has_a_mark_a_kernel(many: Path, look_at: OpenPage):
+    page = look_at(many)
     assert {each.partition(":")[0] for each in charts(page)} == {"changes"}
     assert undrawn_charts(page) == []
     marks = page.locator("[data-chart^=changes] svg .mark-symbol.role-mark path")
@@ -163,8 +167,8 @@ def test_the_overview_has_a_mark_a_kernel(many: Path, open_page: OpenPage):
 # What it says
 
 
-def test_the_top_says_what_happened(slower_page: Path, open_page: OpenPage):
-    page = open_page(slower_page)
+def test_the_top_says_what_happened(slower_page: Path, look_at: OpenPage):
+    page = look_at(slower_page)
     top = page.locator(".hero")
     assert "1.63x slower; more shared-memory wavefronts" in top.locator(".headline").inner_text()
     rows = {
@@ -181,16 +185,16 @@ def test_the_top_says_what_happened(slower_page: Path, open_page: OpenPage):
     assert "95 % interval 1.6256 to 1.6279" in top.inner_text()
 
 
-def test_worse_counters_say_so_in_words(slower_page: Path, open_page: OpenPage):
-    page = open_page(slower_page)
+def test_worse_counters_say_so_in_words(slower_page: Path, look_at: OpenPage):
+    page = look_at(slower_page)
     counters = page.locator(".panel:has(h3:text-is('Exact counters'))")
     marks = counters.locator("tbody tr td:last-child").all_inner_texts()
     assert marks == ["worse", "worse", "", ""]
     assert counters.locator(".status.bad").count() == 2
 
 
-def test_the_diff_is_read_out(slower_page: Path, open_page: OpenPage):
-    page = open_page(slower_page)
+def test_the_diff_is_read_out(slower_page: Path, look_at: OpenPage):
+    page = look_at(slower_page)
     labels = "signs => signs.map((sign) => sign.getAttribute('aria-label'))"
     removed = page.locator("table.diff tr.removed .sign").evaluate_all(labels)
     added = page.locator("table.diff tr.added .sign").evaluate_all(labels)
@@ -241,8 +245,8 @@ def test_a_row_opens_its_card_by_mouse_and_by_keyboard(many: Path, open_page: Op
     assert page.evaluate("document.activeElement.closest('details').id") == "kernel-5"
 
 
-def test_what_is_on_one_side_only_is_listed(many: Path, open_page: OpenPage):
-    page = open_page(many)
+def test_what_is_on_one_side_only_is_listed(many: Path, look_at: OpenPage):
+    page = look_at(many)
     lone = page.locator("#kernels tbody tr:has-text('vanished')").all_inner_texts()
     assert len(lone) == 2
     assert all(each.startswith("gemm_bad") for each in lone)
@@ -253,12 +257,14 @@ def test_all_changed_metrics_can_be_searched(faster: Path, open_page: OpenPage):
     panel = page.locator("details:has(> .filtered)")
     panel.locator("summary").click()
     rows = panel.locator("tbody tr")
+    rows.first.wait_for()
     assert rows.count() > 40
     panel.locator("input").fill("stall_lg")
     assert rows.filter(visible=True).count() == 1
     assert "422.3" in rows.filter(visible=True).inner_text()
 
 
+@pytest.mark.slow("the same of a page that is alike")
 def test_the_json_is_inside_and_can_be_saved(
     faster: Path, open_page: OpenPage, run_cli: RunCli, tmp_path: Path
 ):
@@ -292,8 +298,8 @@ def test_text_of_strangers_stays_text(hostile: Path, open_page: OpenPage):
 # Everybody can read it
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("dark", DARK_FIRST)
+@pytest.mark.parametrize("name", few(PAGES, "faster", "hostile", why=AGAIN))
 def test_the_accessibility_checker_finds_nothing(
     request: pytest.FixtureRequest,
     open_page: OpenPage,
@@ -307,7 +313,7 @@ def test_the_accessibility_checker_finds_nothing(
     assert axe_violations(page) == []
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", few(PAGES, "many", "hostile", why=AGAIN))
 def test_nothing_is_wider_than_a_phone(
     request: pytest.FixtureRequest, open_page: OpenPage, name: str
 ):

@@ -10,7 +10,14 @@ from benchmarks.corpus.document import document
 from benchmarks.corpus.halves import Halves
 from benchmarks.corpus.results import to_json
 from tests.benchmarks.corpus.samples import card
-from tests.html.support import charts, has_horizontal_scroll, screenshot, undrawn_charts
+from tests.html.support import (
+    DARK_FIRST,
+    LIGHT_FIRST,
+    charts,
+    has_horizontal_scroll,
+    screenshot,
+    undrawn_charts,
+)
 
 from kernelprof.report.writers import html
 
@@ -35,9 +42,9 @@ def column(page: Page, number: int) -> list[str]:
     return page.locator(f"table.sortable tbody tr:visible td:nth-child({number})").all_inner_texts()
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_each_right_gain_is_a_point(corpus: Path, open_page: OpenPage, dark: bool) -> None:
-    page = open_page(corpus, dark=dark)
+@pytest.mark.parametrize("dark", LIGHT_FIRST)
+def test_each_right_gain_is_a_point(corpus: Path, look_at: OpenPage, dark: bool) -> None:
+    page = look_at(corpus, dark=dark)
     assert undrawn_charts(page) == []
     assert charts(page) == {"gains"}
     points = page.locator("[data-chart] svg .mark-symbol path[fill^='var']")
@@ -60,8 +67,8 @@ def test_a_tooltip_tells_all_about_a_point(corpus: Path, open_page: OpenPage) ->
         assert part in told, part
 
 
-def test_the_totals_stand_beside_the_others(corpus: Path, open_page: OpenPage) -> None:
-    page = open_page(corpus)
+def test_the_totals_stand_beside_the_others(corpus: Path, look_at: OpenPage) -> None:
+    page = look_at(corpus)
     totals = page.locator("table:not(.sortable)").first
     cells = totals.locator("thead th").all_inner_texts()
     assert cells[4:] == ["Nsight Compute's rules 2025.3.1", "Fournex 1.0"]
@@ -88,13 +95,14 @@ def test_a_table_is_sorted_and_filtered(corpus: Path, open_page: OpenPage) -> No
     assert pairs.locator(".shown").inner_text() == "1 of 6 shown"
 
 
-def test_text_of_strangers_is_text(corpus: Path, open_page: OpenPage) -> None:
-    page = open_page(corpus)
+def test_text_of_strangers_is_text(corpus: Path, look_at: OpenPage) -> None:
+    page = look_at(corpus)
     assert undrawn_charts(page) == []
     assert page.locator("img").count() == 0
     assert any(name.startswith("<img src=x") for name in column(page, 1))
 
 
+@pytest.mark.slow("the same of a page that is alike")
 def test_the_score_can_be_saved(corpus: Path, open_page: OpenPage, tmp_path: Path) -> None:
     page = open_page(corpus)
     with page.expect_download() as download:
@@ -105,7 +113,7 @@ def test_the_score_can_be_saved(corpus: Path, open_page: OpenPage, tmp_path: Pat
     assert saved == json.loads(to_json(card(halves=HALVES)))
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("dark", DARK_FIRST)
 def test_the_accessibility_checker_finds_nothing(
     corpus: Path, open_page: OpenPage, axe_violations: AxeViolations, dark: bool
 ) -> None:

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.comparison.history.samples import HOSTILE, eventful, history, moment, with_kernels
-from tests.html.support import charts, has_horizontal_scroll, screenshot, undrawn_charts
+from tests.html.support import (
+    AGAIN,
+    DARK_FIRST,
+    LIGHT_FIRST,
+    charts,
+    has_horizontal_scroll,
+    screenshot,
+    undrawn_charts,
+)
+from tests.support.few import few
 
 from kernelprof.model.history import Commit, HistoryOrigin, MomentKind
 from kernelprof.report.document import Chart, Section, Table
@@ -85,20 +94,20 @@ def points(page: Page, section: str) -> list[tuple[str, str]]:
     return [(colour, outline) for colour, outline in found]
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("dark", LIGHT_FIRST)
+@pytest.mark.parametrize("name", few(PAGES, "eventful", why=AGAIN))
 def test_every_kernel_has_its_chart(
-    pages: dict[str, Path], open_page: OpenPage, name: str, dark: bool
+    pages: dict[str, Path], look_at: OpenPage, name: str, dark: bool
 ):
-    page = open_page(pages[name], dark=dark)
+    page = look_at(pages[name], dark=dark)
     sections = page.locator("section.panel[id^=kernel-]").count()
     assert page.locator("[data-chart]").count() == sections > 0
     assert undrawn_charts(page) == []
     screenshot(page, f"history-{name}-{'dark' if dark else 'light'}")
 
 
-def test_a_verdict_has_a_colour_and_a_shape_of_its_own(pages: dict[str, Path], open_page: OpenPage):
-    page = open_page(pages["alternating"])
+def test_a_verdict_has_a_colour_and_a_shape_of_its_own(pages: dict[str, Path], look_at: OpenPage):
+    page = look_at(pages["alternating"])
     assert undrawn_charts(page) == []
     drawn = points(page, TILE)
     assert len(drawn) == 3
@@ -113,16 +122,16 @@ def test_a_verdict_has_a_colour_and_a_shape_of_its_own(pages: dict[str, Path], o
     assert fills == [drawn[0][0], drawn[1][0]]
 
 
-def test_a_change_of_the_verdict_is_marked(pages: dict[str, Path], open_page: OpenPage):
-    page = open_page(pages["alternating"])
+def test_a_change_of_the_verdict_is_marked(pages: dict[str, Path], look_at: OpenPage):
+    page = look_at(pages["alternating"])
     assert undrawn_charts(page) == []
     dashed = page.locator(f"{TILE} [data-chart] svg line[stroke-dasharray='4,3']")
     assert dashed.count() == 2
     assert {"Time", "Date (UTC)"} <= set(texts(page, TILE))
 
 
-def test_the_scale_fits_the_times(pages: dict[str, Path], open_page: OpenPage):
-    page = open_page(pages["alternating"])
+def test_the_scale_fits_the_times(pages: dict[str, Path], look_at: OpenPage):
+    page = look_at(pages["alternating"])
     assert undrawn_charts(page) == []
     assert charts(page) == {"history", "history:log"}
     assert {"0 s", "400 µs", "500 µs"} <= set(texts(page, TILE))
@@ -188,8 +197,8 @@ def test_the_tables_have_every_row(pages: dict[str, Path], open_page: OpenPage):
     )
 
 
-def test_text_of_strangers_is_text(pages: dict[str, Path], open_page: OpenPage):
-    page = open_page(pages["hostile"])
+def test_text_of_strangers_is_text(pages: dict[str, Path], look_at: OpenPage):
+    page = look_at(pages["hostile"])
     assert undrawn_charts(page) == []
     assert page.locator("img, b").count() == 0
     assert page.title() == "History of <b>.json"
@@ -200,6 +209,7 @@ def test_text_of_strangers_is_text(pages: dict[str, Path], open_page: OpenPage):
     assert "somebody" not in pages["hostile"].read_text("utf-8")
 
 
+@pytest.mark.slow("the same of a page that is alike")
 def test_the_history_can_be_saved(pages: dict[str, Path], open_page: OpenPage, tmp_path: Path):
     page = open_page(pages["eventful"])
     with page.expect_download() as download:
@@ -210,8 +220,8 @@ def test_the_history_can_be_saved(pages: dict[str, Path], open_page: OpenPage, t
     assert saved == json.loads(write_json(eventful()))
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("dark", DARK_FIRST)
+@pytest.mark.parametrize("name", few(PAGES, "alternating", why=AGAIN))
 def test_the_accessibility_checker_finds_nothing(
     pages: dict[str, Path],
     open_page: OpenPage,
@@ -224,7 +234,7 @@ def test_the_accessibility_checker_finds_nothing(
     assert axe_violations(page) == []
 
 
-@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("name", few(PAGES, "hostile", why=AGAIN))
 def test_nothing_is_wider_than_a_phone(pages: dict[str, Path], open_page: OpenPage, name: str):
     page = open_page(pages[name], width=390)
     assert undrawn_charts(page) == []

@@ -9,7 +9,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.html.support import has_horizontal_scroll, screenshot
+from tests.html.support import (
+    DARK_FIRST,
+    has_horizontal_scroll,
+    screenshot,
+)
 
 from kernelprof.collect.lines import to_csv
 from kernelprof.collect.recorded import FOLDER
@@ -75,7 +79,7 @@ def _marked(page: Page) -> dict[str, str]:
     return found
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("dark", DARK_FIRST)
 def test_marked_lines_can_be_seen_and_reached(hot: Path, open_page: OpenPage, dark: bool):
     page = open_page(hot, dark=dark)
     assert _marked(page) == {"81": "3.0 %", "82": "11 %", "83": "15 %", "88": "71 %"}
@@ -96,8 +100,8 @@ def test_marked_lines_can_be_seen_and_reached(hot: Path, open_page: OpenPage, da
     screenshot(page, f"hot-lines-{'dark' if dark else 'light'}")
 
 
-def test_bars_are_as_long_as_the_shares(hot: Path, open_page: OpenPage):
-    page = open_page(hot)
+def test_bars_are_as_long_as_the_shares(hot: Path, look_at: OpenPage):
+    page = look_at(hot)
     bars: list[str] = page.evaluate(
         """() => [...document.querySelectorAll("table.source .hot > .part")]
             .map((cell) => getComputedStyle(cell).backgroundSize.split(" ")[0])"""

@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.html.support import (
+    AGAIN,
+    DARK_FIRST,
+    LIGHT_FIRST,
     charts,
     has_horizontal_scroll,
     screenshot,
     undrawn_charts,
 )
-from tests.ladder.samples import CLIMB, TILE
+from tests.ladder.samples import BF16, CLIMB, TILE
+from tests.support.few import few
 
 from kernelprof.collect.recorded import FOLDER
 from kernelprof.ladder.results import Trouble
@@ -86,17 +90,17 @@ def rows(page: Page) -> list[list[str]]:
 # Charts
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_the_climb_and_the_way_are_drawn(ladder: Path, open_page: OpenPage, dark: bool):
-    page = open_page(ladder, dark=dark)
+@pytest.mark.parametrize("dark", LIGHT_FIRST)
+def test_the_climb_and_the_way_are_drawn(ladder: Path, look_at: OpenPage, dark: bool):
+    page = look_at(ladder, dark=dark)
     assert charts(page) == {"climb", "roofline"}
     assert undrawn_charts(page) == []
     screenshot(page, f"ladder-{'dark' if dark else 'light'}")
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_every_rung_has_its_bar_and_its_verdict(ladder: Path, open_page: OpenPage, width: int):
-    page = open_page(ladder, width=width)
+@pytest.mark.parametrize("width", few([1280, 390], 1280, why=AGAIN))
+def test_every_rung_has_its_bar_and_its_verdict(ladder: Path, look_at: OpenPage, width: int):
+    page = look_at(ladder, width=width)
     assert undrawn_charts(page) == []
     shown = texts(page, "climb")
     for rung in RUNGS:
@@ -111,11 +115,24 @@ def test_every_rung_has_its_bar_and_its_verdict(ladder: Path, open_page: OpenPag
     assert bars.count() == len(RUNGS)
 
 
-@pytest.mark.parametrize("width", [1280, 900, 390])
-def test_the_rungs_on_the_way_have_their_numbers(ladder: Path, open_page: OpenPage, width: int):
-    page = open_page(ladder, width=width)
+@pytest.mark.parametrize("width", few([1280, 900, 390], 390, why=AGAIN))
+def test_the_rungs_on_the_way_have_their_numbers(ladder: Path, look_at: OpenPage, width: int):
+    page = look_at(ladder, width=width)
     assert undrawn_charts(page) == []
     assert {str(int(rung["file"][:2])) for rung in RUNGS} <= set(texts(page, "roofline"))
+
+
+@pytest.mark.slow(AGAIN)
+def test_bars_in_another_unit_are_drawn_too(
+    write: Callable[..., Path], open_page: OpenPage, tmp_path: Path
+):
+    results = tmp_path / "results.json"
+    results.write_text(to_json(BF16), encoding="utf-8")
+    page = open_page(write(results))
+    assert "climb:tflops" in charts(page)
+    assert undrawn_charts(page) == []
+    shown = page.locator('[data-chart="climb:tflops"] svg text').all_text_contents()
+    assert {"TFLOP/s", "BF16 tensor peak 40.96"} <= set(shown)
 
 
 # Table and cards
@@ -211,8 +228,8 @@ def test_a_rung_without_a_capture_says_so(failed: Path, open_page: OpenPage):
 # Everybody can read it
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("name", ["ladder", "failed"])
+@pytest.mark.parametrize("dark", DARK_FIRST)
+@pytest.mark.parametrize("name", few(["ladder", "failed"], "ladder", why=AGAIN))
 def test_the_accessibility_checker_finds_nothing(
     request: pytest.FixtureRequest,
     open_page: OpenPage,
@@ -237,6 +254,7 @@ def test_nothing_is_wider_than_a_phone(
     screenshot(page, f"phone-{name}")
 
 
+@pytest.mark.slow("the same of a page that is alike")
 def test_paper_has_headings_and_no_controls(ladder: Path, open_page: OpenPage):
     page = open_page(ladder, dark=True)
     assert undrawn_charts(page) == []

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from tests.conftest import RunCli
     from tests.html.conftest import OpenPage
 
+pytestmark = pytest.mark.slow("a thousand kernels are written, and opened in a browser")
+
 KERNELS = 1000
 RENDER_SECONDS = 10
 STEP_SECONDS = 2

@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.html.support import has_horizontal_scroll, open_card, screenshot, undrawn_charts
+from tests.html.support import (
+    AGAIN,
+    DARK_FIRST,
+    LIGHT_FIRST,
+    has_horizontal_scroll,
+    open_card,
+    screenshot,
+    undrawn_charts,
+)
+from tests.support.few import few
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -13,8 +22,10 @@ if TYPE_CHECKING:
     from tests.html.conftest import AxeViolations, OpenPage
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-@pytest.mark.parametrize("name", ["single", "unsettled", "many"])
+@pytest.mark.parametrize("dark", LIGHT_FIRST)
+@pytest.mark.parametrize(
+    "name", few(["single", "unsettled", "many"], "single", "unsettled", why=AGAIN)
+)
 def test_the_accessibility_checker_finds_nothing(
     request: pytest.FixtureRequest,
     open_page: OpenPage,
@@ -27,7 +38,7 @@ def test_the_accessibility_checker_finds_nothing(
     assert axe_violations(page) == []
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("dark", DARK_FIRST)
 def test_unfolded_parts_are_accessible_too(
     unsettled: Path, open_page: OpenPage, axe_violations: AxeViolations, dark: bool
 ):
@@ -92,7 +103,10 @@ def test_the_keyboard_sorts_and_opens(four: Path, open_page: OpenPage):
     page.locator(f"section.kernel{card} h2").wait_for()
 
 
-@pytest.mark.parametrize("name", ["single", "four", "unsettled", "hostile", "many"])
+@pytest.mark.parametrize(
+    "name",
+    few(["single", "four", "unsettled", "hostile", "many"], "unsettled", "hostile", why=AGAIN),
+)
 def test_nothing_is_wider_than_a_phone(
     request: pytest.FixtureRequest, open_page: OpenPage, name: str
 ):
@@ -104,7 +118,7 @@ def test_nothing_is_wider_than_a_phone(
     screenshot(page, f"phone-{name}")
 
 
-@pytest.mark.parametrize("name", ["single", "four", "unsettled"])
+@pytest.mark.parametrize("name", few(["single", "four", "unsettled"], "single", why=AGAIN))
 def test_paper_has_no_controls(request: pytest.FixtureRequest, open_page: OpenPage, name: str):
     page = open_page(request.getfixturevalue(name), dark=True)
     assert undrawn_charts(page) == []

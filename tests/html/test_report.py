@@ -11,6 +11,7 @@ import pytest
 from tests.html.conftest import HOSTILE
 from tests.html.support import (
     FULL,
+    LIGHT_FIRST,
     charts,
     has_horizontal_scroll,
     open_card,
@@ -103,9 +104,9 @@ def test_sizes(single: Path, many: Path):
 # Charts
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_one_kernel_has_every_chart_drawn(single: Path, open_page: OpenPage, dark: bool):
-    page = open_page(single, dark=dark)
+@pytest.mark.parametrize("dark", LIGHT_FIRST)
+def test_one_kernel_has_every_chart_drawn(single: Path, look_at: OpenPage, dark: bool):
+    page = look_at(single, dark=dark)
     assert charts(page) >= KINDS
     assert undrawn_charts(page) == []
     screenshot(page, f"single-{'dark' if dark else 'light'}")

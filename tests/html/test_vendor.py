@@ -11,7 +11,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.html.support import VENDOR, charts, has_horizontal_scroll, screenshot, undrawn_charts
+from tests.html.support import (
+    LIGHT_FIRST,
+    VENDOR,
+    charts,
+    has_horizontal_scroll,
+    screenshot,
+    undrawn_charts,
+)
 
 if TYPE_CHECKING:
     from tests.html.conftest import AxeViolations, OpenPage
@@ -70,7 +77,7 @@ def example(tmp_path_factory) -> Path:
     return target
 
 
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
+@pytest.mark.parametrize("dark", LIGHT_FIRST)
 def test_the_example_draws_under_a_policy_without_eval(
     example: Path, open_page: OpenPage, axe_violations: AxeViolations, dark: bool
 ):

@@ -8,7 +8,7 @@ import pytest
 
 from kernelprof.errors import InputError, UsageError
 from kernelprof.ladder.product import Product
-from kernelprof.ladder.registry import Ladder, choose, ladder, ladders, read_ladder
+from kernelprof.ladder.registry import Ladder, choose, ladder, ladders, named, read_ladder
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -154,11 +154,18 @@ def test_rungs_come_in_the_order_of_the_ladder_and_once(both: list[Ladder]) -> N
     assert choose(both, ["tiny"]) == choose(both, ["tiny", "tiny/1"]) == (both[1], both[1].rungs)
 
 
-@pytest.mark.parametrize("mixed", [["3", "tiny/1"], ["tiny", "sgemm"]])
+def test_a_rung_is_named_by_itself_and_not_by_its_ladder(both: list[Ladder]) -> None:
+    assert named(both, []) == named(both, ["tiny"]) == frozenset()
+    assert named(both, ["tiny", "tiny/2"]) == {"02_b.cu"}
+    assert named(both, ["3", "03_shared_tile.cu"]) == {"03_shared_tile.cu"}
+
+
+@pytest.mark.parametrize("mixed", [["3", "tiny/1"], ["tiny", "sgemm"], ["tiny", "2"]])
 def test_rungs_of_two_ladders_are_refused(mixed: list[str], both: list[Ladder]) -> None:
     with pytest.raises(UsageError, match=r"of different ladders: .* and ") as caught:
         choose(both, mixed)
     assert "one ladder at a time" in str(caught.value.hint)
+    assert str(caught.value.hint).endswith("a rung of tiny has that name before it, as in tiny/1")
 
 
 @pytest.mark.parametrize("wanted", ["hgemm/3", "cuda/ladder/hgemm/3"])

@@ -12,6 +12,7 @@ from pathlib import Path
 import jsonschema
 import msgspec
 import pytest
+from tests.support.few import few
 
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.cli.main import main
@@ -263,6 +264,9 @@ def test_what_is_done_is_left_out_and_what_is_not_is_done_again(
     assert climbed() == ["01_naive.cu"]
     assert climbed("2") == ["02_coalesced.cu"]
     assert climbed("sgemm") == []
+    assert climbed("sgemm", "2") == climbed("2", "--rung", "sgemm") == ["02_coalesced.cu"]
+    rungs[0] = msgspec.structs.replace(rungs[0], path=whole.rungs[0].path)
+    assert climbed("sgemm", "2") == ["01_naive.cu", "02_coalesced.cu"]
     rows = len(cublas.rows)
     assert climbed() == []
     assert len(cublas.rows) == rows
@@ -484,7 +488,13 @@ def test_a_report_of_what_is_no_result(machine, capsys) -> None:
 
 
 @pytest.mark.parametrize(
-    "words", ["ladder --help", "ladder list", "ladder run", "ladder run --help"]
+    "words",
+    few(
+        ["ladder --help", "ladder list", "ladder run", "ladder run --help"],
+        "ladder list",
+        "ladder run",
+        why="starts one more process",
+    ),
 )
 def test_starting_imports_nothing_heavy(words, cli_environment) -> None:
     code = (

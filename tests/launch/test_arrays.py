@@ -2,13 +2,26 @@
 
 from __future__ import annotations
 
+import bisect
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from kernelprof.errors import InputError
-from kernelprof.launch.arrays import case_of, compare, count_poison, decode, encode, fill, poisoned
+from kernelprof.launch.arrays import (
+    case_of,
+    compare,
+    count_poison,
+    decode,
+    encode,
+    fill,
+    poisoned,
+    storage_type,
+)
 from kernelprof.launch.elements import TYPES
 from kernelprof.launch.references import BadFunctionError
 from kernelprof.launch.resolved import ResolvedArray
@@ -126,6 +139,63 @@ def test_float8_is_rounded_to_nearest_even_within_its_range(
         *(largest, -largest, largest, -largest, largest)
     ]
     assert np.isnan(decode(encode(np.array([np.nan]), type_name), type_name)).all()
+
+
+SMALL = ("bfloat16", "float8_e4m3", "float8_e5m2")
+
+
+def _finite(type_name: str) -> np.ndarray:
+    """Every finite number of a type, in order."""
+    codes = np.arange(1 << (16 if type_name == "bfloat16" else 8))
+    with np.errstate(invalid="ignore"):
+        numbers = decode(codes.astype(storage_type(type_name)), type_name)
+    return np.unique(numbers[np.isfinite(numbers)])
+
+
+@pytest.mark.parametrize("type_name", SMALL)
+def test_what_is_next_to_a_tie_is_rounded_once(type_name) -> None:
+    """By way of float32 it would be a tie, and half of them go the wrong way."""
+    numbers = _finite(type_name)
+    below, above = numbers[:-1], numbers[1:]
+    ties = (below + above) / 2
+    for values, wanted in (
+        (np.nextafter(ties, np.inf), above),
+        (np.nextafter(ties, -np.inf), below),
+        (np.nextafter(numbers, np.inf), numbers),
+        (np.nextafter(numbers, -np.inf), numbers),
+    ):
+        assert np.array_equal(decode(encode(values, type_name), type_name), wanted)
+    assert not np.any(encode(ties, type_name) & 1)
+    assert np.array_equal(decode(encode(numbers, type_name), type_name), numbers)
+
+
+@pytest.mark.parametrize("type_name", SMALL)
+@given(values=st.lists(st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=50))
+def test_any_double_becomes_the_nearest(type_name, values: list[float]) -> None:
+    finite = [Fraction(each) for each in _finite(type_name).tolist()]
+    # What overflows is rounded as if the numbers went on by the same step.
+    last = 2 * finite[-1] - finite[-2]
+    for value, found in zip(
+        values, decode(encode(np.array(values), type_name), type_name).tolist(), strict=True
+    ):
+        at = bisect.bisect_left(finite, Fraction(value))
+        near = finite[max(at - 1, 0) : at + 1]
+        if math.isinf(found):
+            assert type_name == "bfloat16"
+            assert abs(Fraction(value)) >= (finite[-1] + last) / 2
+            assert math.copysign(1.0, found) == math.copysign(1.0, value)
+            continue
+        least = min(abs(each - Fraction(value)) for each in near)
+        assert abs(Fraction(found) - Fraction(value)) == least
+        assert math.copysign(1.0, found) == math.copysign(1.0, value)
+
+
+def test_whole_numbers_are_rounded_once() -> None:
+    values = np.array([2**32 + 2**24 + 1, 2**32 + 2**24 - 1, 2**32 + 2**24, 257, -257])
+    assert decode(encode(values, "bfloat16"), "bfloat16").tolist() == [
+        *(2**32 + 2**25, 2**32, 2**32),
+        *(256, -256),
+    ]
 
 
 @pytest.mark.parametrize("type_name", ["float64", "float32", "bfloat16", "float8_e4m3"])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -135,7 +137,18 @@ def test_any_text_is_read_or_refused(text) -> None:
         value = Expression(text).value(NAMES)
     except ExpressionError:
         return
-    assert abs(value) <= MAX_MAGNITUDE
+    assert math.isfinite(value)
+    assert isinstance(value, float) or abs(value) <= MAX_MAGNITUDE
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("4.46e19", 4.46e19), ("-1e300", -1e300), ("2.0 ** 64", 2.0**64), ("M * 1e20", 1e22)],
+)
+def test_a_fraction_may_be_larger_than_any_whole_number(text, value) -> None:
+    assert Expression(text).value(NAMES) == value
+    with pytest.raises(ExpressionError, match="not a whole number"):
+        Expression(text).integer(NAMES)
 
 
 @given(st.integers(1, 10**9), st.integers(1, 10**6))

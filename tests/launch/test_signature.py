@@ -61,6 +61,7 @@ def test_kernels_with_attributes_and_types_of_hopper_are_read() -> None:
     gemm, other = kernels(HOPPER)
     assert (gemm.name, gemm.launch_bounds, gemm.line) == ("gemm", "384, 1", 1)
     assert [p.tensor_map for p in gemm.parameters] == [True, True, *[False] * 4]
+    assert [p.map_elsewhere for p in gemm.parameters] == [*[False] * 5, True]
     assert [p.type for p in gemm.parameters] == [
         *(None, None, "bfloat16", "float8_e4m3", "float8_e5m2", None)
     ]
@@ -114,6 +115,32 @@ def test_tensor_maps_are_passed_for_tensor_maps(read, old, new, said) -> None:
     with pytest.raises(InputError) as caught:
         check_arguments(spec, kernel)
     assert said in caught.value.what
+
+
+@pytest.mark.parametrize(
+    "parameter", ["const CUtensorMap* b", "const CUtensorMap &b", "CUtensorMap b[2]", "Map* b"]
+)
+@pytest.mark.parametrize(
+    "argument",
+    [
+        '{ name = "b", tensor_map = { of = "A", box = [64, 8] } }',
+        '{ name = "b", type = "uint8", shape = [128] }',
+    ],
+)
+def test_a_tensor_map_is_passed_by_value_alone(read, parameter, argument) -> None:
+    """What an array holds would be taken for a map, which nobody has encoded."""
+    source = HOPPER.replace("const CUtensorMap __grid_constant__ b", parameter)
+    kernel = kernels(f"typedef CUtensorMap Map;\n{source}")[0]
+    mapped = '{ name = "b", tensor_map = { of = "A", box = [64, 8] } }'
+    spec = read(MAPPED.replace(mapped, argument))
+    with pytest.raises(InputError) as caught:
+        check_arguments(spec, replace(kernel, parameters=kernel.parameters[:5]))
+    assert caught.value.what == (
+        f"the kernel's parameter '{parameter}' points or refers to a tensor map"
+    )
+    assert caught.value.hint == (
+        "tensor maps are passed by value: declare it 'const __grid_constant__ CUtensorMap b'"
+    )
 
 
 def test_kernels_are_found_in_the_order_of_the_text() -> None:

@@ -153,6 +153,7 @@ def test_the_schema_names_every_rule() -> None:
     assert set(json.loads(schema())["$defs"]["Bottleneck"]["enum"]) == set(registry())
 
 
+@pytest.mark.slow("validates 487 answers")
 def test_the_schemas_accept_every_answer_of_the_first_version() -> None:
     recorded = Path(__file__).parents[1] / "answers" / "0.1.0.json.gz"
     answers = json.loads(gzip.decompress(recorded.read_bytes()))

@@ -230,7 +230,7 @@ def test_any_name_is_valid(name: str, origin: str) -> None:
 
 def test_from_the_command_line_and_from_python(run_cli: RunCli, tmp_path: Path) -> None:
     file = tmp_path / "verdicts.sarif"
-    capture = str(CAPTURES / "gemm_series.eight-metrics.raw.csv")
+    capture = str(CAPTURES / "pycuda_two_kernels.seven-metrics.raw.csv")
     done = run_cli("diagnose", capture, str(TILE), "--format", "sarif", "-o", str(file))
     assert done.returncode == 3
     text = file.read_text("utf-8")

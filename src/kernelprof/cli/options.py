@@ -91,6 +91,23 @@ RenameOption = Annotated[
 ]
 
 
+PredictOption = Annotated[
+    bool,
+    typer.Option(
+        "--predict",
+        help="Predict a .cu file's kernel from its machine code: no GPU, nothing is measured.",
+    ),
+]
+ArchOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--arch",
+        metavar="sm_90",
+        help="What a prediction is for; several with commas between, or given more often.",
+    ),
+]
+
+
 class ProgramCommand(TyperCommand):
     """Keeps what follows ``--`` apart from the command's own arguments, untouched."""
 

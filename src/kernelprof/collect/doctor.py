@@ -10,6 +10,7 @@ from pathlib import Path
 from kernelprof import tools
 from kernelprof.collect import environment, failures
 from kernelprof.errors import KernelprofError, MissingToolError
+from kernelprof.predict import toolchain
 from kernelprof.version import __version__
 
 NEEDED_FOR_PROFILING = ("gpu", "ncu", "counters")
@@ -87,6 +88,13 @@ def checkup() -> tuple[Check, ...]:
             remedy="pip install 'kernelprof[gpu]' (it is compiled there and needs the CUDA "
             "toolkit)",
         ),
+        Check(
+            "predict",
+            "Prediction without a GPU",
+            *_prediction(),
+            stops="a kernel is diagnosed on a GPU or from its capture only",
+            remedy=toolchain.HOW_TO_GET,
+        ),
     )
 
 
@@ -153,6 +161,15 @@ def _pycuda() -> tuple[bool, str]:
     lacking = [f"{name} ({what})" for name, module, what in _BESIDE if not _is_installed(module)]
     without = f", without {' and '.join(lacking)}" if lacking else ""
     return True, f"at {Path(spec.origin).parent}{without}"
+
+
+def _prediction() -> tuple[bool, str]:
+    try:
+        found = toolchain.find_toolchain()
+    except MissingToolError as error:
+        return False, error.what
+    tools_of_it = f"NVRTC {found.compiler_version}, nvdisasm {found.disassembler_version}"
+    return True, f"{tools_of_it} at {found.nvdisasm}"
 
 
 def _is_installed(module: str) -> bool:

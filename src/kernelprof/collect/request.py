@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kernelprof.launch.spec import LaunchSpec
 
 _OF_A_RECORD = ("--size", "--define", "--kernel", "--time-limit")
-"""Options that a recorded capture can follow."""
+"""Options that a recorded capture can follow, and a prediction."""
 
 FIRST_WITH_SETTINGS: Final = [2021, 2]
 """The version of ``ncu`` from which on it has the option ``--config-file``."""
@@ -38,6 +38,15 @@ DEFAULT_CLOCKS = "none"
 """The GPU's clocks are left alone: a time under the profiler is then one at the clocks that the
 program itself gets, and comparable with times by CUDA events. ``base`` locks them, which needs a
 permission, changes the GPU for everyone on it, and gives times that the program never has."""
+
+
+class NotMeasurableError(MissingToolError):
+    """A source that cannot be measured here, and that was not recorded; ``lacking`` says why.
+
+    It is a part of a sentence: ``no GPU``.
+    """
+
+    lacking = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,16 +255,20 @@ def check_request(request: ProfileRequest, preset: str | None) -> LaunchSpec | N
 
 def check_recordable(request: ProfileRequest, tools: LocalTools) -> None:
     """Refuse options that only a measurement can follow, where a record takes its place."""
-    given = [option for option, _ in _options(request, None)]
-    options = ["--keep"] * (request.keep is not None)
-    options += [each for each in dict.fromkeys(given) if each not in _OF_A_RECORD]
-    if options:
+    if options := only_measured(request):
         raise MissingToolError(
             f"{' and '.join(options)} cannot be done with a recorded capture, and this machine has "
             f"{tools.describe()} to make another",
             where=str(request.source),
             hint="leave it out to diagnose what was recorded, or run it on a machine with a GPU",
         )
+
+
+def only_measured(request: ProfileRequest) -> list[str]:
+    """The options of a request that only a measurement can follow."""
+    given = [option for option, _ in _options(request, None)]
+    options = ["--keep"] * (request.keep is not None)
+    return options + [each for each in dict.fromkeys(given) if each not in _OF_A_RECORD]
 
 
 def program_error(request: ProfileRequest, preset: str, tools: LocalTools) -> MissingToolError:
@@ -302,7 +315,7 @@ def source_error(
     *,
     diagnosing: bool,
     why: str = "",
-) -> MissingToolError:
+) -> NotMeasurableError:
     """What is missing here, why no record helps, and the commands for a machine with a GPU."""
     assert request.source is not None
     source = str(request.source)
@@ -316,12 +329,14 @@ def source_error(
         hint = f"on a machine with a GPU and ncu:\n{diagnose}\nor capture there"
     else:
         hint = "capture on a machine with a GPU and ncu"
-    return MissingToolError(
+    error = NotMeasurableError(
         f"{source} cannot be measured here: {tools.missing_here()}" + (f"; {why}" if why else ""),
         where=source,
         hint=f"{_remedy(tools)}{hint}, and diagnose here the folder that it writes:\n"
         f"{profile}\n{later}",
     )
+    error.lacking = tools.describe()
+    return error
 
 
 def _specification(source: Path, overrides: LaunchOverrides) -> LaunchSpec | None:

@@ -15,6 +15,7 @@ from kernelprof.comparison.inputs import (
     kinds_of_change,
     machine_changes,
     other_work,
+    same_code,
     source_diff,
 )
 from kernelprof.comparison.times import time_change
@@ -49,7 +50,7 @@ def compare(
 ) -> Comparison:
     """What happened between two snapshots; ``renamed`` are old and new names of kernels."""
     machine, apart = machine_changes(before.machine, after.machine)
-    pairs = match(before.kernels, after.kernels, renamed)
+    pairs = _match(before.kernels, after.kernels, renamed)
     alike = _alike_but_for_the_name(pairs)
     kernels = []
     for kind, old, new in pairs:
@@ -113,17 +114,24 @@ def _kernel(
         match=kind,
         before=before,
         after=after,
-        time=time_change(before, after, apart or work),
+        time=_time(before, after, apart or work),
         verdict_changed=before.verdict.answer != after.verdict.answer,
         counters=counters,
         lacking=lacking,
         metrics=metric_changes(before, after),
         inputs=inputs,
         other_work=work is not None,
+        same_code=same_code(before, after),
         kinds=kinds_of_change(inputs),
         notes=tuple(filter(None, notes)),
         confirmed=said,
     )
+
+
+def _time(before: KernelSnapshot, after: KernelSnapshot, apart: str | None) -> TimeChange:
+    if before.predicted is None or after.predicted is None:
+        return time_change(before, after, apart)
+    return TimeChange(TimeOutcome.NOT_MEASURED, reason="predictions have no time")
 
 
 def _text(kernel: KernelSnapshot, side: Snapshot) -> str | None:
@@ -133,6 +141,19 @@ def _text(kernel: KernelSnapshot, side: Snapshot) -> str | None:
 def _weight(kernel: KernelComparison) -> float:
     """How much time the kernel takes, on whichever side it takes more."""
     return max(side.total_ns or 0.0 for side in (kernel.before, kernel.after) if side is not None)
+
+
+def _match(
+    before: Sequence[KernelSnapshot],
+    after: Sequence[KernelSnapshot],
+    renamed: Sequence[tuple[str, str]],
+) -> list[Pair]:
+    """Pairs of kernels, each for one architecture: code for another one is another code."""
+    pairs = []
+    for arch in dict.fromkeys(each.arch for each in (*after, *before)):
+        old, new = ([each for each in side if each.arch == arch] for side in (before, after))
+        pairs += match(old, new, renamed)
+    return pairs
 
 
 def match(

@@ -113,7 +113,8 @@ def counter_changes(
             continue
         room = _varies(counter.name, before)
         if old[0] <= new[1] * (1 + room) and new[0] <= old[1] * (1 + room):
-            if worst := _partly(counter, old, new, room):
+            # A predicted range is what is not known of one value, and not several values.
+            if before.predicted is None and (worst := _partly(counter, old, new, room)):
                 changed.append(worst)
             continue
         changed.append(_change(counter, before, after))

@@ -88,6 +88,19 @@ def _declared(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
     return None
 
 
+def same_code(before: KernelSnapshot, after: KernelSnapshot) -> bool:
+    """Whether both sides run the same instructions on the same problem, launched alike.
+
+    Only of predictions the machine code is known.
+    """
+    old, new = before.predicted, after.predicted
+    if old is None or new is None or (old.arch, old.code) != (new.arch, new.code):
+        return False
+    problems = [side.inputs and side.inputs.specification for side in (before, after)]
+    alike = (before.grid, before.block) == (after.grid, after.block)
+    return alike and None not in problems and problems[0] == problems[1]
+
+
 def source_diff(before: str | None, after: str | None) -> str:
     """The unified diff of two sources, empty where they are the same or one is not known."""
     if before is None or after is None or before == after:

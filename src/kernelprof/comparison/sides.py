@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from kernelprof.launch.overrides import LaunchOverrides
     from kernelprof.model.capture import Capture
     from kernelprof.model.manifest import Manifest
+    from kernelprof.model.prediction import PredictionFacts
     from kernelprof.model.snapshot import Snapshot
 
 ROUNDS: Final = 2
@@ -68,12 +69,18 @@ def pooled(runs: Sequence[Snapshot]) -> Snapshot:
     return joined(runs)
 
 
-def snapshot(capture: Capture, manifest: Manifest | None, text: str | None) -> Snapshot:
+def snapshot(
+    capture: Capture,
+    manifest: Manifest | None,
+    text: str | None,
+    prediction: PredictionFacts | None = None,
+) -> Snapshot:
     """The snapshot of a capture, with the text of its source where that is known."""
-    taken = snapshot_of(capture, diagnose(capture), manifest)
-    if text is None or manifest is None or manifest.source is None:
+    taken = snapshot_of(capture, diagnose(capture), manifest, prediction)
+    source = prediction.source if prediction else manifest.source if manifest else None
+    if text is None or source is None:
         return taken
-    return replace(taken, sources={manifest.source.sha256: text})
+    return replace(taken, sources={source.sha256: text})
 
 
 def measure(

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis
-    from kernelprof.model.manifest import CorrectnessFacts, Manifest
+    from kernelprof.model.manifest import CorrectnessFacts, Manifest, SourceFacts
+    from kernelprof.model.prediction import PredictionFacts
 
     Record = TypeVar("Record", bound=DataclassInstance)
 
@@ -32,9 +33,15 @@ _KEPT: Final = ("status", "bottleneck", "confidence", "gain")
 
 
 def snapshot_of(
-    capture: Capture, diagnosis: Diagnosis, manifest: Manifest | None = None
+    capture: Capture,
+    diagnosis: Diagnosis,
+    manifest: Manifest | None = None,
+    prediction: PredictionFacts | None = None,
 ) -> Snapshot:
-    """The snapshot of a capture and its diagnosis; ``manifest`` is that of its directory."""
+    """The snapshot of a capture and its diagnosis.
+
+    ``manifest`` is that of its directory, ``prediction`` what is known beside a predicted one.
+    """
     facts = Facts(capture)
     untimed = _untimed(facts)
     groups: dict[tuple[object, ...], list[KernelDiagnosis]] = {}
@@ -44,9 +51,12 @@ def snapshot_of(
         origin=diagnosis.origin,
         application=capture.application if manifest is None else None,
         created=None if manifest is None else manifest.created,
-        machine=_machine(facts, manifest),
+        machine=Machine() if prediction else _machine(facts, manifest),
         kernels=tuple(
-            _kernel(facts, entries, manifest, len(groups)) for entries in groups.values()
+            _kernel(facts, entries, manifest, len(groups))
+            if prediction is None
+            else _predicted(_counted(facts, entries), prediction)
+            for entries in groups.values()
         ),
         warnings=(*diagnosis.warnings, *untimed),
         damage=(*capture.damage, *untimed),
@@ -198,9 +208,8 @@ def _with_candidates(values: Any) -> Any:
     return found
 
 
-def _kernel(
-    facts: Facts, entries: list[KernelDiagnosis], manifest: Manifest | None, kernels: int
-) -> KernelSnapshot:
+def _counted(facts: Facts, entries: list[KernelDiagnosis]) -> KernelSnapshot:
+    """What the launches of a kernel have, without how they were made."""
     first = max(entries, key=lambda each: each.share or 0.0)
     rows = sorted(row for entry in entries for row in entry.rows)
     metrics, spread = {}, {}
@@ -212,42 +221,70 @@ def _kernel(
             continue
         values = values[known]
         metrics[name] = float(np.median(values))
-        if name in COUNTERS and values.min() < values.max():
-            spread[name] = (float(values.min()), float(values.max()))
+        if name in COUNTERS:
+            # A prediction knows some only within an interval.
+            interval = facts.metric(name)
+            low, high = float(interval.low[rows].min()), float(interval.high[rows].max())
+            if low < high:
+                spread[name] = (low, high)
     durations = facts.values("duration")[rows]
     profiled = tuple(float(each) for each in durations[durations > 0])
-    own = manifest if manifest is not None and manifest.is_of(first.name, kernels) else None
-    timing, check, source = (own.timing, own.correctness, own.source) if own else (None,) * 3
-    events = timing.times_ns if timing else ()
     return KernelSnapshot(
         name=first.name,
         grid=first.grid,
         block=first.block,
         launches=len(rows),
         verdict=first.verdict,
-        events_ns=events,
         profiled_ns=profiled,
-        median_ns=_median(events or profiled),
+        median_ns=_median(profiled),
         metrics=metrics,
         spread=spread,
-        flops=timing.flops if timing else None,
-        min_bytes=timing.min_bytes if timing else None,
-        passed=_passed(check),
-        inputs=None
-        if source is None
-        else Inputs(
-            path=source.path,
-            source_sha256=source.sha256,
-            specification=source.specification,
-            compiler=source.compiler,
-            compile_flags=source.compile_flags,
-            includes=source.includes,
-        ),
         others=tuple(
             OtherVerdict(each.verdict, len(each.rows))
             for each in entries
             if each.verdict.answer != first.verdict.answer
         ),
+    )
+
+
+def _kernel(
+    facts: Facts, entries: list[KernelDiagnosis], manifest: Manifest | None, kernels: int
+) -> KernelSnapshot:
+    found = _counted(facts, entries)
+    own = manifest if manifest is not None and manifest.is_of(found.name, kernels) else None
+    if own is None:
+        return found
+    timing = own.timing
+    events = timing.times_ns if timing else ()
+    return replace(
+        found,
+        events_ns=events,
+        median_ns=_median(events, found.median_ns),
+        flops=timing.flops if timing else None,
+        min_bytes=timing.min_bytes if timing else None,
+        passed=_passed(own.correctness),
+        inputs=None if own.source is None else inputs_of(own.source),
+    )
+
+
+def _predicted(found: KernelSnapshot, prediction: PredictionFacts) -> KernelSnapshot:
+    return replace(
+        found,
+        passed=_passed(prediction.correctness),
+        inputs=inputs_of(prediction.source),
+        predicted=prediction.counted,
+    )
+
+
+def inputs_of(source: SourceFacts) -> Inputs:
+    """What a kernel was built and launched from."""
+    return Inputs(
+        path=source.path,
+        source_sha256=source.sha256,
+        specification=source.specification,
+        compiler=source.compiler,
+        compile_flags=source.compile_flags,
+        includes=source.includes,
     )
 
 

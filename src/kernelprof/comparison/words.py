@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         TimeChange,
     )
     from kernelprof.model.diagnosis import Verdict
-    from kernelprof.model.gate import GateResult, KernelResult
+    from kernelprof.model.gate import GateResult, KernelResult, Place
     from kernelprof.model.snapshot import KernelSnapshot, Snapshot
 
 _TWICE: Final = 2.0
@@ -41,11 +41,28 @@ def headline(kernel: KernelComparison) -> str:
         return "is not in the first capture"
     assert kernel.before is not None  # both sides are there, by the match
     assert kernel.after is not None
-    parts = [_time_words(kernel.time), verdict_text(kernel.before.verdict, kernel.after.verdict)]
     worse = next((each for each in kernel.counters if each.worse), None)
+    if kernel.arch is not None:
+        return _predicted_words(kernel, worse)
+    parts = [_time_words(kernel.time), verdict_text(kernel.before.verdict, kernel.after.verdict)]
     if worse and kernel.time.outcome is not TimeOutcome.FASTER and not kernel.other_work:
-        parts.insert(1, f"{'more' if worse.after > worse.before else 'fewer'} {worse.label}")
+        parts.insert(1, _more_or_fewer(worse))
     return "; ".join(parts)
+
+
+def _predicted_words(kernel: KernelComparison, worse: CounterChange | None) -> str:
+    """What a prediction says of a change, of which it knows no time."""
+    if kernel.same_code:
+        return "the same machine code"
+    if kernel.other_work:
+        return "another amount of work"
+    better = next((each for each in kernel.counters if each.worse is False), None)
+    known = [_more_or_fewer(each) for each in (worse, better) if each is not None]
+    return f"predicted: {', '.join(known) or 'the same counts'}"
+
+
+def _more_or_fewer(change: CounterChange) -> str:
+    return f"{'more' if change.after > change.before else 'fewer'} {change.label}"
 
 
 def summary(comparison: Comparison) -> str:
@@ -54,16 +71,29 @@ def summary(comparison: Comparison) -> str:
     if len(kernels) == 1:
         return headline(kernels[0])
     alone = {Match.VANISHED: "vanished", Match.APPEARED: "new"}
-    both = Counter(each.time.outcome for each in kernels if each.match not in alone)
+    known = [each for each in kernels if each.match not in alone]
+    both = Counter(each.time.outcome for each in known if each.arch is None)
     counted = [f"{both[outcome]} {words}" for outcome, words in _COUNTED.items() if both[outcome]]
     unknown = sum(times for outcome, times in both.items() if outcome not in _COUNTED)
     if unknown:
         counted.append(f"{unknown} whose times are not compared")
+    predicted = Counter(counts_did(each) for each in known if each.arch is not None)
+    counted += [f"{times} with {what}" for what, times in predicted.items()]
     matches = Counter(each.match for each in kernels)
     counted += [f"{matches[kind]} {words}" for kind, words in alone.items() if matches[kind]]
     changed = sum(each.verdict_changed for each in kernels)
     text = f"{len(kernels)} kernels: {', '.join(counted)}"
     return f"{text}; {changed} with another verdict" if changed else text
+
+
+def counts_did(kernel: KernelComparison) -> str:
+    """What the counts of a prediction did, in two or three words."""
+    if kernel.same_code:
+        return "the same machine code"
+    marks = {each.worse for each in kernel.counters}
+    if kernel.other_work or not marks & {True, False}:
+        return "another amount of work" if kernel.other_work else "the same counts"
+    return "more work" if True in marks else "less work"
 
 
 def time_text(time: TimeChange) -> str:
@@ -99,7 +129,8 @@ def counter_text(change: CounterChange) -> str:
     if change.before_each is not None and change.after_each is not None:
         unit = f"{change.unit}/{change.each}"
         old, new = (quantity(each, unit) for each in (change.before_each, change.after_each))
-        if old != new:
+        alike = (change.after > change.before) == (change.after_each > change.before_each)
+        if old != new and alike:
             return f"{change.label}: {number(change.before_each)} to {new}"
     partly = " in some launches" if change.partly else ""
     span = f"{number(change.before)} to {number(change.after)} {change.unit}"
@@ -254,8 +285,14 @@ def why(kernel: KernelResult) -> str:
     """Why a kernel's outcome is what it is, in a line."""
     first = next(iter(kernel.findings), None)
     if first is None or first.outcome is Outcome.PASS or first.code in _IN_HEADLINE:
-        return headline(kernel.kernel)
+        text = headline(kernel.kernel)
+        return f"{text}; {place_text(first.places[0])}" if first and first.places else text
     return first.text
+
+
+def place_text(place: Place) -> str:
+    """A line as compilers and editors write it."""
+    return f"{place.file}:{place.line}"
 
 
 _IN_HEADLINE: Final = frozenset(

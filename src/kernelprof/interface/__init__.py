@@ -11,30 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Unpack, overload
 
 from kernelprof.errors import UsageError
-from kernelprof.interface.profiling import Profiling, request
-from kernelprof.results import (
-    Capture,
-    Diagnosis,
-    Meter,
-    PathLike,
-    Side,
-    as_result,
-    only,
-)
+from kernelprof.interface.profiling import Profiling, is_source, request
+from kernelprof.results import Capture, Diagnosis, Meter, PathLike, as_result, only
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Mapping, Sequence
+    from collections.abc import Container, Sequence
 
-    from kernelprof.collect.progress import Progress
-    from kernelprof.collect.session import ProfileResult
-    from kernelprof.comparison_results import Comparison, GateResult, History
     from kernelprof.model.capture import Capture as Launched
-    from kernelprof.model.snapshot import Snapshot
-
-    Say = Callable[[str], object]
-
-SOURCES: Final = (".cu", ".cuh")
-"""Suffixes of what is built and launched instead of read."""
 
 STDIN: Final = "-"
 
@@ -104,17 +87,25 @@ def diagnose(
     merge: bool = False,
     whole: bool = True,
     meter: Meter | None = None,
+    predict: bool = False,
+    arch: str | None = None,
     **profiling: Unpack[Profiling],
 ) -> Diagnosis:
     """What limits each kernel of a capture, of a ``.cu`` file, or of a ``program``.
 
     A source is built, checked, timed and measured; without a GPU its recorded capture is taken, if
-    there is one of just this kernel. A program is measured in as many runs as the verdicts need, or
-    in one with ``preset``. ``kernel`` is a regular expression for the names of kernels. Without
-    ``whole`` only metrics that verdicts rest on are read of a raw page, which is faster.
+    there is one of just this kernel, else it is predicted, if what that needs is installed. With
+    ``predict`` it is predicted anyway, for the architecture ``arch``. A program is measured in as
+    many runs as the verdicts need, or in one with ``preset``. ``kernel`` is a regular expression
+    for the names of kernels. Without ``whole`` only metrics that verdicts rest on are read of a raw
+    page, which is faster.
     """
     if isinstance(target, Capture):
         return target.diagnose(kernel, preset=preset, meter=meter)
+    if predict or arch is not None:
+        from kernelprof.interface.prediction import diagnose as predicted
+
+        return predicted(target, arch, kernel, preset, profiling)
     if program is not None or is_source(target):
         return _measured(program, target, kernel, preset, profiling)
     if target is None:
@@ -145,11 +136,6 @@ def diagnose_for_page(
     return diagnose(target, preset=preset, meter=meter)
 
 
-def is_source(target: object) -> bool:
-    """Whether a target is one file to be built and launched."""
-    return isinstance(target, str | os.PathLike) and os.fspath(target).endswith(SOURCES)
-
-
 def check_overrides(
     size: Sequence[str] | None,
     define: Sequence[str] | None,
@@ -171,12 +157,18 @@ def _measured(
     preset: str | None,
     profiling: Profiling,
 ) -> Diagnosis:
+    from kernelprof.collect.request import NotMeasurableError
     from kernelprof.collect.session import measure
     from kernelprof.report.measurement import summary
     from kernelprof.sources.capture_directory import contents_of
 
     wanted = request(program, target, kernel, profiling)
-    found = measure(wanted, preset, profiling.get("progress"))
+    try:
+        found = measure(wanted, preset, profiling.get("progress"))
+    except NotMeasurableError as error:
+        from kernelprof.interface.prediction import diagnose_instead
+
+        return diagnose_instead(error, target, kernel, preset, profiling)
     place = Path("" if target is None else os.fspath(target))
     capture = as_result(
         Capture,
@@ -272,128 +264,3 @@ def profile(
         for place, made in zip(places, manifests, strict=True)
     )
     return found[0] if repeat is None else found
-
-
-def compare(
-    before: PathLike | Capture,
-    after: PathLike | Capture,
-    *,
-    size: Sequence[str] | None = None,
-    define: Sequence[str] | None = None,
-    rename: Sequence[str] = (),
-    progress: Progress | None = None,
-    remark: Say = lambda _: None,
-) -> Comparison:
-    """What one change did to time, exact counters and verdicts.
-
-    Each side is a capture in any form, a baseline, or a diagnosis as JSON. Two ``.cu`` files are
-    built and measured in turn, A B A B; ``remark`` gets a line for what was checked and timed.
-    ``rename`` has ``OLD=NEW`` for each kernel that got another name.
-    """
-    from kernelprof.comparison import choice, sides
-    from kernelprof.comparison.compare import compare as compared
-    from kernelprof.comparison_results import Comparison
-    from kernelprof.launch.overrides import overrides
-
-    paths = [os.fspath(each) for each in (before, after) if not isinstance(each, Capture)]
-    both = len(paths) == 2 and sides.are_sources(*paths)
-    wanted = overrides(size, define, None, has_source=both)
-    if not both:
-        found = (side(before), side(after))
-        return as_result(Comparison, compared(*found, choice.renames(rename, *found)))
-    from kernelprof.report.measurement import summary
-
-    def measured(source: Path, found: ProfileResult) -> None:
-        for line in summary(found):
-            remark(f"{source.name}: {line}")
-
-    old, new = map(Path, paths)
-    snapshots = sides.measure(old, new, wanted, progress=progress, measured=measured)
-    return as_result(Comparison, compared(*snapshots, choice.renames(rename, *snapshots)))
-
-
-def side(targets: Side) -> Snapshot:
-    """One side of a comparison, from a path or from a capture that was read already.
-
-    Several, and all captures of a folder, are runs of the same code, which are taken together.
-    """
-    from kernelprof.comparison import sides
-    from kernelprof.interface.several import each_capture
-    from kernelprof.sources.ncu.folder import is_folder
-
-    given = [targets] if isinstance(targets, str | os.PathLike | Capture) else list(targets)
-    if not given:
-        raise UsageError("there is nothing to compare", hint="name a capture")
-    runs: list[Snapshot] = []
-    for each in given:
-        if isinstance(each, Capture):
-            runs.append(sides.snapshot(each, each.manifest, each.contents.source_text))
-        elif is_folder(os.fspath(each)):
-            runs += each_capture([os.fspath(each)], side, strict=True)
-        elif Path(each).suffix.lower() == ".json":
-            runs.append(sides.of_json(Path(each)))
-        else:
-            runs.append(side(read(each)))
-    return sides.pooled(runs)
-
-
-def gate(
-    baseline: Side,
-    candidate: Side,
-    *,
-    policy: PathLike | Mapping[str, Any] | None = None,
-    kernels: Sequence[str] = (),
-    rename: Sequence[str] = (),
-    proposed_baseline: PathLike | None = None,
-    proposed_policy: PathLike | None = None,
-    accept_proposed: bool = False,
-) -> GateResult:
-    """Whether a change may pass: time, exact counters and verdict against a policy.
-
-    Several captures of a side are runs of the same code. ``policy`` is a TOML file or its content;
-    without it the ``pyproject.toml`` here counts, if it has one. ``kernels`` are regular
-    expressions for the names of those that are judged, none for all; ``rename`` has ``OLD=NEW`` for
-    each that got another name. The proposed two are what the change itself would put in the place
-    of baseline and policy: they are compared with them, and judge only with ``accept_proposed``.
-    With a proposed baseline the other one need not be there yet; nothing is judged then.
-    """
-    from kernelprof.comparison import choice
-    from kernelprof.comparison.compare import compare as compared
-    from kernelprof.comparison.gate.judge import judge
-    from kernelprof.comparison.gate.policy import load_policy
-    from kernelprof.comparison.gate.proposed import with_proposed
-    from kernelprof.comparison_results import GateResult
-    from kernelprof.interface.proposed import Proposal
-
-    proposal = Proposal(side, proposed_baseline, proposed_policy, accepted=accept_proposed)
-    trusted, rules = proposal.trusted(baseline), load_policy(policy)
-    findings = proposal.findings(trusted, rules)
-    before, rules = proposal.chosen(trusted, rules)
-    sides = choice.only_of_both(before, side(candidate), kernels)
-    result = judge(compared(*sides, choice.renames(rename, *sides)), rules)
-    return as_result(GateResult, with_proposed(result, rules, findings))
-
-
-def history(
-    place: PathLike,
-    *,
-    git: bool = False,
-    kernel: str | None = None,
-    since: str | None = None,
-    limit: int = 200,
-    cache: bool = True,
-    progress: Say = lambda _: None,
-    warn: Say = lambda _: None,
-    note: Say = lambda _: None,
-) -> History:
-    """Time and verdict of each kernel over the captures and baselines of a folder.
-
-    With ``git`` over the committed versions of a baseline file. ``limit`` is how many rows a kernel
-    keeps, the newest, 0 for all. ``warn`` hears of what cannot be read.
-    """
-    from kernelprof.comparison.history import rows
-    from kernelprof.comparison_results import History
-
-    wanted = rows.wanted(kernel, since, limit)
-    callbacks = {"progress": progress, "warn": warn, "note": note}
-    return as_result(History, rows.history(Path(place), wanted, git=git, cached=cache, **callbacks))

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelprof.errors import UsageError
-from kernelprof.interface import side
+from kernelprof.interface.changes import side
 from kernelprof.model.diagnosis import Status
 from kernelprof.results import Capture, as_result
 from kernelprof.tools import ask
@@ -23,9 +23,11 @@ from kernelprof.tools import ask
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from kernelprof.collect.progress import Progress
     from kernelprof.comparison.gate.baseline import Baseline
     from kernelprof.comparison_results import GateResult
-    from kernelprof.interface import Say
+    from kernelprof.interface.changes import Say
+    from kernelprof.model.snapshot import Snapshot
     from kernelprof.results import PathLike, Side
 
     Write = Callable[[str, Path], object]
@@ -51,24 +53,30 @@ def save(
     *,
     kernels: Sequence[str] = (),
     policy: PathLike | None = None,
+    predict: bool = False,
+    arch: Sequence[str] | None = None,
+    progress: Progress | None = None,
     warn: Say = lambda _: None,
 ) -> Baseline:
     """A new baseline of a capture, or of several runs of the same code.
 
     ``kernels`` are regular expressions for the names of those to record, none for all. Refuses a
     wrong kernel, a capture that is not whole, and one that decides too little, each unless the
-    policy allows it. ``warn`` hears what is wrong with the capture.
+    policy allows it. ``warn`` hears what is wrong with the capture. With ``predict`` it is one of
+    sources, a kernel each, for each of the architectures ``arch``.
     """
     from kernelprof.comparison import choice
     from kernelprof.comparison.gate.changes import baseline_of
     from kernelprof.comparison.gate.policy import load_policy
+    from kernelprof.interface import predicted_sides
 
-    found = choice.only(side(captures), kernels)
+    wanted = predicted_sides.made(captures, arch, progress, predict=predict) or side(captures)
+    found = choice.only(wanted, kernels)
     made = baseline_of(found, _now(), load_policy(policy))
     for sentence in found.warnings:
         warn(sentence)
     for kernel in made.kernels:
-        if kernel.verdict.status is Status.INCONCLUSIVE:
+        if kernel.verdict.status is Status.INCONCLUSIVE and kernel.predicted is None:
             warn(f"{kernel.name}: its verdict is inconclusive; time and counters are held alone")
     return made
 
@@ -92,16 +100,20 @@ def update(
     candidate: Side,
     policy: PathLike | None = None,
     *,
+    progress: Progress | None = None,
     write: Write | None = None,
 ) -> tuple[GateResult, Baseline | None]:
-    """What the gate says, and the candidate in place of the baseline if it passes."""
+    """What the gate says, and the candidate in place of the baseline if it passes.
+
+    Sources are predicted, for a baseline that holds predictions.
+    """
     from kernelprof.comparison.compare import compare
     from kernelprof.comparison.gate.changes import updated
     from kernelprof.comparison.gate.judge import judge
     from kernelprof.comparison.gate.policy import load_policy
     from kernelprof.comparison_results import GateResult
 
-    new, limits = side(candidate), load_policy(policy)
+    new, limits = _candidate(file, candidate, progress), load_policy(policy)
     with _changing(file, write) as (old, keep):
         result = judge(compare(old.snapshot(os.fspath(file)), new), limits)
         made = None if result.exit_code else keep(updated(old, new, _now(), limits))
@@ -115,21 +127,36 @@ def accept(
     *,
     kernels: Sequence[str] = (),
     by: str | None = None,
+    progress: Progress | None = None,
     write: Write | None = None,
 ) -> Baseline:
     """The baseline with a candidate that the gate may stop, and who accepted it, when and why.
 
     ``kernels`` are whole names, none for all of them; ``by`` is whom ``git`` knows otherwise.
+    Sources are predicted, for a baseline that holds predictions.
     """
     from kernelprof.comparison.gate.changes import accepted
     from kernelprof.model.snapshot import Acceptance
 
-    new = side(candidate)
+    new = _candidate(file, candidate, progress)
     if not reason.strip():
         raise UsageError("--reason is empty", hint="say why, for those who read it in a year")
     consent = Acceptance("", _now(), by or _who(), reason.strip())
     with _changing(file, write) as (old, keep):
         return keep(accepted(old, new, kernels, consent))
+
+
+def _candidate(file: PathLike, candidate: Side, progress: Progress | None) -> Snapshot:
+    """What is to stand in a baseline: counts of its own, also where the code is the same."""
+    from kernelprof.comparison.predictions import check_alike
+    from kernelprof.interface import predicted_sides
+
+    held = read(file).snapshot(os.fspath(file))
+    found = predicted_sides.candidate(held, candidate, None, progress, run=True)
+    if found is None:
+        found = side(candidate)
+        check_alike(held, found)
+    return found
 
 
 def migrate(file: PathLike, *, write: Write | None = None) -> Baseline:

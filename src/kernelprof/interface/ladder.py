@@ -64,14 +64,15 @@ def climb(
     """
     from kernelprof.ladder.climb import Callbacks, Plan
     from kernelprof.ladder.climb import climb as run
-    from kernelprof.ladder.registry import choose, ladders
+    from kernelprof.ladder.registry import choose, ladders, named
 
-    of, chosen = choose(ladders(), names)
+    known_ladders = ladders()
+    of, chosen = choose(known_ladders, names)
     plan = Plan(
         ladder=of,
         rungs=chosen,
         command=command,
-        anew=bool(set(names) - {of.name}),
+        anew=named(known_ladders, names),
         size=size,
         captures=captures,
         profile=profile,

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeGuard
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kernelprof.collect.progress import Progress
     from kernelprof.collect.request import ProfileRequest
+
+
+SOURCES: Final = (".cu", ".cuh")
+"""Suffixes of what is built and launched, or predicted, instead of read."""
+
+
+def is_source(target: object) -> TypeGuard[str | os.PathLike[str]]:
+    """Whether a target is one file to be built and launched, or predicted."""
+    return isinstance(target, str | os.PathLike) and os.fspath(target).endswith(SOURCES)
 
 
 class Profiling(TypedDict, total=False):

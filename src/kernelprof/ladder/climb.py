@@ -34,16 +34,16 @@ if TYPE_CHECKING:
 class Plan:
     """What is to be done with which rungs of a ladder.
 
-    ``anew`` climbs rungs again whose results are known. ``size`` stands in for the sizes of the
-    ladder and of its files. ``captures`` is the folder for a capture directory a rung; those that
-    are there already are replaced. ``command`` is what was typed, ``display`` gives what shows
-    progress.
+    ``anew`` has the files of rungs that are climbed even where their results are known. ``size``
+    stands in for the sizes of the ladder and of its files. ``captures`` is the folder for a capture
+    directory a rung; those that are there already are replaced. ``command`` is what was typed,
+    ``display`` gives what shows progress.
     """
 
     ladder: Ladder
     rungs: tuple[Rung, ...]
     command: str
-    anew: bool = False
+    anew: frozenset[str] = frozenset()
     size: int | None = None
     captures: Path | None = None
     profile: bool = True
@@ -111,7 +111,7 @@ def finished(found: Climbed | None, rung: Rung, plan: Plan, *, beside: bool) -> 
 
     ``beside`` is whether it can be timed in turns with cuBLAS.
     """
-    if plan.anew or found is None or found.error is not None:
+    if rung.file in plan.anew or found is None or found.error is not None:
         return False
     if found.source_sha256 != file_hash(rung.path):
         return False

@@ -188,12 +188,21 @@ def choose(known: Sequence[Ladder], wanted: Sequence[str]) -> tuple[Ladder, tupl
     found = [_named(known, each) for each in wanted] or [(known[0], known[0].rungs)]
     names = list(dict.fromkeys(of.name for of, _ in found))
     if len(names) > 1:
+        other = next(each for each in names if each != known[0].name)
         raise UsageError(
             f"these are rungs of different ladders: {' and '.join(names)}",
-            hint="climb one ladder at a time: each has its own problem, sizes and ceiling",
+            hint="climb one ladder at a time: each has its own problem, sizes and ceiling; a rung "
+            f"of {other} has that name before it, as in {other}/1",
         )
     of, chosen = found[0][0], {rung.file for _, rungs in found for rung in rungs}
     return of, tuple(rung for rung in of.rungs if rung.file in chosen)
+
+
+def named(known: Sequence[Ladder], wanted: Sequence[str]) -> frozenset[str]:
+    """The files of the rungs that somebody named themselves, and not by their ladder alone."""
+    whole = {each.name for each in known}
+    singly = [_named(known, each) for each in wanted if each not in whole]
+    return frozenset(rung.file for _, rungs in singly for rung in rungs)
 
 
 def _named(known: Sequence[Ladder], wanted: str) -> tuple[Ladder, tuple[Rung, ...]]:

@@ -83,7 +83,7 @@ def build(
     target = target_of(spec, arch)
     done = compiler(prepared(text, named or source.resolve(), spec.kernel), given, target, folder)
     names = entries(done.cubin)
-    entry = find_entry(names, spec.kernel, str(source))
+    entry = done.entry or find_entry(names, spec.kernel, str(source))
     return Built(
         cubin=done.cubin,
         entry=entry,
@@ -130,6 +130,11 @@ def _misfits(spec: LaunchSpec, kernel: KernelSignature) -> Iterator[tuple[str, s
     chosen = chosen_arguments(kernel, spec.kernel)
     for argument, parameter in zip(passed, kernel.parameters, strict=True):
         name, is_array = repr(argument.name), argument.shape is not None
+        if parameter.map_elsewhere:
+            what = f"the kernel's parameter '{parameter.written}' points or refers to a tensor map"
+            by_value = f"const __grid_constant__ CUtensorMap {parameter.name}"
+            yield what, f"tensor maps are passed by value: declare it '{by_value}'"
+            continue
         is_map = argument.tensor_map is not None
         type_name = parameter.type or template_type(parameter, chosen)
         fits = is_map or type_name in (None, argument.type)

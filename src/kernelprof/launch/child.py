@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import ctypes
-import math
 import os
 import sys
 import traceback
@@ -24,7 +23,7 @@ import numpy as np
 
 from kernelprof.errors import KernelprofError
 from kernelprof.launch import asked as questions
-from kernelprof.launch.arrays import case_of, compare, count_poison
+from kernelprof.launch.arrays import count_poison
 from kernelprof.launch.build import (
     Built,
     build,
@@ -38,19 +37,21 @@ from kernelprof.launch.device import BoundKernel, Device, LoadedKernel
 from kernelprof.launch.nvcc import Workshop, architecture_option, is_plain, scratch
 from kernelprof.launch.overrides import parse_define, parse_size
 from kernelprof.launch.read_spec import load_spec
-from kernelprof.launch.references import expected
+from kernelprof.launch.results import (
+    compared,
+    reference_results,
+    refuse_wrong,
+    sizes_text,
+)
 from kernelprof.launch.source import changed_meanwhile, launch_hashes
 from kernelprof.launch.trial import INTERNAL_ERROR, CheckedOutput, LaunchError, Trial
 from kernelprof.model.specification import NO_REFERENCE
 from kernelprof.tools import nvcc_version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
 
-    from kernelprof.launch.arrays import Comparison
     from kernelprof.launch.cubin import Compiled
-    from kernelprof.launch.references import Case
-    from kernelprof.launch.resolved import ResolvedLaunch
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -203,18 +204,11 @@ class _Task:
         if spec.reference == NO_REFERENCE:
             bound.run(spec.launch.time_limit_s)
             return False
-        case = case_of(launch, bound.before)
-        wanted = expected(spec.reference, case, self.folder)
-        refuse_circular(case, wanted, self.where, spec.reference)
+        wanted = reference_results(spec, launch, bound.before, self.folder, self.where)
         bound.run(spec.launch.time_limit_s)
-        found = [
-            compare(n, each.element, bound.result(n), wanted[n], spec.tolerance_of(each))
-            for n, each in ((each.name, each) for each in spec.outputs)
-        ]
+        found = compared(spec, wanted, bound.result)
         self.trial.checked = tuple(CheckedOutput(f.name, f.error, f.tolerance) for f in found)
-        for each in found:
-            if not each.passed:
-                raise wrong_result(each, launch, self.where, spec.reference)
+        refuse_wrong(found, launch, self.where, spec.reference)
         return not any(bool(np.isnan(values).any()) for values in wanted.values())
 
     def _refuse_unwritten(self, bound: BoundKernel) -> None:
@@ -232,57 +226,6 @@ class _Task:
                     where=self.where,
                     hint="see whether the grid covers these sizes",
                 )
-
-
-def refuse_circular(case: Case, wanted: Mapping[str, Any], where: str, reference: str) -> None:
-    """Refuse a reference that is NaN because it reads an output that starts without values.
-
-    The poison of an output that the kernel never wrote would be taken for right.
-    """
-    if any(bool(np.isnan(values).any()) for values in case.inputs.values()):
-        return
-    for name, values in wanted.items():
-        if bool(np.isnan(values).any()):
-            raise LaunchError(
-                f"the reference {reference} gives NaN for {name}, and no input holds one",
-                where=where,
-                hint=f"if {name} is read as well as written, give it its values: fill = "
-                '"random" or "zeros" under its [[arguments]]',
-            )
-
-
-def wrong_result(
-    found: Comparison, launch: ResolvedLaunch, where: str, reference: str
-) -> LaunchError:
-    """The error for a kernel whose result is not that of the reference."""
-    allowed = "whole numbers have to be equal"
-    if not found.exact:
-        allowed = f"{found.tolerance:g} is allowed"
-    what = f"differs from {reference} by {found.error:.3g} (relative; {allowed})"
-    if math.isnan(found.error):
-        kind = "NaN" if found.unwritten else "infinities or NaN"
-        what = f"holds {kind} where {reference} has none,"
-    sizes = sizes_text(launch.sizes)
-    parts = [f"the kernel's result is wrong: {found.name} {what} at {sizes}"]
-    if found.unwritten:
-        parts.append(f"{found.unwritten} of its elements were never written")
-    if found.worst is not None and found.worst_value is not None:
-        place = ", ".join(map(str, found.worst))
-        parts.append(
-            f"{found.name}[{place}] is {found.worst_value:.6g} and should be "
-            f"{found.worst_expected:.6g}"
-        )
-    return LaunchError(
-        "; ".join(parts),
-        where=where,
-        hint="a wrong kernel is not measured: correct it, or choose [check] sizes that it is made "
-        "for; a rounding error may need another [check] tolerance",
-    )
-
-
-def sizes_text(sizes: Mapping[str, int]) -> str:
-    """Sizes for a message."""
-    return ", ".join(f"{name}={value}" for name, value in sizes.items()) or "its fixed sizes"
 
 
 def _parser() -> argparse.ArgumentParser:

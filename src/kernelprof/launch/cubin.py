@@ -34,6 +34,8 @@ class Compiled(NamedTuple):
 
     cubin: bytes
     said: str = ""
+    entry: str | None = None
+    """The kernel's mangled name, where the compiler was asked for it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,8 @@
 """Arithmetic over sizes and defines: grids, shapes and FLOPs, without running anybody's Python.
 
 An expression is parsed by ``ast`` and walked node by node; what is not listed here is refused.
-Every value on the way has to fit 64 bits, so that a long power can neither stall nor flood us.
+Every value on the way has to fit 64 bits, whole numbers as much as fractions, so that a long power
+can neither stall nor flood us.
 """
 
 from __future__ import annotations
@@ -107,7 +108,9 @@ class Expression:
             by_zero = isinstance(error, ZeroDivisionError)
             what = "division by zero" if by_zero else str(error)
             raise self._error(node.col_offset + 1, what) from error
-        if isinstance(value, complex) or not math.isfinite(value) or abs(value) > MAX_MAGNITUDE:
+        whole = isinstance(value, int)
+        fits = abs(value) <= MAX_MAGNITUDE if whole else _is_real(value)
+        if not fits:
             raise self._error(node.col_offset + 1, "a value that does not fit 64 bits")
         return value
 
@@ -143,6 +146,10 @@ class Expression:
         column += len(self.text) - len(self.text.lstrip())
         what = f"{what} at column {column} of {self.text!r}"
         return ExpressionError(what, where=self.where, hint=hint, position=column)
+
+
+def _is_real(value: complex) -> bool:
+    return not isinstance(value, complex) and math.isfinite(value)
 
 
 def _problem(node: ast.expr) -> str | None:  # noqa: PLR0911

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
 
     from kernelprof.launch.processes import Interrupts
 
+ILLEGAL_ACCESS = "the kernel accessed memory that is not its own (illegal memory access)"
+MISALIGNED = (
+    "the kernel accessed an address that its type's size does not divide (misaligned address)"
+)
+
 SANITIZERS = ("memcheck", "racecheck", "initcheck", "synccheck")
 
 _FOUND = 86
@@ -48,12 +53,12 @@ _SANITIZE = (
 _MEANINGS: Sequence[_Meaning] = (
     _Meaning(
         "illegal memory access|not supported on global/shared address space|invalid address space",
-        "the kernel accessed memory that is not its own (illegal memory access)",
+        ILLEGAL_ACCESS,
         _SANITIZE,
     ),
     _Meaning(
         "misaligned address",
-        "the kernel accessed an address that its type's size does not divide (misaligned address)",
+        MISALIGNED,
         "a float4 needs an address that 16 divides: look at the row length and the offset; "
         "--sanitize memcheck names the line",
     ),

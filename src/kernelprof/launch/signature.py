@@ -64,6 +64,9 @@ class Parameter:
     """Whether what it points to may not be written."""
     line: int
     tensor_map: bool = False
+    """Whether it is a tensor map, by value."""
+    map_elsewhere: bool = False
+    """Whether it points or refers to tensor maps."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +250,7 @@ def _parameter(node: Node, types: dict[str, str]) -> Parameter:
             iter(declarator.named_children), None
         )
     written = syntax.text(syntax.child(node, "type"))
-    tensor_map = types.get(written, written) in _TENSOR_MAPS and not pointers
+    of_maps, by_value = types.get(written, written) in _TENSOR_MAPS, simple and not pointers
     type_name = _resolved(written, types) if simple and pointers <= 1 else None
     return Parameter(
         name=syntax.text(declarator),
@@ -256,7 +259,8 @@ def _parameter(node: Node, types: dict[str, str]) -> Parameter:
         pointer=pointers > 0,
         const=any(n.type == "type_qualifier" and syntax.text(n) == "const" for n in node.children),
         line=node.start_point[0] + 1,
-        tensor_map=tensor_map,
+        tensor_map=of_maps and by_value,
+        map_elsewhere=of_maps and not by_value,
     )
 
 

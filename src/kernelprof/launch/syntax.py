@@ -15,8 +15,10 @@ if TYPE_CHECKING:
 
 TomlPath = tuple[str | int, ...]
 
-_UNKNOWN = re.compile(r"\b__(?:cluster_dims|block_size|maxnreg)__\s*\((?:[^()]|\([^()]*\))*\)")
-"""Attributes of a kernel that the grammar does not know: it would not see the kernel for them."""
+_UNKNOWN = re.compile(
+    rb"\b__(?:cluster_dims|block_size|maxnreg|align)__\s*\((?:[^()]|\([^()]*\))*\)"
+)
+"""Attributes that the grammar does not know: it would not see the kernel or class for them."""
 
 
 @cache
@@ -30,9 +32,12 @@ def _parser(language: str) -> Parser:
 
 
 def parse(source: str) -> Node:
-    """The root of a CUDA source. The parser never fails: what it cannot read is an ERROR node."""
-    known = _UNKNOWN.sub(lambda found: re.sub(r"\S", " ", found[0]), source)
-    return _parser("cuda").parse(known.encode()).root_node
+    """The root of a CUDA source. The parser never fails: what it cannot read is an ERROR node.
+
+    Its bytes are those of the source in UTF-8, with spaces in the place of ``_UNKNOWN``.
+    """
+    known = _UNKNOWN.sub(lambda found: re.sub(rb"\S", b" ", found[0]), source.encode())
+    return _parser("cuda").parse(known).root_node
 
 
 def walk(node: Node) -> Iterator[Node]:

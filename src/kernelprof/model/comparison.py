@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from kernelprof.model.snapshot import Number  # noqa: TC001 (a record's types are read)
+from kernelprof.model.prediction import Number  # noqa: TC001 (a record's types are read)
 
 if TYPE_CHECKING:
     from kernelprof.model.snapshot import KernelSnapshot, Snapshot
@@ -131,6 +131,8 @@ class KernelComparison:
     inputs: tuple[InputChange, ...] = ()
     other_work: bool = False
     """Whether the sides do another amount of work: other sizes, FLOPs or a grid nobody explains."""
+    same_code: bool = False
+    """Whether both sides are known to run the same instructions on the same problem."""
     diff: str = ""
     """The unified diff of the sources, where both are known."""
     kinds: tuple[str, ...] = ()
@@ -141,9 +143,18 @@ class KernelComparison:
 
     @property
     def name(self) -> str:
+        return self._side.name
+
+    @property
+    def arch(self) -> str | None:
+        """The architecture that it was predicted for; ``None`` where it was measured."""
+        return self._side.arch
+
+    @property
+    def _side(self) -> KernelSnapshot:
         side = self.after or self.before
         assert side is not None  # one of them is always there
-        return side.name
+        return side
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
 
 from kernelprof.errors import ExitCode
 
@@ -45,6 +45,7 @@ class Code(StrEnum):
     SEVERAL_CHANGES = "several-changes"
     IGNORED = "ignored"
     FEW_LAUNCHES = "few-launches"
+    SAME_CODE = "same-code"
     DAMAGED_CAPTURE = "damaged-capture"
     CHECK_WEAKENED = "check-weakened"
     POLICY_CHANGED = "policy-changed"
@@ -55,13 +56,24 @@ PROPOSED: Final = frozenset({Code.POLICY_CHANGED, Code.BASELINE_CHANGED})
 """Findings of what the change under review would put in place of policy and baseline."""
 
 
+class Place(NamedTuple):
+    """A line of a source, from 1; the file as the source was named."""
+
+    file: str
+    line: int
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that was found, and what it means for the outcome. ``text`` is one sentence."""
+    """One thing that was found, and what it means for the outcome. ``text`` is one sentence.
+
+    ``places`` are the lines to blame, where that is known, first those that were changed.
+    """
 
     code: Code
     outcome: Outcome
     text: str
+    places: tuple[Place, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

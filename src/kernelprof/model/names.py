@@ -115,9 +115,12 @@ def shorten(name: str, width: int, ellipsis: str = ELLIPSIS) -> str:
 
 
 def _details(kernels: Sequence[KernelDiagnosis | KernelSnapshot]) -> list[str]:
-    """What tells kernels of one name apart: their blocks, grids or both, else an ID."""
+    """What tells kernels of one name apart: architectures, blocks, grids or both, or an ID."""
     if len(kernels) == 1:
         return [""]
+    for_each = [getattr(each, "arch", None) for each in kernels]
+    if len({each for each in for_each if each}) == len(kernels):
+        return [str(each) for each in for_each]
     for sides in (("block",), ("grid",), ("grid", "block")):
         sizes = [[getattr(each, side) for side in sides] for each in kernels]
         known = ["/".join(map(dimensions, each)) for each in sizes if all(each)]

@@ -12,18 +12,19 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.model.diagnosis import Verdict  # noqa: TC001 (a record's types are read)
+from kernelprof.model.prediction import Number, Predicted  # noqa: TC001
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-Number = int | float
-"""Baselines hold whole numbers without a point, and are read as they are written."""
 
 EVENTS: Final = "CUDA events"
 PROFILER: Final = "the profiler"
 
 Extent = tuple[int, int, int]
 """Blocks of a grid or threads of a block, in x, y and z."""
+
+Key = tuple[str, Extent | None, Extent | None, str | None]
+"""Name, grid, block, and the architecture of a prediction."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,13 @@ class KernelSnapshot:
     inputs: Inputs | None = None
     noise: Noise | None = None
     others: tuple[OtherVerdict, ...] = ()
+    predicted: Predicted | None = None
+    """What was counted by line, where it was predicted and not measured."""
+
+    @property
+    def arch(self) -> str | None:
+        """The architecture that it was predicted for; ``None`` where it was measured."""
+        return None if self.predicted is None else self.predicted.arch
 
     @property
     def times_ns(self) -> tuple[Number, ...]:
@@ -132,9 +140,9 @@ class KernelSnapshot:
         return sum(times) / len(times) * self.launches if times else None
 
     @property
-    def key(self) -> tuple[str, Extent | None, Extent | None]:
+    def key(self) -> Key:
         """What makes two snapshots those of one kernel in one launch configuration."""
-        return self.name, self.grid, self.block
+        return self.name, self.grid, self.block, self.arch
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,58 +5,59 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.launch.arrays import case_of, compare
-from kernelprof.launch.child import refuse_circular, wrong_result
-from kernelprof.launch.references import expected
+from kernelprof.launch.results import compared, reference_results, refuse_wrong
 from kernelprof.launch.trial import CheckedOutput
 from kernelprof.model.specification import NO_REFERENCE
-from kernelprof.predict.counts import Counters
-from kernelprof.predict.machine.context import LANES
+from kernelprof.predict.machine.arrays import LANES
 from kernelprof.predict.machine.machine import Machine
+from kernelprof.predict.watch import Together
+from kernelprof.predict.watch.barriers import Barriers
+from kernelprof.predict.watch.endless import Endless
+from kernelprof.predict.watch.races import Races
+from kernelprof.predict.watch.unwritten import Unwritten, watch_outputs
+from kernelprof.predict.watch.words import told
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from kernelprof.launch.spec import LaunchSpec
     from kernelprof.predict.bind import Bound
+    from kernelprof.predict.machine.context import Counters
 
 _LANES_AT_ONCE: Final = 1 << 16
 """Threads that run side by side; more take more memory and no less time."""
 
 
-def check(spec: LaunchSpec, bound: Bound, folder: Path, where: str) -> tuple[CheckedOutput, ...]:
+def check(spec: LaunchSpec, bound: Bound, folder: Path, source: Path) -> tuple[CheckedOutput, ...]:
     """Run the whole grid, and compare each output with the reference.
 
-    Raises what the machine raises, and :class:`kernelprof.launch.trial.LaunchError` for a wrong
-    result.
+    Raises :class:`kernelprof.launch.trial.LaunchError` for a wrong result and for what
+    ``compute-sanitizer`` would find, and what the machine raises for what it cannot carry out.
     """
+    where = str(source)
     before = {name: bound.array(name).copy() for name in bound.buffers}
-    run_all(bound)
     if spec.reference == NO_REFERENCE:
+        watched(spec, bound, source)
         return ()
-    case = case_of(bound.resolved, before)
-    wanted = expected(spec.reference, case, folder)
-    refuse_circular(case, wanted, where, spec.reference)
-    found = []
-    for each in spec.outputs:
-        one = compare(
-            each.name,
-            each.element,
-            bound.array(each.name),
-            wanted[each.name],
-            spec.tolerance_of(each),
-        )
-        if not one.passed:
-            raise wrong_result(one, bound.resolved, where, spec.reference)
-        found.append(CheckedOutput(one.name, one.error, one.tolerance))
-    return tuple(found)
+    wanted = reference_results(spec, bound.resolved, before, folder, where)
+    watched(spec, bound, source)
+    found = compared(spec, wanted, bound.array)
+    refuse_wrong(found, bound.resolved, where, spec.reference)
+    return tuple(CheckedOutput(each.name, each.error, each.tolerance) for each in found)
 
 
-def run_all(bound: Bound) -> None:
+def watched(spec: LaunchSpec, bound: Bound, source: Path) -> None:
+    """Run every block of the grid, and refuse what no kernel may do."""
+    watch_outputs(bound)
+    watchers = Together((Unwritten(), Races(bound.launch), Barriers(), Endless()))
+    with told(bound, source, spec.kernel):
+        run_all(bound, watchers)
+
+
+def run_all(bound: Bound, counters: Counters) -> None:
     """Run every block of the grid, some of them at a time."""
     resolved = bound.resolved
     warps = -(-math.prod(resolved.block) // LANES)
-    step = max(1, _LANES_AT_ONCE // (warps * LANES))
-    blocks = math.prod(resolved.grid)
-    for start in range(0, blocks, step):
-        Machine(bound.launch, range(start, min(blocks, start + step)), Counters()).run()
+    most = max(1, _LANES_AT_ONCE // (warps * LANES))
+    for numbers in bound.launch.batches(most):
+        Machine(bound.launch, numbers, counters).run()

@@ -162,6 +162,39 @@ class Verdict(Object):
     ] = []
 
 
+class Counted(Object):
+    """A count of the whole grid, and the interval in which it lies."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Access(Object):
+    """What accesses of one kind, width and pattern at one source line ask of memory in a launch."""
+
+    file: str | None
+    line: Annotated[int, Meta(ge=1)] | None
+    space: Annotated[str, about("global, shared, local or constant.")]
+    kind: Annotated[str, about("load, store, copy, atomic, reduction and the like.")]
+    bytes_a_thread: Amount
+    instructions: Annotated[Amount, about("Machine instructions at the line that do this.")]
+    requests: Counted
+    sectors: Annotated[Counted | None, about("Of global and local memory.")]
+    wavefronts: Annotated[Counted | None, about("Of shared memory.")]
+    ideal: Annotated[Counted | None, about("As many of either as adjacent addresses would take.")]
+
+
+class Prediction(Object):
+    """On what a verdict rests that was predicted from machine code, and not measured."""
+
+    arch: Annotated[str, about("What the code was compiled for, such as sm_90.")]
+    code: Annotated[str, about("A digest of the machine code: equal ones do the same.")]
+    blocks: Annotated[Amount, about("Of the grid.")]
+    blocks_run: Annotated[Amount, about("Of these so many were carried out.")]
+    accesses: Annotated[list[Access], about("Those that move the most come first.")]
+
+
 class Kernel(Object):
     """A kernel in one launch configuration, over all its launches."""
 
@@ -176,6 +209,9 @@ class Kernel(Object):
     compute_capability: Annotated[str, Meta(pattern=r"^[0-9]+\.[0-9]+$")] | None
     origin: Annotated[str, about("The capture that the kernel is in.")]
     verdict: Annotated[Verdict, Meta(extra_json_schema=_DECIDED)]
+    predicted: Annotated[
+        Prediction | None, about("null where the kernel was measured, and not predicted.")
+    ] = None
 
 
 class Diagnosis(Object):

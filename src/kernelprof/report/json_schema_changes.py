@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from msgspec import Meta
+from msgspec import Meta, field
 
 from kernelprof.model.comparison import Match, TimeOutcome  # noqa: TC001 (read for the schema)
 from kernelprof.model.diagnosis import Confidence, Status  # noqa: TC001
@@ -177,6 +177,19 @@ class ComparedKernel(Object):
     inputs: list[Change]
     notes: list[str]
     diff: Annotated[str, about("Unified diff of the sources, where both are known.")]
+    arch: Annotated[
+        str | None, about("What it was predicted for, such as sm_90; null: it was measured.")
+    ] = None
+    same_code: Annotated[
+        bool, about("Whether both sides are the same machine code, which is known of predictions.")
+    ] = False
+
+
+class Place(Object):
+    """A line of a source."""
+
+    file: str
+    line: Annotated[int, Meta(ge=1)]
 
 
 class Finding(Object):
@@ -185,9 +198,12 @@ class Finding(Object):
     code: Annotated[Code, about("Scripts filter by it. docs/gate.md lists what each means.")]
     outcome: Outcome
     text: str
+    places: Annotated[
+        list[Place], about("Lines to blame, those that were changed first; of predictions.")
+    ] = field(default_factory=list)
 
 
-class JudgedKernel(ComparedKernel):
+class JudgedKernel(ComparedKernel, kw_only=True):
     """A kernel before and after, with its findings, those that decide first."""
 
     outcome: Outcome

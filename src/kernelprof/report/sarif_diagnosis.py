@@ -1,5 +1,8 @@
 """Verdicts as SARIF 2.1.0: each kernel is one result, at the line where it is defined.
 
+Of a predicted kernel each access to memory is another, at its own line
+(:mod:`kernelprof.report.sarif_accesses`).
+
 A bottleneck is a ``warning``. That a unit does needed work as fast as it can is no problem, and is
 of the kind ``informational``; what the evidence does not decide is ``open``. Both have the level
 ``none``, as the standard wants it of all that is no failure (section 3.27.10).
@@ -17,10 +20,11 @@ from kernelprof.model.kernel_name import function_name
 from kernelprof.model.names import labels, middle
 from kernelprof.model.numbers import comparison, count
 from kernelprof.model.numbers import share as percent
-from kernelprof.report import sarif_log
+from kernelprof.report import sarif_accesses, sarif_log
 from kernelprof.report.documents import rule as rule_page
 from kernelprof.report.documents import source
 from kernelprof.report.documents import verdict as words
+from kernelprof.report.documents.prediction import in_a_sentence
 from kernelprof.sources.capture_directory import MANIFEST
 
 if TYPE_CHECKING:
@@ -78,7 +82,12 @@ def write(diagnoses: Sequence[Diagnosis], docs: str | None = None) -> str:
             f"{count(left, 'kernel')} left out, those with the least time: a file has at most "
             f"{MOST_RESULTS:,}. --kernel chooses kernels, and --format json has all of them."
         )
-    named = dict.fromkeys(_rule_of(kernel.verdict) for _, kernel, _ in found)
+    room = max(MOST_RESULTS - len(found), 0)
+    seen = sarif_accesses.known(diagnoses)[:room]
+    named = dict.fromkeys(
+        [*(_rule_of(kernel.verdict) for _, kernel, _ in found)]
+        + [sarif_accesses.rule_of(moved) for _, moved in seen]
+    )
     rules = {name: number for number, name in enumerate(named)}
     places = {id(each): _Source(each) for each in diagnoses}
     times_seen: dict[tuple[str, ...], int] = {}
@@ -86,6 +95,7 @@ def write(diagnoses: Sequence[Diagnosis], docs: str | None = None) -> str:
         _result(kernel, label, places[id(diagnosis)], rules, times_seen)
         for diagnosis, kernel, label in found
     ]
+    results += sarif_accesses.results(seen, rules)
     undecided = any(each.inconclusive for each in diagnoses)
     return sarif_log.written(
         "kernelprof diagnose",
@@ -104,12 +114,15 @@ class _Source:
         capture: Any = getattr(diagnosis, "capture", None)
         contents: Contents | None = None if capture is None else capture.contents
         manifest = None if contents is None else contents.manifest
-        known = None if manifest is None else manifest.source
+        made_by = manifest or (contents.prediction if contents is not None else None)
+        known = None if made_by is None else made_by.source
         self._path = None if known is None else known.path
         self._text = None if contents is None else contents.source_text
         self._hot: Mapping[str, Mapping[int, float]] | None = None
         if contents is not None and contents.lines is not None and known is not None:
             self._hot = shares(contents.lines, known.path)
+        counted = contents.prediction.counted if contents and contents.prediction else None
+        self.basis = "" if counted is None else f" {in_a_sentence(counted)}"
         self._capture = diagnosis.origin.split(_MERGED)[0]
         if manifest is not None and self._capture == str(contents and contents.place):
             self._capture += f"/{MANIFEST}"
@@ -141,6 +154,8 @@ def _rule_of(verdict: Verdict) -> str:
 
 def _rule(name: str) -> Json:
     """A rule as `kernelprof explain` has it."""
+    if name == sarif_accesses.RULE:
+        return sarif_accesses.rule()
     known = registry().get(name)
     if known is None:
         text = {"text": _MEANING, "markdown": _MEANING}
@@ -184,7 +199,7 @@ def _result(
         "ruleIndex": rules[name],
         "kind": kind,
         "level": level,
-        "message": {"text": sarif_log.plain(f"{shown}: {_message(verdict)}")},
+        "message": {"text": sarif_log.plain(f"{shown}: {_message(verdict)}{place.basis}")},
         "locations": [where],
         "partialFingerprints": sarif_log.fingerprints(*identity, *[str(number)] * (number > 1)),
         "properties": {"confidence": verdict.confidence.value, "launches": kernel.launches},

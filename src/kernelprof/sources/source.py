@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from kernelprof.model.capture import Capture, SourceLine
     from kernelprof.model.manifest import Manifest
+    from kernelprof.model.prediction import PredictionFacts
 
 _GZIP: Final = b"\x1f\x8b"
 _BOM: Final = b"\xef\xbb\xbf"
@@ -101,12 +102,14 @@ class Contents:
 
     ``place`` is where the capture was read from, ``manifest`` how it was made, ``lines`` its
     samples by source line, and ``source_text`` the kernel's source as it was measured.
+    ``prediction`` is what a predicted capture has in place of a manifest.
     """
 
     place: Path
     manifest: Manifest | None = None
     lines: tuple[SourceLine, ...] | None = None
     source_text: str | None = None
+    prediction: PredictionFacts | None = None
 
 
 class Input:

@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from tests.analysis.verdict.support import CAPTURES
+from tests.support.captures import captured
 
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.analysis.metrics.groups import BULK_COPIES
 from kernelprof.analysis.metrics.traffic import traffic_at
 from kernelprof.analysis.rules import RuleContext
-from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
     from kernelprof.model.capture import Capture
@@ -28,7 +27,7 @@ OUTPUT = 2 * 8192 * 8192
 
 @cache
 def context(name: str, *without: str) -> RuleContext:
-    whole = read_capture(CAPTURES / name)
+    whole = captured(name)
     kept = {key: column for key, column in whole.columns.items() if key not in without}
     return RuleContext(Facts(replace(whole, columns=kept)))
 
@@ -92,7 +91,7 @@ def test_where_accesses_account_for_all_traffic_there_are_none(name: str) -> Non
 
 
 def test_chips_before_hopper_have_no_bulk_copies() -> None:
-    capture = read_capture(CAPTURES / RUNGS)
+    capture = captured(RUNGS)
     older = replace(
         capture,
         launches=tuple(replace(each, compute_capability=(8, 0)) for each in capture.launches),

@@ -5,12 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from tests.support.captures import captured
 
 from kernelprof.analysis import rules
 from kernelprof.analysis.metrics.catalogue import catalogue, presets
 from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.analysis.rules import Rule, RuleContext, registry
-from kernelprof.sources import read_capture
 
 SLUGS = {
     "uncoalesced-global-access",
@@ -79,9 +79,9 @@ class TestEachRule:
             assert name in catalogue()
             assert name in full
 
-    def test_what_it_reads_is_found_out(self, rule: Rule, captures: Path) -> None:
+    def test_what_it_reads_is_found_out(self, rule: Rule) -> None:
         """On a launch without metrics it looks at all that it looks at on a complete one."""
-        facts = Facts(read_capture(captures / "gemm_series.full.raw.csv"))
+        facts = Facts(captured("gemm_series.full.raw.csv"))
         rule.evaluate(RuleContext(facts))
         assert set(facts.read) <= set(rule.metrics)
 

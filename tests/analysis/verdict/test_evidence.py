@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.analysis.verdict.support import CAPTURES
+from tests.support.few import few, one_in
 
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.facts import upper_bound
@@ -25,15 +26,16 @@ EXPORTS = sorted(
 DIRECTORIES = sorted(path.parent for path in RECORDED.rglob("manifest.json"))
 
 
-def _slow_but_few(paths: list[Path], every: int) -> list[object]:
-    slow = pytest.mark.slow("hundreds of captures alike")
-    return [
-        pytest.param(path, id=path.name, marks=[] if at % every == 0 else slow)
-        for at, path in enumerate(paths)
-    ]
+ALIKE = "hundreds of captures alike"
+LONG = [path for path in EXPORTS if path.name.startswith(("basic.", "gemm_series.same-code-13x."))]
+SOME = [
+    *one_in(6, [path for path in EXPORTS if path not in LONG], why=ALIKE),
+    *few(LONG, why="dozens of launches for which what to measure next has to be searched"),
+    *one_in(24, DIRECTORIES, why=ALIKE),
+]
 
 
-@pytest.mark.parametrize("path", _slow_but_few(EXPORTS, 4) + _slow_but_few(DIRECTORIES, 24))
+@pytest.mark.parametrize("path", SOME, ids=lambda path: path.name)
 def test_what_is_shown_as_measured_is_the_cell(path: Path) -> None:
     capture = read_capture(path)
     for kernel in diagnose(capture).kernels:

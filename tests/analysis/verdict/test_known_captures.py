@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.analysis.verdict.support import AT_LIMIT, CAPTURES, KNOWN, answers, by_row
+from tests.support.captures import captured
 
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.model.diagnosis import Confidence, Status
@@ -72,7 +73,7 @@ class TestGemmSeries:
 
 @pytest.mark.parametrize("name", [*SAME_LAUNCHES, "gemm_series.eight-metrics.raw.csv"])
 def test_what_is_put_into_words_is_what_was_judged(name: str) -> None:
-    capture = read_capture(CAPTURES / name)
+    capture = captured(name)
     said = {
         row: (kernel.verdict.status.value, kernel.verdict.bottleneck)
         for row, kernel in by_row(capture).items()
@@ -81,26 +82,26 @@ def test_what_is_put_into_words_is_what_was_judged(name: str) -> None:
 
 
 def test_three_exports_of_the_same_launches_give_the_same_verdicts() -> None:
-    first, *others = (answers(read_capture(CAPTURES / name)) for name in SAME_LAUNCHES)
+    first, *others = (answers(captured(name)) for name in SAME_LAUNCHES)
     assert all(other == first for other in others)
 
 
 def test_a_barrier_too_many_is_second_to_the_instructions() -> None:
-    verdict = by_row(read_capture(CAPTURES / SAME_LAUNCHES[0]))[4].verdict
+    verdict = by_row(captured(SAME_LAUNCHES[0]))[4].verdict
     assert verdict.also[0].bottleneck == "barrier-stalls"
     assert verdict.confidence is not Confidence.HIGH
 
 
 def test_launches_of_one_configuration_with_other_behaviour_stay_apart() -> None:
     """bank_conflict with stride 32 and 1 differ in an argument only; so does strided_read."""
-    entries = by_row(read_capture(CAPTURES / SAME_LAUNCHES[0]))
+    entries = by_row(captured(SAME_LAUNCHES[0]))
     assert entries[12] is not entries[13]
     assert entries[24] is not entries[25]
     assert any("same grid and block differ" in note for note in entries[12].verdict.notes)
 
 
 def test_thirteen_launches_of_the_same_code_are_one_entry_with_their_spread() -> None:
-    diagnosis = diagnose(read_capture(CAPTURES / "gemm_series.same-code-13x.raw.csv"))
+    diagnosis = diagnose(captured("gemm_series.same-code-13x.raw.csv"))
     assert [kernel.launches for kernel in diagnosis.kernels] == [13] * 11
     for kernel in diagnosis.kernels:
         spread = kernel.duration_ns
@@ -119,7 +120,7 @@ class TestValidation:
         expected = tomllib.loads((CAPTURES / "validation/expected.toml").read_text("utf-8"))
         rows = []
         for table, name in VALIDATION.items():
-            capture = read_capture(CAPTURES / name)
+            capture = captured(name)
             entries = by_row(capture)
             for row, launch in enumerate(capture.launches):
                 judgement = expected[table][launch.id]
@@ -187,8 +188,8 @@ class TestValidation:
     def test_the_details_page_never_contradicts_the_raw_page(
         self, details: str, raw: str, least: int
     ) -> None:
-        measured = answers(read_capture(CAPTURES / raw))
-        said = answers(read_capture(CAPTURES / details))
+        measured = answers(captured(raw))
+        said = answers(captured(details))
         decided = {
             row: answer
             for row, answer in said.items()

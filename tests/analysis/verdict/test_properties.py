@@ -13,10 +13,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.analysis.verdict.support import CAPTURES, INCONCLUSIVE, answers, by_row
+from tests.support.captures import captured
+from tests.support.few import few
 
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.model.diagnosis import Confidence, Status
-from kernelprof.sources import read_bytes, read_capture
+from kernelprof.sources import read_bytes
 
 if TYPE_CHECKING:
     from tests.analysis.verdict.support import Answer
@@ -40,22 +42,17 @@ quick = settings(max_examples=25, deadline=None)
 
 
 @cache
-def capture(name: str) -> Capture:
-    return read_capture(CAPTURES / name)
-
-
-@cache
 def full_answers(name: str) -> dict[int, Answer]:
-    return answers(capture(name))
+    return answers(captured(name))
 
 
 def looked_at(name: str) -> list[str]:
     """Columns that can matter: those of the catalogue and those read from sentences."""
-    return [c for c in capture(name).columns if c in RULE_COLUMNS or c.startswith("kernelprof__")]
+    return [c for c in captured(name).columns if c in RULE_COLUMNS or c.startswith("kernelprof__")]
 
 
 def without(name: str, dropped: set[str]) -> Capture:
-    whole = capture(name)
+    whole = captured(name)
     kept = {key: column for key, column in whole.columns.items() if key not in dropped}
     return replace(whole, columns=kept)
 
@@ -66,7 +63,7 @@ def assert_same_or_inconclusive(name: str, dropped: set[str]) -> None:
         assert answer in (full[row], INCONCLUSIVE), (name, row, sorted(dropped))
 
 
-@pytest.mark.parametrize("name", MANY_METRICS)
+@pytest.mark.parametrize("name", few(MANY_METRICS, *MANY_METRICS[1::2], why="captures alike"))
 @quick
 @given(seed=st.integers(0, 2**32 - 1), share=st.sampled_from([0.02, 0.1, 0.3, 0.7]))
 def test_any_columns_removed_leave_the_same_answer_or_none(
@@ -79,7 +76,12 @@ def test_any_columns_removed_leave_the_same_answer_or_none(
 
 @pytest.mark.parametrize(
     "name",
-    ["gemm_series.full.raw.csv", "gemm_series.full.details.csv", "bf16/tops.raw.csv.gz"],
+    few(
+        ["gemm_series.full.raw.csv", "gemm_series.full.details.csv", "bf16/tops.raw.csv.gz"],
+        "gemm_series.full.details.csv",
+        "bf16/tops.raw.csv.gz",
+        why="the same launches on another page",
+    ),
 )
 def test_each_single_column_removed_leaves_the_same_answer_or_none(name: str) -> None:
     for column in looked_at(name):
@@ -88,7 +90,7 @@ def test_each_single_column_removed_leaves_the_same_answer_or_none(name: str) ->
 
 def test_without_any_metric_every_launch_is_inconclusive() -> None:
     name = "gemm_series.full.raw.csv"
-    for kernel in by_row(without(name, set(capture(name).columns))).values():
+    for kernel in by_row(without(name, set(captured(name).columns))).values():
         assert kernel.verdict.status is Status.INCONCLUSIVE
         assert kernel.verdict.missing
         assert kernel.verdict.command
@@ -97,7 +99,7 @@ def test_without_any_metric_every_launch_is_inconclusive() -> None:
 def test_less_evidence_never_raises_the_confidence() -> None:
     name = "gemm_series.full.raw.csv"
     order = [Confidence.LOW, Confidence.MEDIUM, Confidence.HIGH]
-    full = by_row(capture(name))
+    full = by_row(captured(name))
     for column in ("global_store_requests", "duration", "stall_wait", "l1_hit_rate"):
         less = by_row(without(name, set(catalogue()[column].all_ncu_names())))
         for row, kernel in less.items():
@@ -129,7 +131,7 @@ class TestTheFileItself:
 
     @property
     def expected(self) -> dict[str, Answer]:
-        whole = capture(self.SOURCE)
+        whole = captured(self.SOURCE)
         return {whole.launches[r].id: a for r, a in full_answers(self.SOURCE).items()}
 
     @settings(max_examples=6, deadline=None)
@@ -179,7 +181,7 @@ class TestTheFileItself:
 def test_another_architecture_never_fails_and_an_unknown_one_lowers_the_confidence(
     capability: tuple[int, int] | None,
 ) -> None:
-    whole = capture("gemm_series.full.raw.csv")
+    whole = captured("gemm_series.full.raw.csv")
     moved = replace(
         whole,
         launches=tuple(replace(each, compute_capability=capability) for each in whole.launches),

@@ -10,8 +10,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 from tests.analysis.verdict.support import CAPTURES
+from tests.support.captures import captured
 
 from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.verdict import diagnose
 from kernelprof.analysis.verdict.ranking import grade, judge
 from kernelprof.model.capture import Launches
 from kernelprof.model.diagnosis import Confidence, Status
@@ -132,9 +134,22 @@ def test_one_scaled_cell_never_flips_a_verdict_silently(group: str) -> None:
     assert len(flips) <= LEFT[group], "\n".join(flips)
 
 
+def test_a_value_that_cannot_be_is_counted_once() -> None:
+    """Several relations look at it, and each counted the launch again."""
+    capture = captured("gemm_series.full.raw.csv")
+    name = "gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed"
+    values = capture.columns[name].values.copy()
+    values[0] = 900.0
+    columns = {**capture.columns, name: replace(capture.columns[name], values=values)}
+    assert diagnose(replace(capture, columns=columns)).warnings == (
+        "dram_throughput: a percentage above 110 cannot be; the value is treated as missing "
+        "in 1 of 26 launches",
+    )
+
+
 def test_the_cells_that_misled_0_1_0_are_seen_now() -> None:
     """Device memory at 101 %, no thread per instruction, no share for 419 million wavefronts."""
-    capture = read_capture(CAPTURES / "gemm_series.full.raw.csv")
+    capture = captured("gemm_series.full.raw.csv")
     for name, value in (
         ("gpu__dram_throughput.avg.pct_of_peak_sustained_elapsed", 101.0),
         ("smsp__thread_inst_executed_per_inst_executed.ratio", 0.0),

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from tests.analysis.verdict.support import CAPTURES, answers, by_row
+from tests.analysis.verdict.support import answers, by_row
+from tests.support.captures import captured
 
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.analysis.verdict.ranking import judge
-from kernelprof.sources import read_capture
 
 RUNGS = "bf16/rungs.raw.csv.gz"
 TOPS = "bf16/tops.raw.csv.gz"
@@ -40,7 +40,7 @@ KNOWN = {
 
 @cache
 def found(name: str) -> dict[int, tuple[str, str | None]]:
-    return answers(read_capture(CAPTURES / name))
+    return answers(captured(name))
 
 
 @pytest.mark.parametrize("name", KNOWN)
@@ -50,7 +50,7 @@ def test_what_each_launch_is_called(name: str) -> None:
 
 @pytest.mark.parametrize("name", KNOWN)
 def test_occupancy_that_is_low_by_design_is_never_named(name: str) -> None:
-    judged = judge(read_capture(CAPTURES / name))
+    judged = judge(captured(name))
     assert (judged.findings["low-occupancy"].gain.high == 1.0).all()
 
 
@@ -65,12 +65,12 @@ def test_occupancy_that_is_low_by_design_is_never_named(name: str) -> None:
     ],
 )
 def test_the_gain_is_about_what_the_next_step_brought(name: str, row: int, measured: float) -> None:
-    verdict = by_row(read_capture(CAPTURES / name))[row].verdict
+    verdict = by_row(captured(name))[row].verdict
     assert verdict.gain == pytest.approx(measured, rel=0.15)
 
 
 def test_the_part_of_the_pipeline_is_said_with_its_number() -> None:
-    entries = by_row(read_capture(CAPTURES / RUNGS))
+    entries = by_row(captured(RUNGS))
     assert (
         "It is barriers and instructions between the products: warps spend 20.76 % of their time "
         "on them." in entries[7].verdict.why
@@ -82,13 +82,13 @@ def test_the_part_of_the_pipeline_is_said_with_its_number() -> None:
 
 
 def test_an_older_instruction_is_named_with_what_the_newer_brings() -> None:
-    verdict = by_row(read_capture(CAPTURES / RUNGS))[2].verdict
+    verdict = by_row(captured(RUNGS))[2].verdict
     assert "mma.sync, an older instruction" in verdict.why
     assert verdict.advice[0].startswith("Use wgmma")
 
 
 def test_a_full_pipe_says_how_far_it_is_from_the_fastest() -> None:
-    (kernel,) = diagnose(read_capture(CAPTURES / TOPS).rows([9])).kernels
+    (kernel,) = diagnose(captured(TOPS).rows([9])).kernels
     verdict = kernel.verdict
     assert "While SMs have work they are 98.12 % busy." in verdict.why
     assert "1.59 GHz here" in verdict.why

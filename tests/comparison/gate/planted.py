@@ -77,9 +77,9 @@ def of(path: Path) -> Snapshot:
     return snapshot_of(capture, diagnose(capture), manifest)
 
 
-def once(side: str, launches: int) -> list[Snapshot]:
-    """The runs of a side, ``before`` or ``after``, that launched each kernel so often."""
-    return [of(path) for path in sorted(ONCE.glob(f"{side}-{launches}.*.csv.gz"))]
+def once(side: str, launches: int, count: int | None = None) -> list[Snapshot]:
+    """Runs of a side, ``before`` or ``after``, that launched each kernel so often: all, or few."""
+    return [of(path) for path in sorted(ONCE.glob(f"{side}-{launches}.*.csv.gz"))[:count]]
 
 
 def drawn(runs: list[Snapshot], count: int, dice: random.Random) -> tuple[Snapshot, Snapshot]:

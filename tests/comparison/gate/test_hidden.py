@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.comparison.gate.planted import CHANGES, gated, once, taken
+from tests.support.few import few
 
 import kernelprof as kp
 from kernelprof.comparison import choice
@@ -80,13 +81,13 @@ def test_a_good_run_among_bad_ones_excuses_no_counter() -> None:
 
 
 def test_the_baseline_s_own_capture_among_the_candidates_excuses_nothing() -> None:
-    before, after = once("before", 1)[0], once("after", 1)[0]
+    before, after = once("before", 1, 1)[0], once("after", 1, 1)[0]
     chains = [choice.only(side, ["fma_chain"]) for side in (before, pooled([before, after]))]
     assert gated(*chains).exit_code == 3
 
 
 def test_runs_with_unlike_launches_are_damage() -> None:
-    one, other = once("before", 1)[0], once("before", 5)[0]
+    one, other = once("before", 1, 1)[0], once("before", 5, 1)[0]
     assert any("launched 1 times in one run" in each for each in joined([one, other]).damage)
 
 
@@ -122,7 +123,7 @@ def test_noise_is_the_baseline_s_and_at_most_what_the_policy_allows() -> None:
 
 @pytest.mark.parametrize("lost", ["grid", "block"])
 def test_a_launch_that_is_not_said_is_not_the_same_work(lost: str) -> None:
-    before, after = once("before", 1)[:2]
+    before, after = once("before", 1, 2)
     blank = replace(after, kernels=tuple(replace(each, **{lost: None}) for each in after.kernels))
     result = gated(before, blank)
     assert result.exit_code == 3
@@ -202,7 +203,7 @@ def test_a_result_that_is_off_by_more_than_allowed_is_wrong(tmp_path: Path) -> N
 
 
 def test_instances_of_a_template_that_is_renamed_keep_their_arguments() -> None:
-    before, after = once("before", 1)[:2]
+    before, after = once("before", 1, 2)
     pairs = choice.renames(["scale=scale"], before, after)
     assert {was for was, _ in pairs} == {now for _, now in pairs}
     assert all(was == now for was, now in pairs)
@@ -210,14 +211,20 @@ def test_instances_of_a_template_that_is_renamed_keep_their_arguments() -> None:
 
 @pytest.mark.parametrize(
     "name",
-    [
-        "gemm_series.full.raw.csv",
-        "gemm_series.same-code-13x.raw.csv",
+    few(
+        [
+            "gemm_series.full.raw.csv",
+            "gemm_series.same-code-13x.raw.csv",
+            "four_gemms.full.raw.csv",
+            "pycuda_two_kernels.seven-metrics.raw.csv",
+            "h200_once/after-5.1.csv.gz",
+            "ladder/ladder.full.raw.csv.gz",
+        ],
         "four_gemms.full.raw.csv",
         "pycuda_two_kernels.seven-metrics.raw.csv",
         "h200_once/after-5.1.csv.gz",
-        "ladder/ladder.full.raw.csv.gz",
-    ],
+        why="captures alike",
+    ),
 )
 def test_a_file_is_as_good_as_itself(name: str) -> None:
     file = CHANGES.parent / name

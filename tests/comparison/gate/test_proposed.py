@@ -13,12 +13,12 @@ import pytest
 from tests.comparison.gate.planted import taken
 from tests.support.text import unwrapped
 
-from kernelprof import interface
 from kernelprof.comparison.gate import proposed
 from kernelprof.comparison.gate.policy import load_policy
 from kernelprof.comparison.gate.policy_changes import policy_changes
 from kernelprof.errors import UsageError
 from kernelprof.interface import baselines
+from kernelprof.interface import changes as interface
 from kernelprof.model.gate import Code, Finding, Outcome
 from kernelprof.model.snapshot import Acceptance, Machine, Noise, Snapshot
 

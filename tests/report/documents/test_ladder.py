@@ -12,8 +12,10 @@ from kernelprof.analysis.metrics.architectures import fp32_lanes
 from kernelprof.ladder.product import Product
 from kernelprof.ladder.registry import ladder
 from kernelprof.ladder.results import Climb, Surroundings, Trouble, peak_gflops
+from kernelprof.report.charts import spec_of
+from kernelprof.report.document import Chart, Section
 from kernelprof.report.documents.ladder import document
-from kernelprof.report.writers import markdown
+from kernelprof.report.writers import html, markdown
 
 
 def as_markdown(climb: Climb) -> str:
@@ -78,6 +80,50 @@ def test_the_ceiling_and_the_peak_are_said() -> None:
     assert "1 ms (0.99 to 1.01 ms), 2,000 GFLOP/s, 78 % of the peak." in text
     assert "medians of 20 launches by CUDA events after 5 of warm-up" in text
     assert "the largest relative error is 3.1e-07" in text
+
+
+@pytest.mark.parametrize(
+    ("nanoseconds", "unit", "naive", "fastest"),
+    [(2e4, "GFLOP/s", "250", "100,000"), (1.99e4, "TFLOP/s", "0.25", "100.5")],
+)
+def test_rates_have_one_unit_that_fits_the_largest(
+    nanoseconds: float, unit: str, naive: str, fastest: str
+) -> None:
+    """2 GFLOP in 20 us are 100,000 GFLOP/s, in 19.9 us 100.5 TFLOP/s; in 8 ms they are 250."""
+    climb = replace(
+        CLIMB, rungs=(NAIVE, replace(COALESCED, timing=timing(nanoseconds))), ceiling=None
+    )
+    text = as_markdown(climb)
+    table = rows(text, "## Time and verdict")
+    assert [row[unit] for row in table] == [naive, fastest]
+    assert f"**Its rate:** {fastest} {unit}, " in text
+    peak = {"GFLOP/s": "2,560 GFLOP/s", "TFLOP/s": "2.56 TFLOP/s"}[unit]
+    assert f"x 1,000 MHz = {peak}." in text
+    other = {"GFLOP/s": "TFLOP/s", "TFLOP/s": "GFLOP/s"}[unit]
+    assert other not in text
+
+
+def test_the_bars_have_the_unit_of_the_table() -> None:
+    climb = replace(CLIMB, rungs=(NAIVE, replace(COALESCED, timing=timing(1e4))))
+    (chart,) = (
+        block
+        for section in document(climb).blocks
+        if isinstance(section, Section)
+        for block in section.blocks
+        if isinstance(block, Chart) and block.kind.startswith("climb")
+    )
+    assert chart.kind == "climb:tflops"
+    assert chart.label.startswith("TFLOP/s of each rung")
+    assert [row.get("tflops") for row in chart.rows] == [0.25, 200, 2, 2.56]
+    assert [str(row["text"]).partition(":")[0] for row in chart.rows] == [
+        "0.25",
+        "200",
+        "cuBLAS 2",
+        "FP32 peak 2.56",
+    ]
+    assert spec_of(chart.kind)["encoding"]["x"]["title"] == "TFLOP/s"
+    assert spec_of("climb")["encoding"]["x"]["title"] == "GFLOP/s"
+    assert 'data-chart="climb:tflops"' in html.write(document(climb))
 
 
 def test_every_rung_that_changes_this_one_has_its_gain() -> None:
@@ -189,11 +235,11 @@ def test_a_climb_in_turns_with_cublas_has_a_part_of_it_at_each_size() -> None:
 
 
 def test_a_product_in_bf16_is_held_against_the_tensor_cores() -> None:
-    """10 SMs x 2048 x 2 x 1 GHz = 40,960 GFLOP/s, of which 2,000 are 4.9 %."""
+    """10 SMs x 2048 x 2 x 1 GHz = 40.96 TFLOP/s, of which 2 are 4.9 %."""
     text = as_markdown(BF16)
     assert "BF16, FP32 accumulation, row-major, B is &#91;N, K&#93;" in text
     assert "M = N = K = 500 and 1000. GPU: Some GPU" in text
-    peak = "10 SMs x 2048 multiply-adds of tensor cores x 2 x 1,000 MHz = 40,960 GFLOP/s."
+    peak = "10 SMs x 2048 multiply-adds of tensor cores x 2 x 1,000 MHz = 40.96 TFLOP/s."
     assert f"BF16 tensor peak: {peak}" in text
     assert "**Of the BF16 tensor peak:** 4.9 %" in text
     assert "GemmEx in BF16 of cuBLAS 13.0.2 through CuPy 14.2.0, FP32 accumulation" in text

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.report.html_views.helpers import blocks, card_of, check, facts_of, notes, page_of
+from tests.support.few import one_in
 
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.groups import STALLS
@@ -67,7 +68,7 @@ def _without(capture: Capture, names: Iterable[str]) -> Capture:
     return replace(capture, columns=left)
 
 
-@pytest.mark.parametrize("name", CAPTURES)
+@pytest.mark.parametrize("name", one_in(2, CAPTURES, why="captures alike"))
 def test_every_capture_gives_a_page_of_plain_values(captures: Path, name: str) -> None:
     page = page_of(read_capture(captures / name))
     check(page)
@@ -247,6 +248,7 @@ def test_the_table_of_many_kernels_holds_what_is_known(series: Page) -> None:
     assert all(meaning for card in series.kernels for *_, meaning in card.metrics.values())
 
 
+@pytest.mark.slow("a thousand kernels")
 def test_a_thousand_kernels_are_built_in_seconds(series_capture: Capture) -> None:
     times = 40
     launches = tuple(

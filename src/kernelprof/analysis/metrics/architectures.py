@@ -18,6 +18,15 @@ FLOPS_OF_FMA: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
+class Residency:
+    """What an SM holds at once: warps, blocks, and KiB of shared memory."""
+
+    warps: int
+    blocks: int
+    shared_kib: int
+
+
+@dataclass(frozen=True, slots=True)
 class Architecture:
     """The GPUs of one compute capability; ``None`` is not known. Lanes are per SM and cycle.
 
@@ -30,6 +39,7 @@ class Architecture:
     fp32_lanes: int | None = None
     fp64_lanes: int | None = None
     l1_bytes: int | None = None
+    residency: Residency | None = None
     tensor_fmas: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -70,7 +80,12 @@ def _capability(text: str) -> Capability:
 
 
 def _architecture(table: dict[str, Any]) -> Architecture:
-    return Architecture(_capability(table.pop("compute_capability")), **table)
+    residency = table.pop("residency", None)
+    return Architecture(
+        _capability(table.pop("compute_capability")),
+        residency=None if residency is None else Residency(**residency),
+        **table,
+    )
 
 
 _FILE = Path(__file__).parents[2] / "data" / "architectures.toml"

@@ -86,6 +86,13 @@ class Metric:
     only_on: tuple[str, ...] = ()
     not_on: tuple[str, ...] = ()
     section: str | None = None
+    _all: tuple[str, ...] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        names = dict.fromkeys(self.ncu)
+        for special in self.architectures.values():
+            names.update(dict.fromkeys(special))
+        object.__setattr__(self, "_all", tuple(names))
 
     def ncu_names(self, compute_capability: tuple[int, int] | None) -> tuple[str, ...]:
         """The names on this architecture; empty where it has no such metric.
@@ -108,10 +115,7 @@ class Metric:
 
     def all_ncu_names(self) -> tuple[str, ...]:
         """Every name that the metric has on any architecture, the default ones first."""
-        names = dict.fromkeys(self.ncu)
-        for special in self.architectures.values():
-            names.update(dict.fromkeys(special))
-        return tuple(names)
+        return self._all
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 :class:`Facts` looks a metric up under each of its ``ncu`` names, takes the first that a launch has,
 and answers with the range that physics allows where it has none. Values that cannot be (a hit rate
 far above 100 %, sectors without requests) count as missing; :attr:`Facts.doubts` says so. What can
-be is data: ranges of units (:data:`BOUNDS`) and relations between metrics (:data:`IMPLICATIONS`).
+be is data: ranges of units (:data:`BOUNDS`) and relations between metrics (``implications``).
 Their margins leave room for what real captures show: counters of one launch come from several
 replay passes, so a hit rate of 100.4 % and a throughput of 101 % occur.
 """
@@ -11,6 +11,7 @@ replay passes, so a hit rate of 100.4 % and a throughput of 101 % occur.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -19,6 +20,7 @@ from kernelprof.analysis.metrics.architectures import EVERY
 from kernelprof.analysis.metrics.catalogue import Metric, catalogue
 from kernelprof.analysis.metrics.consistency import CONSISTENCIES, Consistency
 from kernelprof.analysis.metrics.groups import STALLS
+from kernelprof.analysis.metrics.implications import IMPLICATIONS
 from kernelprof.analysis.metrics.interval import Interval, is_complete
 from kernelprof.analysis.metrics.ruled_out import RULED_OUT
 from kernelprof.model.capture import Capture, Launch, Launches, Origin
@@ -75,108 +77,6 @@ BOUNDS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Implication:
-    """A relation between metrics; ``broken`` tells where it fails (missing values never do)."""
-
-    metrics: tuple[str, ...]
-    broken: Callable[..., BoolArray]
-    reason: str
-
-
-def _sectors_without_requests(sectors: FloatArray, requests: FloatArray) -> BoolArray:
-    unasked: BoolArray = (sectors > 0) & (requests == 0)
-    return unasked
-
-
-def _less_than_ideal(actual: FloatArray, ideal: FloatArray) -> BoolArray:
-    too_few: BoolArray = actual < 0.99 * ideal
-    return too_few
-
-
-def _nothing_for_something(nothing: FloatArray, something: FloatArray) -> BoolArray:
-    unanswered: BoolArray = (nothing == 0) & (something > 0)
-    return unanswered
-
-
-def _part_above_whole(part: FloatArray, whole: FloatArray) -> BoolArray:
-    above: BoolArray = part > 1.1 * whole + 1.0
-    return above
-
-
-def _is_zero(values: FloatArray) -> BoolArray:
-    zero: BoolArray = values == 0
-    return zero
-
-
-IMPLICATIONS = (
-    Implication(
-        ("global_sectors", "global_load_requests"),
-        _nothing_for_something,
-        "global loads were requested and no sector was needed",
-    ),
-    Implication(
-        ("global_sectors_ideal", "global_sectors"),
-        _nothing_for_something,
-        "sectors were needed and the fewest possible are none",
-    ),
-    Implication(
-        ("shared_wavefronts", "shared_load_wavefronts"),
-        _nothing_for_something,
-        "shared-memory loads took wavefronts and none was needed",
-    ),
-    Implication(
-        ("local_sectors", "local_load_sectors"),
-        _nothing_for_something,
-        "local memory was loaded and no sector was needed",
-    ),
-    Implication(
-        ("global_reduction_requests", "instructions"),
-        _part_above_whole,
-        "more atomics than instructions",
-    ),
-    Implication(
-        ("issue_slots", "sm_throughput"),
-        _part_above_whole,
-        "issue slots busier than the busiest part of the SM",
-    ),
-    Implication(
-        ("fma_pipe", "sm_throughput"),
-        _part_above_whole,
-        "a pipe busier than the busiest part of the SM",
-    ),
-    *(
-        Implication(
-            (f"stall_{name}", "warp_cycles_per_instruction"),
-            _part_above_whole,
-            "a stall longer than all the time between two instructions",
-        )
-        for name in STALLS
-    ),
-    Implication(("duration",), _is_zero, "a launch cannot take no time"),
-    Implication(
-        ("global_load_sectors", "global_load_requests"),
-        _sectors_without_requests,
-        "global loads moved sectors without a request",
-    ),
-    Implication(
-        ("global_store_sectors", "global_store_requests"),
-        _sectors_without_requests,
-        "global stores moved sectors without a request",
-    ),
-    Implication(
-        ("global_sectors", "global_sectors_ideal"),
-        _less_than_ideal,
-        "global accesses took fewer sectors than the fewest possible",
-    ),
-    Implication(
-        ("shared_wavefronts", "shared_wavefronts_ideal"),
-        _less_than_ideal,
-        "shared-memory accesses took fewer wavefronts than the fewest possible",
-    ),
-)
-
-
-@dataclass(frozen=True, slots=True)
 class Doubt:
     """A value that cannot be, and in which launches: it is treated as missing.
 
@@ -216,24 +116,32 @@ class Facts:
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
         self.count = len(capture)
-        self.doubts: list[Doubt] = []
         self.read: dict[str, None] = {}
         """Metrics that were looked at, in that order."""
         self._catalogue = catalogue()
         self._columns: dict[str, _Column] = {}
         self._intervals: dict[str, Interval] = {}
         self._ruled_out: dict[Callable[..., BoolArray], BoolArray] = {}
+        self._settled: dict[str, BoolArray] = {}
         self._launches = Launches.of(capture.launches)
-        self._cleared: dict[str, BoolArray] = {}
-        self._there = {
-            name
-            for name, metric in self._catalogue.items()
-            if any(each in capture.columns for each in metric.all_ncu_names())
-        }
-        self.substituted = np.zeros(self.count, dtype=np.bool_)
-        """Launches in which a metric was read under another name than its first. The names mean the
-        same quantity, but their counters differ in the last digits."""
+        self._noted: list[Doubt] = []
+        self._substituted = np.zeros(self.count, dtype=np.bool_)
         self._check_implications()
+
+    @property
+    def doubts(self) -> list[Doubt]:
+        """Values that cannot be, and metrics that contradict each other."""
+        contradictions = self._contradictions  # Looking for them may note more of the others.
+        return [*self._noted, *contradictions]
+
+    @property
+    def substituted(self) -> BoolArray:
+        """Launches in which a metric was read under another name than its first.
+
+        The names mean the same quantity, but their counters differ in the last digits.
+        """
+        _ = self._contradictions
+        return self._substituted
 
     def metric(self, name: str) -> Interval:
         """The metric in its canonical unit; where it is missing, all that it could be."""
@@ -269,7 +177,9 @@ class Facts:
 
     def settled(self, name: str) -> BoolArray:
         """In which launches the metric has a value, or is known to be zero without one."""
-        known: BoolArray = self.has(name) | self._known_to_be_zero(name)
+        known = self._settled.get(name)
+        if known is None:
+            known = self._settled[name] = self.has(name) | self._known_to_be_zero(name)
         return known
 
     def metric_exists(self, name: str, compute_capability: tuple[int, int] | None) -> bool:
@@ -289,11 +199,14 @@ class Facts:
 
     def by_capability(self, holds: Callable[[tuple[int, int] | None], bool]) -> BoolArray:
         """What holds for each launch, by the compute capability of its device."""
-        kinds = self._launches.kinds
-        found = {each: holds(each) for each in {kind.compute_capability for kind in kinds}}
+        found = {each: holds(each) for each in self._capabilities}
         if len(found) == 1:
             return np.full(self.count, next(iter(found.values())))
         return self.by_launch(lambda launch: found[launch.compute_capability])
+
+    @cached_property
+    def _capabilities(self) -> set[tuple[int, int] | None]:
+        return {kind.compute_capability for kind in self._launches.kinds}
 
     def by_launch(self, holds: Callable[[Launch], bool]) -> BoolArray:
         """What holds for each launch, by its kernel, device and configuration."""
@@ -343,7 +256,7 @@ class Facts:
             if values is not None:
                 fill &= np.isnan(values)
             if ncu_name != metric.ncu[0]:
-                self.substituted |= fill
+                self._substituted |= fill
             values = column.values if values is None else np.where(fill, column.values, values)
             if column.source is Origin.REPORTED:
                 reported = reported | fill
@@ -356,8 +269,11 @@ class Facts:
 
     def _impossible(self, metric: Metric, values: FloatArray) -> BoolArray | None:
         """In which launches the value cannot be, if in any."""
-        found = self._cleared.get(metric.name)
-        least, most = np.min(values, initial=np.inf), np.max(values, initial=-np.inf)
+        found: BoolArray | None = None
+        least, most = (
+            np.fmin.reduce(values, initial=np.inf),
+            np.fmax.reduce(values, initial=-np.inf),
+        )
         for bound in BOUNDS:
             if not bound.applies_to(metric) or (bound.low <= least and most <= bound.high):
                 continue
@@ -365,29 +281,45 @@ class Facts:
             if found is not None:
                 outside &= ~found
             if outside.any():
-                self.doubts.append(Doubt(metric.name, bound.reason, outside))
+                self._noted.append(Doubt(metric.name, bound.reason, outside))
                 found = outside if found is None else found | outside
         return found
 
     def _check_implications(self) -> None:
+        """Take values away that cannot be beside each other, before anything is worked out."""
         for implication in IMPLICATIONS:
-            known = [self._coalesce(self._catalogue[name]).values for name in implication.metrics]
+            known = [self._column(name).values for name in implication.metrics]
             broken = implication.broken(*known)
-            if broken.any():
-                for name in implication.metrics:
-                    before = self._cleared.get(name, np.zeros(self.count, dtype=np.bool_))
-                    self._cleared[name] = before | broken
-                self.doubts.append(Doubt(implication.metrics[0], implication.reason, broken))
-        for each in CONSISTENCIES:
-            if all(name in self._there for name in each.metrics if name not in _OPTIONAL):
-                self._check(each)
-        self._columns.clear()
+            if not broken.any():
+                continue
+            for name, values in zip(implication.metrics, known, strict=True):
+                cleared = np.where(broken, np.nan, values)
+                self._columns[name] = _Column(cleared, self._columns[name].reported)
+            self._noted.append(Doubt(implication.metrics[0], implication.reason, broken))
 
-    def _check(self, relation: Consistency) -> None:
-        """Note where metrics contradict each other, unless one of them is known to be wrong."""
-        known = [self._coalesce(self._catalogue[name]).values for name in relation.metrics]
+    @cached_property
+    def _contradictions(self) -> tuple[Doubt, ...]:
+        """Where metrics contradict each other, and none of them is known to be wrong.
+
+        They change no value, so the search for what to measure next does without.
+        """
+        columns = self.capture.columns
+        there = {
+            name
+            for name, metric in self._catalogue.items()
+            if any(each in columns for each in metric.all_ncu_names())
+        }
+        checked = (
+            each
+            for each in CONSISTENCIES
+            if all(name in there for name in each.metrics if name not in _OPTIONAL)
+        )
+        return tuple(doubt for each in checked if (doubt := self._check(each)) is not None)
+
+    def _check(self, relation: Consistency) -> Doubt | None:
+        known = [self._column(name).values for name in relation.metrics]
         with np.errstate(all="ignore"):
             broken = relation.broken(*known)
-        if broken.any():
-            first, reason = relation.metrics[0], relation.reason
-            self.doubts.append(Doubt(first, reason, broken, relation.metrics))
+        if not broken.any():
+            return None
+        return Doubt(relation.metrics[0], relation.reason, broken, relation.metrics)

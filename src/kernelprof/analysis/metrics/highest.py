@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,12 +10,32 @@ import numpy as np
 from kernelprof.analysis.metrics.interval import Interval
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
+
+    import numpy.typing as npt
 
     from kernelprof.analysis.metrics.facts import Facts
 
+    IntArray = npt.NDArray[np.intp]
 
-def highest(facts: Facts, ceilings: Mapping[str, float]) -> tuple[tuple[str, ...], Interval]:
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """One of a few names for each launch: that of row ``r`` is ``names[codes[r]]``."""
+
+    names: tuple[str, ...]
+    codes: IntArray
+
+    def __getitem__(self, row: int) -> str:
+        name: str = self.names[self.codes[row]]
+        return name
+
+    def called(self, call: Callable[[str], str]) -> Named:
+        """The same with what people call each of them."""
+        return Named(tuple(call(name) for name in self.names), self.codes)
+
+
+def highest(facts: Facts, ceilings: Mapping[str, float]) -> tuple[Named, Interval]:
     """The percentage that is the largest against its ceiling, and its value as the capture has it.
 
     The first of them where a launch has none; its value is then anything from 0 to 100.
@@ -26,4 +47,4 @@ def highest(facts: Facts, ceilings: Mapping[str, float]) -> tuple[tuple[str, ...
     shown = values[first, np.arange(facts.count)]
     missing = np.isnan(shown)
     low, high = np.where(missing, 0.0, shown), np.where(missing, 100.0, shown)
-    return tuple(names[each] for each in first), Interval(low, high)
+    return Named(names, first), Interval(low, high)

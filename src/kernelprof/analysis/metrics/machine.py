@@ -23,7 +23,7 @@ from kernelprof.analysis.metrics.ceilings import (
     THREADS_ISSUED,
 )
 from kernelprof.analysis.metrics.groups import FLOATING_POINT_RATES, SM_PIPES
-from kernelprof.analysis.metrics.highest import highest
+from kernelprof.analysis.metrics.highest import Named, highest
 from kernelprof.analysis.metrics.interval import Interval, Truth, largest
 from kernelprof.analysis.metrics.waiting import Warps
 
@@ -337,13 +337,13 @@ class Machine:
         return largest(*rest, *([] if "sm" in excluded else [self.sm_beside_l1]))
 
     @cached_property
-    def busiest_unit(self) -> tuple[tuple[str, ...], Interval]:
+    def busiest_unit(self) -> tuple[Named, Interval]:
         """The metric of the unit that is nearest to its ceiling, for each launch, and its value."""
         pipes = dict.fromkeys(SM_PIPES, PRACTICAL_CEILING["pipe"])
         return highest(self.facts, {**CEILING_OF, **pipes})
 
     @cached_property
-    def busiest_l2_stage(self) -> tuple[tuple[str, ...], Interval]:
+    def busiest_l2_stage(self) -> tuple[Named, Interval]:
         """The metric of the L2 stage that is busiest, for each launch, and its value."""
         return highest(self.facts, dict.fromkeys(L2_STAGES, 1.0))
 

@@ -18,10 +18,11 @@ from kernelprof.analysis.advice import Seen
 from kernelprof.analysis.metrics.catalogue import preset
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
     from kernelprof.analysis.advice import Advice
     from kernelprof.analysis.metrics.facts import Facts
+    from kernelprof.analysis.metrics.highest import Named
     from kernelprof.analysis.metrics.interval import Interval, Truth
 
 
@@ -102,8 +103,8 @@ class EvidenceItem:
     differ); with one it is worked out from that and others.
     """
 
-    metric: str | Sequence[str]
-    label: str | Sequence[str]
+    metric: str | Named
+    label: str | Named
     value: Interval
     unit: str
     op: str = "="
@@ -219,7 +220,7 @@ PARTS: Final = {
 def busiest_unit(context: RuleContext) -> EvidenceItem:
     """The unit that is nearest to its limit, by its own metric."""
     names, values = context.machine.busiest_unit
-    labels = tuple(f"busiest unit: {PARTS.get(each, each)}" for each in names)
+    labels = names.called(lambda each: f"busiest unit: {PARTS.get(each, each)}")
     return EvidenceItem(names, labels, values, "%")
 
 
@@ -229,11 +230,12 @@ def l2_stage(
     """The stage of L2 that is busiest: tags, data or a link to the SMs, by its own metric."""
     names, values = context.machine.busiest_l2_stage
     limit = None if threshold is None else threshold.value * 100
-    labels = tuple(
-        "L2 throughput"
-        if each == "l2_throughput"
-        else f"busiest stage of L2: {PARTS.get(each, each).removeprefix('L2 ')}"
-        for each in names
+    labels = names.called(
+        lambda each: (
+            "L2 throughput"
+            if each == "l2_throughput"
+            else f"busiest stage of L2: {PARTS.get(each, each).removeprefix('L2 ')}"
+        )
     )
     return EvidenceItem(names, labels, values, "%", op, limit)
 

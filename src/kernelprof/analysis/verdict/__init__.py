@@ -68,16 +68,18 @@ def diagnose(
     since its last call.
     """
     launches = Launches.of(capture.launches)
-    outcomes = judge_launches(capture, progress=progress)
+    outcomes, judged = judge_launches(capture, progress=progress)
     groups = group_launches(launches, outcomes)
     # Evidence is for the few launches that stand for the others.
-    shown = judge(capture.rows([group.representative for group in groups]))
-    next_step = NextStep(shown.context.facts, preset, launches)
+    rows = [group.representative for group in groups]
+    if judged is None:
+        judged, rows = judge(capture.rows(rows)), list(range(len(rows)))
+    next_step = NextStep(judged.context.facts, preset, launches)
     ids = np.array(launches.ids, dtype=object)
     return Diagnosis(
         kernels=tuple(
-            _kernel(shown, next_step, group, row, tuple(ids[list(group.rows)].tolist()))
-            for row, group in enumerate(groups)
+            _kernel(judged, next_step, group, row, tuple(ids[list(group.rows)].tolist()))
+            for row, group in zip(rows, groups, strict=True)
         ),
         origin=capture.origin,
         preset=preset,
@@ -267,9 +269,13 @@ def _doubts(outcomes: Outcomes, count: int) -> list[str]:
 
 def judge_launches(
     capture: Capture, *, progress: Callable[[int], object] | None = None
-) -> Outcomes:
-    """Judge every launch; ``progress`` is called with the number done since its last call."""
+) -> tuple[Outcomes, Judgement | None]:
+    """Judge every launch; ``progress`` is called with the number done since its last call.
+
+    The judgement itself comes with it where it is one for all launches.
+    """
     parts = []
+    judged = None
     doubts: Counter[Doubt] = Counter()
     for start in range(0, len(capture), BLOCK):
         judged = judge(capture.part(start, start + BLOCK))
@@ -281,7 +287,7 @@ def judge_launches(
     winner, decided, at_limit, gain, duration = (
         np.concatenate(columns) for columns in zip(*parts, strict=True)
     )
-    return Outcomes(
+    outcomes = Outcomes(
         winner,
         decided,
         at_limit,
@@ -289,6 +295,7 @@ def judge_launches(
         duration,
         dict(sorted(doubts.items(), key=lambda each: (each[0].metric, each[0].reason))),
     )
+    return outcomes, judged if len(parts) == 1 else None
 
 
 def _outcomes(

@@ -281,7 +281,7 @@ def grade(context: RuleContext, ranking: Ranking, rule: Rule, row: int) -> Grade
     if any(facts.source(name, row) is Origin.REPORTED for name in rule.requires):
         reasons.append("part of the evidence is read from a sentence of Nsight Compute's rules")
     duration = facts.values("duration")[row]
-    if not facts.has("duration")[row]:
+    if np.isnan(duration):
         reasons.append("the capture has no duration")
     elif duration < SHORT_LAUNCH_NS:
         reasons.append("the launch is shorter than 10 us, where counters are coarse")

@@ -10,7 +10,7 @@ The made-up values never reach a verdict; they only tell what depends on what.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -91,8 +91,8 @@ class Sensitivity:
     def _search(self, row: int, slugs: Sequence[str], missing: Sequence[str]) -> tuple[str, ...]:
         trial = _trial(self._facts.capture, row, slugs, missing)
         everything = set(missing)
-        certain = _uncertainty(trial, [everything])[0]
-        without_one = _uncertainty(trial, [everything - {name} for name in missing])
+        less = [everything - {name} for name in missing]
+        certain, *without_one = _uncertainty(trial, [everything, *less])
         spare = [
             name
             for name, uncertainty in zip(missing, without_one, strict=True)
@@ -149,7 +149,7 @@ def _trial(capture: Capture, row: int, slugs: Sequence[str], missing: Sequence[s
         launch=launch,
         text={name: cells[row] for name, cells in capture.text.items()},
         known=tuple(
-            replace(column, values=column.values[[row]])
+            column.holding(column.values[[row]])
             for name, column in capture.columns.items()
             if (name in may_read or name.startswith(OWN_COLUMNS))
             and not np.isnan(column.values[row])
@@ -180,9 +180,7 @@ def _completions(missing: Sequence[str]) -> FloatArray:
 def _synthetic(trial: _Trial, table: FloatArray) -> Capture:
     """A capture of copies of the launch, completed with the rows of ``table``."""
     count = len(table)
-    columns = {
-        each.name: replace(each, values=np.full(count, each.values[0])) for each in trial.known
-    }
+    columns = {each.name: each.holding(np.full(count, each.values[0])) for each in trial.known}
     for index, (name, column) in enumerate(zip(trial.missing, trial.columns, strict=True)):
         unit = catalogue()[name].unit
         columns[column] = MetricColumn(column, table[:, index], unit, unit, Origin.MEASURED)

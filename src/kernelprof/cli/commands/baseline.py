@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from kernelprof.cli import options, output
+from kernelprof.cli.progress import progress_line
 from kernelprof.errors import UsageError
 from kernelprof.interface import baselines
 from kernelprof.locks import held
@@ -40,7 +41,10 @@ PolicyOption = Annotated[
 def save(
     capture: Annotated[
         list[str],
-        typer.Argument(metavar="CAPTURE", help="As `compare` takes it; several are runs of one."),
+        typer.Argument(
+            metavar="CAPTURE",
+            help="As `compare` takes it; several are runs of one. Or .cu files with --predict.",
+        ),
     ],
     *,
     file: Annotated[
@@ -49,11 +53,14 @@ def save(
     force: Annotated[bool, typer.Option("--force", help="Replace a baseline.")] = False,
     kernel: options.KernelsOption = None,
     policy: PolicyOption = None,
+    predict: options.PredictOption = False,
+    arch: options.ArchOption = None,
 ) -> None:
     """Make a baseline of a capture, or of several runs of the same code.
 
     Wrong results and captures that are not whole are refused, and so is one of which most is
-    inconclusive; a kernel that is undecided beside others is held by time and counters.
+    inconclusive; a kernel that is undecided beside others is held by time and counters. With
+    --predict it holds what the kernels of .cu files count, each of them for each --arch.
     """
     output.check_place(file)
     if file.suffix.lower() != ".json":
@@ -62,7 +69,15 @@ def save(
         )
     if not force:
         _refuse_existing(file)
-    made = baselines.save(capture, kernels=kernel or (), policy=policy, warn=output.warn)
+    made = baselines.save(
+        capture,
+        kernels=kernel or (),
+        policy=policy,
+        predict=predict,
+        arch=arch,
+        progress=progress_line(),
+        warn=output.warn,
+    )
     with held(file):
         if not force:
             _refuse_existing(file)
@@ -86,7 +101,9 @@ def update(
 ) -> None:
     """Put a candidate in place of the baseline, if it passes the gate."""
     output.check_place(file)
-    result, made = baselines.update(file, candidate, policy, write=output.write_file)
+    result, made = baselines.update(
+        file, candidate, policy, progress=progress_line(), write=output.write_file
+    )
     if made is None:
         output.write_lines(
             f"{result.line} The baseline stays as it is.",
@@ -116,7 +133,13 @@ def accept(
     """Accept a candidate that the gate rejects, and record who, when and why."""
     output.check_place(file)
     made = baselines.accept(
-        file, candidate, reason, kernels=kernel or (), by=by, write=output.write_file
+        file,
+        candidate,
+        reason,
+        kernels=kernel or (),
+        by=by,
+        progress=progress_line(),
+        write=output.write_file,
     )
     _say(made, file, accepted=", ".join(candidate))
 

@@ -6,9 +6,9 @@ from typing import Annotated
 
 import typer
 
-from kernelprof import interface
 from kernelprof.cli import options, output
 from kernelprof.cli.progress import progress_line
+from kernelprof.interface import changes
 
 ORDER = 40
 
@@ -40,7 +40,7 @@ def compare(
     Two .cu files are built and measured in turn, A B A B.
     """
     output.check_places(file, html=html)
-    found = interface.compare(
+    found = changes.compare(
         before,
         after,
         size=size,

@@ -11,6 +11,8 @@ from kernelprof import interface
 from kernelprof.cli import options, output
 from kernelprof.cli.progress import progress_line, reading
 from kernelprof.errors import ExitCode, UsageError
+from kernelprof.interface import prediction
+from kernelprof.interface.profiling import is_source
 from kernelprof.interface.several import each_capture, files_of
 from kernelprof.model.kernel_name import name_pattern
 from kernelprof.results import only
@@ -87,25 +89,29 @@ def diagnose(
     size: options.SizeOption = None,
     define: options.DefineOption = None,
     sanitize: options.SanitizeOption = None,
+    predict: options.PredictOption = False,
+    arch: options.ArchOption = None,
 ) -> None:
     """Name what limits each kernel of a capture, or of a program after `--`.
 
     A program is run under ncu, first for a few metrics and then for those that the verdicts ask
     for. A .cu file is built, checked and timed first; without a GPU its recorded capture is taken,
-    if there is one of just this kernel. Exit code 3: at least one kernel is inconclusive, and the
-    ncu command that settles it is there.
+    if there is one of just this kernel, else it is predicted. Exit code 3: at least one kernel is
+    inconclusive, and the ncu command that settles it is there.
     """
     program = options.program(ctx)
     source = _check_targets(targets or [], program)
     output.check_places(file, html=html)
     interface.check_overrides(size, define, sanitize, has_source=source)
-    if program is not None or source:
+    if program is not None or source or predict or arch:
         found = [
             interface.diagnose(
-                None if targets is None else targets[0],
+                None if not targets else targets[0],
                 program=program,
                 kernel=kernel,
                 preset=preset,
+                predict=predict,
+                arch=each,
                 keep=keep,
                 force=force,
                 launch_skip=launch_skip,
@@ -119,6 +125,7 @@ def diagnose(
                 sanitize=sanitize,
                 progress=progress_line(),
             )
+            for each in (prediction.architectures(arch) if predict or arch else (None,))
         ]
     else:
         found = _of_captures(targets or [], preset, kernel, merge=merge, page=html is not None)
@@ -164,7 +171,7 @@ def _check_targets(targets: Sequence[str], program: Sequence[str] | None) -> boo
             "captures and a program are given together",
             hint="name captures, or a program after --, not both",
         )
-    sources = [target for target in targets if interface.is_source(target)]
+    sources = [target for target in targets if is_source(target)]
     if sources and len(targets) > 1:
         raise UsageError(
             "a source is diagnosed by itself",

@@ -22,6 +22,7 @@ class Requirement(StrEnum):
     COUNTERS = "counters"
     NVCC = "nvcc"
     PYCUDA = "pycuda"
+    PREDICT = "predict"
     PROFILE = "profile"
     SOURCES = "sources"
 
@@ -40,7 +41,7 @@ def doctor(
         str, options.format_option("doctor", "text or json: how to write what was found.")
     ] = "text",
 ) -> None:
-    """Check GPU, driver, ncu, permission for counters, nvcc and PyCUDA.
+    """Check GPU, driver, ncu, permission for counters, nvcc, PyCUDA, and what predicts kernels.
 
     No kernel is run and nothing is changed. Exit code 0 if stored captures can be diagnosed, 4 if
     not, or if something that is required is missing or unknown.

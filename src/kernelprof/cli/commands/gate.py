@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from kernelprof import interface
 from kernelprof.cli import options, output
+from kernelprof.cli.progress import progress_line
 from kernelprof.errors import UsageError
-from kernelprof.interface import baselines
+from kernelprof.interface import baselines, changes
 
 ORDER = 50
 
@@ -26,7 +26,8 @@ def gate(
         list[str],
         typer.Argument(
             metavar="CANDIDATE",
-            help="The capture to judge; several, or a folder of them, are runs of the same code.",
+            help="The capture to judge; several, or a folder of them, are runs of the same code. "
+            "Or .cu files, which are predicted.",
         ),
     ],
     *,
@@ -85,21 +86,26 @@ def gate(
     ] = False,
     kernel: options.KernelsOption = None,
     rename: options.RenameOption = None,
+    predict: options.PredictOption = False,
+    arch: options.ArchOption = None,
     no_color: options.NoColorOption = False,
 ) -> None:
     """Judge a candidate against a baseline by time, exact counters and verdict.
+
+    With --predict two .cu files are judged by what they count, without a GPU; so are the candidates
+    of a baseline that `baseline save --predict` made.
 
     Exit codes: 0 pass, 1 regression, 3 inconclusive (which fails unless the policy lets it pass).
     """
     also = {"junit": junit, "sarif": sarif, "markdown": markdown}
     if calibrate:
-        judging = (file, html, policy, kernel, rename, proposed_baseline, proposed_policy)
-        if accept_proposed or any((*judging, *also.values())):
+        judging = (file, html, policy, kernel, rename, proposed_baseline, proposed_policy, arch)
+        if accept_proposed or predict or any((*judging, *also.values())):
             raise UsageError("--calibrate judges nothing", hint="leave out all other options")
         _calibrate(Path(baseline), candidate)
         return
     output.check_places(file, *also.values(), html=html)
-    result = interface.gate(
+    result = changes.gate(
         baseline,
         candidate,
         policy=policy,
@@ -108,12 +114,17 @@ def gate(
         proposed_baseline=proposed_baseline,
         proposed_policy=proposed_policy,
         accept_proposed=accept_proposed,
+        predict=predict,
+        arch=arch,
+        progress=progress_line(),
     )
     for name, place in also.items():
         if place is not None:
             output.write_file(result.to_text(name), place)
     if html is not None:
-        output.write_page(result, html, command=output.typed("gate", baseline, *candidate))
+        given = ["--predict"] * predict + [word for each in arch or () for word in ("--arch", each)]
+        command = output.typed("gate", baseline, *candidate, *given)
+        output.write_page(result, html, command=command)
     output.write_result(output.rendered(result, output_format, file, no_color=no_color), file)
     raise typer.Exit(result.exit_code)
 

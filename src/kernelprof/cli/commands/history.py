@@ -7,9 +7,9 @@ from typing import Annotated
 
 import typer
 
-from kernelprof import interface
 from kernelprof.cli import options, output
 from kernelprof.cli.progress import progress_line
+from kernelprof.interface import changes
 
 ORDER = 70
 
@@ -56,7 +56,7 @@ def history(
     """Show how time and verdict of each kernel changed over captures or commits."""
     output.check_places(file, html=html)
     with progress_line(shown=False if git else None) as progress:
-        found = interface.history(
+        found = changes.history(
             folder,
             git=git,
             kernel=kernel,

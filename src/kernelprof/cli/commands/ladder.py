@@ -95,7 +95,7 @@ def run(
 
     Each is timed in turns with cuBLAS. Without a name it is all of the first ladder. Results are
     kept after each rung. With --continue rungs that are done are left out, but for those that are
-    named. A rung that fails is in the report, and the exit code is its error's.
+    named themselves. A rung that fails is in the report, and the exit code is its error's.
     """
     if no_profile and captures is not None:
         raise UsageError("--captures needs the profiler", hint="leave out --no-profile")

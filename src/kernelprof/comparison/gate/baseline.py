@@ -11,7 +11,7 @@ import json
 import re
 import sys
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof import files
 from kernelprof.comparison.counters import COUNTERS
@@ -29,6 +29,8 @@ SCHEMA_VERSION: Final = "1"
 KIND: Final = "kernelprof-baseline"
 
 _DIGITS: Final = 7
+_ON_A_LINE: Final = re.compile(r'"\\u0000(\d+)"')
+"""What stands for a record that is written on one line."""
 _NUMBERS: Final = re.compile(r"\[\n\s+(-?[0-9][^\]\[{}\"]*?)\n\s+\]")
 
 
@@ -53,7 +55,10 @@ class Baseline:
 def to_text(baseline: Baseline) -> str:
     """The baseline as its file holds it."""
     values = to_values(baseline)
+    kept: list[str] = []
     for kernel in values["kernels"]:
+        if kernel["predicted"] is not None:
+            _keep(kernel["predicted"], kept)
         kernel["metrics"] = {
             name: value if name in COUNTERS else _rounded(value)
             for name, value in sorted(kernel["metrics"].items())
@@ -62,10 +67,18 @@ def to_text(baseline: Baseline) -> str:
             kernel[name] = [_rounded(each) for each in kernel[name]]
     head = {key: values.pop(key) for key in ("schema_version", "kind")}
     text = json.dumps({**head, **values}, indent=1, ensure_ascii=False, allow_nan=False)
-    return (
-        _NUMBERS.sub(lambda found: f"[{', '.join(found[1].split())}]".replace(",,", ","), text)
-        + "\n"
-    )
+    text = _NUMBERS.sub(lambda found: f"[{', '.join(found[1].split())}]".replace(",,", ","), text)
+    return _ON_A_LINE.sub(lambda found: kept[int(found[1])], text) + "\n"
+
+
+def _keep(predicted: dict[str, Any], kept: list[str]) -> None:
+    """Put a mark in place of each access and each line, and the text that it stands for aside."""
+    for name in ("accesses", "lines"):
+        records = predicted[name]
+        predicted[name] = [f"\0{len(kept) + at}" for at in range(len(records))]
+        kept += (json.dumps(each, ensure_ascii=False, allow_nan=False) for each in records)
+    kept.append(json.dumps(predicted["text"]))
+    predicted["text"] = f"\0{len(kept) - 1}"
 
 
 def read_text(path: Path) -> str:

@@ -80,6 +80,8 @@ def _undecided(kernels: Sequence[KernelSnapshot], policy: Policy) -> list[Kernel
         each
         for each in kernels
         if each.verdict.status is Status.INCONCLUSIVE
+        # Of a prediction counts are held, whatever its verdict.
+        and each.predicted is None
         and policy.inconclusive_of(each.name) is not Outcome.PASS
     ]
 

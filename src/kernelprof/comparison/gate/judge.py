@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from kernelprof.comparison.counters import COUNTERS, unit_of, value
 from kernelprof.comparison.floors import FEWEST_SAMPLES, clear
-from kernelprof.comparison.gate import checks, whole
+from kernelprof.comparison.gate import checks, predicted, whole
 from kernelprof.comparison.gate.policy import PER_REQUEST, Limits, Policy
 from kernelprof.comparison.words import (
     counter_text,
@@ -115,11 +115,10 @@ def _findings(kernel: KernelComparison, policy: Policy) -> Iterator[Finding]:
         text = "; ".join((text, *kernel.notes))
         yield Finding(Code.APPEARED, policy.appeared or Outcome.PASS, text)
         return
-    if checks.unchecked(before, after):
-        text = "the baseline's result was checked, and nothing says that the candidate's was"
-        yield Finding(Code.CHECK_WEAKENED, Outcome.INCONCLUSIVE, text)
-    elif weaker := checks.weaker(before, after):
-        yield Finding(Code.CHECK_WEAKENED, limits.check_weakened, weaker)
+    if kernel.same_code:
+        yield Finding(Code.SAME_CODE, Outcome.PASS, f"the same machine code for {after.arch}")
+        return
+    yield from _check(before, after, limits)
     if kernel.match is Match.RENAMED:
         outcome = Outcome.PASS if _confirmed(kernel, before, after) else policy.renamed
         by = "as --rename says" if kernel.confirmed else "by its name"
@@ -129,6 +128,9 @@ def _findings(kernel: KernelComparison, policy: Policy) -> Iterator[Finding]:
         return
     if text := several_text(kernel):
         yield Finding(Code.SEVERAL_CHANGES, Outcome.PASS, text)
+    if after.predicted is not None:
+        yield from predicted.findings(kernel, before, after, limits)
+        return
     if text := launches_text(before, after):
         # They cost something, unless all of them take no more time.
         then, now = totals_alike(before, after)
@@ -142,6 +144,14 @@ def _findings(kernel: KernelComparison, policy: Policy) -> Iterator[Finding]:
     yield from _time(kernel.time, limits)
     yield from _counters(kernel, limits)
     yield from _verdict(kernel, before, after, limits)
+
+
+def _check(before: KernelSnapshot, after: KernelSnapshot, limits: Limits) -> Iterator[Finding]:
+    if checks.unchecked(before, after):
+        text = "the baseline's result was checked, and nothing says that the candidate's was"
+        yield Finding(Code.CHECK_WEAKENED, Outcome.INCONCLUSIVE, text)
+    elif weaker := checks.weaker(before, after):
+        yield Finding(Code.CHECK_WEAKENED, limits.check_weakened, weaker)
 
 
 def _time(time: TimeChange, limits: Limits) -> Iterator[Finding]:

@@ -107,6 +107,11 @@ class Policy:
         """Whether the gate does not look at a kernel."""
         return any(_matches(pattern, kernel) for pattern in self.ignore)
 
+    @property
+    def has_budgets(self) -> bool:
+        """Whether it limits metrics of any kernel, which then have to be known."""
+        return bool(self.limits.budget) or any("budget" in each for _, each in self.overrides)
+
     def limits_of(self, kernel: str) -> Limits:
         """The limits of a kernel: the general ones with all that match put over them, in order."""
         limits = self.limits

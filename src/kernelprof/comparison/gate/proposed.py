@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 
     from kernelprof.model.diagnosis import Verdict
     from kernelprof.model.gate import GateResult
-    from kernelprof.model.snapshot import Extent
+    from kernelprof.model.snapshot import Key
 
-    Key = tuple[str, Extent | None, Extent | None]
     Read = TypeVar("Read")
 
 MOST: Final = 50
@@ -39,7 +38,7 @@ _NAME_WIDTH: Final = 100
 _OF_FILES: Final = {Code.POLICY_CHANGED: "policy", Code.BASELINE_CHANGED: "baseline"}
 _TOLD_APART: Final = frozenset(
     {"name", "grid", "block", "median_ns", "events_ns", "profiled_ns", "metrics", "verdict"}
-    | {"noise", "launches"}
+    | {"noise", "launches", "predicted"}
 )
 """Fields of a kernel that have words of their own, or make it another kernel."""
 
@@ -194,6 +193,8 @@ def _kernel(old: KernelSnapshot | None, new: KernelSnapshot | None) -> Iterator[
     if old.launches != new.launches:
         more = new.launches > old.launches
         yield Change(f"launches {old.launches:,} to {new.launches:,}", looser=more)
+    if old.predicted != new.predicted:
+        yield Change("other machine code, or counts of its lines", looser=True)
     rest = [
         each.name.removesuffix("_bytes").replace("_", " ")
         for each in fields(KernelSnapshot)

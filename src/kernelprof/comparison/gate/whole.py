@@ -56,9 +56,11 @@ def totals(comparison: Comparison, policy: Policy) -> Iterator[Finding]:
     """Whether new kernels take more than what vanished and what the others gained.
 
     Work that moves into a kernel that nobody compares is no gain. Kernels that the policy leaves
-    out count neither as new nor as gone.
+    out count neither as new nor as gone, and predicted ones have no time.
     """
-    kernels = [each for each in comparison.kernels if not policy.ignores(each.name)]
+    kernels = [
+        each for each in comparison.kernels if not policy.ignores(each.name) and each.arch is None
+    ]
     new = [each.after for each in kernels if each.match is Match.APPEARED and each.after]
     if not new or not any(each.before and each.after for each in kernels):
         return

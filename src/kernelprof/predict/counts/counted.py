@@ -12,13 +12,13 @@ import numpy as np
 from kernelprof.predict.counts.loops import LoopingMachine
 from kernelprof.predict.counts.sampling import Sample, sample
 from kernelprof.predict.counts.tally import Tally
-from kernelprof.predict.machine.context import LANES
+from kernelprof.predict.machine.arrays import LANES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from kernelprof.predict.counts.tally import Accesses
-    from kernelprof.predict.machine.context import Array
+    from kernelprof.predict.machine.arrays import Array
     from kernelprof.predict.machine.launch import Launch
     from kernelprof.predict.sass.listing import Instruction
     from kernelprof.predict.sass.needed import Needed
@@ -91,9 +91,7 @@ class Counted:
                 total += threads
         return total
 
-    def accesses(
-        self, count: str, matches: Callable[[Accesses], bool] | None = None
-    ) -> Array:
+    def accesses(self, count: str, matches: Callable[[Accesses], bool] | None = None) -> Array:
         """A count of accesses by warp, of those that match."""
         total = np.zeros(self.tally.warps, np.int64)
         for each in self.tally.accesses.values():

@@ -19,16 +19,17 @@ import numpy as np
 
 from kernelprof.errors import KernelprofError
 from kernelprof.predict.counts.trace import Repeat
-from kernelprof.predict.machine.context import whole
 from kernelprof.predict.machine.machine import Machine
 from kernelprof.predict.machine.uses import MEMORY
+from kernelprof.predict.machine.values import whole
 from kernelprof.predict.sass.operands import Label
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from kernelprof.predict.counts.tally import Tally, Watched
-    from kernelprof.predict.machine.context import Array, Context
+    from kernelprof.predict.machine.arrays import Array
+    from kernelprof.predict.machine.context import Context
     from kernelprof.predict.machine.launch import Launch
     from kernelprof.predict.machine.operations import Step
     from kernelprof.predict.sass.listing import Instruction
@@ -50,6 +51,10 @@ _COMPARISONS: Final = ("ISETP", "UISETP")
 _OTHER_COMPARISONS: Final = ("FSETP", "DSETP", "HSETP2", "FCHK", "R2P", "MUFU")
 """What decides by numbers of which it is not known how they move."""
 _FILES: Final = {"R": "registers", "UR": "uniform", "P": "predicates", "UP": "uniform_predicates"}
+_STATE: Final = (
+    *_FILES.values(), "alive", "places", "meetings", "block_barriers", "clusters", "goals",
+)  # fmt: skip
+"""What of blocks changes where no memory is written that counts."""
 
 
 @dataclass
@@ -115,9 +120,9 @@ class LoopingMachine(Machine):
 
     def step(self) -> None:
         """Carry out one piece of code, or leave out many turns of a loop before it."""
-        at = min(self._pending)
+        at = self.blocks.places.lowest()
         if at in self._heads:
-            lanes = self._pending[at]
+            lanes = self._waiting(at)
             visits = self._visits.get(at)
             if visits is None or not _same(visits.lanes, lanes):
                 visits = self._visits[at] = _Visits(lanes)
@@ -125,8 +130,12 @@ class LoopingMachine(Machine):
             if visits.count >= visits.next_try:
                 visits.next_try = visits.count * _NEXT_TRY
                 self._leave_out(at, lanes)
-        if self._pending:
+        if self.blocks.places:
             super().step()
+
+    def _waiting(self, at: int) -> Array:
+        """Threads that go on at an address next."""
+        return next(lanes for place, lanes in self.blocks.places.groups() if place == at)
 
     def _leave_out(self, at: int, lanes: Array) -> None:
         """Move to a later turn of the loop that begins here, as late as all goes on alike."""
@@ -201,15 +210,14 @@ class LoopingMachine(Machine):
 
     def _turns(self, at: int, lanes: Array, pieces: int | None) -> bool:
         """Carry out so many pieces, or those of one turn; whether the same threads are back."""
-        trace = self._tally.trace
+        trace, places = self._tally.trace, self.blocks.places
         begin = len(trace)
-        while self._pending:
+        while places:
             super().step()
             done = len(trace) - begin
-            if pieces is None and at in self._pending and min(self._pending) == at:
-                return _same(self._pending[at], lanes)
-            if pieces is not None and done >= pieces:
-                return min(self._pending, default=-1) == at and _same(self._pending[at], lanes)
+            back = bool(places) and places.lowest() == at
+            if done >= pieces if pieces is not None else back:
+                return back and _same(self._waiting(at), lanes)
         return False
 
     def _gallop(
@@ -230,6 +238,7 @@ class LoopingMachine(Machine):
                 jump, grows = jump // 2, False
                 continue
             state, before, place = self._state(), tally.saved(), len(tally.trace)
+            executed = tally.executed
             marks = tally.stream.mark()
             self._shift(group.steps, lanes, jump * period)
             tally.trying = True
@@ -252,6 +261,7 @@ class LoopingMachine(Machine):
                 jump = jump * 2 if grows else jump // 2
                 continue
             self._restore(state)
+            tally.executed = executed
             tally.back_to(before)
             tally.trace.shorten(place)
             tally.stream.shorten(marks)
@@ -265,38 +275,27 @@ class LoopingMachine(Machine):
         found = {}
         for name in self._live.get(at, ()):
             prefix = name.rstrip("0123456789")
-            key = prefix, int(name.removeprefix(prefix))
-            found[key] = getattr(self.state, _FILES[prefix])[key[1]]
+            index = int(name.removeprefix(prefix))
+            # Threads that are apart write into the array that is there.
+            found[prefix, index] = getattr(self.blocks, _FILES[prefix])[index].copy()
         return found
 
     def _shift(self, steps: Registers, lanes: Array, times: int) -> None:
         """Move registers on, as so many groups of turns would."""
         warps = lanes.any(axis=1, keepdims=True)
         for (prefix, index), step in steps.items():
-            file = getattr(self.state, _FILES[prefix])
+            file = getattr(self.blocks, _FILES[prefix])
             old = file[index]
             new = (old.astype(np.int64) + step * times).astype(np.uint32)
             mine = warps if prefix == "UR" else lanes
             file[index] = new if mine.all() else np.where(mine, new, old)
 
-    def _state(self) -> tuple[Any, ...]:
-        files = {name: dict(getattr(self.state, name)) for name in _FILES.values()}
-        return (
-            files,
-            dict(self._pending),
-            self.alive,
-            dict(self._at_block_barrier),
-            copy.deepcopy(self.barriers),
-            self.counters.executed,
-        )
+    def _state(self) -> dict[str, Any]:
+        return {name: copy.deepcopy(getattr(self.blocks, name)) for name in _STATE}
 
-    def _restore(self, state: tuple[Any, ...]) -> None:
-        files, self._pending, self.alive, self._at_block_barrier, self.barriers, executed = state
-        self.counters.executed = executed
-        for name, content in files.items():
-            file = getattr(self.state, name)
-            file.clear()
-            file.update(content)
+    def _restore(self, state: dict[str, Any]) -> None:
+        for name, value in state.items():
+            setattr(self.blocks, name, value)
 
     def _is_plain(self, first: int, last: int) -> bool:
         """Whether nothing that counts depends on what pieces read from memory, or write to it."""
@@ -307,9 +306,9 @@ class LoopingMachine(Machine):
         if found is None:
             block = self.program.blocks[at]
             found = self._plain[at] = all(
-                self.is_unused(each)
+                id(each) in self.blocks.unused
                 if each.opcode in MEMORY
-                else each.opcode not in _OTHER_COMPARISONS or self._is_skipped(block, each)
+                else each.opcode not in _OTHER_COMPARISONS or self._is_skipped(each)
                 for each in block.body
             )
         return found

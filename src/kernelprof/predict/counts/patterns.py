@@ -8,6 +8,7 @@ Nsight Compute works out from addresses, too; each rule reproduces the counters 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from kernelprof.analysis.metrics.architectures import EVERY
 
 if TYPE_CHECKING:
-    from kernelprof.predict.machine.context import Array
+    from kernelprof.predict.machine.arrays import Array
 
 SECTOR: Final = EVERY.sector_bytes
 _BANKS: Final = 32
@@ -48,7 +49,8 @@ def most_alike(values: Array, taking: Array) -> Array:
     start = np.maximum.accumulate(np.where(change, position, 0), axis=1)
     length = position - start + 1
     length[ordered == np.iinfo(np.int64).min] = 0
-    return length.max(axis=1)
+    most: Array = length.max(axis=1)
+    return most
 
 
 def _distinct(values: Array, taking: Array | None) -> Array:
@@ -62,7 +64,8 @@ def _distinct(values: Array, taking: Array | None) -> Array:
     if not (steps >= 0).all():
         steps = np.diff(np.sort(values, axis=1), axis=1)
     count = 1 + np.count_nonzero(steps, axis=1)
-    return count if taking is None else count * taking.any(axis=1)
+    found: Array = count if taking is None else count * taking.any(axis=1)
+    return found
 
 
 def _filled(values: Array, taking: Array) -> Array:
@@ -80,18 +83,43 @@ def shared_wavefronts(addresses: Array, taking: Array | None, size: int) -> tupl
     64 bits by half warps, 128 bits by quarters; two parts go together where each lane reads what
     its neighbour (lane xor 1, or each lane xor 2) reads.
     """
-    if addresses.shape[1] == 1 and taking is None:
-        passes = np.full(addresses.shape[0], 2 if size > 2 * _BANK_BYTES else 1)
+    if _alike(addresses, taking):
+        threads = np.full(addresses.shape[0], 32) if taking is None else taking.sum(axis=1)
+        parts = 16 if size > 2 * _BANK_BYTES else 32
+        passes = -(-threads // parts)
         return passes, passes
     lanes = 32
     if taking is None:
         pattern = _same_pattern(addresses)
         if pattern is not None:
-            found, ideal = _wavefronts(pattern, np.ones(pattern.shape, np.bool_), size)
+            found, ideal = _of_pattern((pattern - (pattern[0, 0] & -_ROW)).tobytes(), size)
             repeat = np.ones(addresses.shape[0], np.int64)
             return repeat * found, repeat * ideal
         taking = np.ones((addresses.shape[0], lanes), np.bool_)
     return _wavefronts(np.broadcast_to(addresses, taking.shape), taking, size)
+
+
+def _alike(addresses: Array, taking: Array | None) -> bool:
+    """Whether the threads of each warp have one address."""
+    if addresses.shape[1] == 1:
+        return True
+    if taking is None:
+        return bool((addresses == addresses[:, :1]).all())
+    first = np.take_along_axis(
+        np.broadcast_to(addresses, taking.shape), taking.argmax(axis=1)[:, None], axis=1
+    )
+    return bool(((addresses == first) | ~taking).all())
+
+
+def atomic_wavefronts(addresses: Array, taking: Array) -> tuple[Array, Array]:
+    """Wavefronts of shared-memory atomics of each warp, and the fewest that they could take.
+
+    Threads at one bank go one after the other, at one address, too.
+    """
+    place = np.arange(len(addresses))[:, None] * _BANKS + (addresses >> 2) % _BANKS
+    per_bank = np.bincount(place[taking], minlength=len(addresses) * _BANKS)
+    found = per_bank.reshape(len(addresses), _BANKS).max(axis=1)
+    return found, np.minimum(found, 1)
 
 
 def _same_pattern(addresses: Array) -> Array | None:
@@ -105,11 +133,24 @@ def _same_pattern(addresses: Array) -> Array | None:
     return None
 
 
+@lru_cache(maxsize=4096)
+def _of_pattern(addresses: bytes, size: int) -> tuple[int, int]:
+    """Wavefronts of one warp's addresses, as their bytes: a loop has the same again and again."""
+    one = np.frombuffer(addresses, np.int64)[None, :]
+    found, ideal = _wavefronts(one, np.ones(one.shape, np.bool_), size)
+    return int(found[0]), int(ideal[0])
+
+
 def _wavefronts(addresses: Array, taking: Array, size: int) -> tuple[Array, Array]:
     words = max(1, size // _BANK_BYTES)
     if words == 1:
         found = _passes(addresses >> 2, taking)
         return found, np.minimum(found, 1)
+    if not taking.all():
+        # Parts are made of the threads that take part: 16 of 32 lanes make two quarters.
+        order = np.argsort(~taking, axis=1, kind="stable")
+        addresses = np.take_along_axis(addresses, order, axis=1)
+        taking = np.take_along_axis(taking, order, axis=1)
     parts = words
     width = addresses.shape[1] // parts
     found = np.zeros(addresses.shape[0], np.int64)
@@ -126,12 +167,9 @@ def _wavefronts(addresses: Array, taking: Array, size: int) -> tuple[Array, Arra
             )
         alike = _pairs_alike(here, active, 1) | _pairs_alike(here, active, 2)
         found += np.where(alike, together, apart)
-        ideal += -(-_distinct_taking(here, active) * size // _ROW)
+        halves = active[:, :width].any(axis=1).astype(np.int64) + active[:, width:].any(axis=1)
+        ideal += np.where(alike, np.minimum(halves, 1), halves)
     return found, ideal
-
-
-def _distinct_taking(values: Array, taking: Array) -> Array:
-    return _distinct(values, None if taking.all() else taking)
 
 
 def _spread_words(addresses: Array, words: int) -> Array:
@@ -144,7 +182,8 @@ def _pairs_alike(addresses: Array, taking: Array, by: int) -> Array:
     """Whether each lane that takes part has the address of the lane beside it."""
     other = np.arange(addresses.shape[1]) ^ by
     same = (addresses == addresses[:, other]) | ~taking | ~taking[:, other]
-    return same.all(axis=1)
+    alike: Array = same.all(axis=1)
+    return alike
 
 
 def _passes(words: Array, taking: Array) -> Array:
@@ -156,4 +195,5 @@ def _passes(words: Array, taking: Array) -> Array:
     new[:, 1:] = ordered[:, 1:] != ordered[:, :-1]
     place = np.arange(len(ordered))[:, None] * _BANKS + ordered % _BANKS
     per_bank = np.bincount(place[new], minlength=len(ordered) * _BANKS)
-    return per_bank.reshape(len(ordered), _BANKS).max(axis=1) * some
+    found: Array = per_bank.reshape(len(ordered), _BANKS).max(axis=1) * some
+    return found

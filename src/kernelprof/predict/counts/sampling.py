@@ -16,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from kernelprof.predict.machine.context import Array
+    from kernelprof.predict.machine.arrays import Array
 
     Dim3 = tuple[int, int, int]
 
@@ -44,7 +44,8 @@ class Part:
         at = (places % x, places // x % y, places // (x * y))
         first = [each.start for each in self.ranges]
         column, row, layer = (start + place for start, place in zip(first, at, strict=True))
-        return column + grid[0] * (row + grid[1] * layer)
+        found: Array = column + grid[0] * (row + grid[1] * layer)
+        return found
 
 
 def parts(grid: Dim3) -> list[Part]:
@@ -53,7 +54,7 @@ def parts(grid: Dim3) -> list[Part]:
     for extent in grid:
         edges = [range(1), range(1, extent - 1), range(extent - 1, extent)]
         axes.append([each for each in (edges if extent > 1 else edges[:1]) if len(each)])
-    return [Part(ranges) for ranges in product(*axes)]
+    return [Part((x, y, z)) for x, y, z in product(*axes)]
 
 
 @dataclass(frozen=True)

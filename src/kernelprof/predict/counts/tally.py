@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelprof.predict.counts import Counters
 from kernelprof.predict.counts.footprints import HALVES, Footprints
 from kernelprof.predict.counts.patterns import (
+    atomic_wavefronts,
     distinct_lines,
     ideal_sectors,
     most_alike,
@@ -18,11 +18,13 @@ from kernelprof.predict.counts.patterns import (
 )
 from kernelprof.predict.counts.streams import Stream
 from kernelprof.predict.counts.trace import Trace
-from kernelprof.predict.machine.context import LANES
+from kernelprof.predict.machine.arrays import LANES
+from kernelprof.predict.machine.context import Counters
 
 if TYPE_CHECKING:
-    from kernelprof.predict.machine.context import Array, Context
-    from kernelprof.predict.machine.machine import Machine
+    from kernelprof.predict.machine.arrays import Array
+    from kernelprof.predict.machine.blocks import Blocks
+    from kernelprof.predict.machine.context import Context
     from kernelprof.predict.sass.listing import Instruction
     from kernelprof.predict.sass.program import Block
 
@@ -34,6 +36,7 @@ _RECORDED_WARPS: Final = 64
 _RECORDED_BLOCKS: Final = 8
 _ATOMICS: Final = ("atomic", "reduction", "compare")
 _STEADY: Final = ("requests", "threads", "addresses", "alike")
+"""Counts that do not depend on where exactly addresses lie."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,20 +90,20 @@ class Tally(Counters):
         self.trying = False
         """Whether what runs now may be taken back: it leaves no marks then."""
         self.watched: list[Watched] | None = None
-        """Accesses to global memory, where somebody looks at them."""
+        """Accesses, where somebody looks at them."""
 
-    def begin(self, machine: Machine) -> None:
+    def begin(self, blocks: Blocks) -> None:
         """Blocks begin to run; only one machine's are counted."""
-        self.warps, self.warps_of_block = machine.warps, machine.warps_of_block
-        blocks = len(machine.numbers)
-        most = max(1, min(_RECORDED_BLOCKS, _RECORDED_WARPS // self.warps_of_block, blocks))
-        chosen = np.unique(((np.arange(most) + 0.5) * blocks / most).astype(np.int64))
+        self.warps, self.warps_of_block = blocks.warps, blocks.warps_of_block
+        count = len(blocks.numbers)
+        most = max(1, min(_RECORDED_BLOCKS, _RECORDED_WARPS // self.warps_of_block, count))
+        chosen = np.unique(((np.arange(most) + 0.5) * count / most).astype(np.int64))
         rows = (chosen[:, None] * self.warps_of_block + np.arange(self.warps_of_block)).reshape(-1)
         self.recorded = chosen
         self.trace = Trace(rows, self.warps_of_block)
         self.stream = Stream(rows, self.warps)
         halves = np.arange(self.warps) // self.warps_of_block % HALVES
-        self.footprints = Footprints(machine.memory.buffers, halves)
+        self.footprints = Footprints(blocks.memory.buffers, halves)
 
     def piece(self, c: Context, block: Block) -> None:
         """A straight piece of code is carried out once by each warp."""
@@ -137,12 +140,12 @@ class Tally(Counters):
             return
         yes = taken if c.mask is None else taken & c.mask
         no = ~taken if c.mask is None else ~taken & c.mask
-        _add(found[1], c, ~(yes.any(axis=1) & no.any(axis=1)))
+        _add(found[1], c, np.asarray(~(yes.any(axis=1) & no.any(axis=1))))
 
     def constant(self, c: Context, i: Instruction, offsets: Array, taking: Array | None) -> None:
         """Constant memory is read at offsets that may differ between lanes."""
         found = self._of(i, "constant", "load", 4)
-        self._count(found, c, "requests", _some(c, taking))
+        self._count(found, c, "requests", _some(taking))
         different = most_different(np.broadcast_to(offsets, (c.warps, offsets.shape[1])), taking)
         self._count(found, c, "addresses", different)
 
@@ -153,6 +156,7 @@ class Tally(Counters):
         space: str,
         kind: str,
         addresses: Array,
+        *,
         taking: Array | None,
         size: int,
     ) -> None:
@@ -161,14 +165,21 @@ class Tally(Counters):
         addresses = np.broadcast_to(addresses, (c.warps, addresses.shape[1]))
         if self.watched is not None:
             self.watched.append(Watched(i, space, kind, addresses, taking, c.rows))
-        self._count(found, c, "requests", _some(c, taking))
+        self._count(found, c, "requests", _some(taking))
         self._count(found, c, "threads", LANES if taking is None else taking.sum(axis=1))
+        if space == "cluster":
+            return
         if space == "shared":
             if kind in ("atomic", "count", "compare"):
                 every = np.ones((c.warps, LANES), np.bool_) if taking is None else taking
                 spread = np.broadcast_to(addresses, every.shape)
                 self._count(found, c, "alike", most_alike(spread, every))
-            wavefronts, ideal = shared_wavefronts(addresses, taking, size)
+            if kind in ("atomic", "compare"):
+                every = np.ones((c.warps, LANES), np.bool_) if taking is None else taking
+                spread = np.broadcast_to(addresses, every.shape)
+                wavefronts, ideal = atomic_wavefronts(spread, every)
+            else:
+                wavefronts, ideal = shared_wavefronts(addresses, taking, size)
             self._count(found, c, "wavefronts", wavefronts)
             self._count(found, c, "ideal", ideal)
             return
@@ -184,7 +195,9 @@ class Tally(Counters):
                 self.footprints.add(addresses, taking, c.rows, written=written)
         if kind in _ATOMICS:
             every = np.ones((c.warps, LANES), np.bool_) if taking is None else taking
-            self._count(found, c, "alike", most_alike(np.broadcast_to(addresses, every.shape), every))
+            self._count(
+                found, c, "alike", most_alike(np.broadcast_to(addresses, every.shape), every)
+            )
 
     def _of(self, i: Instruction, space: str, kind: str, size: int) -> Accesses:
         key = i.address, space
@@ -248,7 +261,8 @@ class Tally(Counters):
 
     def of_blocks(self, values: Array) -> Array:
         """Numbers by warp summed up by block."""
-        return values.reshape(-1, self.warps_of_block).sum(axis=1)
+        found: Array = values.reshape(-1, self.warps_of_block).sum(axis=1)
+        return found
 
 
 def most_different(offsets: Array, taking: Array | None) -> Array:
@@ -274,12 +288,9 @@ def _touches(kind: str) -> tuple[bool, ...]:
     return (kind not in ("load", "copy"),)
 
 
-def _some(c: Context, taking: Array | None) -> Array | int:
-    return 1 if taking is None else taking.any(axis=1)
+def _some(taking: Array | None) -> Array | int:
+    return 1 if taking is None else np.asarray(taking.any(axis=1))
 
 
 def _add(total: Array, c: Context, values: Array | int) -> None:
-    if c.rows is None:
-        total += values
-    else:
-        total[c.rows] += values
+    total[c.where] += values

@@ -2,30 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 
 from kernelprof.errors import KernelprofError
-from kernelprof.predict.sass.operands import (
-    TRUE,
-    ZERO,
-    Constant,
-    Immediate,
-    Predicate,
-    Register,
-)
+from kernelprof.predict.machine.arrays import ALWAYS, LANES, as_slice
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kernelprof.predict.machine.machine import Machine
+    from kernelprof.predict.machine.arrays import Array
+    from kernelprof.predict.machine.blocks import Blocks, File
     from kernelprof.predict.sass.listing import Instruction
-    from kernelprof.predict.sass.operands import Operand
-
-Array = npt.NDArray[Any]
-LANES: Final = 32
+    from kernelprof.predict.sass.program import Block
 
 
 class NotKnownError(KernelprofError):
@@ -36,27 +24,66 @@ class NotKnownError(KernelprofError):
         self.instruction = instruction
 
 
-NOTHING: Final = np.zeros((1, 1), np.uint32)
-"""What a register holds that nothing was written to."""
-NEVER: Final = np.zeros((1, 1), np.bool_)
-ALWAYS: Final = np.ones((1, 1), np.bool_)
+class Counters:
+    """What running some blocks is counted as. This one counts nothing but what was carried out."""
+
+    def __init__(self) -> None:
+        self.executed = 0
+
+    def begin(self, blocks: Blocks) -> None:
+        """Blocks begin to run."""
+
+    def piece(self, c: Context, block: Block) -> None:
+        """A straight piece of code is carried out."""
+        self.executed += c.warps * (len(block.body) + (block.end is not None))
+
+    def predicated(self, c: Context, i: Instruction, guard: Array) -> None:
+        """An instruction is carried out by those threads for which its guard holds."""
+
+    def branch(self, c: Context, i: Instruction, taken: Array) -> None:
+        """A branch is taken by some threads."""
+
+    def constant(self, c: Context, i: Instruction, offsets: Array, taking: Array | None) -> None:
+        """Constant memory is read at offsets that may differ between lanes."""
+
+    def access(
+        self,
+        c: Context,
+        i: Instruction,
+        space: str,
+        kind: str,
+        addresses: Array,
+        *,
+        taking: Array | None,
+        size: int,
+    ) -> None:
+        """Memory is read or written: ``size`` bytes by each lane that takes part (``None``: all).
+
+        ``space`` is global, shared or local. ``kind`` is load, store, copy (``cp.async``), atomic,
+        reduction, count (adds one for each thread), compare (compare-and-swap), or matrix: then
+        each lane that takes part gives the address of a row of 16 bytes of a matrix of 8 by 8
+        (``ldmatrix``, ``stmatrix``), 8 lanes after each other those of one matrix.
+        """
+
+    def stored(
+        self, c: Context, addresses: Array, values: Array, *, taking: Array | None, size: int
+    ) -> None:
+        """Lanes have written their values to shared memory, those of copies and atomics as well."""
+
+    def arrived(self, i: Instruction, lanes: Array) -> None:
+        """Threads, of all warps, have come to a barrier of their block."""
+
+    def fenced(self, c: Context) -> None:
+        """Threads order their accesses, or wait for others beside the barriers of a block."""
+
+    def end(self) -> None:
+        """All threads have ended."""
 
 
-class File(dict[int, Array]):
-    """Registers by index; one that was not written yet reads as the initial value."""
-
-    def __init__(self, initial: Array) -> None:
-        super().__init__()
-        self.initial = initial
-
-    def __missing__(self, index: int) -> Array:
-        return self.initial
-
-
-class Gathered(dict[int, Array]):
+class Gathered(dict[int, "Array"]):
     """Registers of some warps out of a file, taken when they are first read."""
 
-    def __init__(self, file: File, rows: Array) -> None:
+    def __init__(self, file: File, rows: slice | Array) -> None:
         super().__init__()
         self.file = file
         self.rows = rows
@@ -70,7 +97,8 @@ class Gathered(dict[int, Array]):
 
     def written(self) -> list[tuple[int, Array]]:
         """The registers that hold something else now."""
-        return [(index, value) for index, value in self.items() if value is not self.taken.get(index)]
+        taken = self.taken
+        return [(index, value) for index, value in self.items() if value is not taken.get(index)]
 
 
 class Context:
@@ -80,247 +108,126 @@ class Context:
     an array of warps by 32, ``None`` where all do.
     """
 
-    __slots__ = ("mask", "machine", "p", "q", "r", "rows", "u", "warps")
+    __slots__ = (
+        "blocks",
+        "counters",
+        "lanes",
+        "mask",
+        "p",
+        "q",
+        "r",
+        "rows",
+        "u",
+        "warps",
+        "where",
+    )
 
-    def __init__(self, machine: Machine, rows: Array | None, mask: Array | None) -> None:
-        self.machine = machine
-        self.rows = rows
-        self.mask = mask
-        self.warps = machine.warps if rows is None else len(rows)
-        state = machine.state
-        if rows is None and mask is None:
-            self.r: dict[int, Array] = state.registers
-            self.p: dict[int, Array] = state.predicates
-            self.u: dict[int, Array] = state.uniform
-            self.q: dict[int, Array] = state.uniform_predicates
+    def __init__(self, blocks: Blocks, counters: Counters, lanes: Array) -> None:
+        """``lanes`` are those of all warps that take part."""
+        self.blocks = blocks
+        self.counters = counters
+        self.lanes = lanes
+        self.rows: Array | None = None
+        self.mask: Array | None = None
+        self.where: slice | Array = slice(None)
+        """The rows as an index of arrays of all warps."""
+        self.warps = blocks.warps
+        if lanes.all():
+            self.r: dict[int, Array] = blocks.registers
+            self.p: dict[int, Array] = blocks.predicates
+            self.u: dict[int, Array] = blocks.uniform
+            self.q: dict[int, Array] = blocks.uniform_predicates
+            return
+        some = lanes.any(axis=1)
+        if some.all():
+            self.mask = lanes
         else:
-            which = machine.every_row if rows is None else rows
-            self.r = Gathered(state.registers, which)
-            self.p = Gathered(state.predicates, which)
-            self.u = Gathered(state.uniform, which)
-            self.q = Gathered(state.uniform_predicates, which)
+            self.rows = np.flatnonzero(some)
+            self.where = as_slice(self.rows)
+            self.warps = len(self.rows)
+            mask = lanes[self.where]
+            self.mask = None if mask.all() else mask
+        self.r = Gathered(blocks.registers, self.where)
+        self.p = Gathered(blocks.predicates, self.where)
+        self.u = Gathered(blocks.uniform, self.where)
+        self.q = Gathered(blocks.uniform_predicates, self.where)
+
+    @property
+    def here(self) -> Array:
+        """The lanes that take part, as warps by 32."""
+        return self.every(ALWAYS) if self.mask is None else self.mask
+
+    @property
+    def alive(self) -> Array:
+        """The lanes whose threads have not ended, as warps by 32."""
+        return self.blocks.alive[self.where]
 
     def active(self, guard: Array | None) -> Array | None:
         """The lanes that carry out an instruction, as warps by 32; ``None``: all."""
         if guard is None:
             return self.mask
-        shape = (self.warps, LANES)
         if self.mask is None:
-            return np.broadcast_to(guard, shape)
+            return np.broadcast_to(guard, (self.warps, LANES))
         return self.mask & guard
 
     def every(self, values: Array) -> Array:
         """Values for every lane, as warps by 32."""
         return np.broadcast_to(values, (self.warps, LANES))
 
+    def of_warps(self, values: Array) -> Array:
+        """The rows of these warps, out of an array of all warps or of one row for all."""
+        return values if values.shape[0] == 1 else values[self.where]
 
-Read = "Callable[[Context], Array]"
-U32, I32, F32 = np.dtype(np.uint32), np.dtype(np.int32), np.dtype(np.float32)
-U64, I64, F64 = np.dtype(np.uint64), np.dtype(np.int64), np.dtype(np.float64)
+    def spread(self, lanes: Array | None) -> Array:
+        """Lanes of these warps (``None``: those that take part) as lanes of all warps."""
+        if lanes is None:
+            return self.lanes
+        if self.rows is None:
+            return lanes
+        found = np.zeros(self.lanes.shape, np.bool_)
+        found[self.where] = lanes
+        return found
 
+    def go(self, to: int, lanes: Array | None = None) -> None:
+        """Have lanes of these warps (``None``: those that take part) go on at an address."""
+        self.blocks.go(to, self.spread(lanes))
 
-def bits(values: Array) -> Array:
-    """Values of 32 bits as registers hold them."""
-    return values if values.dtype == U32 else values.view(U32)
-
-
-def pair(low: Array, high: Array) -> Array:
-    """64-bit numbers of two registers."""
-    wide: Array = high.astype(np.uint64)
-    wide <<= 32
-    return wide | low
-
-
-def halves(values: Array) -> tuple[Array, Array]:
-    """The two registers that hold a 64-bit number."""
-    wide = values.view(U64)
-    return wide.astype(np.uint32), (wide >> 32).astype(np.uint32)
-
-
-def guard_of(i: Instruction) -> Callable[[Context], Array | None]:
-    """The guard of an instruction, ``None`` where it has none."""
-    if i.guard is None:
-        return lambda _: None
-    return predicate(i.guard)
-
-
-def predicate(operand: Operand) -> Callable[[Context], Array]:
-    """A predicate to read."""
-    if not isinstance(operand, Predicate):
-        raise TypeError(operand)
-    index, negated = operand.index, operand.negated
-    if index == TRUE:
-        value = NEVER if negated else ALWAYS
-        return lambda _: value
-    if operand.uniform:
-        return (lambda c: ~c.q[index]) if negated else (lambda c: c.q[index])
-    return (lambda c: ~c.p[index]) if negated else (lambda c: c.p[index])
-
-
-def put_predicate(operand: Operand) -> Callable[[Context, Array, Array | None], None]:
-    """A predicate to write, under a guard."""
-    if not isinstance(operand, Predicate):
-        raise TypeError(operand)
-    index, uniform = operand.index, operand.uniform
-
-    def forget(c: Context, value: Array, guard: Array | None) -> None:
-        del c, value, guard
-
-    def put(c: Context, value: Array, guard: Array | None) -> None:
-        file = c.q if uniform else c.p
-        file[index] = value if guard is None else np.where(guard, value, file[index])
-
-    return forget if index == TRUE else put
-
-
-def whole(operand: Operand) -> Callable[[Context], Array]:
-    """32 bits to read, as a whole number without sign."""
-    if isinstance(operand, Register):
-        read = _register(operand)
-    elif isinstance(operand, Immediate):
-        value = np.full((1, 1), operand.bits, np.uint32)
-        return lambda _: value
-    elif isinstance(operand, Constant):
-        read = _constant(operand)
-    else:
-        raise TypeError(operand)
-    if operand.part not in ("", "64"):
-        raise TypeError(operand)
-    if operand.absolute:
-        inner = read
-        read = lambda c: np.abs(inner(c).view(I32)).view(U32)  # noqa: E731
-    if operand.negative:
-        inner_n = read
-        return lambda c: np.negative(inner_n(c))
-    if operand.inverted:
-        return lambda c: ~read(c)
-    return read
-
-
-def signed(operand: Operand) -> Callable[[Context], Array]:
-    """32 bits to read, as a whole number with a sign."""
-    read = whole(operand)
-    return lambda c: read(c).view(I32)
-
-
-def single(operand: Operand) -> Callable[[Context], Array]:
-    """32 bits to read, as a floating-point number."""
-    if isinstance(operand, Immediate):
-        value = np.full((1, 1), number(operand.text), np.float32)
-        return lambda _: value
-    if isinstance(operand, Register):
-        plain = _register(operand)
-    elif isinstance(operand, Constant):
-        plain = _constant(operand)
-    else:
-        raise TypeError(operand)
-    if operand.part:
-        raise TypeError(operand)
-    return _signs(lambda c: plain(c).view(F32), operand)
-
-
-def double(operand: Operand) -> Callable[[Context], Array]:
-    """64 bits to read, as a floating-point number."""
-    if isinstance(operand, Immediate):
-        value = np.full((1, 1), number(operand.text), np.float64)
-        return lambda _: value
-    if not isinstance(operand, Register | Constant):
-        raise TypeError(operand)
-    wide = _wide(operand)
-    return _signs(lambda c: wide(c).view(F64), operand)
-
-
-def wide_whole(operand: Operand) -> Callable[[Context], Array]:
-    """64 bits to read, as a whole number without sign."""
-    if isinstance(operand, Immediate):
-        value = np.full((1, 1), int(operand.text, 0) & (2**64 - 1), np.uint64)
-        return lambda _: value
-    if not isinstance(operand, Register | Constant):
-        raise TypeError(operand)
-    wide = _wide(operand)
-    if operand.negative:
-        return lambda c: np.negative(wide(c))
-    if operand.inverted:
-        return lambda c: ~wide(c)
-    return wide
-
-
-def put(operand: Operand, offset: int = 0) -> Callable[[Context, Array, Array | None], None]:
-    """A register to write, under a guard; ``offset`` names one of several in a row."""
-    if not isinstance(operand, Register):
-        raise TypeError(operand)
-    uniform, index = operand.uniform, operand.index + offset
-
-    def forget(c: Context, value: Array, guard: Array | None) -> None:
-        del c, value, guard
-
-    def write(c: Context, value: Array, guard: Array | None) -> None:
-        file = c.u if uniform else c.r
-        new = bits(value)
-        file[index] = new if guard is None else np.where(guard, new, file[index])
-
-    return forget if operand.index == ZERO else write
-
-
-def put_wide(operand: Operand) -> Callable[[Context, Array, Array | None], None]:
-    """Two registers in a row to write 64 bits to."""
-    low, high = put(operand), put(operand, 1)
-
-    def write(c: Context, value: Array, guard: Array | None) -> None:
-        first, second = halves(value)
-        low(c, first, guard)
-        high(c, second, guard)
-
-    return write
-
-
-def number(text: str) -> float:
-    """A floating-point number as the disassembler prints it."""
-    if "INF" in text:
-        return -np.inf if text.startswith("-") else np.inf
-    if "NAN" in text:
-        return -np.nan if text.startswith("-") else np.nan
-    return float(int(text, 16)) if "0x" in text else float(text)
-
-
-def _signs(
-    read: Callable[[Context], Array], operand: Register | Constant
-) -> Callable[[Context], Array]:
-    if operand.absolute and operand.negative:
-        return lambda c: -np.abs(read(c))
-    if operand.absolute:
-        return lambda c: np.abs(read(c))
-    if operand.negative:
-        return lambda c: -read(c)
-    return read
-
-
-def _register(operand: Register) -> Callable[[Context], Array]:
-    index = operand.index
-    if index == ZERO:
-        return lambda _: NOTHING
-    if operand.uniform:
-        return lambda c: c.u[index]
-    return lambda c: c.r[index]
-
-
-def _constant(operand: Constant) -> Callable[[Context], Array]:
-    bank, offset = operand.bank, operand.offset
-    if operand.register is None:
-        return lambda c: c.machine.constants.word(bank, offset)
-    at = _register(operand.register)
-    return lambda c: c.machine.constants.gather(bank, at(c).view(I32) + offset, 4)
-
-
-def _wide(operand: Register | Constant) -> Callable[[Context], Array]:
-    if isinstance(operand, Constant):
-        bank, offset = operand.bank, operand.offset
-        return lambda c: pair(
-            c.machine.constants.word(bank, offset), c.machine.constants.word(bank, offset + 4)
+    def divided(self, taken: Array) -> tuple[Array | None, Array | None]:
+        """Lanes of all warps for which something holds, and the rest; ``None``: there are none."""
+        if taken.shape == (1, 1):
+            return (self.lanes, None) if taken[0, 0] else (None, self.lanes)
+        yes = self.here & taken
+        no = self.here & ~taken
+        return (
+            self.spread(yes) if yes.any() else None,
+            self.spread(no) if no.any() else None,
         )
-    index = operand.index
-    if index == ZERO:
-        return lambda _: NOTHING.astype(np.uint64)
-    if operand.uniform:
-        return lambda c: pair(c.u[index], c.u[index + 1])
-    return lambda c: pair(c.r[index], c.r[index + 1])
+
+    def is_unused(self, i: Instruction) -> bool:
+        """Whether nothing depends on the values that an access moves."""
+        return id(i) in self.blocks.unused
+
+    def keep(self) -> None:
+        """Write back the registers of these warps where they are not all, or not with all lanes."""
+        for gathered in (self.r, self.p, self.u, self.q):
+            if isinstance(gathered, Gathered):
+                mask = self.mask if gathered is self.r or gathered is self.p else None
+                for index, value in gathered.written():
+                    gathered.file[index] = self._merged(gathered.file[index], value, mask)
+
+    def _merged(self, old: Array, new: Array, mask: Array | None) -> Array:
+        """What a register holds then: written into the array that it is, if that is its own."""
+        warps = self.blocks.warps
+        lanes = 1 if mask is None and old.shape[1] == 1 and new.shape[1] == 1 else LANES
+        own = old.flags.owndata and old.flags.writeable
+        if old.shape != (warps, lanes) or not own:
+            old = np.broadcast_to(old, (warps, lanes)).copy()
+        if mask is None:
+            old[self.where] = new
+        elif self.rows is None:
+            np.copyto(old, new, where=mask)
+        elif isinstance(self.where, slice):
+            np.copyto(old[self.where], new, where=mask)
+        else:
+            old[self.where] = np.where(mask, new, old[self.where])
+        return old

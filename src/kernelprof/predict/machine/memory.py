@@ -9,30 +9,22 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from kernelprof.errors import KernelprofError
+from kernelprof.predict.machine.arrays import fixed
+from kernelprof.predict.machine.faults import MisalignedError, OutsideError, UnwrittenError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from kernelprof.predict.machine.context import Array
+    from kernelprof.predict.machine.arrays import Array
 
 ALIGNMENT: Final = 256
-"""How the driver aligns what it allocates (CUDA C++ Programming Guide, "Device Memory Accesses")."""
+"""How the driver aligns what it allocates (CUDA C++ Programming Guide, "Device Memory")."""
 
 _FIRST_ADDRESS: Final = 0x7F00_0000_0000
 _GAP: Final = 1 << 21
 """Between two arrays, so that a wild access meets nothing."""
-
-
-class OutsideError(KernelprofError):
-    """An access that leaves what the kernel was given, or is not aligned to its size.
-
-    ``lanes`` are the warps and lanes that do, ``addresses`` theirs.
-    """
-
-    def __init__(self, what: str, lanes: Array, addresses: Array) -> None:
-        super().__init__(what)
-        self.lanes = lanes
-        self.addresses = addresses
+_ROUNDED_TO: Final = 32
+"""Bytes of the widest access: arrays are stored in a multiple of them."""
 
 
 @dataclass
@@ -44,11 +36,13 @@ class Buffer:
     size: int
     content: Callable[[], Array] | None
     """Makes what it holds at first; ``None``: zeros."""
+    written: Array | None = None
+    """Of each byte 255 where something was written, else 0; ``None``: that is not noted."""
 
     @cached_property
     def data(self) -> Array:
-        """Its bytes, a multiple of 16 of them."""
-        stored = np.zeros(-(-max(self.size, 1) // 16) * 16, np.uint8)
+        """Its bytes, and some more to a round number."""
+        stored = np.zeros(_rounded(self.size), np.uint8)
         if self.content is not None:
             values = np.ascontiguousarray(self.content())
             stored[: self.size] = values.reshape(-1).view(np.uint8)
@@ -72,9 +66,7 @@ class GlobalMemory:
         """All arrays in the order of their addresses."""
         return self._buffers
 
-    def allocate(
-        self, name: str, size: int, content: Callable[[], Array] | None = None
-    ) -> Buffer:
+    def allocate(self, name: str, size: int, content: Callable[[], Array] | None = None) -> Buffer:
         """An array of so many bytes; ``content`` makes what it holds, ``None``: zeros."""
         buffer = Buffer(name, self._next, size, content)
         self._buffers.append(buffer)
@@ -92,7 +84,7 @@ class GlobalMemory:
         for buffer in self._buffers:
             if buffer.base <= low and high + size <= buffer.end:
                 return [(buffer, taking)]
-        found = []
+        found: list[tuple[Buffer, Array | None]] = []
         everyone = np.ones(addresses.shape, np.bool_) if taking is None else taking
         left = everyone.copy()
         for buffer in self._buffers:
@@ -117,96 +109,131 @@ class GlobalMemory:
             side = "before" if first < near.base else "behind"
             far = "" if by < _GAP // 2 else ", far away"
             what = f"is {by} bytes {side} {near.name}{far}"
-        return OutsideError(what, np.argwhere(lanes), addresses[lanes])
+        found = addresses[lanes]
+        return OutsideError(what, np.argwhere(lanes), found, space="global", size=size)
 
     def load(self, addresses: Array, taking: Array | None, size: int) -> Array:
         """What lies there: numbers of 1, 2 or 4 bytes, else words of 4 bytes in a last dimension.
 
         Lanes that do not take part get anything.
         """
-        _check_aligned(addresses, taking, size)
+        _check_aligned(addresses, taking, size, "global")
         parts = self._split(addresses, taking, size)
         if not parts:
             return _empty(addresses.shape, size)
         if len(parts) == 1:
             buffer, lanes = parts[0]
-            return _taken(buffer.data, _inside(addresses - buffer.base, lanes), size)
+            return _read(buffer, addresses, lanes, size)
         result = _empty(addresses.shape, size)
         for buffer, lanes in parts:
-            got = _taken(buffer.data, _inside(addresses - buffer.base, lanes), size)
+            got = _read(buffer, addresses, lanes, size)
             result[lanes] = got[lanes]
         return result
 
-    def store(self, addresses: Array, taking: Array, values: Array, size: int) -> None:
-        """Write ``values``, shaped as :meth:`load` gives them."""
-        _check_aligned(addresses, taking, size)
+    def store(self, addresses: Array, taking: Array | None, values: Array, size: int) -> None:
+        """Write ``values``, shaped as :meth:`load` gives them; of two at one place the last stays."""
+        _check_aligned(addresses, taking, size, "global")
         for buffer, lanes in self._split(addresses, taking, size):
-            which = taking if lanes is None else lanes
-            at = addresses[which] - buffer.base
-            _view(buffer.data, size)[at // size] = values[which]
+            at = addresses - buffer.base
+            _put(buffer.data, at, lanes, values, size)
+            if buffer.written is not None:
+                _mark(buffer.written, at, lanes, size)
 
     def locate(self, addresses: Array, taking: Array) -> list[tuple[Buffer, Array]]:
         """The arrays in which addresses lie, with the lanes."""
-        return [(b, taking if lanes is None else lanes) for b, lanes in self._split(addresses, taking, 1)]
+        parts = self._split(addresses, taking, 1)
+        return [(buffer, taking if lanes is None else lanes) for buffer, lanes in parts]
+
+    def text(self, address: int) -> str:
+        """The text that begins at an address and ends with a zero; empty where there is none."""
+        for buffer in self._buffers:
+            if buffer.base <= address < buffer.end:
+                data = buffer.data[address - buffer.base : buffer.size].tobytes()
+                return data.split(b"\0")[0].decode(errors="replace")
+        return ""
 
 
 class PrivateMemory:
-    """Shared memory of blocks, or local memory of threads: as many pieces of one size."""
+    """Shared memory of blocks, or local memory of threads: as many pieces of one size.
 
-    def __init__(self, pieces: int, size: int, what: str) -> None:
-        self.size = -(-size // 16) * 16
+    ``reserved`` bytes at the beginning of each are not the kernel's. ``space`` is shared or local.
+    """
+
+    def __init__(self, pieces: int, size: int, space: str, reserved: int = 0) -> None:
+        self.size = _rounded(size)
         self.used = size
-        self.what = what
-        self.data = np.zeros(max(16, pieces * self.size), np.uint8)
+        self.space = space
+        self.reserved = reserved
+        self.data = np.zeros(max(_ROUNDED_TO, pieces * self.size), np.uint8)
+        self.written: Array | None = None
+        """Of each byte 255 where something was written, else 0; ``None``: that is not noted."""
 
     def _at(self, addresses: Array, pieces: Array, taking: Array | None, size: int) -> Array:
         """Places in all pieces; :class:`OutsideError` where one is left."""
-        _check_aligned(addresses, taking, size)
-        wrong = (addresses < 0) | (addresses + size > self.used)
-        if taking is not None:
-            wrong = wrong & taking
+        _check_aligned(addresses, taking, size, self.space)
+        wrong = (addresses < self.reserved) | (addresses > self.used - size)
         if wrong.any():
-            first = int(np.broadcast_to(addresses, wrong.shape)[wrong][0])
-            raise OutsideError(
-                f"is {first + size - self.used} bytes behind the {self.used} of {self.what}"
-                if first >= 0
-                else f"is before {self.what}",
-                np.argwhere(wrong),
-                np.broadcast_to(addresses, wrong.shape)[wrong],
-            )
+            if taking is not None:
+                wrong = wrong & taking
+            if wrong.any():
+                raise self._outside(addresses, wrong, size)
         return _inside(addresses + pieces * self.size, taking)
+
+    def _outside(self, addresses: Array, wrong: Array, size: int) -> OutsideError:
+        every = np.broadcast_to(addresses, wrong.shape)[wrong]
+        first = int(every[0])
+        if first < self.reserved:
+            what = f"is {self.reserved - first} bytes before {self.space} memory"
+        else:
+            own = self.used - self.reserved
+            behind = first + size - self.used
+            what = f"is {behind} bytes behind the {own} of {self.space} memory"
+        return OutsideError(what, np.argwhere(wrong), every, space=self.space, size=size)
 
     def load(self, addresses: Array, pieces: Array, taking: Array | None, size: int) -> Array:
         """As :meth:`GlobalMemory.load`; ``pieces`` numbers each thread's piece."""
-        return _taken(self.data, self._at(addresses, pieces, taking, size), size)
+        at = self._at(addresses, pieces, taking, size)
+        if self.written is not None:
+            _check_written(self.written, at, addresses, taking, size=size, space=self.space)
+        return _taken(self.data, at, size)
 
     def store(
-        self, addresses: Array, pieces: Array, taking: Array, values: Array, size: int
+        self, addresses: Array, pieces: Array, taking: Array | None, values: Array, size: int
     ) -> None:
         """As :meth:`GlobalMemory.store`."""
-        at = np.broadcast_to(self._at(addresses, pieces, taking, size), taking.shape)
-        _view(self.data, size)[at[taking] // size] = values[taking]
+        at = self._at(addresses, pieces, taking, size)
+        at = np.broadcast_to(at, values.shape[:2])
+        _put(self.data, at, taking, values, size)
+        if self.written is not None:
+            _mark(self.written, at, taking, size)
 
 
 class Constants:
-    """The constant banks: parameters and sizes of the launch, ``__constant__`` arrays, tables."""
+    """The constant banks: parameters and sizes of the launch, ``__constant__`` arrays, tables.
 
-    def __init__(self, banks: Mapping[int, bytes]) -> None:
+    ``unknown`` are offsets of words of bank 0 that only a driver knows.
+    """
+
+    def __init__(self, banks: Mapping[int, bytes], unknown: frozenset[int]) -> None:
         self._banks = {
             bank: np.frombuffer(data + bytes(-len(data) % 4 + 64), np.uint8)
             for bank, data in banks.items()
         }
+        self._unknown = unknown
         self._words: dict[tuple[int, int], Array] = {}
 
     def word(self, bank: int, offset: int) -> Array:
-        """A word of 4 bytes, as one row and column."""
+        """A word of 4 bytes, as one row and column, never to be written into."""
         key = bank, offset
         if key not in self._words:
             data = self._banks.get(bank)
-            if data is None or offset + 4 > len(data):
-                raise KernelprofError(f"the constant c[{bank:#x}][{offset:#x}] is not known")
-            self._words[key] = data[offset : offset + 4].copy().view(np.uint32).reshape(1, 1)
-        return self._words[key].copy()
+            if data is None or offset + 4 > len(data) or (bank == 0 and offset in self._unknown):
+                raise KernelprofError(
+                    f"the code asks for what is not known without a GPU (c[{bank:#x}][{offset:#x}])"
+                )
+            words = data[offset : offset + 4].copy().view(np.uint32)
+            self._words[key] = fixed(words.reshape(1, 1))
+        return self._words[key]
 
     def gather(self, bank: int, offsets: Array, size: int, taking: Array | None = None) -> Array:
         """Numbers of 1, 2 or 4 bytes at offsets that differ by lane, as 32 bits."""
@@ -218,21 +245,85 @@ class Constants:
         if taking is not None:
             wrong = wrong & taking
         if wrong.any():
-            raise OutsideError("leaves constant memory", np.argwhere(wrong), at)
-        return _view(data, size)[_inside(at, taking) // size].astype(np.uint32)
+            spread = np.broadcast_to(at, wrong.shape)
+            what, where = "leaves constant memory", spread[wrong]
+            raise OutsideError(what, np.argwhere(wrong), where, space="constant", size=size)
+        if bank == 0 and self._unknown and (at < max(self._unknown)).any():
+            for word in np.unique(
+                at & -4 if taking is None else np.broadcast_to(at & -4, taking.shape)[taking]
+            ):
+                self.word(bank, int(word))
+        return _taken(data, _inside(at, taking), size).astype(np.uint32)
 
 
-_KINDS: Final[dict[int, Any]] = {1: np.uint8, 2: np.uint16, 4: np.uint32}
+_SHIFTS: Final = {1: 0, 2: 1, 4: 2, 8: 3, 16: 4, 32: 5}
+_KINDS: Final[dict[int, Any]] = {
+    1: np.dtype(np.uint8), 2: np.dtype(np.uint16), 4: np.dtype(np.uint32),
+    8: np.dtype(np.uint64), 16: np.dtype(np.complex128),
+}  # fmt: skip
+"""What is copied as one; a number of 128 bits is the only one that NumPy has."""
 
 
-def _view(data: Array, size: int) -> Array:
-    if size <= 4:
-        return data.view(_KINDS[size])
-    return data.view(np.uint32).reshape(-1, size // 4)
+def _rounded(size: int) -> int:
+    return -(-max(size, 1) // _ROUNDED_TO) * _ROUNDED_TO
 
 
 def _taken(data: Array, at: Array, size: int) -> Array:
-    return _view(data, size)[at // size]
+    if size > 16:
+        rows: Array = data.view(np.uint32).reshape(-1, size // 4)[at >> _SHIFTS[size]]
+        return rows
+    found: Array = data.view(_KINDS[size]).take(at >> _SHIFTS[size])
+    return found if size <= 4 else found.view(np.uint32).reshape(*at.shape, size // 4)
+
+
+def _put(data: Array, at: Array, lanes: Array | None, values: Array, size: int) -> None:
+    places = at >> _SHIFTS[size]
+    if lanes is not None:
+        places, values = places[lanes], values[lanes]
+    if size <= 4:
+        data.view(_KINDS[size])[places] = values
+    else:
+        data.view(np.uint32).reshape(-1, size // 4)[places] = values
+
+
+_WORD: Final = 4
+_WRITTEN: Final[dict[int, Any]] = {1: np.uint8(0xFF), 2: np.uint16(0xFFFF), _WORD: np.uint32(0xFFFFFFFF)}
+"""What a number of so many bytes, or a word of a longer one, is where each byte was written."""
+
+
+def _read(buffer: Buffer, addresses: Array, taking: Array | None, size: int) -> Array:
+    at = _inside(addresses - buffer.base, taking)
+    if buffer.written is not None:
+        _check_written(buffer.written, at, addresses, taking, size=size, space="global")
+    return _taken(buffer.data, at, size)
+
+
+def _mark(written: Array, at: Array, lanes: Array | None, size: int) -> None:
+    """Note that something was written."""
+    places = at >> _SHIFTS[size]
+    if lanes is not None:
+        places = places[lanes]
+    if size <= _WORD:
+        written.view(_KINDS[size])[places] = _WRITTEN[size]
+    else:
+        written.view(np.uint32).reshape(-1, size // _WORD)[places] = _WRITTEN[_WORD]
+
+
+def _check_written(
+    written: Array, at: Array, addresses: Array, taking: Array | None, *, size: int, space: str
+) -> None:
+    """Refuse to read what nothing was written to."""
+    wrong = _taken(written, at, size) != _WRITTEN[min(size, _WORD)]
+    if not wrong.any():
+        return
+    if size > _WORD:
+        wrong = wrong.any(axis=-1)
+    if taking is not None:
+        wrong = wrong & taking
+    if wrong.any():
+        spread = np.broadcast_to(addresses, wrong.shape)[wrong]
+        what = f"reads {size} bytes that nothing was written to"
+        raise UnwrittenError(what, np.argwhere(wrong), spread, space=space, size=size)
 
 
 def _empty(shape: tuple[int, ...], size: int) -> Array:
@@ -245,7 +336,7 @@ def _inside(offsets: Array, taking: Array | None) -> Array:
     return offsets if taking is None else np.where(taking, offsets, 0)
 
 
-def _check_aligned(addresses: Array, taking: Array | None, size: int) -> None:
+def _check_aligned(addresses: Array, taking: Array | None, size: int, space: str) -> None:
     if size == 1:
         return
     wrong = (addresses & (size - 1)) != 0
@@ -254,5 +345,6 @@ def _check_aligned(addresses: Array, taking: Array | None, size: int) -> None:
     if taking is not None:
         wrong = wrong & taking
     if wrong.any():
-        spread = np.broadcast_to(addresses, wrong.shape)
-        raise OutsideError(f"is not aligned to its {size} bytes", np.argwhere(wrong), spread[wrong])
+        spread = np.broadcast_to(addresses, wrong.shape)[wrong]
+        what = f"is not aligned to its {size} bytes"
+        raise MisalignedError(what, np.argwhere(wrong), spread, space=space, size=size)

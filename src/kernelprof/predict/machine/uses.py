@@ -7,18 +7,35 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from kernelprof.predict.machine.context import LANES, NotKnownError, guard_of
+from kernelprof.predict.machine.arrays import ALWAYS, LANES, NOTHING
+from kernelprof.predict.machine.context import NotKnownError
 from kernelprof.predict.machine.operations import operations
+from kernelprof.predict.machine.values import guard_of
 from kernelprof.predict.sass.operands import TRUE, ZERO, Address, Constant, Predicate, Register
 
 if TYPE_CHECKING:
-    from kernelprof.predict.machine.context import Array
+    from kernelprof.predict.machine.arrays import Array
     from kernelprof.predict.sass.listing import Instruction
 
 _CONTROL: Final = frozenset(
     (
-        *("BRA", "BRX", "EXIT", "KILL", "BSYNC", "BREAK", "WARPSYNC", "BAR", "CALL", "RET"),
-        *("BSSY", "BMOV", "NANOSLEEP", "BPT", "ENDCOLLECTIVE"),
+        *(
+            "BRA",
+            "BRX",
+            "BRXU",
+            "JMP",
+            "JMX",
+            "JMXU",
+            "EXIT",
+            "KILL",
+            "BSYNC",
+            "BREAK",
+            "WARPSYNC",
+            "BAR",
+            "CALL",
+            "RET",
+        ),
+        *("BSSY", "BMOV", "NANOSLEEP", "BPT", "ENDCOLLECTIVE", "UCGABAR_ARV", "UCGABAR_WAIT"),
     )
 )
 """Opcodes that say who goes on where, and are always carried out."""
@@ -70,22 +87,17 @@ class _Record(dict[int, Any]):
 
 
 class _Nothing:
-    """A machine that has nothing, and answers every question with it."""
+    """Blocks that have nothing, and answer every question with it."""
 
-    def __init__(self, *, unused: bool) -> None:
-        self._unused = unused
+    size = 1
+    """There are no clusters."""
 
-    def is_unused(self, _: Instruction) -> bool:
-        return self._unused
+    def __init__(self) -> None:
+        self.block_row = np.zeros((1, 1), np.int64)
+        self.thread_row = np.zeros((1, LANES), np.int64)
 
-    def special(self, *_: object) -> Array:
-        return np.zeros((1, 1), np.uint32)
-
-    def block_of(self, _: object) -> Array:
-        return np.zeros((1, 1), np.int64)
-
-    def thread_of(self, _: object) -> Array:
-        return np.zeros((1, LANES), np.int64)
+    def special(self, _: str) -> Array:
+        return NOTHING
 
     def load(self, at: Array, *rest: Any) -> Array:
         size = int(rest[-1])
@@ -93,18 +105,15 @@ class _Nothing:
         return np.zeros(shape if size <= 4 else (*shape, size // 4), _KINDS.get(size, np.uint32))
 
     def word(self, *_: object) -> Array:
-        return np.zeros((1, 1), np.uint32)
+        return NOTHING
 
     gather = word
-
-    def members(self, *_: object) -> Array:
-        return np.zeros((1, LANES), np.bool_)
 
     def relocated(self, *_: object) -> int:
         return 0
 
     def __getattr__(self, name: str) -> Any:
-        if name in ("memory", "shared", "local", "constants", "barriers", "program", "counters"):
+        if name in ("memory", "shared", "local", "constants", "program", "clusters"):
             return self
         return lambda *_, **__: None
 
@@ -116,8 +125,9 @@ class _Recorder:
     """A context of one warp that records what is asked of it."""
 
     def __init__(self, *, unused: bool) -> None:
-        self.machine = _Nothing(unused=unused)
+        self.blocks = self.counters = _Nothing()
         self.rows = self.mask = None
+        self._unused = unused
         self.warps = 1
         self.asked: set[str] = set()
         self.told: set[str] = set()
@@ -132,6 +142,18 @@ class _Recorder:
 
     def every(self, values: Array) -> Array:
         return np.broadcast_to(values, (1, LANES))
+
+    def of_warps(self, values: Array) -> Array:
+        return values
+
+    def is_unused(self, _: Instruction) -> bool:
+        return self._unused
+
+    @property
+    def here(self) -> Array:
+        return self.every(ALWAYS)
+
+    alive = here
 
 
 def uses_of(i: Instruction) -> Uses:

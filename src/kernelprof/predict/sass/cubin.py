@@ -28,6 +28,9 @@ _STACK: Final = 0x12
 _PARAMETERS: Final = 0x0A
 """EIATTR_PARAM_CBANK: a symbol, where parameters begin in constant bank 0, and their size."""
 
+_CLUSTER: Final = 0x3D
+"""EIATTR_CTA_PER_CLUSTER: blocks of a cluster along x, y and z (``__cluster_dims__``)."""
+
 _LEAST_REGISTERS: Final = 16
 """What a thread gets at least since compute capability 7.0 (``cuobjdump -res-usage`` shows it)."""
 
@@ -65,6 +68,12 @@ class Image:
     variables: tuple[Variable, ...]
     addresses: tuple[tuple[int, int, str, int], ...]
     """Addresses that constants hold: bank, offset, the variable's name, and what is added."""
+    pointers: tuple[tuple[str, int, str, int], ...] = ()
+    """Addresses that variables hold: whose, where in it, of which variable, and what is added."""
+    outside: tuple[str, ...] = ()
+    """What the code names and the system has, such as ``vprintf``."""
+    cluster: tuple[int, int, int] | None = None
+    """Blocks of a cluster along x, y and z, where the code says it (``__cluster_dims__``)."""
 
 
 def image(cubin: bytes, entry: str) -> Image:
@@ -73,7 +82,9 @@ def image(cubin: bytes, entry: str) -> Image:
 
     file: Any = ELFFile(io.BytesIO(cubin))
     symbols = list(file.get_section_by_name(".symtab").iter_symbols())
-    registers = stack = parameters_at = 0
+    registers = parameters_at = 0
+    frames: dict[str, int] = {}
+    cluster = None
     for section in (".nv.info", f".nv.info.{entry}"):
         for attribute, value in _attributes(file, section):
             if len(value) < 8:
@@ -81,24 +92,28 @@ def image(cubin: bytes, entry: str) -> Image:
             first, second = struct.unpack_from("<II", value)
             if attribute == _PARAMETERS:
                 parameters_at = second & 0xFFFF
-            elif attribute in (_REGISTERS, _FRAME, _STACK):
+            elif attribute == _CLUSTER:
+                cluster = struct.unpack_from("<3I", value)
+            elif attribute == _REGISTERS and symbols[first].name == entry:
+                registers = second
+            elif attribute in (_FRAME, _STACK):
                 name = symbols[first].name
-                if attribute == _REGISTERS and name == entry:
-                    registers = second
-                elif attribute != _REGISTERS:
-                    stack = max(stack, second)
+                frames[name] = max(frames.get(name, 0), second)
     shared = file.get_section_by_name(f".nv.shared.{entry}")
     constants, addresses = _constants(file, entry)
     return Image(
         resources=Resources(
             registers=max(registers, _LEAST_REGISTERS),
             shared_bytes=0 if shared is None else int(shared["sh_size"]),
-            stack_bytes=stack,
+            stack_bytes=frames.get(entry, 0),
         ),
         parameters_at=parameters_at,
         constants=constants,
         variables=tuple(_variables(file, symbols)),
         addresses=tuple(addresses),
+        pointers=tuple(_pointers(file, symbols)),
+        outside=tuple(_outside(symbols)),
+        cluster=cluster,
     )
 
 
@@ -114,9 +129,7 @@ def _attributes(file: Any, name: str) -> Iterator[tuple[int, bytes]]:
             at += size
 
 
-def _constants(
-    file: Any, entry: str
-) -> tuple[dict[int, bytes], list[tuple[int, int, str, int]]]:
+def _constants(file: Any, entry: str) -> tuple[dict[int, bytes], list[tuple[int, int, str, int]]]:
     """Banks with what they hold, and the addresses in them."""
     from elftools.elf.relocation import RelocationSection
 
@@ -152,3 +165,28 @@ def _variables(file: Any, symbols: list[Any]) -> Iterator[Variable]:
             start = int(symbol["st_value"])
             data = section.data()[start : start + int(symbol["st_size"])]
             yield Variable(symbol.name, int(symbol["st_size"]), data)
+
+
+def _pointers(file: Any, symbols: list[Any]) -> Iterator[tuple[str, int, str, int]]:
+    """Addresses in initial values of variables."""
+    from elftools.elf.relocation import RelocationSection
+
+    for section in file.iter_sections():
+        if not isinstance(section, RelocationSection):
+            continue
+        target = section["sh_info"]
+        if file.get_section(target).name != ".nv.global.init":
+            continue
+        for each in section.iter_relocations():
+            at, name = int(each["r_offset"]), symbols[each["r_info_sym"]].name
+            for symbol in symbols:
+                start = int(symbol["st_value"])
+                if symbol["st_shndx"] == target and start <= at < start + int(symbol["st_size"]):
+                    yield symbol.name, at - start, name, int(each.entry.get("r_addend", 0))
+
+
+def _outside(symbols: list[Any]) -> Iterator[str]:
+    """Functions that are called and are not in the file."""
+    for symbol in symbols:
+        if symbol["st_shndx"] == "SHN_UNDEF" and symbol["st_info"]["type"] == "STT_FUNC":
+            yield symbol.name

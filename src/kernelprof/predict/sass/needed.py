@@ -1,8 +1,8 @@
 """Which instructions addresses and branches depend on: what else is done need not be worked out.
 
-How often a loop runs and where a warp's threads read is mostly arithmetic on indices. An instruction
-whose result goes into neither, nor into a value in memory that does, is counted and not carried
-out; a load whose value goes into neither needs no data.
+How often a loop runs and where a warp's threads read is mostly arithmetic on indices. An
+instruction whose result goes into neither, nor into a value in memory that does, is counted and not
+carried out; a load whose value goes into neither needs no data.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
     from kernelprof.predict.sass.listing import Instruction
     from kernelprof.predict.sass.program import Block, Program
-
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,9 +138,12 @@ def _successors(program: Program) -> dict[int, list[int]]:
     for start, block in program.blocks.items():
         end = block.end
         goals: list[int] = []
-        if end is None or end.opcode not in ("EXIT", "RET", "BRX", "BRA", "CALL") or end.guard:
-            goals.append(block.follows)
-        elif end.opcode in ("BRA", "EXIT") and len(end.operands) > (end.opcode == "BRA"):
+        if (
+            end is None
+            or end.opcode not in ("EXIT", "RET", "BRX", "BRA", "CALL")
+            or end.guard
+            or (end.opcode in ("BRA", "EXIT") and len(end.operands) > (end.opcode == "BRA"))
+        ):
             goals.append(block.follows)
         if end is not None and end.opcode in ("BRA", "CALL", "WARPSYNC"):
             for operand in end.operands:
@@ -156,5 +158,3 @@ def _successors(program: Program) -> dict[int, list[int]]:
             goals += [base + at for at in block.function.labels.values()]
         found[start] = [each for each in dict.fromkeys(goals) if each in program.blocks]
     return found
-
-

@@ -108,21 +108,13 @@ class Other:
     text: str
 
 
-Operand = (
-    Register
-    | Predicate
-    | Immediate
-    | Constant
-    | Address
-    | Label
-    | Barrier
-    | Special
-    | Other
-)
+Operand = Register | Predicate | Immediate | Constant | Address | Label | Barrier | Special | Other
 
 _REGISTER: Final = re.compile(r"(?P<uniform>U?)R(?P<index>\d+|Z)(?P<part>(?:\.\w+)*)")
 _PREDICATE: Final = re.compile(r"(?P<negated>!?)(?P<uniform>U?)P(?P<index>\d+|T)")
-_CONSTANT: Final = re.compile(r"c\[(0x[0-9a-f]+)\]\s*\[(?:(U?R\w+)\+?)?(-?0x[0-9a-f]+)?\]((?:\.\w+)*)")
+_CONSTANT: Final = re.compile(
+    r"c\[(0x[0-9a-f]+)\]\s*\[(?:(U?R\w+)\+?)?(-?0x[0-9a-f]+)?\]((?:\.\w+)*)"
+)
 _MEMORY: Final = re.compile(r"(?:g?desc\[U?R\w+\])?\[([^\]]*)\]((?:\.\w+)*)")
 _LABEL: Final = re.compile(r"`\((.+)\)")
 _BARRIER: Final = re.compile(r"B(\d+)")
@@ -151,43 +143,49 @@ def _separated(text: str) -> Iterator[str]:
 
 @lru_cache(maxsize=4096)
 def _operand(written: str) -> Operand:
-    text = written
-    negated = text.startswith("!")
-    if found := _PREDICATE.fullmatch(text):
+    if found := _PREDICATE.fullmatch(written):
         index = TRUE if found["index"] == "T" else int(found["index"])
-        return Predicate(index, negated, bool(found["uniform"]))
-    negative = text.startswith("-") and not _NUMBER.fullmatch(text)
-    text = text.removeprefix("-") if negative else text
-    inverted = text.startswith("~")
-    text = text.removeprefix("~")
-    absolute = text.startswith("|")
-    text = text.replace("|", "") if absolute else text
-    if (register := _register(text)) is not None:
+        return Predicate(index, bool(found["negated"]), bool(found["uniform"]))
+    return _value(written) or _place(written) or Other(written)
+
+
+def _value(written: str) -> Operand | None:
+    """A register, a constant or a number, with what is done to it before it is used."""
+    if _NUMBER.fullmatch(written):
+        return Immediate(written)
+    text = written.removeprefix("-")
+    negative = text != written
+    plain = text.removeprefix("~")
+    inverted = plain != text
+    absolute = plain.startswith("|")
+    plain = plain.replace("|", "") if absolute else plain
+    if (register := _register(plain)) is not None:
         return Register(
             register.index, register.uniform, negative, absolute, inverted, register.part
         )
-    if _NUMBER.fullmatch(text):
-        return Immediate(text)
-    if found := _CONSTANT.fullmatch(text):
-        register = None if found[2] is None else _register(found[2])
-        return Constant(
-            bank=int(found[1], 16),
-            offset=0 if found[3] is None else int(found[3], 16),
-            register=register,
-            negative=negative,
-            absolute=absolute,
-            inverted=inverted,
-            part=_part(found[4]),
-        )
-    if (found := _MEMORY.fullmatch(text)) and (address := _address(found[1])) is not None:
+    found = _CONSTANT.fullmatch(plain)
+    if found is None:
+        return None
+    return Constant(
+        bank=int(found[1], 16),
+        offset=0 if found[3] is None else int(found[3], 16),
+        register=None if found[2] is None else _register(found[2]),
+        negative=negative,
+        absolute=absolute,
+        inverted=inverted,
+        part=_part(found[4]),
+    )
+
+
+def _place(written: str) -> Operand | None:
+    """Somewhere in memory or in the code, a barrier, or a special register."""
+    if (found := _MEMORY.fullmatch(written)) and (address := _address(found[1])) is not None:
         return address
-    if found := _LABEL.fullmatch(text):
+    if found := _LABEL.fullmatch(written):
         return Label(found[1])
-    if found := _BARRIER.fullmatch(text):
+    if found := _BARRIER.fullmatch(written):
         return Barrier(int(found[1]))
-    if _SPECIAL.fullmatch(text):
-        return Special(text)
-    return Other(written)
+    return Special(written) if _SPECIAL.fullmatch(written) else None
 
 
 def _register(text: str) -> Register | None:

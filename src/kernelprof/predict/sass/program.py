@@ -9,17 +9,23 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.predict.sass.cubin import image
 from kernelprof.predict.sass.listing import INSTRUCTION_BYTES, functions
-from kernelprof.predict.sass.operands import Label
+from kernelprof.predict.sass.stack import grows
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kernelprof.predict.sass.cubin import Image
     from kernelprof.predict.sass.listing import Function, Instruction
+    from kernelprof.predict.sass.operands import Label
 
 FUNCTION_BYTES: Final = 1 << 24
 """Room for each function in the addresses of code; the kernel begins at zero."""
 
 ENDS: Final = frozenset(
-    ("BRA", "BRX", "BRXU", "JMP", "JMX", "EXIT", "BSYNC", "BAR", "WARPSYNC", "CALL", "RET", "BREAK", "KILL")
+    (
+        *("BRA", "BRX", "BRXU", "JMP", "JMX", "JMXU", "EXIT", "KILL", "BPT", "CALL", "RET"),
+        *("BSYNC", "BREAK", "WARPSYNC", "ENDCOLLECTIVE", "BAR", "UCGABAR_ARV", "UCGABAR_WAIT"),
+    )
 )
 """Opcodes after which a warp may go on elsewhere, wait, or be fewer threads."""
 
@@ -64,9 +70,25 @@ class Program:
                 if ends or behind in starts or n + 1 == len(code):
                     body = code[first:n] if ends else code[first : n + 1]
                     start = base + code[first].address
-                    found[start] = Block(start, body, each if ends else None, base + behind, function)
+                    found[start] = Block(
+                        start, body, each if ends else None, base + behind, function
+                    )
                     first = n + 1
         return found
+
+    @cached_property
+    def grows_stack(self) -> bool:
+        """Whether it may take more of the stack than the cubin says."""
+        return grows(self.functions)
+
+    @cached_property
+    def addresses(self) -> Mapping[int, int]:
+        """The addresses of instructions, by their identity."""
+        return {
+            id(i): number * FUNCTION_BYTES + i.address
+            for number, function in enumerate(self.functions)
+            for i in function.instructions
+        }
 
     def base(self, function: Function) -> int:
         """Where a function begins."""
@@ -77,6 +99,13 @@ class Program:
         if label.name in function.labels:
             return self.base(function) + function.labels[label.name]
         return next((self.base(f) for f in self.functions if f.name == label.name), None)
+
+    def place(self, name: str) -> int:
+        """The address of a label, of whichever function; :class:`KeyError` where there is none."""
+        for number, function in enumerate(self.functions):
+            if name in function.labels:
+                return number * FUNCTION_BYTES + function.labels[name]
+        raise KeyError(name)
 
     def relocated(self, text: str) -> int | None:
         """Half of the address of a place in the code that an operand names; ``None``: another."""

@@ -47,6 +47,9 @@ TITLES: Final = {
 }
 """What the axis of shares says, by the option of the chart's name."""
 
+FIELD_OF: Final = {"GFLOP/s": "gflops", "TFLOP/s": "tflops"}
+"""The field of a rung's rate by its unit; all but the first are options of the chart's name."""
+
 _BAR: Final[Spec] = {"type": "bar", "cornerRadiusEnd": 3}
 _FIRST: Final[Spec] = {"condition": {"test": "datum.first", "value": ACCENT}, "value": CALM}
 """The bars that matter stand out."""
@@ -175,10 +178,11 @@ def _memory() -> Spec:
     return found
 
 
-def _climb() -> Spec:
+def _climb(field: str = "gflops") -> Spec:
     """A bar a rung, in order, with its rate and its verdict, below dashed lines for the limits."""
     rung, limit = "datum.what == 'rung'", "datum.what == 'limit'"
-    x = axis("gflops", "GFLOP/s", scale={"nice": False, "range": [0, {"expr": "0.62 * width"}]})
+    (unit,) = (unit for unit, each in FIELD_OF.items() if each == field)
+    x = axis(field, unit, scale={"nice": False, "range": [0, {"expr": "0.62 * width"}]})
     tips = tooltip(("name", "Rung"), ("text", "Rate and verdict"), ("time", "Time"))
     above = {"align": "right", "dy": {"expr": "-8 - 16 * datum.lift"}}
     return spec(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.names import short_name
-from kernelprof.model.numbers import count, quantity
+from kernelprof.model.numbers import count, number, quantity
 from kernelprof.report.document import Cell, Column, Document, Paragraph, Section, Span, Table
 from kernelprof.report.documents.change_tables import time_cell, verdict_span
 
@@ -22,6 +22,14 @@ _KERNELS: Final = (
     Column("confidence", brief="conf", optional=True),
     Column("noise"),
 )
+_PREDICTED: Final = (
+    Column("kernel", yielding=True),
+    Column("for"),
+    Column("global sectors", brief="sectors", number=True),
+    Column("shared wavefronts", brief="wavefronts", number=True, optional=True),
+    Column("instructions", number=True),
+    Column("verdict", optional=True),
+)
 _ACCEPTED: Final = (
     Column("accepted", optional=True),
     Column("by"),
@@ -34,18 +42,25 @@ _ACCEPTED: Final = (
 
 def document(baseline: Baseline, origin: str = "") -> Document:
     """All of a baseline; ``origin`` is its file."""
-    machine = baseline.machine
-    text = (
-        f"{count(len(baseline.kernels), 'kernel')} on {_gpu(machine)}, "
-        f"Nsight Compute {machine.ncu or 'unknown'}, {baseline.created}"
-    )
-    table = Table(_KERNELS, tuple(map(_kernel, baseline.kernels)), label="Kernels of the baseline")
+    kernels = baseline.kernels
+    predicted = bool(kernels) and all(each.predicted is not None for each in kernels)
+    columns, row = (_PREDICTED, _counted) if predicted else (_KERNELS, _kernel)
+    table = Table(columns, tuple(map(row, kernels)), label="Kernels of the baseline")
+    text = f"{count(len(kernels), 'kernel')} {_made(baseline, predicted=predicted)}"
     blocks: list[Block] = [Paragraph(Span(text)), table]
     if baseline.accepted:
         rows = tuple(_acceptance(each) for each in reversed(baseline.accepted))
         accepted = Table(_ACCEPTED, rows, label="Accepted regressions")
         blocks.append(Section("Accepted", (accepted,)))
     return Document("kernelprof baseline", tuple(blocks), origin=origin)
+
+
+def _made(baseline: Baseline, *, predicted: bool) -> str:
+    """On what it was measured, or that it was not."""
+    machine = baseline.machine
+    if predicted:
+        return f"predicted, not measured, {baseline.created}"
+    return f"on {_gpu(machine)}, Nsight Compute {machine.ncu or 'unknown'}, {baseline.created}"
 
 
 def _gpu(machine: Machine) -> str:
@@ -67,6 +82,18 @@ def _kernel(kernel: KernelSnapshot) -> tuple[Cell, ...]:
         Cell(verdict_span(kernel.verdict)),
         Cell(kernel.verdict.confidence.value),
         Cell(noise),
+    )
+
+
+def _counted(kernel: KernelSnapshot) -> tuple[Cell, ...]:
+    """The counts that a prediction is held by most."""
+    names = ("global_sectors", "shared_wavefronts", "instructions")
+    counts = [kernel.metrics.get(name) for name in names]
+    return (
+        Cell(Span(short_name(kernel.name), code=True)),
+        Cell(Span(kernel.arch or "")),
+        *(Cell("-" if each is None else number(each), sort=each) for each in counts),
+        Cell(verdict_span(kernel.verdict)),
     )
 
 

@@ -23,7 +23,7 @@ from kernelprof.report.document import (
     Span,
     Tone,
 )
-from kernelprof.report.documents import TONES, evidence, provenance, source
+from kernelprof.report.documents import TONES, evidence, prediction, provenance, source
 from kernelprof.report.documents.diagnosis import (
     device,
     label_text,
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis, Verdict
     from kernelprof.model.manifest import Manifest, TimingFacts
+    from kernelprof.model.prediction import PredictionFacts
     from kernelprof.report.charts.parts import Row
     from kernelprof.report.document import Block
     from kernelprof.report.figures.flops import Counted
@@ -74,6 +75,7 @@ class Beside:
     manifest: Manifest | None = None
     source_text: str | None = None
     hot_lines: Mapping[str, Mapping[int, float]] | None = None
+    prediction: PredictionFacts | None = None
 
 
 def beside(contents: Contents) -> Beside:
@@ -81,7 +83,7 @@ def beside(contents: Contents) -> Beside:
     manifest, hot = contents.manifest, None
     if contents.lines is not None and manifest is not None and manifest.source is not None:
         hot = shares(contents.lines, manifest.source.path)
-    return Beside(manifest, contents.source_text, hot)
+    return Beside(manifest, contents.source_text, hot, contents.prediction)
 
 
 def document(capture: Capture, diagnosis: Diagnosis, beside: Beside | None = None) -> Document:
@@ -91,11 +93,15 @@ def document(capture: Capture, diagnosis: Diagnosis, beside: Beside | None = Non
     kernels = diagnosis.kernels
     shown_names = names(kernels)
     blocks: list[Block] = [Note(Span(shown(each)), warning=True) for each in diagnosis.warnings]
+    if beside.prediction is not None:
+        blocks.append(Note(prediction.in_a_sentence(beside.prediction.counted)))
     if len(kernels) > 1:
         blocks.append(overview(kernels))
     blocks += cards(capture, diagnosis, beside)
     known = {"all_metrics": len(kernels) <= MOST_WITH_ALL}
-    blocks.append(provenance.section(capture, diagnosis, beside.manifest, **known))
+    blocks.append(
+        provenance.section(capture, diagnosis, beside.manifest, beside.prediction, **known)
+    )
     devices = dict.fromkeys(device(kernel) for kernel in kernels)
     title = shown_names[0] if len(kernels) == 1 else count(len(kernels), "kernel")
     return Document(
@@ -129,12 +135,17 @@ def cards(
             parts.append(Section("What is known" if undecided else "Evidence", facts))
         # What a capture leaves open is a long list, below which nobody looks for what it shows.
         blocks += reversed(parts) if undecided else parts
+        if beside.prediction is not None:
+            found_accesses = prediction.section(beside.prediction, beside.source_text, place)
+            blocks += [found_accesses] if found_accesses is not None else []
         if panels := tuple(_panels(name, launch, own, manifest, counted)):
             blocks.append(Section("", panels, layout=Layout.GRID))
         # A text without a manifest is of a lone kernel.
         if own or (manifest is None and len(kernels) == 1):
             hot = source.hot_of(kernel.name, beside.hot_lines)
-            listing = source.section(own, beside.source_text, hot, place)
+            made_by = beside.prediction or own
+            made_from = None if made_by is None else made_by.source
+            listing = source.section(made_from, beside.source_text, hot, place)
             blocks += [listing] if listing is not None else []
         blocks.append(tables.section(row, name))
         tone = TONES[kernel.verdict.status]

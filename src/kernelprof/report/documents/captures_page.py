@@ -95,4 +95,4 @@ def _sections(
         yield capture_page.overview(kernels, anchor)
     yield from capture_page.cards(capture, diagnosis, beside, anchor)
     known = {"all_metrics": len(kernels) <= MOST_WITH_ALL}
-    yield provenance.section(capture, diagnosis, beside.manifest, **known)
+    yield provenance.section(capture, diagnosis, beside.manifest, beside.prediction, **known)

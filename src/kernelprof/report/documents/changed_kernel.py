@@ -110,7 +110,8 @@ def brief(each: Judged, *, comment: bool) -> Section:
 
 
 def _facts(kernel: KernelComparison, most: int | None) -> Iterable[Fact]:
-    yield Fact("Time", (Span(clip(words.time_text(kernel.time))),))
+    if kernel.arch is None:
+        yield Fact("Time", (Span(clip(words.time_text(kernel.time))),))
     if notes := words.notes(kernel)[:most]:
         yield Fact("Note", tuple(Span(clip(note)) for note in notes))
     if kernel.lacking:
@@ -147,7 +148,9 @@ def section(each: Judged, comparison: Comparison, anchor: str, *, alone: bool) -
     assert before is not None  # the caller has looked
     assert after is not None
     tone = TIME_TONES.get(kernel.time.outcome, Tone.STRONG)
-    pill: tuple[str | Span, ...] = (" ", Span(words.outcome_text(kernel.time), tone))
+    predicted = kernel.arch is not None
+    did = words.counts_did(kernel) if predicted else words.outcome_text(kernel.time)
+    pill: tuple[str | Span, ...] = (" ", Span(did, tone))
     if each.result is not None:
         pill = (*pill, " ", outcome_span(each.result))
     machines = comparison.before.machine, comparison.after.machine
@@ -157,7 +160,9 @@ def section(each: Judged, comparison: Comparison, anchor: str, *, alone: bool) -
     label = "Roofline before and after, at each level of the memory"
     line = [Chart("roofline", rows, label)] if rows else []
     blocks: list[Block] = [*_answer(each, before, after), *_launches(kernel, before, after)]
-    blocks += [*_changes(kernel), Section("Roofline", (*line, Note(Span(drawn.note))))]
+    blocks += _changes(kernel)
+    if not predicted:
+        blocks.append(Section("Roofline", (*line, Note(Span(drawn.note)))))
     blocks += [*_states(*numbers), _inputs(kernel, before, after)]
     if kernel.diff:
         title = f"The source: {_diff_title(kernel.diff)}"
@@ -184,9 +189,10 @@ def _answer(each: Judged, before: KernelSnapshot, after: KernelSnapshot) -> Iter
     kernel, time = each.kernel, each.kernel.time
     names = [Span(clip(short_name(side.name)), code=True) for side in (before, after)]
     sides = ((before, time.before_ns), (after, time.after_ns))
+    times = (_median(side.median_ns if ns is None else ns) for side, ns in sides)
     rows: list[tuple[Text, ...]] = [
         ("kernel", *(names if names[0] != names[1] else ("", ""))),
-        ("time", *(_median(side.median_ns if ns is None else ns) for side, ns in sides)),
+        ("time", *(times if kernel.arch is None else ("", ""))),
         ("verdict", *(verdict_span(side.verdict) for side, _ in sides)),
         ("confidence", *(side.verdict.confidence.value for side, _ in sides)),
         ("expected gain", *(about(side.verdict) for side, _ in sides)),

@@ -47,7 +47,7 @@ from kernelprof.report.writers import json
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kernelprof.model.comparison import InputChange
+    from kernelprof.model.comparison import InputChange, KernelComparison
     from kernelprof.model.gate import GateResult
     from kernelprof.model.snapshot import Snapshot
     from kernelprof.report.charts.parts import Row
@@ -66,6 +66,12 @@ _COLUMNS: Final = (
     Column("before", number=True, optional=True),
     Column("after", number=True, optional=True),
     Column("time"),
+    Column("verdict"),
+)
+_PREDICTED: Final = (
+    Column("kernel", yielding=True),
+    Column("predicted"),
+    Column("line", optional=True),
     Column("verdict"),
 )
 _COUNTERS: Final = Column("counters", number=True)
@@ -154,7 +160,9 @@ def _change_text(change: InputChange) -> Text:
 def _table(kernels: Sequence[Judged], *, on_page: bool = False) -> Table:
     """The kernels; on a page with links to their cards, and what their counters did."""
     gated = any(each.result is not None for each in kernels)
-    columns = (*_COLUMNS, *([_COUNTERS] if on_page else []), *([_OUTCOME] if gated else []))
+    predicted = bool(kernels) and all(each.kernel.arch is not None for each in kernels)
+    columns = _PREDICTED if predicted else _COLUMNS
+    columns = (*columns, *([_COUNTERS] if on_page else []), *([_OUTCOME] if gated else []))
     rows = []
     cards = 0
     for each in kernels:
@@ -163,13 +171,15 @@ def _table(kernels: Sequence[Judged], *, on_page: bool = False) -> Table:
         cards += has_card
         name = replace(each.code, target=f"kernel-{cards}" if has_card else "")
         tip = clip(f"{kernel.name}, {launch_text(kernel)}") if on_page else ""
-        cells = [
-            Cell(name, tip=tip),
+        changes = [
             time_cell(time.before_ns, kernel.before),
             time_cell(time.after_ns, kernel.after),
             Cell(time_span(kernel), sort=finite(time.ratio) or -1.0),
-            Cell(verdict_change(kernel)),
         ]
+        if predicted:
+            changes = [Cell(_counted(kernel)), Cell(_line(each))]
+        verdict: Text = "not run" if kernel.same_code else verdict_change(kernel)
+        cells = [Cell(name, tip=tip), *changes, Cell(verdict)]
         if on_page:
             marks = [one.worse for one in kernel.counters]
             sides = ((marks.count(True), "worse"), (marks.count(False), "better"))
@@ -179,6 +189,19 @@ def _table(kernels: Sequence[Judged], *, on_page: bool = False) -> Table:
             cells.append(Cell(outcome_span(each.result)))
         rows.append(tuple(cells))
     return Table(columns, tuple(rows), label="Kernels", long=on_page)
+
+
+def _counted(kernel: KernelComparison) -> str:
+    """What a prediction says of the change."""
+    both = kernel.before is not None and kernel.after is not None
+    return words.counts_did(kernel) if both else kernel.match.value
+
+
+def _line(each: Judged) -> Span:
+    """The first line to blame for what decides; empty where there is none."""
+    found = () if each.result is None else each.result.findings
+    places = [place for finding in found for place in finding.places[:1]]
+    return Span(clip(words.place_text(places[0]), _REMARK_WIDTH) if places else "", code=True)
 
 
 def _more(kernels: Sequence[Judged]) -> str:
@@ -323,11 +346,13 @@ def without_folders(value: Any, name: str = "", kind: str = "") -> Any:
     if isinstance(value, str) and not isinstance(value, Enum):
         if name == "origin":
             return shown_origin(value)
-        if name == "path" or (kind == "source" and name in {"before", "after"}):
+        if name in {"path", "file"} or (kind == "source" and name in {"before", "after"}):
             return file_name(value)
         return without_homes(value)
     if isinstance(value, tuple):
-        return tuple(without_folders(each) for each in value)
+        names = getattr(value, "_fields", ("",) * len(value))
+        parts = [without_folders(each, part) for each, part in zip(value, names, strict=True)]
+        return type(value)(*parts) if hasattr(value, "_fields") else tuple(parts)
     if is_dataclass(value) and not isinstance(value, type):
         kind = getattr(value, "kind", "")
         changed = {

@@ -19,7 +19,7 @@ from kernelprof.report.document import (
     Table,
     Tone,
 )
-from kernelprof.report.documents import TONES
+from kernelprof.report.documents import TONES, prediction
 from kernelprof.report.documents.verdict import (
     about,
     alternatives,
@@ -108,7 +108,7 @@ def _section(
     tone = TONES[verdict.status]
     return Section(
         (f"{number} ", *name),
-        tuple(_card(kernel, diagnosis.origin)),
+        (*_card(kernel, diagnosis.origin), *_accesses(diagnosis, explain=True)),
         tone=tone,
         folded=len(diagnosis.kernels) > 1,
         summary=(Span(headline(verdict), tone), f" Confidence: {verdict.confidence.value}."),
@@ -130,11 +130,22 @@ def _brief(
     after = "".join(f", {each}" for each in told)
     return Section(
         (f"{number} ", *name, after),
-        tuple(brief(verdict, diagnosis.origin)),
+        tuple(brief(verdict, diagnosis.origin, _accesses(diagnosis, explain=False))),
         tone=tone,
         layout=Layout.DENSE,
         summary=(Span(headline(verdict), tone), f" Confidence: {verdict.confidence.value}."),
     )
+
+
+def _accesses(diagnosis: Diagnosis, *, explain: bool) -> Iterable[Block]:
+    """What a prediction knows of each line; nothing where it was measured."""
+    known = prediction.of(diagnosis)
+    if known is None:
+        return
+    if not explain:
+        yield from prediction.brief(*known)
+    elif every := prediction.section(*known):
+        yield every
 
 
 def label_text(label: tuple[str, str], target: str = "") -> tuple[Span, ...]:
@@ -230,6 +241,8 @@ def time_text(median: float, low: float, high: float, launches: int) -> str:
 
 def overview(diagnosis: Diagnosis) -> str:
     """The capture in one line: how many kernels and launches, on what."""
+    if known := prediction.of(diagnosis):
+        return f"{count(len(diagnosis.kernels), 'kernel')}, {prediction.basis(known[0].counted)}"
     text = f"{count(len(diagnosis.kernels), 'kernel')} in {count(diagnosis.launches, 'launch')}"
     devices = dict.fromkeys(device(kernel) for kernel in diagnosis.kernels)
     named = [each for each in devices if each]

@@ -32,6 +32,8 @@ _COLUMNS: Final = (Column("What"), Column("Value", number=True), Column("Compare
 _ORIGINS: Final = {
     Origin.DERIVED: "Worked out from other counters.",
     Origin.REPORTED: "As a sentence of Nsight Compute gives it, rounded.",
+    Origin.PREDICTED: "Predicted from the machine code, without a GPU.",
+    Origin.COMPILER: "As the compiler decided.",
 }
 
 

@@ -47,7 +47,6 @@ from kernelprof.report.documents.ladder_parts import (
     method_section,
     named,
     peak_rate,
-    rate_cell,
     roofline_section,
     said_text,
     sizes,
@@ -57,6 +56,7 @@ from kernelprof.report.documents.ladder_parts import (
     verdict_text,
     way_up,
 )
+from kernelprof.report.documents.ladder_rates import rate_unit
 from kernelprof.report.private import without_homes
 
 if TYPE_CHECKING:
@@ -185,15 +185,15 @@ def _facts(climb: Climb) -> Iterator[Fact]:
         if rate is not None:
             of_peak = ratio(rate, peak_rate(climb))
             suffix = "" if of_peak is None else f", {share(of_peak)} of the {product.about.peak}"
-            yield Fact("Its rate", (f"{rate_cell(fastest.timing)} GFLOP/s{suffix}",))
+            yield Fact("Its rate", (f"{rate_unit(climb).text(rate)}{suffix}",))
         if fastest.full is not None:
             yield Fact("Its verdict", (said_text(fastest),))
     about = "SGEMM without tensor cores." if product.precision == "float32" else ""
     if climb.measured_sizes:
         yield Fact("cuBLAS in turns with them", (ceiling_text(climb),), about)
     elif climb.ceiling is not None:
-        timing = climb.ceiling.timing
-        text = f"{time_cell(timing)}, {rate_cell(timing)} GFLOP/s"
+        timing, unit = climb.ceiling.timing, rate_unit(climb)
+        text = f"{time_cell(timing)}, {unit.cell(timing)} {unit.name}"
         yield Fact("cuBLAS", (text,), about)
 
 
@@ -206,7 +206,7 @@ def _rungs(climb: Climb) -> Section:
         Column("verdict"),
         Column("confidence", brief="conf", optional=True),
         Column("time", number=True),
-        Column("GFLOP/s", number=True),
+        Column(rate_unit(climb).name, number=True),
         Column("of cuBLAS", number=True),
         Column("expected gain", brief="gain", number=True),
         Column("next rung gained", optional=True),
@@ -235,7 +235,7 @@ def _row(climb: Climb, rung: Climbed) -> Iterator[Cell]:
         sort=None if timing is None else timing.median_ns,
         tip="" if timing is None else f"95 % confidence: {spread_cell(timing)}",
     )
-    yield Cell(rate_cell(timing), sort=rate)
+    yield Cell(rate_unit(climb).cell(timing), sort=rate)
     yield Cell(share(part), sort=part)
     yield Cell(gain_cell(said), sort=None if said is None else said.gain)
     gained = ", ".join(f"{each.number}: {factor(gain)}" for each, gain in gains)

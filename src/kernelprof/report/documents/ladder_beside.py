@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from kernelprof.ladder.results import gain_before, gflops, next_gains
 from kernelprof.ladder.rounds import ratio_of
-from kernelprof.model.numbers import count, factor, number, quantity
+from kernelprof.model.numbers import count, factor, quantity
 from kernelprof.report.charts.parts import time_unit
 from kernelprof.report.document import Cell, Column, Fact, Paragraph, Section, Span, Table, Tone
 from kernelprof.report.documents.ladder_parts import (
@@ -18,6 +18,7 @@ from kernelprof.report.documents.ladder_parts import (
     named,
     verdict_text,
 )
+from kernelprof.report.documents.ladder_rates import TERA
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -37,7 +38,7 @@ def beside_section(climb: Climb) -> Section:
         *(
             Column(f"{what} at {size}", number=True)
             for size in sizes
-            for what in ("TFLOP/s", "of cuBLAS")
+            for what in (TERA.name, "of cuBLAS")
         ),
         Column("gain", number=True),
         Column("expected gain", brief="expected", number=True),
@@ -67,7 +68,7 @@ def _row(climb: Climb, rung: Climbed, sizes: Sequence[int]) -> Iterator[Cell]:
             continue
         rung_ns, ceiling_ns = _medians(beside)
         tip = f"{_time(beside.timing, rung_ns)}; cuBLAS {_time(beside.ceiling, ceiling_ns)}"
-        yield Cell(teraflops(beside.timing), sort=gflops(beside.timing), tip=tip)
+        yield Cell(TERA.cell(beside.timing), sort=gflops(beside.timing), tip=tip)
         yield Cell(part_cell(beside), sort=ratio_of(beside).median)
     gain = gain_before(climb, rung)
     yield Cell(factor_cell(gain), sort=gain)
@@ -82,8 +83,8 @@ def beside_facts(rung: Climbed) -> Iterator[Fact]:
     for beside in rung.beside:
         rung_ns, ceiling_ns = _medians(beside)
         text = (
-            f"{_time(beside.timing, rung_ns)}, {teraflops(beside.timing)} TFLOP/s; cuBLAS "
-            f"{_time(beside.ceiling, ceiling_ns)}, {teraflops(beside.ceiling)} TFLOP/s; "
+            f"{_time(beside.timing, rung_ns)}, {TERA.cell(beside.timing)} {TERA.name}; cuBLAS "
+            f"{_time(beside.ceiling, ceiling_ns)}, {TERA.cell(beside.ceiling)} {TERA.name}; "
             f"{part_cell(beside)} of it in {count(len(beside.rounds), 'round')}"
         )
         yield Fact(f"M = N = K = {beside.size}", (text,))
@@ -96,7 +97,7 @@ def ceiling_text(climb: Climb) -> str:
         found = [each for rung in climb.rungs if (each := rung.at(size)) is not None]
         rates = [rate for each in found if (rate := gflops(each.ceiling)) is not None]
         time = statistics.median(each.ceiling.median_ns for each in found)
-        shown = f", {number(statistics.median(rates) * 1e-3)} TFLOP/s" if rates else ""
+        shown = f", {TERA.text(statistics.median(rates))}" if rates else ""
         parts.append(f"{quantity(time, 'ns')}{shown} at {size}")
     return "; ".join(parts)
 
@@ -111,12 +112,6 @@ def parts_text(rung: Climbed) -> str:
     """``101.2 % of cuBLAS at 4096, 102.1 % at 8192``."""
     parts = [f"{100 * ratio_of(each).median:.1f} % at {each.size}" for each in rung.beside]
     return ", ".join(parts).replace(" % ", " % of cuBLAS ", 1)
-
-
-def teraflops(timing: TimingFacts) -> str:
-    """TFLOP/s, with four digits."""
-    rate = gflops(timing)
-    return DASH if rate is None else number(rate * 1e-3)
 
 
 def _medians(beside: Beside) -> tuple[list[float], list[float]]:

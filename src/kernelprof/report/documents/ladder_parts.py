@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.architectures import FLOPS_OF_FMA
 from kernelprof.ladder.results import ceiling_rate, gflops, peak_gflops, peak_lanes, ratio
-from kernelprof.model.numbers import count, factor, number, quantity, share
+from kernelprof.model.numbers import count, factor, quantity, share
 from kernelprof.report.charts import roofline
+from kernelprof.report.charts.bars import FIELD_OF
 from kernelprof.report.charts.parts import tidy, time_unit
 from kernelprof.report.charts.roofline import DATASHEET, MEASURED
 from kernelprof.report.document import Bullets, Chart, Code, Paragraph, Section, Span, Tone
 from kernelprof.report.documents import TONES
+from kernelprof.report.documents.ladder_rates import GIGA, rate_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from kernelprof.report.charts.parts import Row
     from kernelprof.report.document import Block, Text
     from kernelprof.report.documents.capture_page import Beside
+    from kernelprof.report.documents.ladder_rates import RateUnit
 
 DASH: Final = "-"
 
@@ -76,12 +79,6 @@ def spread_cell(timing: TimingFacts | None) -> str:
     # Five digits, as launches of the same code differ in the fourth.
     size, unit = time_unit(high)
     return f"{low / size:.5g} to {high / size:.5g} {unit}{note}"
-
-
-def rate_cell(timing: TimingFacts | None) -> str:
-    """GFLOP/s, whole."""
-    rate = gflops(timing)
-    return DASH if rate is None else number(round(rate))
 
 
 def factor_cell(value: float | None) -> str:
@@ -143,29 +140,37 @@ def bar_section(climb: Climb, way: frozenset[str]) -> Section | None:
     """A bar a rung, below cuBLAS and the peak."""
     if not climb.rungs:
         return None
+    unit = rate_unit(climb)
     rates = (("cuBLAS", ceiling_rate(climb)), (climb.product.about.peak, peak_rate(climb)))
     limits = [(label, rate) for label, rate in rates if rate is not None]
-    rows: list[Row] = [_bar(rung, way) for rung in climb.rungs]
+    field = FIELD_OF[unit.name]
+    rows: list[Row] = [_bar(rung, way, unit, field) for rung in climb.rungs]
     rows += [
-        {"what": "limit", "gflops": tidy(rate), "text": f"{label} {rate:,.0f}", "lift": position}
+        {
+            "what": "limit",
+            field: tidy(unit.of(rate)),
+            "text": f"{label} {unit.number(rate)}",
+            "lift": position,
+        }
         for position, (label, rate) in enumerate(limits)
     ]
-    label = "GFLOP/s of each rung in order, with its verdict; the table below has the same"
+    label = f"{unit.name} of each rung in order, with its verdict; the table below has the same"
     text = (
         "Each bar is a rung with what limits it. Dark bars lead up to the fastest one; light ones "
         "are variants to compare with."
     )
-    return Section("The climb", (Chart("climb", tuple(rows), label, text),))
+    kind = "climb" if unit is GIGA else f"climb:{field}"
+    return Section("The climb", (Chart(kind, tuple(rows), label, text),))
 
 
-def _bar(rung: Climbed, way: frozenset[str]) -> Row:
+def _bar(rung: Climbed, way: frozenset[str], unit: RateUnit, field: str) -> Row:
     rate, said = gflops(rung.timing), said_text(rung)
     return {
         "what": "rung",
         "name": named(rung),
-        "gflops": None if rate is None else tidy(rate),
+        field: None if rate is None else tidy(unit.of(rate)),
         "first": rung.file in way,
-        "text": said if rate is None else f"{rate:,.0f}: {said}",
+        "text": said if rate is None else f"{unit.number(rate)}: {said}",
         "time": time_cell(rung.timing),
     }
 
@@ -325,13 +330,13 @@ def _ceiling_rule(climb: Climb) -> str:
     of_peak = "" if part is None else f", {share(part)} of the peak"
     version = f" {ceiling.cublas}" if ceiling.cublas else ""
     cupy = f" {ceiling.cupy}" if ceiling.cupy else ""
-    about = climb.product.about
+    about, unit = climb.product.about, rate_unit(climb)
     how = "TF32 off" if climb.product.precision == "float32" else "FP32 accumulation"
     alone = f", alone and at {max(climb.measured_sizes)}" if climb.measured_sizes else ""
     return (
         f"Ceiling: {about.routine} of cuBLAS{version} through CuPy{cupy}, {how} (relative error "
         f"{ceiling.relative_error:.1e} against float64){alone}: {time_cell(ceiling.timing)} "
-        f"({spread_cell(ceiling.timing)}), {rate_cell(ceiling.timing)} GFLOP/s{of_peak}."
+        f"({spread_cell(ceiling.timing)}), {unit.cell(ceiling.timing)} {unit.name}{of_peak}."
     )
 
 
@@ -343,5 +348,5 @@ def _peak_rule(climb: Climb) -> str:
     units = "lanes" if climb.product.precision == "float32" else "multiply-adds of tensor cores"
     return (
         f"{name}: {chip.multiprocessors} SMs x {lanes} {units} x {FLOPS_OF_FMA} x "
-        f"{chip.max_sm_mhz:,.0f} MHz = {number(round(peak))} GFLOP/s."
+        f"{chip.max_sm_mhz:,.0f} MHz = {rate_unit(climb).text(peak)}."
     )

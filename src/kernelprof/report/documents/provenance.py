@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.numbers import count, number
 from kernelprof.report.document import Code, Fact, Facts, Layout, Note, Section, Span
+from kernelprof.report.documents.prediction import basis
 from kernelprof.report.private import file_name, shown
+from kernelprof.version import __version__
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -15,6 +17,7 @@ if TYPE_CHECKING:
     from kernelprof.model.capture import Capture
     from kernelprof.model.diagnosis import Diagnosis
     from kernelprof.model.manifest import CorrectnessFacts, GpuFacts, Manifest, SourceFacts
+    from kernelprof.model.prediction import PredictionFacts
     from kernelprof.report.document import Block
 
     Known = tuple[str, str] | tuple[str, str, str]
@@ -28,14 +31,21 @@ _FEWER: Final = (
 
 
 def section(
-    capture: Capture, diagnosis: Diagnosis, manifest: Manifest | None, *, all_metrics: bool
+    capture: Capture,
+    diagnosis: Diagnosis,
+    manifest: Manifest | None,
+    prediction: PredictionFacts | None = None,
+    *,
+    all_metrics: bool,
 ) -> Section:
     """All that is known about how a capture was made.
 
     ``all_metrics`` is whether the page's tables hold every column.
     """
-    found = [*_capture(capture, diagnosis)]
-    if manifest is not None:
+    found = [*_capture(capture, diagnosis, measured=prediction is None)]
+    if prediction is not None:
+        found += _prediction(prediction)
+    elif manifest is not None:
         found += _manifest(manifest)
     elif capture.clock_control:
         found.append(("clock control", capture.clock_control))
@@ -54,14 +64,23 @@ def section(
     return Section("Where this comes from", tuple(blocks), layout=Layout.GRID)
 
 
-def _capture(capture: Capture, diagnosis: Diagnosis) -> Iterable[Known]:
+def _capture(capture: Capture, diagnosis: Diagnosis, *, measured: bool) -> Iterable[Known]:
     yield ("capture", diagnosis.origin)
-    yield ("export", f"{capture.page} page of Nsight Compute")
+    if measured:
+        yield ("export", f"{capture.page} page of Nsight Compute")
     yield ("launches", count(len(capture), "launch"))
     yield ("program", file_name(capture.application or ""))
     yield ("preset asked for", diagnosis.preset or "")
     missing = sorted(capture.unavailable)
     yield ("not available", ", ".join(missing), "Metrics that ncu could not give.")
+
+
+def _prediction(prediction: PredictionFacts) -> Iterable[Known]:
+    yield ("made by", f"kernelprof {__version__}: {basis(prediction.counted)}")
+    yield from _source(prediction.source)
+    if prediction.correctness is not None:
+        yield _correctness(prediction.correctness)
+    yield ("machine code, SHA-256", prediction.counted.code)
 
 
 def _manifest(manifest: Manifest) -> Iterable[Known]:

@@ -16,7 +16,7 @@ from kernelprof.report.private import file_name, shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kernelprof.model.manifest import Manifest, SourceFacts
+    from kernelprof.model.manifest import SourceFacts
     from kernelprof.report.document import Block
 
 _NOT_TAKEN = (
@@ -40,7 +40,7 @@ _CAST: Final = re.compile(r"\([A-Za-z_][A-Za-z0-9_: ]*\)(?=-?[0-9])")
 
 
 def section(
-    manifest: Manifest | None,
+    found: SourceFacts | None,
     text: str | None,
     hot: Mapping[int, float] | None,
     anchor: str,
@@ -50,7 +50,6 @@ def section(
     ``hot`` are lines with their share of the samples, ``None`` where no samples were taken;
     ``anchor`` is that of the section around it.
     """
-    found = None if manifest is None else manifest.source
     if found is None and text is None:
         return None
     lines = [] if text is None else text.split("\n")

@@ -138,8 +138,11 @@ def found(verdict: Verdict, most: int | None = None) -> Bullets:
     return Bullets(tuple(Span(each.text) for each in verdict.findings[:most]))
 
 
-def brief(verdict: Verdict, origin: str) -> Iterable[Block]:
-    """The verdict in a few lines: three facts, what to do, the gain and what to measure next."""
+def brief(verdict: Verdict, origin: str, beside: Iterable[Block] = ()) -> Iterable[Block]:
+    """The verdict in a few lines: three facts, what to do, the gain and what to measure next.
+
+    ``beside`` stands before the last of these.
+    """
     if verdict.status is Status.INCONCLUSIVE and verdict.findings:
         yield found(verdict, BRIEF_ROWS)
     else:
@@ -151,6 +154,7 @@ def brief(verdict: Verdict, origin: str) -> Iterable[Block]:
         more = tuple(each for each in verdict.findings if each.metric not in known)
         yield found(replace(verdict, findings=more), BRIEF_ROWS)
     yield Facts(tuple(_brief_facts(verdict)))
+    yield from beside
     if verdict.command is not None:
         following = next_step(verdict.command, origin)
         undecided = verdict.status is Status.INCONCLUSIVE

@@ -88,7 +88,7 @@ class _All:
 
 def _filled(kind: type[msgspec.Struct] | None, value: Any) -> Any:
     """A value of the model by the keys of the schema, or a list of such values."""
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple) and not hasattr(value, "_fields"):
         return [_filled(kind, each) for each in value]
     if value is None or kind is None:
         return value
@@ -112,6 +112,12 @@ def _struct(kind: Any) -> type[msgspec.Struct] | None:
     if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
         return kind
     return next(filter(None, map(_struct, get_args(kind))), None)
+
+
+def _prediction(capture: Any) -> object:
+    """What was counted of a predicted capture; ``None`` of a measured one."""
+    known = None if capture is None else capture.contents.prediction
+    return None if known is None else known.counted
 
 
 def _words() -> ModuleType:
@@ -149,6 +155,11 @@ _FILL: Final[dict[type, dict[str, Fill]]] = {
         "compute_capability": lambda kernel: (
             kernel.compute_capability and ".".join(map(str, kernel.compute_capability))
         ),
+        "predicted": lambda kernel: _prediction(getattr(kernel, "capture", None)),
+    },
+    json_schema.Access: {
+        "file": lambda access: access.file or None,
+        "line": lambda access: access.line or None,
     },
     changes.SideVerdict: _ANSWER,
     changes.SourceFile: {"sha256": attrgetter("source_sha256")},

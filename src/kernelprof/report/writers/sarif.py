@@ -1,11 +1,13 @@
 """Verdicts, and the gate's answer, as SARIF 2.1.0.
 
-Of the gate one result a kernel and code, whatever the number of findings: GitHub makes an alert of
-each result, and its fingerprint must not hold a value that differs from run to run.
+Of the gate one result a kernel, code and line to blame, whatever the number of findings: GitHub
+makes an alert of each result, and its fingerprint must not hold a value that differs from run to
+run. The line is known of predictions; of measurements it is the one where the kernel is defined.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.comparison.gate.codes import RULES
@@ -20,7 +22,7 @@ from kernelprof.report.writers import Writer
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from kernelprof.model.gate import Code, Finding, GateResult, KernelResult
+    from kernelprof.model.gate import Code, Finding, GateResult, KernelResult, Place
     from kernelprof.report.sarif_log import Json
 
 __all__ = ["FINGERPRINT", "WRITER", "write"]
@@ -82,13 +84,22 @@ def _rule(code: Code, home: str | None) -> Json:
     return {**found, "helpUri": f"{home}#findings"} if home else found
 
 
-def _by_code(findings: Iterable[Finding]) -> dict[Code, list[Finding]]:
-    """The findings that have a rule, those of one code together."""
-    grouped: dict[Code, list[Finding]] = {}
+def _grouped(findings: Iterable[Finding]) -> list[tuple[Code, int, list[Finding]]]:
+    """The findings that have a rule, those of one code and at one place together.
+
+    With each the number of its place, from 1, among those of the code.
+    """
+    grouped: dict[tuple[Code, Place | None], list[Finding]] = {}
     for each in findings:
         if each.code in RULES:
-            grouped.setdefault(each.code, []).append(each)
-    return grouped
+            key = each.code, next(iter(each.places), None)
+            grouped.setdefault(key, []).append(each)
+    seen: Counter[Code] = Counter()
+    numbered = []
+    for (code, _), together in grouped.items():
+        seen[code] += 1
+        numbered.append((code, seen[code], together))
+    return numbered
 
 
 def _results(result: GateResult, lines: Mapping[str, int]) -> list[Json]:
@@ -99,14 +110,15 @@ def _results(result: GateResult, lines: Mapping[str, int]) -> list[Json]:
         for kernel, (_, detail) in zip(result.kernels, named, strict=True)
     ]
     return [
-        _one(code, together, kernel, detail, result=result, lines=lines)
+        _one(code, number, together, kernel, detail, result=result, lines=lines)
         for kernel, detail, findings in [*found, (None, "", result.general)]
-        for code, together in _by_code(findings).items()
+        for code, number, together in _grouped(findings)
     ]
 
 
 def _one(
     code: Code,
+    number: int,
     findings: list[Finding],
     kernel: KernelResult | None,
     detail: str,
@@ -124,14 +136,23 @@ def _one(
         level = "note"
     elif worst is Outcome.INCONCLUSIVE and result.fails_inconclusive:
         level = "error"
-    return {
+    places = list(dict.fromkeys(place for each in findings for place in each.places))
+    where = _location(kernel, name, result, lines)
+    if places:
+        where = sarif_log.location(*places[0], name)
+    found: Json = {
         "ruleId": code.value,
         "ruleIndex": list(RULES).index(code),
         "level": level,
         "message": {"text": sarif_log.plain(text)},
-        "locations": [_location(kernel, name, result, lines)],
-        "partialFingerprints": sarif_log.fingerprints(code.value, name, detail),
+        "locations": [where],
+        "partialFingerprints": sarif_log.fingerprints(
+            code.value, name, detail, *[str(number)] * (number > 1)
+        ),
     }
+    if places[1:]:
+        found["relatedLocations"] = [sarif_log.location(*each) for each in places[1:]]
+    return found
 
 
 def _location(

@@ -13,6 +13,8 @@ import pkgutil
 from functools import cache
 from typing import TYPE_CHECKING
 
+from kernelprof.predict.machine.context import NotKnownError
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -25,11 +27,21 @@ if TYPE_CHECKING:
 _TABLE: dict[str, Operation] = {}
 
 
-def operation(*opcodes: str) -> Callable[[Operation], Operation]:
-    """Enter a function for opcodes."""
+def operation(*opcodes: str, modifiers: str | None = None) -> Callable[[Operation], Operation]:
+    """Enter a function for opcodes.
+
+    ``modifiers`` are those that it knows, with blanks between; one that has others is not known.
+    Without it the function looks for itself.
+    """
+    known = None if modifiers is None else frozenset(modifiers.split())
 
     def enter(function: Operation) -> Operation:
-        _TABLE.update(dict.fromkeys(opcodes, function))
+        def checked(i: Instruction) -> Step:
+            if known is not None and not known.issuperset(i.modifiers):
+                raise NotKnownError(i)
+            return function(i)
+
+        _TABLE.update(dict.fromkeys(opcodes, checked))
         return function
 
     return enter

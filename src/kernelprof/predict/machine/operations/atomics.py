@@ -1,4 +1,4 @@
-"""Atomic operations in global and shared memory.
+"""Atomic operations in global, shared and generic memory.
 
 Threads that meet at one address go one after the other, by warp and lane. A GPU's order may be
 another; whole numbers do not depend on it, floating-point sums by their rounding.
@@ -10,26 +10,36 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from kernelprof.predict.machine.context import LANES, NotKnownError, guard_of, put, put_predicate
+from kernelprof.predict.machine.arrays import LANES
+from kernelprof.predict.machine.context import NotKnownError
 from kernelprof.predict.machine.operations import operation
+from kernelprof.predict.machine.operations.meeting import Meeting, typed, words
 from kernelprof.predict.machine.operations.memory import (
-    Access,
-    address_of,
+    address_in,
+    count,
     everyone,
     values_of,
     words_of,
 )
-from kernelprof.predict.sass.operands import ZERO, Address, Predicate, Register
+from kernelprof.predict.machine.operations.packed import PACKED
+from kernelprof.predict.machine.operations.spaces import (
+    GLOBAL,
+    load,
+    parts_of,
+    store,
+    where,
+)
+from kernelprof.predict.machine.values import guard_of, put, put_predicate
+from kernelprof.predict.sass.operands import ZERO, Predicate, Register
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from kernelprof.predict.machine.context import Array, Context
+    from kernelprof.predict.machine.arrays import Array
+    from kernelprof.predict.machine.context import Context
     from kernelprof.predict.machine.operations import Step
+    from kernelprof.predict.machine.operations.meeting import Combine
+    from kernelprof.predict.machine.operations.spaces import Part
+    from kernelprof.predict.machine.values import Write
     from kernelprof.predict.sass.listing import Instruction
-
-    Combine = Callable[[Array, Array], Array]
-    """From what is there and what is given to what is there afterwards."""
 
 _COMBINE: Final[dict[str, Combine]] = {
     "ADD": np.add,
@@ -50,20 +60,64 @@ def _kind(i: Instruction) -> np.dtype[Any]:
         return np.dtype(np.float64)
     if i.has("F32"):
         return np.dtype(np.float32)
-    if i.has("64"):
-        return np.dtype(np.int64 if i.has("S64", "S") else np.uint64)
-    if i.has("S32"):
-        return np.dtype(np.int32)
-    if i.has("F16x2", "BF16x2", "F16X2", "128", "F16", "BF16"):
+    if i.has("128"):
         raise NotKnownError(i)
-    return np.dtype(np.uint32)
+    if i.has("64", "S64"):
+        return np.dtype(np.int64 if i.has("S64") else np.uint64)
+    return np.dtype(np.int32 if i.has("S32") else np.uint32)
 
 
-def _name(i: Instruction) -> str:
+def _combination(i: Instruction) -> tuple[str, Combine, np.dtype[Any]]:
+    """What an atomic does, its name, and the type of the numbers that it does it with."""
     found = [each for each in i.modifiers if each in _COMBINE]
     if len(found) != 1:
         raise NotKnownError(i)
-    return found[0]
+    (name,) = found
+    for packed, (kind, functions) in PACKED.items():
+        if i.has(packed):
+            if name not in functions:
+                raise NotKnownError(i)
+            return packed, functions[name], np.dtype(kind)
+    if i.has("F16", "BF16", "F32x4", "F16x4", "F16x8", "BF16x4", "BF16x8"):
+        raise NotKnownError(i)
+    return name, _COMBINE[name], _kind(i)
+
+
+class _Atomic:
+    """The operands of an atomic: address, what is given, and where the old value goes."""
+
+    def __init__(self, i: Instruction, size: int) -> None:
+        place, operand = address_in(i)
+        self.i, self.size = i, size
+        self.space, self.at = where(i, operand)
+        self.sources = i.operands[place + 1 :]
+        targets = [each for each in i.operands[:place] if isinstance(each, Register)]
+        self.results = [put(targets[0], n) for n in range(words_of(size))] if targets else []
+        self.returns = bool(targets) and targets[0].index != ZERO
+        self.flags = [
+            put_predicate(each) for each in i.operands[:place] if isinstance(each, Predicate)
+        ]
+        self.guard = guard_of(i)
+
+    def parts(self, c: Context, active: Array | None, kind: str) -> list[Part]:
+        """What is accessed, by kind of memory; nothing where no lane takes part."""
+        taking = everyone(c, c.active(active))
+        if not taking.any():
+            return []
+        found = parts_of(self.space, c, c.every(self.at(c)), taking)
+        count(c, self.i, kind, found, self.size)
+        return found
+
+    def give_back(self, c: Context, old: Array, active: Array | None) -> None:
+        """Write what was there to the registers."""
+        give_back(c, self.results, old, active)
+
+
+def give_back(c: Context, results: list[Write], old: Array, active: Array | None) -> None:
+    """Write numbers of all lanes to registers in a row."""
+    raw = np.ascontiguousarray(old).view(np.uint32).reshape(c.warps, LANES, -1)
+    for n, result in enumerate(results):
+        result(c, np.ascontiguousarray(raw[..., n]), active)
 
 
 @operation("ATOMG", "ATOM", "ATOMS", "RED", "REDG")
@@ -72,200 +126,91 @@ def _atomic(i: Instruction) -> Step:
         return _compare_and_swap(i)
     if i.has("POPC"):
         return _count(i)
-    access = Access("shared") if i.opcode == "ATOMS" else Access("global", wide=True)
-    kind, name = _kind(i), _name(i)
-    place = next(n for n, each in enumerate(i.operands) if isinstance(each, Address))
-    at = address_of(i, i.operands[place], wide=access.wide)
-    given = values_of(i, i.operands[place + 1], kind.itemsize)
-    targets = [each for each in i.operands[:place] if isinstance(each, Register)]
-    flags = [put_predicate(each) for each in i.operands[:place] if isinstance(each, Predicate)]
-    results = [put(targets[0], n) for n in range(words_of(kind.itemsize))] if targets else []
-    returns = bool(targets) and targets[0].index != ZERO
-    guard, combine = guard_of(i), _COMBINE[name]
-    how = "atomic" if i.opcode in ("ATOMS", "ATOMG", "ATOM") else "reduction"
+    name, combine, kind = _combination(i)
+    atomic = _Atomic(i, kind.itemsize)
+    given = values_of(i, atomic.sources[0], kind.itemsize)
+    how = "atomic" if i.opcode.startswith("ATOM") else "reduction"
+    # Half-precision sums in generic memory are carried out where it is global; the code behind
+    # them takes care of the rest.
+    only_global = i.opcode == "ATOM" and i.has("F16x2", "BF16x2")
 
     def work(c: Context) -> None:
-        active = guard(c)
-        taking = everyone(c, c.active(active))
-        if not taking.any():
+        active = atomic.guard(c)
+        parts = atomic.parts(c, active, how)
+        done = np.zeros((c.warps, LANES), np.bool_)
+        if not parts:
             return
-        places = np.broadcast_to(at(c), taking.shape)
-        c.machine.counters.access(c, i, access.space, how, places, taking, kind.itemsize)
-        if c.machine.is_unused(i):
-            old = np.zeros(taking.shape, kind)
-        else:
-            values = np.ascontiguousarray(given(c)).view(kind).reshape(taking.shape)
-            old = _one_by_one(c, access, places, taking, values, combine, name)
-        if returns:
-            _give_back(c, results, old, active)
-        for flag in flags:
-            flag(c, np.ones((1, 1), np.bool_), active)
+        old = np.zeros((c.warps, LANES), kind)
+        values = None if c.is_unused(i) else typed(given(c), kind)
+        for part in parts:
+            if only_global and part.space != GLOBAL:
+                continue
+            lanes = everyone(c, part.taking)
+            done |= lanes
+            if values is None:
+                continue
+            meeting = Meeting(c, part, lanes)
+            found = meeting.carry_out(values, combine, name, returns=atomic.returns)
+            old = np.where(lanes, found, old)
+        if atomic.returns:
+            atomic.give_back(c, old, active)
+        for flag in atomic.flags:
+            flag(c, done, active)
 
     return work
 
 
-def _give_back(
-    c: Context,
-    results: list[Callable[[Context, Array, Array | None], None]],
-    old: Array,
-    active: Array | None,
-) -> None:
-    words = np.ascontiguousarray(old).view(np.uint32).reshape(c.warps, LANES, -1)
-    for n, result in enumerate(results):
-        result(c, np.ascontiguousarray(words[..., n]), active)
-
-
-def _one_by_one(
-    c: Context,
-    access: Access,
-    places: Array,
-    taking: Array,
-    values: Array,
-    combine: Combine,
-    name: str,
-) -> Array:
-    """Carry out one atomic a thread; what each found there."""
-    where = _keys(c, access, places)[taking]
-    order = np.argsort(where, kind="stable")
-    sorted_keys = where[order]
-    starts = np.flatnonzero(np.r_[True, sorted_keys[1:] != sorted_keys[:-1]])
-    lengths = np.diff(np.r_[starts, len(sorted_keys)])
-    lanes = np.argwhere(taking)[order]
-    rows, columns = lanes[:, 0], lanes[:, 1]
-    first = _mask(taking, rows[starts], columns[starts])
-    size = values.dtype.itemsize
-    there = _typed(access.load(c, places, first, size), values.dtype)[rows[starts], columns[starts]]
-    given = values[rows, columns]
-    found = np.empty(len(given), values.dtype)
-    if name == "ADD" and lengths.max() > 1:
-        sums = np.cumsum(given, dtype=given.dtype) if values.dtype.kind != "f" else None
-        if sums is not None:
-            before = sums - given
-            found = np.repeat(there - before[starts], lengths) + before
-            after = there + np.add.reduceat(given, starts, dtype=given.dtype)
-            _store_first(c, access, places, first, rows, columns, starts, after)
-            return _back(taking, rows, columns, found)
-    rank = np.arange(len(given)) - np.repeat(starts, lengths)
-    group = np.repeat(np.arange(len(starts)), lengths)
-    current = there.copy()
-    for turn in range(int(lengths.max())):
-        now = rank == turn
-        found[now] = current[group[now]]
-        current[group[now]] = combine(current[group[now]], given[now])
-    _store_first(c, access, places, first, rows, columns, starts, current)
-    return _back(taking, rows, columns, found)
-
-
-def _keys(c: Context, access: Access, places: Array) -> Array:
-    """Addresses that differ between blocks where each has its own memory."""
-    if access.space == "shared":
-        return places + (c.machine.block_of(c) << 32)
-    return places
-
-
-def _mask(taking: Array, rows: Array, columns: Array) -> Array:
-    found = np.zeros(taking.shape, np.bool_)
-    found[rows, columns] = True
-    return found
-
-
-def _typed(raw: Array, kind: np.dtype[Any]) -> Array:
-    if raw.ndim > 2:
-        return np.ascontiguousarray(raw).view(kind)[..., 0]
-    return raw.view(kind)
-
-
-def _store_first(
-    c: Context,
-    access: Access,
-    places: Array,
-    first: Array,
-    rows: Array,
-    columns: Array,
-    starts: Array,
-    after: Array,
-) -> None:
-    spread = np.zeros(first.shape, after.dtype)
-    spread[rows[starts], columns[starts]] = after
-    size = after.dtype.itemsize
-    stored = spread.view(np.uint32) if size == 4 else spread.view(np.uint32).reshape(*first.shape, -1)
-    access.store(c, places, first, stored, size)
-
-
-def _back(taking: Array, rows: Array, columns: Array, found: Array) -> Array:
-    spread = np.zeros(taking.shape, found.dtype)
-    spread[rows, columns] = found
-    return spread
-
-
 def _count(i: Instruction) -> Step:
     """``ATOMS.POPC.INC``: adds one for each thread."""
-    access = Access("shared")
-    place = next(n for n, each in enumerate(i.operands) if isinstance(each, Address))
-    at = address_of(i, i.operands[place], wide=False)
-    targets = [each for each in i.operands[:place] if isinstance(each, Register)]
-    results = [put(targets[0])] if targets else []
-    returns = bool(targets) and targets[0].index != ZERO
-    guard = guard_of(i)
+    kind = np.dtype(np.uint32)
+    atomic = _Atomic(i, 4)
 
     def work(c: Context) -> None:
-        active = guard(c)
-        taking = everyone(c, c.active(active))
-        if not taking.any():
-            return
-        places = np.broadcast_to(at(c), taking.shape)
-        c.machine.counters.access(c, i, "shared", "count", places, taking, 4)
-        ones = np.ones(taking.shape, np.uint32)
-        old = np.zeros(taking.shape, np.uint32)
-        if not c.machine.is_unused(i):
-            old = _one_by_one(c, access, places, taking, ones, np.add, "ADD")
-        if returns:
-            _give_back(c, results, old, active)
+        active = atomic.guard(c)
+        for part in atomic.parts(c, active, "count"):
+            old = np.zeros((c.warps, LANES), kind)
+            if not c.is_unused(i):
+                ones = np.ones((c.warps, LANES), kind)
+                meeting = Meeting(c, part, everyone(c, part.taking))
+                old = meeting.carry_out(ones, np.add, "ADD", returns=atomic.returns)
+            if atomic.returns:
+                atomic.give_back(c, old, active)
 
     return work
 
 
 def _compare_and_swap(i: Instruction) -> Step:
-    access = Access("shared") if i.opcode == "ATOMS" else Access("global", wide=True)
+    """``CAST`` gives no old value, but whether it was swapped: in a predicate, or as a number."""
+    if i.has("128"):
+        raise NotKnownError(i)
     kind = np.dtype(np.uint64 if i.has("64") else np.uint32)
-    place = next(n for n, each in enumerate(i.operands) if isinstance(each, Address))
-    at = address_of(i, i.operands[place], wide=access.wide)
-    wanted = values_of(i, i.operands[place + 1], kind.itemsize)
-    given = values_of(i, i.operands[place + 2], kind.itemsize)
-    targets = [each for each in i.operands[:place] if isinstance(each, Register)]
-    flags = [put_predicate(each) for each in i.operands[:place] if isinstance(each, Predicate)]
-    results = [put(targets[0], n) for n in range(words_of(kind.itemsize))] if targets else []
-    guard, spins = guard_of(i), i.has("CAST")
+    atomic = _Atomic(i, kind.itemsize)
+    wanted, given = (values_of(i, each, kind.itemsize) for each in atomic.sources[:2])
+    spins = i.has("CAST")
 
     def work(c: Context) -> None:
-        active = guard(c)
-        taking = everyone(c, c.active(active))
-        if not taking.any():
+        active = atomic.guard(c)
+        parts = atomic.parts(c, active, "compare")
+        if not parts:
             return
-        places = np.broadcast_to(at(c), taking.shape)
-        c.machine.counters.access(c, i, access.space, "compare", places, taking, kind.itemsize)
-        olds = np.ascontiguousarray(wanted(c)).view(kind).reshape(taking.shape)
-        news = np.ascontiguousarray(given(c)).view(kind).reshape(taking.shape)
-        found = np.zeros(taking.shape, kind)
-        left = taking.copy()
-        while left.any():
-            keys = np.where(left, _keys(c, access, places), -1)
-            _, first = np.unique(keys[left], return_index=True)
-            lanes = np.argwhere(left)[first]
-            now = _mask(taking, lanes[:, 0], lanes[:, 1])
-            there = _typed(access.load(c, places, now, kind.itemsize), kind)
-            found = np.where(now, there, found)
-            swap = now & (found == olds)
-            if swap.any():
-                stored = news if kind.itemsize == 4 else news.view(np.uint32).reshape(*taking.shape, -1)
-                access.store(c, places, swap, stored, kind.itemsize)
-            left &= ~now
+        olds, news = typed(wanted(c), kind), typed(given(c), kind)
+        found = np.zeros((c.warps, LANES), kind)
+        for part in parts:
+            left = everyone(c, part.taking)
+            while left.any():
+                now = Meeting(c, part, left).first
+                there = typed(load(c, [part._replace(taking=now)], kind.itemsize), kind)
+                found = np.where(now, there, found)
+                swap = now & (found == olds)
+                if swap.any():
+                    store(c, [part._replace(taking=swap)], words(news), kind.itemsize)
+                left = left & ~now
+        swapped = found == olds
         if spins:
-            # The result is whether it was swapped.
-            _give_back(c, results, (found == olds).astype(np.uint32), active)
-            return
-        _give_back(c, results, found, active)
-        for flag in flags:
-            flag(c, found == olds, active)
+            atomic.give_back(c, swapped.astype(kind), active)
+        else:
+            atomic.give_back(c, found, active)
+        for flag in atomic.flags:
+            flag(c, swapped, active)
 
     return work

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from kernelprof.predict.machine.context import (
-    NotKnownError,
+from kernelprof.predict.machine.context import NotKnownError
+from kernelprof.predict.machine.operations import operation
+from kernelprof.predict.machine.operations.floating import rounded
+from kernelprof.predict.machine.values import (
     double,
     guard_of,
     put,
@@ -16,14 +18,13 @@ from kernelprof.predict.machine.context import (
     whole,
     wide_whole,
 )
-from kernelprof.predict.machine.operations import operation
-from kernelprof.predict.machine.operations.floating import rounded
 from kernelprof.predict.sass.operands import Register
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kernelprof.predict.machine.context import Array, Context
+    from kernelprof.predict.machine.arrays import Array
+    from kernelprof.predict.machine.context import Context
     from kernelprof.predict.machine.operations import Step
     from kernelprof.predict.sass.listing import Instruction
 

@@ -11,11 +11,15 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelprof.predict.machine.context import (
-    NotKnownError,
+from kernelprof.predict.machine.context import NotKnownError
+from kernelprof.predict.machine.operations import operation
+from kernelprof.predict.machine.operations.predicates import joined_by
+from kernelprof.predict.machine.values import (
     bits,
     double,
     guard_of,
+    halves,
+    number,
     predicate,
     put,
     put_predicate,
@@ -23,16 +27,16 @@ from kernelprof.predict.machine.context import (
     single,
     whole,
 )
-from kernelprof.predict.machine.operations import operation
-from kernelprof.predict.machine.operations.integer import joined_by
-from kernelprof.predict.sass.operands import TRUE, ZERO, Predicate, Register
+from kernelprof.predict.sass.operands import TRUE, ZERO, Immediate, Predicate, Register
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kernelprof.predict.machine.context import Array, Context
+    from kernelprof.predict.machine.arrays import Array
+    from kernelprof.predict.machine.context import Context
     from kernelprof.predict.machine.operations import Step
     from kernelprof.predict.sass.listing import Instruction
+    from kernelprof.predict.sass.operands import Operand
 
 _DIRECTED: Final = {"RM": "down", "RP": "up", "RZ": "zero"}
 
@@ -214,12 +218,20 @@ _APPROXIMATED: Final[dict[str, Callable[[Array], Array]]] = {
 }
 
 
+def _upper_half(operand: Operand) -> Callable[[Context], Array]:
+    """The upper 32 bits of a double; a number stands for itself, not for its bits."""
+    if not isinstance(operand, Immediate):
+        return whole(operand)
+    value = np.full((1, 1), halves(np.float64(number(operand.text)))[1], np.uint32)
+    return lambda _: value
+
+
 @operation("MUFU")
 def _approximate(i: Instruction) -> Step:
     name = i.modifiers[0]
     guard, result = guard_of(i), put(i.operands[0])
     if name in ("RCP64H", "RSQ64H"):
-        high = whole(i.operands[1])
+        high = _upper_half(i.operands[1])
 
         def upper(c: Context) -> None:
             x = (high(c).astype(np.uint64) << 32).view(np.float64)

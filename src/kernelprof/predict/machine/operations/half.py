@@ -7,25 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernelprof.predict.machine.context import (
-    NotKnownError,
-    guard_of,
-    number,
-    predicate,
-    put,
-    put_predicate,
-    whole,
-)
+from kernelprof.predict.machine.context import NotKnownError
 from kernelprof.predict.machine.operations import operation
 from kernelprof.predict.machine.operations.conversions import bfloat, of_bfloat
 from kernelprof.predict.machine.operations.floating import comparison
-from kernelprof.predict.machine.operations.integer import joined_by
+from kernelprof.predict.machine.operations.predicates import joined_by
+from kernelprof.predict.machine.values import guard_of, number, predicate, put, put_predicate, whole
 from kernelprof.predict.sass.operands import Constant, Immediate, Predicate, Register
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kernelprof.predict.machine.context import Array, Context
+    from kernelprof.predict.machine.arrays import Array
+    from kernelprof.predict.machine.context import Context
     from kernelprof.predict.machine.operations import Step
     from kernelprof.predict.sass.listing import Instruction
     from kernelprof.predict.sass.operands import Operand
@@ -136,7 +130,9 @@ def _arithmetic(i: Instruction) -> Step:
     how = np.add if i.opcode == "HADD2" else np.multiply
 
     def both(c: Context) -> None:
-        low, high = (how(one, other, dtype=np.float64) for one, other in zip(x(c), y(c), strict=True))
+        low, high = (
+            how(one, other, dtype=np.float64) for one, other in zip(x(c), y(c), strict=True)
+        )
         result(c, low, high, guard(c))
 
     return both

@@ -2,106 +2,35 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernelprof.predict.machine.context import (
-    LANES,
-    NotKnownError,
-    guard_of,
-    pair,
-    put,
-    whole,
-)
+from kernelprof.predict.machine.arrays import LANES
+from kernelprof.predict.machine.context import NotKnownError
 from kernelprof.predict.machine.operations import operation
+from kernelprof.predict.machine.operations.spaces import (
+    GLOBAL,
+    SHARED,
+    SPACES,
+    address_of,
+    load,
+    parts_of,
+    store,
+    where,
+)
+from kernelprof.predict.machine.values import guard_of, predicate, put, put_predicate, whole
 from kernelprof.predict.sass.operands import ZERO, Address, Predicate, Register
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from kernelprof.predict.machine.context import Array, Context
+    from kernelprof.predict.machine.arrays import Array
+    from kernelprof.predict.machine.context import Context
     from kernelprof.predict.machine.operations import Step
+    from kernelprof.predict.machine.operations.spaces import Part
     from kernelprof.predict.sass.listing import Instruction
     from kernelprof.predict.sass.operands import Operand
-
-
-def address_of(i: Instruction, operand: Operand, *, wide: bool) -> Callable[[Context], Array]:
-    """The addresses that lanes access, as 64-bit numbers; ``wide``: where addresses have 64 bits."""
-    if not isinstance(operand, Address):
-        raise NotKnownError(i)
-    offset, scale = operand.offset, operand.scale
-    terms: list[Callable[[Context], Array]] = []
-    for register in (operand.register, operand.uniform):
-        if register is None or register.index == ZERO:
-            continue
-        if wide and "64" in register.part.split("."):
-            terms.append(_pair_of(register))
-        else:
-            read = whole(Register(register.index, register.uniform))
-            narrow = wide and "U32" not in register.part.split(".")
-            terms.append(_narrow(read, scale if register is operand.register else 1, narrow))
-
-    def work(c: Context) -> Array:
-        total: Array = np.full((1, 1), offset, np.int64)
-        for n, term in enumerate(terms):
-            total = term(c) + offset if n == 0 else total + term(c)
-        return total if wide else total & 0xFFFFFFFF
-
-    return work
-
-
-def _pair_of(register: Register) -> Callable[[Context], Array]:
-    index = register.index
-    if register.uniform:
-        return lambda c: pair(c.u[index], c.u[index + 1]).view(np.int64)
-    return lambda c: pair(c.r[index], c.r[index + 1]).view(np.int64)
-
-
-def _narrow(
-    read: Callable[[Context], Array], scale: int, is_signed: bool
-) -> Callable[[Context], Array]:
-    if is_signed:
-        return lambda c: read(c).view(np.int32).astype(np.int64) * scale
-    return lambda c: read(c).astype(np.int64) * scale
-
-
-class Access:
-    """How a kind of memory is read and written for a context."""
-
-    def __init__(self, space: str, *, wide: bool = False) -> None:
-        self.space = space
-        self.wide = wide
-
-    def load(self, c: Context, at: Array, taking: Array | None, size: int) -> Array:
-        """The values, as :class:`kernelprof.predict.machine.memory.GlobalMemory` gives them."""
-        if taking is not None:
-            at = np.broadcast_to(at, taking.shape)
-        if self.space == "global":
-            return c.machine.memory.load(at, taking, size)
-        if self.space == "shared":
-            return c.machine.shared.load(at, c.machine.block_of(c), taking, size)
-        return c.machine.local.load(at, c.machine.thread_of(c), taking, size)
-
-    def store(self, c: Context, at: Array, taking: Array, values: Array, size: int) -> None:
-        """Write values."""
-        at = np.broadcast_to(at, taking.shape)
-        if self.space == "global":
-            c.machine.memory.store(at, taking, values, size)
-        elif self.space == "shared":
-            c.machine.shared.store(at, c.machine.block_of(c), taking, values, size)
-        else:
-            c.machine.local.store(at, c.machine.thread_of(c), taking, values, size)
-
-
-_SPACES: Final = {
-    "LDG": Access("global", wide=True),
-    "STG": Access("global", wide=True),
-    "LDS": Access("shared"),
-    "STS": Access("shared"),
-    "LDL": Access("local"),
-    "STL": Access("local"),
-}
 
 
 def everyone(c: Context, taking: Array | None) -> Array:
@@ -114,38 +43,58 @@ def words_of(size: int) -> int:
     return max(1, size // 4)
 
 
-@operation("LDG", "LDS", "LDL")
+def count(c: Context, i: Instruction, kind: str, parts: list[Part], size: int) -> None:
+    """Tell the counters of an access."""
+    for part in parts:
+        c.counters.access(c, i, part.space, kind, part.addresses, taking=part.taking, size=size)
+
+
+def address_in(i: Instruction) -> tuple[int, Operand]:
+    """The operand that is an address, and its place."""
+    for place, each in enumerate(i.operands):
+        if isinstance(each, Address):
+            return place, each
+    raise NotKnownError(i)
+
+
+@operation("LDG", "LDS", "LDL", "LD")
 def _load(i: Instruction) -> Step:
-    access = _SPACES[i.opcode]
-    targets = [each for each in i.operands if isinstance(each, Register)]
-    extra = [each for each in i.operands[1:] if isinstance(each, Predicate)]
-    if extra:
+    place, operand = address_in(i)
+    space, at = where(i, operand)
+    targets = [each for each in i.operands[:place] if isinstance(each, Register)]
+    if not targets or any(isinstance(each, Predicate) for each in i.operands):
         raise NotKnownError(i)
-    where = next(each for each in i.operands if isinstance(each, Address))
-    at, size, guard = address_of(i, where, wide=access.wide), i.width // 8, guard_of(i)
-    results = [put(targets[0], word) for word in range(words_of(size))]
+    size, guard = i.width // 8, guard_of(i)
+    results = _spread_over(targets, size)
     is_signed = i.has("S8", "S16")
 
-    def load(c: Context) -> None:
+    def work(c: Context) -> None:
         active = guard(c)
         taking = c.active(active)
         if taking is not None and not taking.any():
             return
-        places = at(c)
-        c.machine.counters.access(c, i, access.space, "load", places, taking, size)
-        if c.machine.is_unused(i):
-            values = np.zeros((1, 1), np.uint32)
+        parts = parts_of(space, c, at(c), taking)
+        count(c, i, "load", parts, size)
+        if c.is_unused(i):
             for result in results:
-                result(c, values, active)
+                result(c, np.zeros((1, 1), np.uint32), active)
             return
-        got = access.load(c, places, taking, size)
+        got = load(c, parts, size)
         for word, result in enumerate(results):
-            result(c, _word(got, word, size, is_signed), active)
+            result(c, _word(got, word, size, is_signed=is_signed), active)
 
-    return load
+    return work
 
 
-def _word(got: Array, word: int, size: int, is_signed: bool) -> Array:
+def _spread_over(
+    targets: list[Register], size: int
+) -> list[Callable[[Context, Array, Array | None], None]]:
+    """The registers that an access fills: in a row; of 256 bits the second half is named first."""
+    words = max(1, words_of(size) // len(targets))
+    return [put(each, word) for each in reversed(targets) for word in range(words)]
+
+
+def _word(got: Array, word: int, size: int, *, is_signed: bool) -> Array:
     if size == 4:
         return got
     if size > 4:
@@ -155,33 +104,37 @@ def _word(got: Array, word: int, size: int, is_signed: bool) -> Array:
     return got.astype(np.uint32)
 
 
-@operation("STG", "STS", "STL")
+@operation("STG", "STS", "STL", "ST")
 def _store(i: Instruction) -> Step:
-    access = _SPACES[i.opcode]
-    where, source = i.operands[:2]
-    at, size, guard = address_of(i, where, wide=access.wide), i.width // 8, guard_of(i)
-    read = values_of(i, source, size)
+    place, operand = address_in(i)
+    space, at = where(i, operand)
+    size, guard = i.width // 8, guard_of(i)
+    read = values_of(i, i.operands[place + 1], size, *i.operands[place + 2 :])
 
-    def store(c: Context) -> None:
+    def work(c: Context) -> None:
         taking = c.active(guard(c))
         if taking is not None and not taking.any():
             return
-        places = at(c)
-        c.machine.counters.access(c, i, access.space, "store", places, taking, size)
-        if not c.machine.is_unused(i):
-            lanes = everyone(c, taking)
-            access.store(c, places, lanes, read(c), size)
+        parts = parts_of(space, c, at(c), taking)
+        count(c, i, "store", parts, size)
+        if not c.is_unused(i):
+            store(c, parts, read(c), size)
 
-    return store
+    return work
 
 
-def values_of(i: Instruction, source: Operand, size: int) -> Callable[[Context], Array]:
+def values_of(
+    i: Instruction, source: Operand, size: int, *more: Operand
+) -> Callable[[Context], Array]:
     """What is stored, as warps by 32, with words in a last dimension where there are more."""
-    if not isinstance(source, Register):
+    sources = [each for each in (source, *more) if isinstance(each, Register)]
+    if not isinstance(source, Register) or len(sources) != 1 + len(more):
         raise NotKnownError(i)
+    count_of_each = words_of(size) // len(sources)
     words = [
-        whole(source if source.index == ZERO else Register(source.index + n, source.uniform))
-        for n in range(words_of(size))
+        whole(each if each.index == ZERO else Register(each.index + n, each.uniform))
+        for each in sources
+        for n in range(max(1, count_of_each))
     ]
 
     def read(c: Context) -> Array:
@@ -195,27 +148,67 @@ def values_of(i: Instruction, source: Operand, size: int) -> Callable[[Context],
 
 @operation("LDGSTS")
 def _copy(i: Instruction) -> Step:
-    """``cp.async``: from global to shared memory, past the registers. Here it is there at once."""
+    """``cp.async``: from global to shared memory, past the registers. Here it is there at once.
+
+    Where the predicate behind the addresses is false nothing is read and zeros are stored. With
+    ``.ZFILL`` the lowest bits of the source say how many bytes at the end are zeros.
+    """
     to, source = (each for each in i.operands if isinstance(each, Address))
-    extra = [each for each in i.operands if isinstance(each, Predicate)]
-    if extra:
-        raise NotKnownError(i)
+    wanted = [predicate(each) for each in i.operands if isinstance(each, Predicate)]
     target, at = address_of(i, to, wide=False), address_of(i, source, wide=True)
     size, guard = i.width // 8, guard_of(i)
-    there, here = Access("global", wide=True), Access("shared")
+    fills = i.has("ZFILL")
 
-    def copy(c: Context) -> None:
+    def work(c: Context) -> None:
         taking = c.active(guard(c))
         if taking is not None and not taking.any():
             return
-        places, goals = at(c), target(c)
-        c.machine.counters.access(c, i, "global", "copy", places, taking, size)
-        c.machine.counters.access(c, i, "shared", "copy", goals, taking, size)
-        if not c.machine.is_unused(i):
-            got = there.load(c, places, taking, size)
-            shape = (c.warps, LANES) if size <= 4 else (c.warps, LANES, size // 4)
-            here.store(c, goals, everyone(c, taking), np.broadcast_to(got, shape), size)
+        reading = taking
+        for each in wanted:
+            reading = everyone(c, taking) & each(c)
+        places = at(c)
+        sources = parts_of(GLOBAL, c, places & -size if fills else places, reading)
+        targets = parts_of(SHARED, c, target(c), taking)
+        if reading is None or reading.any():
+            count(c, i, "copy", sources, size)
+        count(c, i, "copy", targets, size)
+        if c.is_unused(i):
+            return
+        got = load(c, sources, size)
+        got = np.broadcast_to(got, (c.warps, LANES, *got.shape[2:]))
+        if reading is not taking:
+            keeps = reading if got.ndim == 2 else reading[..., None]  # type: ignore[index]
+            got = np.where(keeps, got, np.zeros((), got.dtype))
+        if fills:
+            got = _filled(got, size - (c.every(places) & (size - 1)), size)
+        store(c, targets, got, size)
 
-    return copy
+    return work
 
 
+def _filled(got: Array, kept: Array, size: int) -> Array:
+    """Values of which so many bytes are kept; the rest is zeros."""
+    raw = np.ascontiguousarray(got).view(np.uint8).reshape(*kept.shape, size)
+    cut = np.where(np.arange(size) < kept[..., None], raw, np.uint8(0))
+    return cut.view(got.dtype).reshape(got.shape)
+
+
+@operation("QSPC")
+def _ask_space(i: Instruction) -> Step:
+    """Whether a generic address is one of global, shared or local memory."""
+    flag, guard = put_predicate(i.operands[0]), guard_of(i)
+    _, operand = address_in(i)
+    at = address_of(i, operand, wide=True)
+    asked = {"G": GLOBAL, "S": SHARED, "L": "local"}
+    wanted = next((space for name, space in asked.items() if i.has(name)), None)
+    if wanted is None:
+        raise NotKnownError(i)
+
+    def work(c: Context) -> None:
+        found = np.zeros((c.warps, LANES), np.bool_)
+        for part in parts_of(SPACES["LD"], c, at(c), None):
+            if part.space == wanted or (wanted == SHARED and part.space == "cluster"):
+                found |= everyone(c, part.taking)
+        flag(c, found, guard(c))
+
+    return work

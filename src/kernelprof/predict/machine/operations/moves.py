@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelprof.predict.machine.context import (
-    LANES,
-    NOTHING,
-    NotKnownError,
+from kernelprof.predict.machine.arrays import EVERYONE, NOTHING, ballot, first_of
+from kernelprof.predict.machine.context import NotKnownError
+from kernelprof.predict.machine.operations import operation
+from kernelprof.predict.machine.specials import UNKNOWN
+from kernelprof.predict.machine.values import (
     guard_of,
+    predicate,
     put,
     put_predicate,
+    put_wide,
     whole,
+    wide_whole,
 )
-from kernelprof.predict.machine.operations import operation
 from kernelprof.predict.sass.operands import (
     Barrier,
     Constant,
     Immediate,
+    Label,
     Other,
     Predicate,
     Register,
@@ -27,7 +31,7 @@ from kernelprof.predict.sass.operands import (
 )
 
 if TYPE_CHECKING:
-    from kernelprof.predict.machine.context import Array, Context
+    from kernelprof.predict.machine.context import Context
     from kernelprof.predict.machine.operations import Step
     from kernelprof.predict.sass.listing import Instruction
 
@@ -36,10 +40,17 @@ if TYPE_CHECKING:
 def _move(i: Instruction) -> Step:
     guard, result = guard_of(i), put(i.operands[0])
     source = i.operands[1]
+    if i.has("64"):
+        read, wide = wide_whole(source), put_wide(i.operands[0])
+        return lambda c: wide(c, read(c), guard(c))
+    if i.modifiers:
+        raise NotKnownError(i)
     if isinstance(source, Other):
         return _address_of_code(i, source)
     a = whole(source)
-    return lambda c: result(c, a(c).copy(), guard(c))
+    if isinstance(source, Register):
+        return lambda c: result(c, a(c).copy(), guard(c))
+    return lambda c: result(c, a(c), guard(c))
 
 
 def _address_of_code(i: Instruction, source: Other) -> Step:
@@ -47,10 +58,26 @@ def _address_of_code(i: Instruction, source: Other) -> Step:
     guard, result = guard_of(i), put(i.operands[0])
 
     def work(c: Context) -> None:
-        value = c.machine.program.relocated(source.text)
+        value = c.blocks.program.relocated(source.text)
         if value is None:
             raise NotKnownError(i)
         result(c, np.full((1, 1), value, np.uint32), guard(c))
+
+    return work
+
+
+@operation("LEPC")
+def _address_of_label(i: Instruction) -> Step:
+    """The address of a place in the code; without one, that of the instruction itself."""
+    guard, result = guard_of(i), put_wide(i.operands[0])
+    label = i.operands[1] if len(i.operands) > 1 else None
+    if not isinstance(label, Label | None):
+        raise NotKnownError(i)
+
+    def work(c: Context) -> None:
+        program = c.blocks.program
+        address = program.addresses[id(i)] if label is None else program.place(label.name)
+        result(c, np.full((1, 1), address, np.uint64), guard(c))
 
     return work
 
@@ -64,26 +91,24 @@ def _load_constant(i: Instruction) -> Step:
     results = [put(i.operands[0], word) for word in range(words)]
     guard = guard_of(i)
     bank, offset = source.bank, source.offset
-    if source.register is None:
-        if i.width < 32:
-            raise NotKnownError(i)
+    if source.register is None and i.width >= 32:
 
         def load(c: Context) -> None:
             active = guard(c)
             for word, result in enumerate(results):
-                result(c, c.machine.constants.word(bank, offset + 4 * word), active)
+                result(c, c.blocks.constants.word(bank, offset + 4 * word), active)
 
         return load
-    at = whole(source.register)
+    at = whole(source.register) if source.register is not None else lambda _: NOTHING
     narrow, is_signed = min(i.width, 32) // 8, i.has("S8", "S16")
 
     def gather(c: Context) -> None:
         active = guard(c)
-        where = at(c).view(np.int32) + offset
+        where = at(c).view(np.int32) + np.int32(offset)
         taking = c.active(active)
-        c.machine.counters.constant(c, i, where, taking)
+        c.counters.constant(c, i, where, taking)
         for word, result in enumerate(results):
-            value = c.machine.constants.gather(bank, where + 4 * word, narrow, taking)
+            value = c.blocks.constants.gather(bank, where + 4 * word, narrow, taking)
             if is_signed:
                 kind = np.dtype(f"int{8 * narrow}")
                 value = value.astype(kind).astype(np.int32).view(np.uint32)
@@ -101,82 +126,101 @@ def _special(i: Instruction) -> Step:
     second = put(i.operands[0], 1) if i.opcode == "CS2R" and not i.has("32") else None
     name = source.name
 
+    unknown = next((what for start, what in UNKNOWN.items() if name[3:].startswith(start)), name)
+
     def work(c: Context) -> None:
         active = guard(c)
-        values = NOTHING if name == "SRZ" else c.machine.special(name, c)
+        values = NOTHING if name == "SRZ" else c.blocks.special(name)
         if values is None:
-            raise NotKnownError(i, "reads what is not known without a GPU")
-        result(c, values.copy(), active)
+            raise NotKnownError(i, f"reads {unknown}, which is not known without a GPU")
+        result(c, c.of_warps(values).copy(), active)
         if second is not None:
-            second(c, NOTHING.copy(), active)
+            second(c, NOTHING, active)
 
     return work
 
 
 @operation("R2UR")
 def _to_uniform(i: Instruction) -> Step:
-    """What the first thread that takes part has."""
+    """What the first thread that takes part has; a predicate says who has something else.
+
+    With ``OR``, or who had something else of what was compared before.
+    """
     target, source = i.operands[-2], i.operands[-1]
     a, guard, result = whole(source), guard_of(i), put(target)
-    flags = [put_predicate(each) for each in i.operands[:-2]]
+    flags = [each for each in i.operands[:-2] if isinstance(each, Predicate)]
+    writes = [(put_predicate(each), predicate(each)) for each in flags]
 
     def work(c: Context) -> None:
         values, active = a(c), guard(c)
-        if i.has("OR"):
-            taking = c.active(None)
-            spread = values if taking is None else np.where(taking, c.every(values), 0)
-            value = np.bitwise_or.reduce(spread, axis=1, keepdims=True)
-            result(c, value, None)
-            for flag in flags:
-                flag(c, value != 0, None)
-            return
-        result(c, first(c, values, c.active(active)), None)
+        taking = c.active(active)
+        value = first_of(values, taking)
+        some = None if active is None or taking is None else taking.any(axis=1, keepdims=True)
+        result(c, value, some)
+        for write, before in writes:
+            differs = values != value
+            write(c, differs | before(c) if i.has("OR") else differs, active)
 
     return work
 
 
-def first(c: Context, values: Array, taking: Array | None) -> Array:
-    """The value of the first thread of each warp that takes part."""
-    if values.shape[1] == 1:
-        return values.copy()
-    if taking is None:
-        return values[:, :1].copy()
-    lane = taking.argmax(axis=1)
-    return c.every(values)[np.arange(c.warps), lane][:, None].copy()
+_PREDICATES: Final = 7
+_BYTE: Final = 8
 
 
 @operation("P2R")
 def _predicates_to_register(i: Instruction) -> Step:
+    """Predicates become bits of a byte; the rest of it, and other bytes, are those of a register.
+
+    A mask says which bits are predicates; of a byte (``B1``) the bits begin there.
+    """
     file, a_operand, mask = i.operands[1:4]
-    if not isinstance(mask, Immediate) or not isinstance(file, Other) or i.modifiers:
+    shift = _byte_of(i, i.modifiers)
+    if not isinstance(mask, Immediate) or not isinstance(file, Other) or file.text != "PR":
         raise NotKnownError(i)
     a, wanted = whole(a_operand), mask.bits
     guard, result = guard_of(i), put(i.operands[0])
+    kept = np.uint32(~(wanted << shift) & 0xFFFFFFFF)
 
     def work(c: Context) -> None:
-        value = a(c) & np.uint32(~wanted & 0xFFFFFFFF)
-        for index in range(7):
+        value = a(c) & kept
+        for index in range(_PREDICATES):
             if wanted >> index & 1:
-                value = value | c.p[index].astype(np.uint32) << index
+                value = value | c.p[index].astype(np.uint32) << np.uint32(index + shift)
         result(c, value, guard(c))
 
     return work
 
 
+def _byte_of(i: Instruction, names: tuple[str, ...]) -> int:
+    """Where a byte named so begins: ``B1``."""
+    if not names:
+        return 0
+    if len(names) != 1 or names[0] not in ("B0", "B1", "B2", "B3"):
+        raise NotKnownError(i)
+    return _BYTE * int(names[0][1])
+
+
 @operation("R2P")
 def _register_to_predicates(i: Instruction) -> Step:
-    _, a_operand, mask = i.operands[:3]
+    file, a_operand, mask = i.operands[:3]
     if not isinstance(mask, Immediate) or not isinstance(a_operand, Register) or i.modifiers:
         raise NotKnownError(i)
-    shift = 8 * int(a_operand.part[1]) if a_operand.part.startswith("B") else 0
+    if not isinstance(file, Other) or file.text != "PR":
+        raise NotKnownError(i)
+    shift = np.uint32(_byte_of(i, (a_operand.part,) if a_operand.part else ()))
     a = whole(Register(a_operand.index, a_operand.uniform))
     guard = guard_of(i)
-    results = [(n, put_predicate(Predicate(n))) for n in range(7) if mask.bits >> n & 1]
+    results = [
+        (np.uint32(n), put_predicate(Predicate(n)))
+        for n in range(_PREDICATES)
+        if mask.bits >> n & 1
+    ]
 
     def work(c: Context) -> None:
         value, active = a(c) >> shift, guard(c)
         for index, result in results:
-            result(c, (value >> index & 1).astype(np.bool_), active)
+            result(c, (value >> index & np.uint32(1)).astype(np.bool_), active)
 
     return work
 
@@ -185,12 +229,12 @@ def _register_to_predicates(i: Instruction) -> Step:
 def _set_up_meeting(i: Instruction) -> Step:
     """The threads that are here will meet at the BSYNC of the same barrier."""
     (barrier,) = (each for each in i.operands if isinstance(each, Barrier))
-    if i.guard is not None:
-        raise NotKnownError(i)
+    guard = guard_of(i)
 
     def work(c: Context) -> None:
-        here = np.ones((1, 1), np.bool_) if c.mask is None else c.mask
-        c.machine.barriers.set_members(barrier.index, c, here)
+        lanes = c.active(guard(c))
+        masks = EVERYONE if lanes is None else ballot(lanes)
+        c.blocks.meetings.set_masks(barrier.index, c.where, lanes, masks)
 
     return work
 
@@ -199,16 +243,15 @@ def _set_up_meeting(i: Instruction) -> Step:
 def _barrier_move(i: Instruction) -> Step:
     """A convergence barrier to a register and back: who is to meet there."""
     target, source = i.operands[:2]
-    lanes = np.arange(LANES, dtype=np.uint32)
+    guard = guard_of(i)
     if isinstance(source, Barrier) and isinstance(target, Register):
         result = put(target)
 
         def save(c: Context) -> None:
-            members = c.machine.barriers.members(source.index, c)
-            value = np.bitwise_or.reduce(members.astype(np.uint32) << lanes, axis=1, keepdims=True)
-            result(c, np.broadcast_to(value, members.shape).copy(), None)
+            meetings, active = c.blocks.meetings, guard(c)
+            result(c, meetings.masks(source.index, c.where).copy(), active)
             if i.has("CLEAR"):
-                c.machine.barriers.set_members(source.index, c, np.zeros_like(members))
+                meetings.set_masks(source.index, c.where, c.active(active), NOTHING)
 
         return save
     if not isinstance(target, Barrier) or not isinstance(source, Register):
@@ -216,19 +259,16 @@ def _barrier_move(i: Instruction) -> Step:
     a = whole(source)
 
     def restore(c: Context) -> None:
-        value = first(c, a(c), c.mask)
-        members = (np.broadcast_to(value, (c.warps, 1)) >> lanes & 1).astype(np.bool_)
-        c.machine.barriers.set_members(target.index, c, members)
+        c.blocks.meetings.set_masks(target.index, c.where, c.active(guard(c)), a(c))
 
     return restore
 
 
 @operation(
     "NOP", "YIELD", "NANOSLEEP", "DEPBAR", "LDGDEPBAR", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL",
-    "FENCE", "WARPGROUP", "USETMAXREG", "PREEXIT", "ACQBULK", "BPT",
+    "FENCE", "USETMAXREG", "PREEXIT", "ACQBULK", "PMTRIG", "CCTLL",
 )  # fmt: skip
 def _nothing(i: Instruction) -> Step:
     """What orders memory or waits: everything is done in order here."""
-    if i.opcode == "BPT" or (i.opcode == "WARPGROUP"):
-        raise NotKnownError(i)
+    del i
     return lambda _: None

@@ -6,36 +6,31 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelprof.predict.machine.context import (
-    LANES,
-    NotKnownError,
+from kernelprof.predict.machine.arrays import BITS, LANE, LANES, ballot, first_of
+from kernelprof.predict.machine.context import NotKnownError
+from kernelprof.predict.machine.operations import operation
+from kernelprof.predict.machine.values import (
     guard_of,
     predicate,
     put,
     put_predicate,
     whole,
+    wide_whole,
 )
-from kernelprof.predict.machine.operations import operation
 from kernelprof.predict.sass.operands import Predicate, Register
 
 if TYPE_CHECKING:
-    from kernelprof.predict.machine.context import Array, Context
+    from kernelprof.predict.machine.arrays import Array
+    from kernelprof.predict.machine.context import Context
     from kernelprof.predict.machine.operations import Step
     from kernelprof.predict.sass.listing import Instruction
 
-_LANE: Final = np.arange(LANES, dtype=np.int32)[None, :]
-_BITS: Final = (np.uint32(1) << np.arange(LANES, dtype=np.uint32))[None, :]
+_LANE: Final = LANE.view(np.int32)
 
 
 def everyone(c: Context) -> Array:
     """A mask of all lanes."""
     return np.ones((c.warps, LANES), np.bool_)
-
-
-def ballot(members: Array) -> Array:
-    """Lanes as a mask of 32 bits, one for each warp."""
-    packed = np.packbits(members, axis=1, bitorder="little")
-    return np.ascontiguousarray(packed).view(np.uint32)
 
 
 @operation("SHFL")
@@ -110,46 +105,84 @@ def _vote(i: Instruction) -> Step:
 
 @operation("MATCH")
 def _match(i: Instruction) -> Step:
-    """The lanes that hold the same value."""
-    if not i.has("ANY") or i.has("U64"):
+    """The lanes that hold the same value; with ALL none of them, unless all do."""
+    source = i.operands[-1]
+    registers = [put(each) for each in i.operands[:-1] if isinstance(each, Register)]
+    flags = [put_predicate(each) for each in i.operands[:-1] if isinstance(each, Predicate)]
+    a, guard = wide_whole(source) if i.has("U64") else whole(source), guard_of(i)
+    wants_all = i.has("ALL")
+    if wants_all == i.has("ANY"):
         raise NotKnownError(i)
-    targets = [each for each in i.operands[:-1] if isinstance(each, Register)]
-    result, a, guard = put(targets[0]), whole(i.operands[-1]), guard_of(i)
 
     def work(c: Context) -> None:
         values, active = c.every(a(c)), guard(c)
-        alike = values[:, :, None] == values[:, None, :]
         taking = c.active(active)
-        if taking is not None:
-            alike = alike & taking[:, None, :]
-        masks = (alike * _BITS[:, None, :]).sum(axis=2, dtype=np.uint32)
-        result(c, masks, active)
+        if wants_all:
+            here = everyone(c) if taking is None else taking
+            same = ((values == first_of(values, taking)) | ~here).all(axis=1, keepdims=True)
+            masks = np.where(same, ballot(here), np.uint32(0))
+            for flag in flags:
+                flag(c, same, active)
+        else:
+            alike = values[:, :, None] == values[:, None, :]
+            if taking is not None:
+                alike = alike & taking[:, None, :]
+            masks = (alike * BITS[:, None, :]).sum(axis=2, dtype=np.uint32)
+        for result in registers:
+            result(c, masks, active)
+
+    return work
+
+
+@operation("B2R")
+def _vote_of_block(i: Instruction) -> Step:
+    """What the threads of a block said at a barrier: how many yes, or a predicate.
+
+    Which it is the barrier says (``BAR.RED.POPC``, ``AND``, ``OR``).
+    """
+    if not i.has("RESULT"):
+        raise NotKnownError(i)
+    registers = [put(each) for each in i.operands if isinstance(each, Register)]
+    flags = [put_predicate(each) for each in i.operands if isinstance(each, Predicate)]
+    guard = guard_of(i)
+
+    def work(c: Context) -> None:
+        barriers, active = c.blocks.block_barriers, guard(c)
+        for result in registers:
+            result(c, c.of_warps(barriers.said).copy(), active)
+        for flag in flags:
+            flag(c, c.of_warps(barriers.agreed).copy(), active)
 
     return work
 
 
 @operation("REDUX", "CREDUX")
 def _reduce(i: Instruction) -> Step:
+    """One value out of those of all threads that take part, to a register of the warp."""
     kind = np.dtype(np.int32 if i.has("S32") else np.uint32)
     result, a, guard = put(i.operands[0]), whole(i.operands[1]), guard_of(i)
+    everything = np.iinfo(kind)
     how = {
         "SUM": (np.add, 0),
         "OR": (np.bitwise_or, 0),
         "XOR": (np.bitwise_xor, 0),
-        "AND": (np.bitwise_and, -1 if kind == np.int32 else 0xFFFFFFFF),
-        "MIN": (np.minimum, np.iinfo(kind).max),
-        "MAX": (np.maximum, np.iinfo(kind).min),
-    }.get(i.modifiers[0] if i.modifiers else "OR")
-    if how is None:
+        "AND": (np.bitwise_and, -1 if kind == np.int32 else everything.max),
+        "MIN": (np.minimum, everything.max),
+        "MAX": (np.maximum, everything.min),
+    }
+    names = [each for each in i.modifiers if each not in ("S32", "U32")]
+    if len(names) > 1 or (names and names[0] not in how):
         raise NotKnownError(i)
-    function, neutral = how
+    function, neutral = how[names[0] if names else "AND"]
 
     def work(c: Context) -> None:
-        values = c.every(a(c)).view(kind) if a(c).flags.c_contiguous else c.every(a(c)).copy().view(kind)
-        taking = c.active(guard(c))
+        values, active = c.every(a(c)).copy().view(kind), guard(c)
+        taking = c.active(active)
         if taking is not None:
             values = np.where(taking, values, kind.type(neutral))
-        result(c, function.reduce(values, axis=1, keepdims=True, dtype=kind), None)
+        found = function.reduce(values, axis=1, keepdims=True, dtype=kind)
+        some = None if active is None or taking is None else taking.any(axis=1, keepdims=True)
+        result(c, found, some)
 
     return work
 
@@ -164,7 +197,7 @@ def _elect(i: Instruction) -> Step:
         active = guard(c)
         taking = c.active(active)
         taking = everyone(c) if taking is None else taking
-        first = _LANE == taking.argmax(axis=1)[:, None]
+        first = taking.argmax(axis=1)[:, None] == _LANE
         for flag in flags:
             flag(c, first & taking, active)
 

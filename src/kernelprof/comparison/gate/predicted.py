@@ -1,0 +1,110 @@
+"""How a prediction is judged: by what it counts, with the lines to blame, and without any time.
+
+What got worse fails, unless as much work or more went away elsewhere: whether such a trade pays,
+only a time on a GPU tells. Counts that lie within each other's intervals are the same.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.comparison.lines import changed, worse_lines
+from kernelprof.comparison.words import counter_text, verdict_text
+from kernelprof.model.diagnosis import Status
+from kernelprof.model.gate import Code, Finding, Outcome, Place
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from kernelprof.comparison.gate.policy import Limits
+    from kernelprof.model.comparison import CounterChange, KernelComparison
+    from kernelprof.model.prediction import Predicted
+    from kernelprof.model.snapshot import KernelSnapshot
+
+_WORK: Final = (
+    "global_sectors",
+    "local_sectors",
+    "shared_wavefronts",
+    "global_atomic_requests",
+    "global_reduction_requests",
+    "instructions",
+)
+"""What is work, each counted once. A sector, a wavefront and an instruction of a warp count alike:
+an SM takes two sectors a cycle from L2, one wavefront, and four instructions (architectures.toml;
+https://docs.nvidia.com/nsight-compute/ProfilingGuide/, "Memory Tables", "Scheduler")."""
+
+_ROOM: Final = {"threads_per_instruction": 0.01}
+"""By how much a counter may get worse where the policy says nothing: an instruction more or less
+outside of a divergent part moves this average, as another compiler makes it."""
+
+LEAST_SAVED: Final = 0.01
+"""Part of all work that has to go away for a trade: another compiler saves or adds that much."""
+
+_TRADE: Final = "as much work went away elsewhere: a time on a GPU tells whether it pays"
+
+
+def findings(
+    kernel: KernelComparison, before: KernelSnapshot, after: KernelSnapshot, limits: Limits
+) -> Iterator[Finding]:
+    """What the counters of two predictions say, and that the verdict is another."""
+    old, new = before.predicted, after.predicted
+    assert old is not None  # the caller has looked
+    assert new is not None
+    trade = _is_trade(kernel, before)
+    for change in kernel.counters:
+        if change.worse:
+            yield _worse(change, old, new, limits, trade=trade)
+        elif change.worse is False:
+            yield Finding(Code.COUNTER_BETTER, Outcome.PASS, counter_text(change))
+    for name in kernel.lacking:
+        text = f"only one side has {name}: predict both with the same version of kernelprof"
+        yield Finding(Code.COUNTER_MISSING, Outcome.INCONCLUSIVE, text)
+    statuses = {before.verdict.status, after.verdict.status}
+    if kernel.verdict_changed and Status.INCONCLUSIVE not in statuses:
+        text = verdict_text(before.verdict, after.verdict)
+        yield Finding(Code.VERDICT_CHANGED, Outcome.PASS, f"{text}, as predicted")
+
+
+def _worse(
+    change: CounterChange, old: Predicted, new: Predicted, limits: Limits, *, trade: bool
+) -> Finding:
+    increase = abs(change.after / change.before - 1) if change.before else math.inf
+    outcome = limits.counter_worse
+    text = counter_text(change)
+    if increase <= limits.max_increase.get(change.metric, _ROOM.get(change.metric, 0.0)):
+        outcome = Outcome.PASS
+    elif trade and outcome is Outcome.REGRESSION:
+        outcome, text = Outcome.INCONCLUSIVE, f"{text}; {_TRADE}"
+    return with_lines(Finding(Code.COUNTER_WORSE, outcome, text), change.metric, old, new)
+
+
+def with_lines(finding: Finding, metric: str, old: Predicted, new: Predicted) -> Finding:
+    """A finding with the lines at which its counter is more, and those that were changed."""
+    at = [each.place for each in worse_lines(metric, old, new) if each.place.line]
+    wrote = changed(old, new, at)
+    parts = []
+    if at:
+        parts.append(f"at {_named(at)}")
+    if others := [each for each in wrote if each not in at]:
+        parts.append(f"changed: {_named(others)}")
+    places = (*wrote, *(each for each in at if each not in wrote))
+    text = "; ".join((finding.text, *parts))
+    return replace(finding, text=text, places=places)
+
+
+def _named(places: list[Place]) -> str:
+    """``gemm.cu:14, 15``: lines of one file after its name."""
+    lines: dict[str, list[str]] = {}
+    for each in places:
+        lines.setdefault(each.file, []).append(str(each.line))
+    return ", ".join(f"{file}:{', '.join(found)}" for file, found in lines.items())
+
+
+def _is_trade(kernel: KernelComparison, before: KernelSnapshot) -> bool:
+    """Whether at least as much work went away as was added, and enough to be worth it."""
+    by = [each.after - each.before for each in kernel.counters if each.metric in _WORK]
+    added, saved = sum(each for each in by if each > 0), -sum(each for each in by if each < 0)
+    whole = sum(before.metrics.get(name, 0.0) for name in _WORK)
+    return saved > LEAST_SAVED * whole and saved >= added

@@ -1,0 +1,178 @@
+"""Sources as sides of the gate, and of baselines: predicted, and not run where nothing changed."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from kernelprof.errors import InputError, UsageError
+from kernelprof.interface.prediction import architectures, compiled, predicted
+from kernelprof.interface.profiling import is_source
+from kernelprof.results import Capture
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kernelprof.collect.progress import Progress
+    from kernelprof.model.snapshot import Snapshot
+    from kernelprof.predict.prediction import Compiled
+    from kernelprof.results import PathLike, Side
+
+
+def sources(targets: Side) -> list[PathLike]:
+    """The sources of a side; none where it is of captures.
+
+    Raises :class:`UsageError` where it is of both.
+    """
+    given = [targets] if isinstance(targets, str | os.PathLike | Capture) else list(targets)
+    found = [each for each in given if not isinstance(each, Capture) and is_source(each)]
+    if found and len(found) < len(given):
+        raise UsageError(
+            "sources and captures are given together",
+            where=os.fspath(found[0]),
+            hint="name either: a source is predicted, and a capture was measured",
+        )
+    return found
+
+
+def made(
+    targets: Side, arch: Sequence[str] | None, progress: Progress | None, *, predict: bool
+) -> Snapshot | None:
+    """Sources as a side: a kernel each, for each of these architectures; ``None`` of captures.
+
+    Raises :class:`UsageError` for sources where nobody asked to ``predict`` them, and the other
+    way round.
+    """
+    named = sources(targets)
+    if not named:
+        refuse_without_source(arch, predict=predict)
+        return None
+    refuse_unasked(named[0], predict=predict)
+    return _together(
+        _run(_compile(target, each, progress), progress)
+        for target in named
+        for each in architectures(arch)
+    )
+
+
+def versions(
+    before: PathLike,
+    after: Side,
+    arch: Sequence[str] | None,
+    progress: Progress | None,
+    *,
+    run: bool,
+) -> tuple[Snapshot, Snapshot]:
+    """Two versions of a source as the two sides, for each of these architectures.
+
+    Where both are the same machine code nothing is run, unless ``run`` asks for it.
+    """
+    from kernelprof.comparison.inputs import same_code
+
+    named = sources(after)
+    if len(named) != 1:
+        raise UsageError(
+            "a source is compared with one other version of it",
+            where=os.fspath(before),
+            hint="name two: kernelprof gate before.cu after.cu --predict\n"
+            "for several keep a baseline: kernelprof baseline save A.cu B.cu --predict -o FILE",
+        )
+    sides: tuple[list[Snapshot], list[Snapshot]] = ([], [])
+    for each in architectures(arch):
+        codes = [_compile(target, each, progress) for target in (before, *named)]
+        bare = [_bare(code) for code in codes]
+        same = not run and same_code(bare[0].kernels[0], bare[1].kernels[0])
+        for into, code, known in zip(sides, codes, bare, strict=True):
+            into.append(known if same else _run(code, progress))
+    return _together(sides[0]), _together(sides[1])
+
+
+def candidate(
+    baseline: Snapshot,
+    targets: Side,
+    arch: Sequence[str] | None,
+    progress: Progress | None,
+    *,
+    run: bool = False,
+) -> Snapshot | None:
+    """Sources as the candidate of a baseline that holds predictions; ``None`` of captures.
+
+    For the architectures that the baseline has, unless some are named. What is the same machine
+    code as in the baseline is not run, unless ``run`` asks for it: it counts what that does.
+    """
+    from kernelprof.comparison import predictions
+
+    named = sources(targets)
+    if not named:
+        return None
+    known = predictions.architectures(baseline.kernels)
+    if baseline.kernels and not known:
+        raise InputError(
+            "the baseline was measured, and a source is predicted",
+            where=baseline.origin,
+            hint=f"measure it: kernelprof profile {os.fspath(named[0])} -o capture\nor make a "
+            "baseline of predictions: kernelprof baseline save KERNEL.cu --predict -o FILE",
+        )
+    found = []
+    for target in named:
+        for each in architectures(arch or known):
+            code = _compile(target, each, progress)
+            bare = _bare(code)
+            held = None if run else predictions.held(baseline, bare.kernels[0])
+            found.append(replace(bare, kernels=(held,)) if held else _run(code, progress))
+    return _together(found)
+
+
+def refuse_unasked(source: PathLike, *, predict: bool) -> None:
+    """Refuse a source that nobody asked to predict: it could as well be meant to be measured."""
+    if not predict:
+        name = os.fspath(source)
+        raise UsageError(
+            "a source is not measured here",
+            where=name,
+            hint="predict what it counts, without a GPU: --predict\n"
+            f"or measure it on a machine with one: kernelprof profile {name} -o capture",
+        )
+
+
+def refuse_without_source(arch: Sequence[str] | None, *, predict: bool) -> None:
+    """Refuse to predict where no source is named."""
+    if predict or arch:
+        raise UsageError(
+            f"{'--predict' if predict else '--arch'} is for sources, and none is named",
+            hint="name a .cu file with a launch specification",
+        )
+
+
+def _compile(target: PathLike, arch: str, progress: Progress | None) -> Compiled:
+    from kernelprof.launch.overrides import LaunchOverrides
+
+    return compiled(target, LaunchOverrides(), arch, progress)
+
+
+def _run(code: Compiled, progress: Progress | None) -> Snapshot:
+    from kernelprof.comparison import sides
+
+    found = predicted(code, progress)
+    taken = sides.snapshot(found, None, found.contents.source_text, found.prediction)
+    return replace(taken, origin=str(code.source))
+
+
+def _bare(code: Compiled) -> Snapshot:
+    """A kernel that was compiled and not run."""
+    from kernelprof.comparison.predictions import of_code
+    from kernelprof.launch.source import read_source
+    from kernelprof.model.snapshot import Snapshot
+    from kernelprof.predict.facts import facts_of_code
+
+    known, at = facts_of_code(code), code.spec.resolve()
+    kernel = of_code(code.spec.kernel, at.grid, at.block, known)
+    text = read_source(code.source)
+    return Snapshot(str(code.source), kernels=(kernel,), sources={known.source.sha256: text})
+
+
+def _together(sides: Iterable[Snapshot]) -> Snapshot:
+    from kernelprof.comparison.predictions import together
+
+    return together(list(sides))

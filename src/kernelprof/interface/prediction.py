@@ -1,0 +1,198 @@
+"""Kernels without a GPU: predicted from their sources, for a diagnosis or for the gate."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, overload
+
+from kernelprof.errors import ExitCode, KernelprofError, MissingToolError, UsageError
+from kernelprof.interface.profiling import is_source, request
+from kernelprof.results import Capture, Diagnosis, as_result
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kernelprof.collect.progress import Progress
+    from kernelprof.collect.request import NotMeasurableError
+    from kernelprof.interface.profiling import Profiling
+    from kernelprof.launch.overrides import LaunchOverrides
+    from kernelprof.predict.prediction import Compiled
+    from kernelprof.results import PathLike
+
+
+@overload
+def predict(
+    target: PathLike,
+    *,
+    arch: str | None = None,
+    size: Sequence[str] | None = None,
+    define: Sequence[str] | None = None,
+    progress: Progress | None = None,
+) -> Capture: ...
+
+
+@overload
+def predict(
+    target: PathLike,
+    *,
+    arch: list[str] | tuple[str, ...],
+    size: Sequence[str] | None = None,
+    define: Sequence[str] | None = None,
+    progress: Progress | None = None,
+) -> tuple[Capture, ...]: ...
+
+
+def predict(
+    target: PathLike,
+    *,
+    arch: str | list[str] | tuple[str, ...] | None = None,
+    size: Sequence[str] | None = None,
+    define: Sequence[str] | None = None,
+    progress: Progress | None = None,
+) -> Capture | tuple[Capture, ...]:
+    """What a kernel in a ``.cu`` file does, from its machine code: no GPU is needed.
+
+    Compiled for the architecture ``arch`` (``sm_90`` without it; of several names the captures come
+    in a tuple), its result is checked against its reference, and some of its blocks are run. The
+    capture has the counters that follow from that, each with its interval, and ``prediction`` has
+    each access to memory with its line. ``size`` and ``define`` have ``NAME=VALUE`` each.
+
+    Raises :class:`MissingToolError` where the compiler's packages are not installed (``pip install
+    'kernelprof[predict]'``) and for what only a GPU can run; :class:`UsageError` for an unknown
+    architecture; and what a launch raises for a kernel that is wrong.
+    """
+    from kernelprof.launch.overrides import overrides
+
+    if not is_source(target):
+        raise UsageError(
+            "only a .cu file can be predicted",
+            where=os.fspath(target),
+            hint="name a source with a launch specification: kernelprof init kernel.cu writes one",
+        )
+    several = arch is not None and not isinstance(arch, str)
+    changes = overrides(size, define, None, has_source=True)
+    found = tuple(
+        predicted(compiled(target, changes, each, progress), progress)
+        for each in architectures(arch)
+    )
+    return found if several else found[0]
+
+
+def architectures(arch: str | Sequence[str] | None) -> tuple[str, ...]:
+    """The architectures that are named, each once; the default one without any.
+
+    Raises :class:`UsageError` for one that is not known.
+    """
+    from kernelprof.predict.architectures import KNOWN
+    from kernelprof.predict.prediction import DEFAULT_ARCH
+
+    given = (arch,) if isinstance(arch, str) else tuple(arch or ())
+    named = [part.strip() for each in given for part in each.split(",")]
+    for each in named:
+        if each not in KNOWN:
+            raise UsageError(
+                f"{each!r} is no architecture that kernels are predicted for",
+                hint=f"there are: {', '.join(KNOWN)}",
+            )
+    return tuple(dict.fromkeys(named)) or (DEFAULT_ARCH,)
+
+
+def compiled(
+    target: PathLike, changes: LaunchOverrides, arch: str, progress: Progress | None
+) -> Compiled:
+    """The machine code of a source with a launch specification; nothing is run."""
+    from kernelprof.collect.progress import Progress
+    from kernelprof.launch.source import refuse_other_than_file
+    from kernelprof.predict.prediction import compiled as compile_it
+
+    refuse_other_than_file(Path(target), hint="name a .cu file")
+    with progress or Progress() as shown:
+        return compile_it(Path(target), changes, arch=arch, progress=shown.say)
+
+
+def predicted(code: Compiled, progress: Progress | None) -> Capture:
+    """The capture of a kernel's machine code, and what is known beside it."""
+    from kernelprof.collect.progress import Progress
+    from kernelprof.launch.source import read_source
+    from kernelprof.predict.facts import facts
+    from kernelprof.predict.prediction import predict as run
+    from kernelprof.report.measurement import facts as told
+    from kernelprof.sources.source import Contents
+
+    with progress or Progress() as shown:
+        found = run(code, progress=shown.say)
+    known = facts(found)
+    return as_result(
+        Capture,
+        replace(
+            found.capture,
+            origin=f"{code.source} as predicted for {code.arch}",
+            application=str(code.source),
+        ),
+        contents=Contents(code.source, source_text=read_source(code.source), prediction=known),
+        remarks=tuple(told(None, known.correctness, known.source)),
+    )
+
+
+# A diagnosis
+
+
+def diagnose(
+    target: Any, arch: str | None, kernel: str | None, preset: str | None, options: Profiling
+) -> Diagnosis:
+    """What limits a kernel by its prediction. Raises what :func:`predict` raises."""
+    from kernelprof.collect.request import only_measured
+
+    wanted = request(None, target, kernel, options)
+    if given := only_measured(wanted):
+        raise UsageError(
+            f"{' and '.join(given)} cannot be done with a prediction: nothing is measured",
+            where=None if target is None else os.fspath(target),
+            hint="leave it out, or leave out --predict and measure on a machine with a GPU",
+        )
+    if target is None:
+        raise UsageError(
+            "a program cannot be predicted",
+            hint="name a .cu file with a launch specification: kernelprof diagnose KERNEL.cu "
+            "--predict",
+        )
+    capture = predict(
+        target,
+        arch=arch,
+        size=options.get("size"),
+        define=options.get("define"),
+        progress=options.get("progress"),
+    )
+    return capture.diagnose(kernel, preset=preset)
+
+
+def diagnose_instead(
+    error: NotMeasurableError,
+    target: Any,
+    kernel: str | None,
+    preset: str | None,
+    options: Profiling,
+) -> Diagnosis:
+    """The same where a kernel can be neither measured here nor was recorded, which ``error`` says.
+
+    Where it cannot be predicted either, that is an error which says both.
+    """
+    from kernelprof.collect.request import only_measured
+
+    if only_measured(request(None, target, kernel, options)):
+        raise error
+    try:
+        found = diagnose(target, None, kernel, preset, options)
+    except KernelprofError as problem:
+        if problem.exit_code is not ExitCode.ENVIRONMENT:
+            raise
+        raise MissingToolError(
+            f"{error.what}; it cannot be predicted either: {problem.what}",
+            where=problem.where or error.where,
+            hint="\n".join(filter(None, (problem.hint, error.hint))),
+        ) from problem
+    origin = f"{found.capture.origin} ({error.lacking} here)"
+    capture = replace(found.capture, origin=origin)
+    return replace(found, origin=origin, capture=capture)

@@ -1,0 +1,108 @@
+"""What a prediction says of a kernel beside its capture: plain values, also for baselines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from kernelprof.model.manifest import CorrectnessFacts, SourceFacts
+
+Number = int | float
+"""Baselines hold whole numbers without a point, and are read as they are written."""
+
+
+class Amount(NamedTuple):
+    """A count of the whole grid, and the interval in which it lies.
+
+    A tuple: files hold it as three numbers.
+    """
+
+    value: Number
+    low: Number
+    high: Number
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What accesses of one kind, width and pattern at one source line ask of memory in a launch.
+
+    ``space`` is ``global``, ``shared``, ``local`` or ``constant``, ``kind`` ``load``, ``store``,
+    ``copy`` (global to shared), ``atomic``, ``reduction`` and the like. ``sectors`` are those of
+    global and local memory, ``wavefronts`` those of shared memory, and ``ideal`` is as many of
+    either as the same accesses take with adjacent addresses; ``None`` where there is no such count.
+    """
+
+    file: str
+    line: int
+    space: str
+    kind: str
+    bytes_a_thread: int
+    instructions: int
+    """Machine instructions at the line that do this; an unrolled loop has many."""
+    requests: Amount
+    sectors: Amount | None = None
+    wavefronts: Amount | None = None
+    ideal: Amount | None = None
+
+    @property
+    def moved(self) -> Amount | None:
+        """Sectors, or wavefronts of shared memory."""
+        return self.wavefronts if self.sectors is None else self.sectors
+
+    @property
+    def needless(self) -> float | None:
+        """The part of what it moves that adjacent addresses would not need, 0 to 1.
+
+        ``None`` where that is not known. Nothing needs local memory: its ideal is none.
+        """
+        moved = self.moved
+        if moved is None or not moved.value:
+            return None
+        if self.space == "local":
+            return 1.0
+        return None if self.ideal is None else max(1 - self.ideal.value / moved.value, 0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class LineWork:
+    """The machine instructions of one source line, as warps carry them out in a launch.
+
+    ``threads`` are the same by thread: 32 an instruction where no thread of a warp is missing.
+    """
+
+    file: str
+    line: int
+    instructions: Amount
+    threads: Amount
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """What was counted for one architecture, by line.
+
+    ``code`` is a digest of the machine code: kernels with equal ones run the same instructions.
+    ``blocks_run`` of the grid's ``blocks`` were carried out for it; none where only the code was
+    looked at. ``text`` has a short digest of each line of the source, by which another version of
+    it is aligned: what a line says need not be kept for that.
+    """
+
+    arch: str
+    code: str
+    blocks: int
+    blocks_run: int
+    file: str = ""
+    """The source, as accesses name it."""
+    text: tuple[str, ...] = ()
+    accesses: tuple[Access, ...] = ()
+    """Those first that move the most."""
+    lines: tuple[LineWork, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionFacts:
+    """What was counted, what it was compiled from, and how its result was checked."""
+
+    counted: Predicted
+    source: SourceFacts
+    correctness: CorrectnessFacts | None = None

@@ -1,0 +1,16 @@
+"""The architectures that a kernel can be predicted for."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from kernelprof.analysis.metrics.architectures import ARCHITECTURES
+
+OLDEST: Final = (7, 5)
+"""CUDA 13 compiles for nothing older (release notes of CUDA 13.0, "Deprecated Architectures")."""
+
+KNOWN: Final = tuple(
+    f"sm_{major}{minor}" for major, minor in sorted(ARCHITECTURES) if (major, minor) >= OLDEST
+)
+"""As ``--arch`` takes them. For the set of features of one of them alone (``sm_90a``) a launch
+specification decides."""

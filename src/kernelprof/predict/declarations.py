@@ -1,0 +1,296 @@
+"""The declarations of a CUDA source, and which of them are for the device.
+
+``nvcc`` takes the host's code out of a source and hands it to another compiler. NVRTC takes device
+code alone: it refuses a ``__host__`` function, and knows nothing of what the host's code names.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.launch import syntax
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Mapping
+
+    from tree_sitter import Node
+
+_SPACES: Final = frozenset(
+    ("__device__", "__global__", "__constant__", "__managed__", "__shared__", "__grid_constant__")
+)
+"""What stands in a declaration that is for the device."""
+
+_WITHOUT_NAMES: Final = re.compile(
+    r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])+'""", re.DOTALL
+)
+_NAME: Final = re.compile(r"[A-Za-z_]\w*")
+
+_CLASSES: Final = frozenset(("struct_specifier", "class_specifier", "union_specifier"))
+_BRANCHES: Final = frozenset(
+    ("preproc_if", "preproc_ifdef", "preproc_else", "preproc_elif", "preproc_elifdef")
+)
+_MACROS: Final = frozenset(("preproc_def", "preproc_function_def"))
+_NAMED: Final = _CLASSES | {
+    *("enum_specifier", "type_definition", "alias_declaration", "concept_definition"),
+    "namespace_alias_definition",
+}
+"""What the device needs if its code names it."""
+
+_NEVER: Final = frozenset(
+    ("comment", "preproc_include", "preproc_call", "preproc_directive", *_MACROS)
+)
+
+
+class Where(Enum):
+    """Where a declaration is needed."""
+
+    DEVICE = "device"
+    EITHER = "either"
+    """A type, a constant, a constexpr function: for the device if device code names it."""
+    HOST = "host"
+    ASSERTION = "assertion"
+    """A ``static_assert``, which is needed nowhere, and can stay where all that it names does."""
+    INSTANCE = "instance"
+    """Of a template, which it follows."""
+
+
+_OTHERS: Final = {
+    "static_assert_declaration": Where.ASSERTION,
+    "template_instantiation": Where.INSTANCE,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """A declaration outside functions and classes; its place in bytes of the source."""
+
+    start: int
+    end: int
+    where: Where
+    names: frozenset[str]
+    """What it declares."""
+    uses: frozenset[str]
+    """The names that occur in it, without those in ``cuts``."""
+    cuts: tuple[tuple[int, int], ...] = ()
+    """Members of a class that are for the host alone."""
+
+
+def names_in(text: str) -> frozenset[str]:
+    """The names in a piece of source: comments, strings and characters hold none."""
+    return frozenset(_NAME.findall(_WITHOUT_NAMES.sub(" ", text)))
+
+
+def macros(root: Node) -> dict[str, frozenset[str]]:
+    """The macros that a source defines, with the names that each stands for."""
+    found: dict[str, frozenset[str]] = {}
+    for node in syntax.walk(root):
+        if node.type in _MACROS:
+            name = syntax.text(syntax.child(node, "name"))
+            body = names_in(syntax.text(syntax.child(node, "value")))
+            found[name] = found.get(name, frozenset()) | body
+    return found
+
+
+def device_words(known: Mapping[str, Collection[str]]) -> frozenset[str]:
+    """The words that make a declaration one for the device: those of CUDA, and macros of them."""
+    words = set(_SPACES)
+    while more := {name for name, body in known.items() if not words.isdisjoint(body)} - words:
+        words |= more
+    return frozenset(words)
+
+
+def declarations(data: bytes, root: Node, words: frozenset[str]) -> list[Declaration]:
+    """The declarations of a source, which was parsed; ``words`` are :func:`device_words`.
+
+    What the parser cannot read stays: it is taken for device code.
+    """
+    return [_declaration(data, node, inner, words) for node, inner in _outermost(root)]
+
+
+def _outermost(node: Node) -> Iterator[tuple[Node, Node]]:
+    """Declarations with what is declared, inside templates and ``extern "C"``."""
+    for each in node.named_children:
+        if each.type in _NEVER:
+            continue
+        if each.type in _BRANCHES:
+            condition = syntax.child(each, "condition") or syntax.child(each, "name")
+            for pair in _outermost(each):
+                if not syntax.same(pair[0], condition):
+                    yield pair
+        elif each.type in {"namespace_definition", "linkage_specification"}:
+            body = syntax.child(each, "body")
+            if body is not None and body.type == "declaration_list":
+                yield from _outermost(body)
+            else:
+                yield each, _declared(body or each)
+        else:
+            yield each, _declared(each)
+
+
+def _declared(node: Node) -> Node:
+    """What a template or a specification of linkage declares."""
+    while node.type in {"template_declaration", "linkage_specification", "friend_declaration"}:
+        skipped = {"template_parameter_list", "requires_clause", "string_literal", "comment"}
+        inside = [each for each in node.named_children if each.type not in skipped]
+        if not inside:
+            break
+        node = inside[-1]
+    return node
+
+
+def _declaration(data: bytes, node: Node, inner: Node, words: frozenset[str]) -> Declaration:
+    cuts = tuple(_host_members(inner, words))
+    kept, at = "", node.start_byte
+    for start, end in (*cuts, (node.end_byte, node.end_byte)):
+        kept += data[at:start].decode("utf-8", "replace") + " "
+        at = end
+    uses = names_in(kept)
+    where, names = _place(inner, words)
+    return Declaration(node.start_byte, node.end_byte, where, names, uses, cuts)
+
+
+def _place(inner: Node, words: frozenset[str]) -> tuple[Where, frozenset[str]]:
+    names = frozenset(_declared_names(inner))
+    head = names_in(_head(inner))
+    if inner.type in _NAMED or _is_odd_class(inner):
+        where = Where.EITHER
+    elif not words.isdisjoint(head):
+        where = Where.DEVICE
+    elif inner.type == "function_definition":
+        where = _of_function(inner, head)
+    elif inner.type == "declaration":
+        where = _of_variable(inner)
+    elif inner.type == "using_declaration":
+        where = _of_using(inner)
+    else:
+        where = _OTHERS.get(inner.type, Where.DEVICE)
+    return where, names
+
+
+def _of_using(node: Node) -> Where:
+    """A namespace is there for both, but for those within ``std``; a name is as the name is."""
+    if not any(each.type == "namespace" for each in node.children):
+        return Where.EITHER
+    scopes = syntax.text(node.named_children[0]).split("::")
+    return Where.HOST if scopes[0] == "std" and len(scopes) > 1 else Where.DEVICE
+
+
+def _of_function(node: Node, head: frozenset[str]) -> Where:
+    """Where a function without a word of CUDA is needed.
+
+    An unknown word before its name may be a macro of a header that is not here.
+    """
+    if {"constexpr", "consteval"} & head:
+        return Where.EITHER
+    unknown = any(each.type == "ERROR" for each in node.children)
+    return Where.EITHER if unknown and "<<<" not in syntax.text(node) else Where.HOST
+
+
+def _of_variable(node: Node) -> Where:
+    qualifiers = {syntax.text(each) for each in node.children if each.type == "type_qualifier"}
+    if "constexpr" in qualifiers:
+        return Where.EITHER
+    is_class = any(each.type in _CLASSES or each.type == "enum_specifier" for each in node.children)
+    function = any(
+        _inside(each, "function_declarator") is not None
+        for each in node.children_by_field_name("declarator")
+    )
+    return Where.EITHER if is_class or ("const" in qualifiers and not function) else Where.HOST
+
+
+def _is_odd_class(node: Node) -> bool:
+    """A class with an attribute that the grammar takes for the head of a function."""
+    kind = syntax.child(node, "type")
+    return (
+        node.type == "function_definition"
+        and kind is not None
+        and kind.type in _CLASSES
+        and _inside(syntax.child(node, "declarator"), "function_declarator") is None
+    )
+
+
+def _declared_names(node: Node) -> Iterator[str]:
+    """The names that a declaration declares; of an operator, the types that it is for."""
+    if _is_odd_class(node):
+        yield from names_in(_head(node))
+    for name in node.children_by_field_name("name"):
+        yield from names_in(syntax.text(name).partition("<")[0])
+    if node.type == "static_assert_declaration":
+        return
+    if node.type == "using_declaration":
+        yield syntax.text(node.named_children[-1]).rpartition("::")[2]
+    if node.type == "namespace_alias_definition":
+        yield syntax.text(node.named_children[0])
+    for each in node.children:
+        if each.type == "enumerator_list":
+            yield from (syntax.text(syntax.child(e, "name")) for e in each.named_children)
+        elif each.type in _CLASSES or each.type == "enum_specifier":
+            yield from _declared_names(each)
+    for declarator in node.children_by_field_name("declarator"):
+        yield from _of_declarator(declarator)
+
+
+def _of_declarator(node: Node) -> Iterator[str]:
+    function = _inside(node, "function_declarator")
+    while (inner := _within(node)) is not None:
+        node = inner
+    if node.type.startswith("operator"):
+        yield from names_in(syntax.text(syntax.child(function, "parameters")))
+    else:
+        yield from names_in(re.sub("<.*>", " ", syntax.text(node)))
+
+
+def _host_members(node: Node, words: frozenset[str]) -> Iterator[tuple[int, int]]:
+    """Where the members of a class stand that device code cannot call."""
+    classes = [node] if node.type in _CLASSES else [c for c in node.children if c.type in _CLASSES]
+    for each in classes:
+        body = syntax.child(each, "body")
+        if body is not None:
+            yield from _host_functions(body, words)
+
+
+def _host_functions(body: Node, words: frozenset[str]) -> Iterator[tuple[int, int]]:
+    for node in body.named_children:
+        inner = _declared(node)
+        if node.type in _BRANCHES:
+            yield from _host_functions(node, words)
+            continue
+        yield from _host_members(inner, words)
+        declarators = inner.children_by_field_name("declarator")
+        function = any(_inside(each, "function_declarator") is not None for each in declarators)
+        defaulted = any(
+            each.type in {"default_method_clause", "delete_method_clause"}
+            for each in inner.children
+        )
+        is_method = inner.type in {"function_definition", "declaration", "field_declaration"}
+        if is_method and (function or inner.type == "function_definition"):
+            head = names_in(_head(inner))
+            kept = words | {"constexpr", "consteval"}
+            if head.isdisjoint(kept) and (not defaulted or "__host__" in head):
+                yield node.start_byte, node.end_byte
+
+
+def _inside(node: Node | None, kind: str) -> Node | None:
+    """A declarator of that kind: the node, or one within its pointers and references."""
+    while node is not None and node.type != kind:
+        node = _within(node)
+    return node
+
+
+def _within(node: Node) -> Node | None:
+    """The declarator within a declarator."""
+    inner = syntax.child(node, "declarator")
+    if inner is None and node.type in {"reference_declarator", "parenthesized_declarator"}:
+        inner = next((each for each in node.named_children if each.type != "comment"), None)
+    return inner
+
+
+def _head(node: Node) -> str:
+    """What stands before the body of a function, or before the value of a variable."""
+    body = syntax.child(node, "body")
+    end = node.end_byte if body is None else body.start_byte
+    head = (node.text or b"")[: end - node.start_byte].decode("utf-8", "replace")
+    return head if node.type == "function_definition" else head.partition("=")[0]

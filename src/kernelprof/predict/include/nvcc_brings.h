@@ -1,0 +1,13 @@
+// What a source has under nvcc without an #include (CUDA 13.0 with GCC 12).
+#pragma once
+#include <algorithm>
+#include <assert.h>
+#include <cmath>
+#include <cstddef>
+#include <cstdlib>
+#include <limits.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/types.h>
+#include <time.h>

@@ -1,0 +1,2 @@
+// memcpy and memset are NVRTC's own.
+#pragma once

@@ -1,0 +1,182 @@
+"""What a kernel does that it must not: which instruction, on which line, by which threads."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar, Final, NamedTuple
+
+from kernelprof.errors import KernelprofError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kernelprof.predict.machine.arrays import Array
+    from kernelprof.predict.sass.listing import Instruction
+
+    Dim3 = tuple[int, int, int]
+
+_NAMED: Final = 8
+"""Threads that an error names at most."""
+_KINDS: Final = {"LD": "a load", "ST": "a store", "AT": "an atomic", "RE": "an atomic"}
+
+
+class Place(NamedTuple):
+    """A thread of the grid."""
+
+    block: Dim3
+    thread: Dim3
+
+    def __str__(self) -> str:
+        return f"thread {self.thread} of block {self.block}"
+
+
+class At(NamedTuple):
+    """A thread at an instruction."""
+
+    instruction: Instruction
+    place: Place
+
+
+class FaultError(KernelprofError):
+    """The kernel goes wrong.
+
+    ``lanes`` are the threads that do, as pairs of a row and a lane of those at the instruction;
+    :meth:`happened` says what that means in the grid.
+    """
+
+    tool: ClassVar[str] = "memcheck"
+    """The tool of ``compute-sanitizer`` that tells the same on a GPU."""
+
+    def __init__(self, what: str, lanes: Array | None = None) -> None:
+        super().__init__(what)
+        self.diagnosis = what
+        """What it says before it is known where it happened."""
+        self.lanes = lanes
+        self.instruction: Instruction | None = None
+        self.places: tuple[Place, ...] = ()
+        """The first of the threads."""
+
+    def happened(self, instruction: Instruction, places: Sequence[Place]) -> None:
+        """Say at which instruction, and to which threads."""
+        self.instruction = instruction
+        self.places = tuple(places[:_NAMED])
+        self.what = self.sentence()
+        self.args = (self.what,)
+        if instruction.lines:
+            self.where = f"{instruction.lines[0].file}:{instruction.lines[0].number}"
+
+    def sentence(self) -> str:
+        """What happened, and to whom."""
+        return f"{self.what} ({self.places[0]})" if self.places else self.what
+
+
+class AccessError(FaultError):
+    """An access that may not be.
+
+    ``addresses`` are those of its threads, each of ``size`` bytes in global, shared, local or
+    constant memory, its ``space``; ``what`` begins with a verb.
+    """
+
+    def __init__(self, what: str, lanes: Array, addresses: Array, *, space: str, size: int) -> None:
+        super().__init__(what, lanes)
+        self.addresses = addresses
+        self.space = space
+        self.size = size
+
+    def sentence(self) -> str:
+        """Which access it is, of which thread, and what is wrong with it."""
+        opcode = "" if self.instruction is None else self.instruction.opcode
+        kind = "a copy" if opcode == "LDGSTS" else _KINDS.get(opcode[:2], "an access")
+        whom = f" by {self.places[0]}" if self.places else ""
+        return f"{kind}{whom} {self.what}"
+
+
+class OutsideError(AccessError):
+    """An access that leaves what the kernel was given."""
+
+
+class MisalignedError(AccessError):
+    """An access to an address that its size does not divide."""
+
+
+class UnwrittenError(AccessError):
+    """A read of what nothing was written to before."""
+
+    tool = "initcheck"
+
+
+class RaceError(FaultError):
+    """Two threads that touch the same bytes of shared memory with no barrier between.
+
+    ``one`` changes them. The first of them is at ``address``; the block's threads race for
+    ``size``.
+    """
+
+    tool = "racecheck"
+
+    def __init__(self, one: At, other: At, *, address: int, size: int) -> None:
+        super().__init__(f"races for {size} bytes of shared memory with {other.place}")
+        self.one = one
+        self.other = other
+        self.address = address
+        self.size = size
+        self.happened(one.instruction, [one.place])
+
+
+class BarrierError(FaultError):
+    """A barrier that threads of a warp, or of a block, do not come to together.
+
+    ``here`` is a thread that comes, ``there`` another that waits elsewhere; or ``missing`` one that
+    does not come.
+    """
+
+    tool = "synccheck"
+
+    def __init__(
+        self, what: str, here: At, *, there: At | None = None, missing: Place | None = None
+    ) -> None:
+        super().__init__(what)
+        self.here = here
+        self.there = there
+        self.missing = missing
+        self.happened(here.instruction, [here.place])
+
+
+class TrapError(FaultError):
+    """The kernel stops itself: ``__trap()``, or an assertion that does not hold."""
+
+
+class Waiting(NamedTuple):
+    """Threads that wait, the first of them at its instruction."""
+
+    kind: str
+    threads: int
+    first: At
+
+
+class DeadlockError(FaultError):
+    """No thread can go on, and not all have ended."""
+
+    tool = "synccheck"
+
+    def __init__(self, waiting: Sequence[Waiting], ended: int) -> None:
+        parts = [f"{each.threads} wait {each.kind}{_line(each.first)}" for each in waiting]
+        if ended:
+            parts.append(f"{ended} have ended")
+        super().__init__(f"threads wait for others that never come: {', '.join(parts)}")
+        self.waiting = tuple(waiting)
+        self.ended = ended
+
+
+class EndlessError(FaultError):
+    """The kernel does not end; ``what`` says how that is known."""
+
+    tool = "synccheck"
+
+    def __init__(self, what: str, at: At) -> None:
+        super().__init__(what)
+        self.happened(at.instruction, [at.place])
+
+
+def _line(at: At) -> str:
+    lines = at.instruction.lines
+    return f" (line {lines[0].number})" if lines else ""

@@ -1,0 +1,144 @@
+"""Threads that meet at addresses, one after the other."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from kernelprof.predict.machine.arrays import LANES
+from kernelprof.predict.machine.operations.spaces import (
+    CLUSTER,
+    LOCAL,
+    SHARED,
+    load,
+    placed,
+    store,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from kernelprof.predict.machine.arrays import Array
+    from kernelprof.predict.machine.context import Context
+    from kernelprof.predict.machine.operations.spaces import Part
+
+    Combine = Callable[[Array, Array], Array]
+    """From what is there and what is given to what is there afterwards."""
+
+_PIECE_SHIFT: Final = 32
+_FEW: Final = 64
+"""Threads at one address that are worth going through one by one for floating-point numbers."""
+_ASSOCIATIVE: Final[dict[str, Any]] = {
+    "ADD": np.add,
+    "MIN": np.minimum,
+    "MAX": np.maximum,
+    "AND": np.bitwise_and,
+    "OR": np.bitwise_or,
+    "XOR": np.bitwise_xor,
+}
+
+
+def typed(raw: Array, kind: np.dtype[Any]) -> Array:
+    """Words of memory or registers as numbers of a type, one a lane."""
+    found = np.ascontiguousarray(raw).view(kind)
+    return found[..., 0] if raw.ndim > 2 else found
+
+
+def words(values: Array) -> Array:
+    """Numbers as the words that memory takes."""
+    raw = np.ascontiguousarray(values).view(np.uint32)
+    return raw if values.dtype.itemsize == 4 else raw.reshape(*values.shape, -1)
+
+
+class Meeting:
+    """The lanes that access one kind of memory, in the order of their addresses, warps and lanes."""
+
+    def __init__(self, c: Context, part: Part, lanes: Array) -> None:
+        self.c, self.part = c, part
+        keys = _keys(c, part)[lanes]
+        order = np.argsort(keys, kind="stable")
+        ordered = keys[order]
+        flat = np.flatnonzero(lanes)[order]
+        self.rows, self.columns = flat // LANES, flat % LANES
+        self.starts = np.flatnonzero(np.r_[True, ordered[1:] != ordered[:-1]])
+        self.lengths = np.diff(np.r_[self.starts, len(ordered)])
+
+    @cached_property
+    def first(self) -> Array:
+        """The first lane at each address, as warps by 32."""
+        found = np.zeros((self.c.warps, LANES), np.bool_)
+        found[self.rows[self.starts], self.columns[self.starts]] = True
+        return found
+
+    def carry_out(self, values: Array, combine: Combine, name: str, *, returns: bool) -> Array:
+        """Carry out one atomic a thread; what each found there (anything if nobody asks)."""
+        kind = values.dtype
+        first = self.part._replace(taking=self.first)
+        there = typed(load(self.c, [first], kind.itemsize), kind)
+        there = there[self.rows[self.starts], self.columns[self.starts]]
+        given = values[self.rows, self.columns]
+        found, after = self._worked_out(there, given, combine, name, returns=returns)
+        spread = np.zeros((self.c.warps, LANES), kind)
+        spread[self.rows[self.starts], self.columns[self.starts]] = after
+        store(self.c, [first], words(spread), kind.itemsize)
+        old = np.zeros((self.c.warps, LANES), kind)
+        old[self.rows, self.columns] = found
+        return old
+
+    def _worked_out(
+        self, there: Array, given: Array, combine: Combine, name: str, *, returns: bool
+    ) -> tuple[Array, Array]:
+        """What each thread finds, and what is there afterwards at each address."""
+        most = int(self.lengths.max())
+        if most == 1:
+            return there, combine(there, given)
+        function = _ASSOCIATIVE.get(name)
+        is_float = given.dtype.kind == "f"
+        if function is not None and not returns and not (is_float and most <= _FEW):
+            total = function.reduceat(given, self.starts, dtype=given.dtype)
+            return given, combine(there, total)
+        if name == "ADD" and not is_float:
+            sums = np.cumsum(given, dtype=given.dtype)
+            before = sums - given
+            base = there - before[self.starts]
+            last = self.starts + self.lengths - 1
+            return np.repeat(base, self.lengths) + before, base + sums[last]
+        if name == "EXCH":
+            found = np.r_[given[:1], given[:-1]]
+            found[self.starts] = there
+            return found, given[self.starts + self.lengths - 1]
+        found = np.empty(len(given), given.dtype)
+        current = there.copy()
+        short = np.ones(len(self.starts), np.bool_)
+        if name == "ADD" and most > _FEW:
+            short = self.lengths <= _FEW
+            for group in np.flatnonzero(~short):
+                mine = slice(self.starts[group], self.starts[group] + self.lengths[group])
+                sums = np.cumsum(np.r_[there[group], given[mine]], dtype=given.dtype)
+                found[mine], current[group] = sums[:-1], sums[-1]
+        self._one_by_one(found, current, given, combine, short)
+        return found, current
+
+    def _one_by_one(
+        self, found: Array, current: Array, given: Array, combine: Combine, short: Array
+    ) -> None:
+        """Go through the threads at each address in turn, where there are few."""
+        rank = np.arange(len(given)) - np.repeat(self.starts, self.lengths)
+        group = np.repeat(np.arange(len(self.starts)), self.lengths)
+        for turn in range(int(self.lengths[short].max(initial=0))):
+            now = np.flatnonzero((rank == turn) & short[group])
+            found[now] = current[group[now]]
+            current[group[now]] = combine(current[group[now]], given[now])
+
+
+def _keys(c: Context, part: Part) -> Array:
+    """Addresses that differ between blocks, or threads, where each has its own memory."""
+    at = c.every(part.addresses)
+    if part.space in (SHARED, CLUSTER):
+        at, piece = placed(c, at, part.taking)
+        return at + (c.every(piece).astype(np.int64) << _PIECE_SHIFT)
+    if part.space == LOCAL:
+        return at + (c.of_warps(c.blocks.thread_row).astype(np.int64) << _PIECE_SHIFT)
+    return at

@@ -1,0 +1,106 @@
+"""What compiles and disassembles a kernel without the CUDA toolkit: NVIDIA's wheels for Python.
+
+``cuda-pathfinder`` finds them where ``pip`` put them, else in a toolkit that is installed.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from kernelprof.errors import MissingToolError
+from kernelprof.tools import ask
+
+HOW_TO_GET: Final = "pip install 'kernelprof[predict]'"
+
+_OWN_HEADERS: Final = Path(__file__).parent / "include"
+_HEADERS: Final = (
+    ("nvidia-cuda-runtime", "cuda_fp16.h"),
+    ("nvidia-cuda-crt", "crt/mma.h"),
+    ("nvidia-cuda-cccl", "cccl/cuda/std/cstdint"),
+)
+"""The wheels that hold headers, with one file of each."""
+
+_OLDEST: Final = (13, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """Where the tools are."""
+
+    nvrtc: Any
+    """The module ``cuda.bindings.nvrtc``, with its library loaded."""
+    release: tuple[int, int]
+    """Of NVRTC, such as (13, 1)."""
+    nvdisasm: Path
+    headers: tuple[Path, ...]
+    """Folders in the order in which they are looked in: ours, CUDA's, CCCL's."""
+
+    @property
+    def compiler_version(self) -> str:
+        """The version of NVRTC, such as ``13.1.115``, or ``13.1`` where it is no wheel."""
+        shown = ".".join(map(str, self.release))
+        wheel = _wheel("nvidia-cuda-nvrtc")
+        return wheel if wheel is not None and wheel.startswith(f"{shown}.") else shown
+
+    @property
+    def disassembler_version(self) -> str:
+        """The version that ``nvdisasm`` reports, such as ``13.5.37``."""
+        done = ask(str(self.nvdisasm), "--version")
+        found = re.search(r"release \S+ V(\S+)", done.stdout if done else "")
+        return found[1] if found else "unknown version"
+
+
+def find_toolchain() -> Toolchain:
+    """The tools that are installed here.
+
+    Raises :class:`MissingToolError`, which says what is missing and how to get all of it.
+    """
+    nvrtc = _module("cuda.bindings.nvrtc")
+    try:
+        _, major, minor = nvrtc.nvrtcVersion()
+    except RuntimeError as error:
+        raise _missing("NVRTC, NVIDIA's compiler without a toolkit") from error
+    if (major, minor) < _OLDEST:
+        raise _missing(f"NVRTC {'.'.join(map(str, _OLDEST))} or newer", f"found {major}.{minor}")
+    pathfinder = _module("cuda.pathfinder")
+    nvdisasm = pathfinder.find_nvidia_binary_utility("nvdisasm")
+    if nvdisasm is None:
+        raise _missing("nvdisasm, NVIDIA's disassembler")
+    return Toolchain(nvrtc, (major, minor), Path(nvdisasm), (_OWN_HEADERS, *_folders(pathfinder)))
+
+
+def _folders(pathfinder: Any) -> tuple[Path, Path]:
+    """The folders with CUDA's and CCCL's headers."""
+    found = pathfinder.find_nvidia_header_directory("cudart")
+    for wheel, file in _HEADERS:
+        if found is None or not Path(found, file).is_file():
+            raise _missing(f"{file.removeprefix('cccl/')}, a header of CUDA ({wheel})")
+    return Path(found), Path(found, "cccl")
+
+
+def _module(name: str) -> Any:
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        raise _missing("cuda-bindings", str(error)) from error
+
+
+def _missing(what: str, why: str | None = None) -> MissingToolError:
+    return MissingToolError(
+        f"a kernel is predicted by NVIDIA's wheels, and {what} is not installed here",
+        where=why,
+        hint=HOW_TO_GET,
+    )
+
+
+def _wheel(name: str) -> str | None:
+    from importlib import metadata
+
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None

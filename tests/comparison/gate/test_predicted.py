@@ -1,0 +1,241 @@
+"""How the gate judges predictions: by counts and their intervals, and with the lines to blame."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.comparison.predicted import SPECIFICATION, access, kernel, predicted, side
+
+from kernelprof.comparison.compare import compare
+from kernelprof.comparison.gate.judge import judge
+from kernelprof.comparison.gate.policy import Policy, load_policy
+from kernelprof.comparison.predictions import architectures, check_alike, held, of_code, together
+from kernelprof.errors import InputError
+from kernelprof.model.diagnosis import Confidence, Status, Verdict
+from kernelprof.model.gate import Code, GateResult, Outcome, Place
+from kernelprof.model.manifest import SourceFacts
+from kernelprof.model.prediction import PredictionFacts
+from kernelprof.model.snapshot import KernelSnapshot
+
+TEXT = ("one", "two", "three", "four")
+CHANGED = ("one", "other", "three", "four")
+COUNTS: dict[str, float] = {
+    "global_sectors": 4096,
+    "global_load_sectors": 2048,
+    "global_load_requests": 512,
+    "instructions": 8192,
+    "shared_wavefronts": 1024,
+    "shared_wavefronts_ideal": 1024,
+    "local_sectors": 0,
+    "threads_per_instruction": 32,
+    "block_limit_registers": 8,
+    "block_limit_shared_mem": 16,
+    "block_limit_warps": 8,
+}
+
+
+def before(**changes: Any) -> KernelSnapshot:
+    found: KernelSnapshot = kernel(predicted(TEXT, access(4, sectors=2048)), **COUNTS)
+    return replace(found, **changes)
+
+
+def after(spread: dict[str, Any] | None = None, **counts: float) -> KernelSnapshot:
+    code = predicted(CHANGED, access(4, sectors=4096), code="b")
+    found: KernelSnapshot = kernel(code, spread, **{**COUNTS, **counts})
+    return found
+
+
+def gated(
+    old: KernelSnapshot, new: KernelSnapshot, policy: dict[str, Any] | None = None
+) -> GateResult:
+    return judge(compare(side(old), side(new)), load_policy(policy or {}))
+
+
+def codes(result: GateResult) -> list[tuple[str, str]]:
+    return [
+        (each.outcome.value, each.code.value) for one in result.kernels for each in one.findings
+    ]
+
+
+def test_the_same_machine_code_passes_at_once_whatever_else_is_known() -> None:
+    bare = replace(before(), metrics={}, passed=None)
+    result = gated(before(), bare)
+    assert codes(result) == [("pass", "same-code")]
+    assert result.outcome is Outcome.PASS
+    assert result.kernels[0].findings[0].text == "the same machine code for sm_90"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"inputs": replace(before().inputs, specification={**SPECIFICATION, "sizes": {"N": 8}})},
+        {"grid": (32, 1, 1)},
+        {"predicted": predicted(TEXT, code="b")},
+    ],
+    ids=["sizes", "grid", "code"],
+)
+def test_the_same_instructions_on_another_problem_are_compared(other: dict[str, Any]) -> None:
+    (found,) = compare(side(before()), side(before(**other))).kernels
+    assert not found.same_code
+
+
+@pytest.mark.parametrize(
+    ("counts", "text"),
+    [
+        ({"global_sectors": 4608}, "global sectors: 4,096 to 4,608 sector (+12.5 %)"),
+        ({"local_sectors": 64}, "local-memory sectors (spills): 0 to 64 sector"),
+        ({"shared_wavefronts": 1056}, "shared-memory wavefronts: 1,024 to 1,056 wavefront"),
+        ({"instructions": 8300}, "instructions: 8,192 to 8,300 inst"),
+        ({"threads_per_instruction": 24}, "threads an instruction: 32 to 24 thread (-25 %)"),
+        ({"block_limit_registers": 6}, "blocks that fit on an SM: 8 to 6 block (-25 %)"),
+    ],
+    ids=lambda each: next(iter(each)) if isinstance(each, dict) else "",
+)
+def test_what_counts_more_is_a_regression_without_any_time(
+    counts: dict[str, float], text: str
+) -> None:
+    result = gated(before(), after(**counts))
+    assert result.exit_code == 1
+    worse = [each for each in result.kernels[0].findings if each.outcome is Outcome.REGRESSION]
+    assert {each.code for each in worse} == {Code.COUNTER_WORSE}
+    assert any(each.text.startswith(text) for each in worse)
+    assert all(each.text.endswith("changed: k.cu:2") for each in worse)
+
+
+def test_a_finding_names_the_line_that_changed_and_the_one_that_counts() -> None:
+    (worse,) = [
+        each
+        for each in gated(before(), after(global_load_sectors=4096)).kernels[0].findings
+        if each.outcome is Outcome.REGRESSION
+    ]
+    assert worse.text == ("global load sectors: 4 to 8 sector/request; at k.cu:4; changed: k.cu:2")
+    assert worse.places == (Place("k.cu", 2), Place("k.cu", 4))
+
+
+def test_a_line_that_both_changed_and_counts_is_named_once() -> None:
+    code = predicted(("one", "two", "three", "fourth"), access(4, sectors=4096), code="b")
+    new = kernel(code, **{**COUNTS, "global_sectors": 6144})
+    (worse,) = [
+        each
+        for each in gated(before(), new).kernels[0].findings
+        if each.outcome is not Outcome.PASS
+    ]
+    assert worse.places == (Place("k.cu", 4),)
+    assert worse.text.endswith("(+50 %); at k.cu:4")
+
+
+def test_intervals_that_overlap_are_no_difference() -> None:
+    spread = {"global_sectors": (4000, 5200)}
+    result = gated(before(), after(spread, global_sectors=4600))
+    assert result.outcome is Outcome.PASS
+    assert codes(result) == []
+    apart = gated(before(), after({"global_sectors": (4097, 5200)}, global_sectors=4600))
+    assert apart.outcome is Outcome.REGRESSION
+
+
+def test_a_percent_more_instructions_or_fewer_threads_pass() -> None:
+    result = gated(before(), after(instructions=8260, threads_per_instruction=31.8))
+    assert codes(result) == [("pass", "counter-worse")] * 2
+
+
+def test_the_policy_says_what_a_counter_may_cost() -> None:
+    rules = {"max_increase": {"global_sectors": "15 %"}}
+    assert gated(before(), after(global_sectors=4608), rules).outcome is Outcome.PASS
+    allowed = gated(before(), after(global_sectors=9000), {"counter_worse": "allow"})
+    assert codes(allowed) == [("pass", "counter-worse")]
+
+
+def test_more_of_one_for_less_of_another_is_left_to_a_measurement() -> None:
+    result = gated(before(), after(global_sectors=1024, shared_wavefronts=3072))
+    assert result.exit_code == 3
+    open_ones = [each for each in result.kernels[0].findings if each.outcome is not Outcome.PASS]
+    assert "a time on a GPU tells whether it pays" in open_ones[0].text
+    little = gated(before(), after(global_sectors=4000, shared_wavefronts=3072))
+    assert little.exit_code == 1
+
+
+def test_fewer_resident_blocks_for_less_work_are_such_a_trade_and_for_nothing_are_not() -> None:
+    assert gated(before(), after(block_limit_registers=4, instructions=4096)).exit_code == 3
+    assert gated(before(), after(block_limit_registers=4, instructions=8190)).exit_code == 1
+
+
+def test_less_of_everything_passes() -> None:
+    result = gated(before(), after(global_sectors=1024))
+    assert codes(result) == [("pass", "counter-better")]
+
+
+def test_budgets_hold_for_predictions() -> None:
+    rules = {"budget": {"local_sectors": 0, "resident_blocks": {"at_least": 10}}}
+    assert ("regression", "over-budget") in codes(gated(before(), after(), rules))
+    assert load_policy(rules).has_budgets
+    assert load_policy({"kernel": [{"name": "x", "budget": {"local_sectors": 0}}]}).has_budgets
+    assert not Policy().has_budgets
+
+
+def test_other_sizes_are_other_work() -> None:
+    inputs = replace(after().inputs, specification={**SPECIFICATION, "sizes": {"N": 8}})
+    result = gated(before(), replace(after(), inputs=inputs))
+    assert ("inconclusive", "other-work") in codes(result)
+
+
+def test_a_weaker_check_of_the_result_is_a_regression() -> None:
+    inputs = replace(after().inputs, specification={**SPECIFICATION, "reference": "none"})
+    result = gated(before(), replace(after(), inputs=inputs, passed=None))
+    assert ("regression", "check-weakened") in codes(result)
+
+
+def test_another_verdict_is_told_and_decides_nothing() -> None:
+    verdicts = [
+        Verdict(Status.BOTTLENECK, name, Confidence.MEDIUM) for name in ("l1-throughput", "fp32")
+    ]
+    old, new = (
+        replace(each, verdict=verdict)
+        for each, verdict in zip((before(), after()), verdicts, strict=True)
+    )
+    result = gated(old, new)
+    assert codes(result) == [("pass", "verdict-changed")]
+
+
+def test_kernels_are_compared_with_those_for_the_same_architecture() -> None:
+    def for_both(kernels: list[KernelSnapshot]) -> Any:
+        return together([side(each) for each in kernels])
+
+    def of(each: KernelSnapshot, arch: str) -> KernelSnapshot:
+        assert each.predicted is not None
+        return replace(each, predicted=replace(each.predicted, arch=arch))
+
+    old = for_both([of(before(), "sm_80"), before()])
+    new = for_both([of(after(global_sectors=9000), "sm_80"), after()])
+    result = judge(compare(old, new), Policy())
+    assert {each.kernel.arch: each.outcome.value for each in result.kernels} == {
+        "sm_80": "regression",
+        "sm_90": "pass",
+    }
+    assert architectures(new.kernels) == ("sm_80", "sm_90")
+    alone = judge(compare(old, side(after())), Policy())
+    assert {each.kernel.match.value for each in alone.kernels} == {"same", "vanished"}
+    assert alone.exit_code == 3
+
+
+def test_a_prediction_is_not_compared_with_a_measurement() -> None:
+    measured = side(replace(before(), predicted=None))
+    with pytest.raises(InputError, match="one side was predicted") as error:
+        check_alike(side(before()), measured)
+    assert "--predict" in str(error.value.hint)
+    check_alike(side(before()), side(after()))
+    check_alike(side(), measured)
+
+
+def test_what_is_the_same_code_counts_what_the_baseline_says() -> None:
+    known = PredictionFacts(
+        predicted(CHANGED, code="a"), SourceFacts("k.cu", "f" * 64, SPECIFICATION)
+    )
+    bare = of_code("scale", (16, 1, 1), (256, 1, 1), known)
+    found = held(side(before()), bare)
+    assert found is not None
+    assert found.metrics == COUNTS
+    assert found.inputs == bare.inputs
+    other = replace(known, counted=predicted(CHANGED, code="c"))
+    assert held(side(before()), of_code("scale", (16, 1, 1), (256, 1, 1), other)) is None

@@ -1,0 +1,25 @@
+"""Parameters of which ``make test`` tries some, and ``make test-all`` all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def few(values: Iterable[Any], *tried: Any, why: str) -> list[Any]:
+    """All but those that are ``tried`` are slow, and ``why``."""
+    return [_param(each, slow=each not in tried, why=why) for each in values]
+
+
+def one_in(every: int, values: Iterable[Any], *, why: str) -> list[Any]:
+    """All but the first of each so many are slow, and ``why``."""
+    return [_param(each, slow=at % every != 0, why=why) for at, each in enumerate(values)]
+
+
+def _param(value: Any, *, slow: bool, why: str) -> Any:
+    values = value if isinstance(value, tuple) else (value,)
+    return pytest.param(*values, marks=pytest.mark.slow(why) if slow else ())
