@@ -22,7 +22,7 @@ from kernelprof.predict.counts.trace import Repeat
 from kernelprof.predict.machine.machine import Machine
 from kernelprof.predict.machine.uses import MEMORY
 from kernelprof.predict.machine.values import whole
-from kernelprof.predict.sass.operands import Label
+from kernelprof.predict.sass.operands import Constant, Label
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -307,7 +307,7 @@ class LoopingMachine(Machine):
             block = self.program.blocks[at]
             found = self._plain[at] = all(
                 id(each) in self.blocks.unused
-                if each.opcode in MEMORY
+                if each.opcode in MEMORY and not _is_parameter(each)
                 else each.opcode not in _OTHER_COMPARISONS or self._is_skipped(each)
                 for each in block.body
             )
@@ -332,6 +332,13 @@ class LoopingMachine(Machine):
             step(c)
 
         return watched
+
+
+def _is_parameter(i: Instruction) -> bool:
+    """Whether it reads constant memory where its own text says: what is there never changes."""
+    return i.opcode == "LDC" and all(
+        each.register is None for each in i.operands if isinstance(each, Constant)
+    )
 
 
 def _heads(program: Program) -> frozenset[int]:

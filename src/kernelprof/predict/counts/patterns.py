@@ -40,6 +40,33 @@ def distinct_lines(addresses: Array, taking: Array | None) -> Array:
     return _distinct(addresses >> 7, taking)
 
 
+def passes(addresses: Array, taking: Array | None, size: int) -> Array:
+    """Wavefronts of L1 that a global access of each warp takes: one a line, and one for 128 bytes."""
+    threads = 32 if taking is None else taking.sum(axis=1)
+    found: Array = np.maximum(distinct_lines(addresses, taking), -(-threads * size // _ROW))
+    return found
+
+
+def contention(addresses: Array, taking: Array) -> tuple[Array, Array]:
+    """Sectors that atomics of warps go to, and the most threads of a warp at one address of each.
+
+    A sector that several warps go to stands there for each of them.
+    """
+    rows, _ = np.nonzero(taking)
+    flat = addresses[taking]
+    order = np.lexsort((flat, rows))
+    rows, flat = rows[order], flat[order]
+    new = np.ones(len(flat), np.bool_)
+    new[1:] = (flat[1:] != flat[:-1]) | (rows[1:] != rows[:-1])
+    starts = np.flatnonzero(new)
+    alike = np.diff(np.append(starts, len(flat)))
+    sectors, warps = flat[starts] >> 5, rows[starts]
+    first = np.ones(len(starts), np.bool_)
+    first[1:] = (sectors[1:] != sectors[:-1]) | (warps[1:] != warps[:-1])
+    begin = np.flatnonzero(first)
+    return sectors[begin], np.maximum.reduceat(alike, begin) if len(begin) else alike
+
+
 def most_alike(values: Array, taking: Array) -> Array:
     """The most lanes of each warp that hold the same value, of those that take part."""
     ordered = np.sort(np.where(taking, values, np.iinfo(np.int64).min), axis=1)

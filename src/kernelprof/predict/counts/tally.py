@@ -13,6 +13,7 @@ from kernelprof.predict.counts.patterns import (
     distinct_lines,
     ideal_sectors,
     most_alike,
+    passes,
     sectors,
     shared_wavefronts,
 )
@@ -189,12 +190,15 @@ class Tally(Counters):
         self._count(found, c, "sectors", sectors(addresses, taking))
         self._count(found, c, "ideal", ideal_sectors(addresses, taking, size))
         self._count(found, c, "lines", distinct_lines(addresses, taking))
+        self._count(found, c, "passes", passes(addresses, taking, size))
         if not self.trying:
             self.stream.add(c, i, addresses, taking)
             for written in _touches(kind):
                 self.footprints.add(addresses, taking, c.rows, written=written)
         if kind in _ATOMICS:
             every = np.ones((c.warps, LANES), np.bool_) if taking is None else taking
+            if not self.trying:
+                self.footprints.contend(np.broadcast_to(addresses, every.shape), every, c.rows)
             self._count(
                 found, c, "alike", most_alike(np.broadcast_to(addresses, every.shape), every)
             )

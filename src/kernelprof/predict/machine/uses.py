@@ -43,7 +43,7 @@ _CONTROL: Final = frozenset(
 
 LOADS: Final = {
     "LDG": "global", "LD": "global", "LDS": "shared", "LDL": "local", "LDSM": "shared",
-    "ATOMG": "global", "ATOM": "global", "ATOMS": "shared", "LDGSTS": "global",
+    "ATOMG": "global", "ATOM": "global", "ATOMS": "shared", "LDGSTS": "global", "LDC": "constant",
 }  # fmt: skip
 """Opcodes that read memory, by the kind of memory."""
 STORES: Final = {
