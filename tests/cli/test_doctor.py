@@ -116,7 +116,7 @@ def test_json(capsys) -> None:
     found = json.loads(capsys.readouterr().out)
     assert found["schema_version"] == "1"
     checks = {check["name"]: check for check in found["checks"]}
-    assert list(checks) == ["captures", "gpu", "ncu", "counters", "nvcc", "pycuda"]
+    assert list(checks) == ["captures", "gpu", "ncu", "counters", "nvcc", "pycuda", "predict"]
     assert checks["captures"]["ok"] is True
     assert checks["gpu"]["ok"] is False
     assert all(check["stops"] and check["remedy"] and check["found"] for check in checks.values())

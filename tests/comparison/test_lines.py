@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
@@ -14,6 +14,9 @@ from kernelprof.comparison.lines import COUNTED, aligned, changed, worse_lines
 from kernelprof.model.gate import Place
 from kernelprof.model.prediction import LineWork
 from kernelprof.predict.facts import line_digests
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 BEFORE = """\
 __global__ void scale(float* x, int n) {

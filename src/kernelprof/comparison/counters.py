@@ -81,6 +81,9 @@ DERIVED: Final[Mapping[str, str]] = MappingProxyType(
 
 _LIMITS: Final = ("block_limit_registers", "block_limit_shared_mem", "block_limit_warps")
 
+_BY_SM: Final = "block_limit_blocks"
+"""Blocks that an SM holds at most, whatever they are."""
+
 NOISE: Final = 0.03
 """Relative differences up to this are taken for noise: 26 kernels captured five times on two days
 differed by less in utilizations, hit rates and cycles (``tests/captures/h200_triage``)."""
@@ -130,10 +133,17 @@ def value(kernel: KernelSnapshot, name: str) -> float | None:
         ideal = metrics.get("shared_wavefronts_ideal")
         return None if all_of_them is None or ideal is None else all_of_them - ideal
     if name == RESIDENT_BLOCKS:
-        limits = [metrics.get(limit) for limit in _LIMITS]
-        known = [limit for limit in limits if limit is not None]
-        return min(known) if len(known) == len(limits) else None
+        return _resident(kernel)
     return metrics.get(name)
+
+
+def _resident(kernel: KernelSnapshot) -> float | None:
+    known = [kernel.metrics[limit] for limit in _LIMITS if limit in kernel.metrics]
+    if kernel.predicted is None:
+        return min(known) if len(known) == len(_LIMITS) else None
+    # A prediction has the limit by shared memory where that is the one that counts: how much an SM
+    # sets aside for it, is decided at the launch.
+    return min((*known, kernel.metrics[_BY_SM])) if _BY_SM in kernel.metrics else None
 
 
 def unit_of(name: str) -> str:

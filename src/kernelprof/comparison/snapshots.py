@@ -221,12 +221,8 @@ def _counted(facts: Facts, entries: list[KernelDiagnosis]) -> KernelSnapshot:
             continue
         values = values[known]
         metrics[name] = float(np.median(values))
-        if name in COUNTERS:
-            # A prediction knows some only within an interval.
-            interval = facts.metric(name)
-            low, high = float(interval.low[rows].min()), float(interval.high[rows].max())
-            if low < high:
-                spread[name] = (low, high)
+        if name in COUNTERS and values.min() < values.max():
+            spread[name] = (float(values.min()), float(values.max()))
     durations = facts.values("duration")[rows]
     profiled = tuple(float(each) for each in durations[durations > 0])
     return KernelSnapshot(
@@ -268,8 +264,10 @@ def _kernel(
 
 
 def _predicted(found: KernelSnapshot, prediction: PredictionFacts) -> KernelSnapshot:
+    spread = {name: each for name, each in prediction.intervals.items() if name in COUNTERS}
     return replace(
         found,
+        spread=spread,
         passed=_passed(prediction.correctness),
         inputs=inputs_of(prediction.source),
         predicted=prediction.counted,

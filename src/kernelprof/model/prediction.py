@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from kernelprof.model.manifest import CorrectnessFacts, SourceFacts
 
 Number = int | float
@@ -101,8 +103,13 @@ class Predicted:
 
 @dataclass(frozen=True, slots=True)
 class PredictionFacts:
-    """What was counted, what it was compiled from, and how its result was checked."""
+    """What was counted, what it was compiled from, and how its result was checked.
+
+    ``intervals`` are where counters of the capture lie that are not known exactly, by canonical
+    name.
+    """
 
     counted: Predicted
     source: SourceFacts
     correctness: CorrectnessFacts | None = None
+    intervals: Mapping[str, tuple[float, float]] = field(default_factory=dict)

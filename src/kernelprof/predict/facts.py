@@ -38,6 +38,7 @@ def facts_of_code(found: Compiled) -> PredictionFacts:
             sha256=hashes.source,
             specification=spec.document(),
             specification_sha256=hashes.specification,
+            compiler=found.compiler,
             compile_flags=found.built.options,
             compile_sha256=hashes.compile,
             includes=dict(hashes.includes),
@@ -58,6 +59,7 @@ def facts(found: Prediction) -> PredictionFacts:
             accesses=found.by_line.accesses,
             lines=found.by_line.work,
         ),
+        intervals=found.intervals,
         correctness=None
         if spec.reference == NO_REFERENCE
         else CorrectnessFacts(

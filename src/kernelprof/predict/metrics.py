@@ -62,6 +62,15 @@ def capture_of(counted: Counted, spec: LaunchSpec, resolved: ResolvedLaunch, arc
     return Capture(launches=(launch,), columns=columns, origin=str(spec.path or spec.kernel))
 
 
+def intervals(counted: Counted) -> dict[str, tuple[float, float]]:
+    """The lowest and the highest that counts can be, of those that are not known exactly."""
+    return {
+        name: (max(value.low, 0.0), value.high)
+        for name, value in _counts(counted)
+        if isinstance(value, Total) and not value.exact
+    }
+
+
 def capability_of(arch: str) -> tuple[int, int]:
     """The compute capability of ``sm_90`` or ``sm_90a``: (9, 0)."""
     digits = arch.removeprefix("sm_").rstrip("af")

@@ -14,7 +14,7 @@ from kernelprof.predict.compile import DeviceCompiler
 from kernelprof.predict.counts.counted import count
 from kernelprof.predict.disassemble import disassemble
 from kernelprof.predict.lines import by_line
-from kernelprof.predict.metrics import capture_of
+from kernelprof.predict.metrics import capture_of, intervals
 from kernelprof.predict.sass.needed import needed
 from kernelprof.predict.sass.program import program
 from kernelprof.predict.toolchain import find_toolchain
@@ -48,6 +48,8 @@ class Compiled:
     source: Path
     spec: LaunchSpec
     built: Built
+    compiler: str
+    """Its name and version."""
     arch: str
     code: Program
 
@@ -59,6 +61,8 @@ class Prediction:
     compiled: Compiled
     capture: Capture
     """One launch, with predicted and compiler's values."""
+    intervals: dict[str, tuple[float, float]]
+    """Where its values lie that are not known exactly, by canonical name."""
     by_line: ByLine
     checked: tuple[CheckedOutput, ...]
     blocks: int
@@ -74,13 +78,14 @@ def compiled(
     :class:`kernelprof.errors.MissingToolError` where the compiler's packages are not installed, and
     what a build for a GPU raises for a kernel that does not compile.
     """
-    toolchain = find_toolchain()
     spec = overrides.applied_to(load_spec(source), source)
+    tools = find_toolchain()
     progress(f"{source.name}: compiling for {arch}")
-    compiler = DeviceCompiler(toolchain, spec.kernel)
+    compiler = DeviceCompiler(tools, spec.kernel)
     built = build(spec, source, arch, compiler.cubin, compiler.named(source))
-    code = program(built.cubin, disassemble(built.cubin, toolchain), built.entry)
-    return Compiled(source, spec, built, arch, code)
+    listing = compiler.real_names(disassemble(built.cubin, tools))
+    code = program(built.cubin, listing, built.entry)
+    return Compiled(source, spec, built, f"NVRTC {tools.compiler_version}", arch, code)
 
 
 def predict(found: Compiled, *, progress: Say, seconds: float = _SECONDS) -> Prediction:
@@ -102,6 +107,7 @@ def predict(found: Compiled, *, progress: Say, seconds: float = _SECONDS) -> Pre
     return Prediction(
         compiled=found,
         capture=capture_of(counted, spec, bound.resolved, found.arch),
+        intervals=intervals(counted),
         by_line=by_line(counted, source),
         checked=checked,
         blocks=sum(every for _, every in counted.sample.counts),

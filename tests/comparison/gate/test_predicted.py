@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from tests.comparison.predicted import SPECIFICATION, access, kernel, predicted, side
@@ -17,7 +17,9 @@ from kernelprof.model.diagnosis import Confidence, Status, Verdict
 from kernelprof.model.gate import Code, GateResult, Outcome, Place
 from kernelprof.model.manifest import SourceFacts
 from kernelprof.model.prediction import PredictionFacts
-from kernelprof.model.snapshot import KernelSnapshot
+
+if TYPE_CHECKING:
+    from kernelprof.model.snapshot import KernelSnapshot
 
 TEXT = ("one", "two", "three", "four")
 CHANGED = ("one", "other", "three", "four")
@@ -33,6 +35,7 @@ COUNTS: dict[str, float] = {
     "block_limit_registers": 8,
     "block_limit_shared_mem": 16,
     "block_limit_warps": 8,
+    "block_limit_blocks": 32,
 }
 
 

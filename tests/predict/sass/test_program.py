@@ -135,3 +135,47 @@ def test_what_a_guarded_write_leaves_is_needed_as_well(guard: str) -> None:
         )
     )
     assert {0x00, 0x10, 0x20, 0x30} <= found.instructions
+
+
+def test_what_a_function_that_is_called_by_address_reads_is_needed() -> None:
+    found = needed(
+        program(
+            "MOV R4, 0x1",
+            "MOV R5, 0x2",
+            "LDC.64 R10, c[0x2][R8]",
+            "MOV R20, 0x50",
+            "CALL.REL.NOINC R10 `(kernel)",
+            "EXIT",
+            "kernel$add:",
+            "IADD3 R6, R4, 0x10, RZ",
+            "STG.E desc[UR4][R6.64], R5",
+            "RET.REL.NODEC R20 `(kernel)",
+        )
+    )
+    called, unused, target, back, sums = 0x00, 0x10, 0x20, 0x30, 0x60
+    assert {called, target, back, sums} <= found.instructions
+    assert unused not in found.instructions
+
+
+def test_what_threads_need_behind_what_they_do_together_is_needed() -> None:
+    found = needed(
+        program(
+            "S2R R3, SR_LANEID",
+            "UMOV UR4, 0xffffffff",
+            "BRA.DIV UR4, `(.L_x_2)",
+            "SHFL.DOWN PT, R6, R3, 0x10, 0x1f",
+            ".L_x_1:",
+            "LDG.E R8, desc[UR6][R6.64]",
+            "EXIT",
+            ".L_x_2:",
+            "WARPSYNC.COLLECTIVE R7, `(.L_x_3)",
+            "SHFL.DOWN P0, R6, R3, R4, R5",
+            "ENDCOLLECTIVE",
+            ".L_x_4:",
+            "EXIT",
+            ".L_x_3:",
+            "BRA `(.L_x_1)",
+        )
+    )
+    lane, shuffle = 0x00, 0x70
+    assert {lane, shuffle} <= found.instructions

@@ -39,6 +39,9 @@ _ROOM: Final = {"threads_per_instruction": 0.01}
 """By how much a counter may get worse where the policy says nothing: an instruction more or less
 outside of a divergent part moves this average, as another compiler makes it."""
 
+_LEAST: Final = 0.001
+"""Relative changes below this are not told: a line more of the same length would say nothing."""
+
 LEAST_SAVED: Final = 0.01
 """Part of all work that has to go away for a trade: another compiler saves or adds that much."""
 
@@ -54,6 +57,8 @@ def findings(
     assert new is not None
     trade = _is_trade(kernel, before)
     for change in kernel.counters:
+        if change.before and abs(change.after / change.before - 1) < _LEAST:
+            continue
         if change.worse:
             yield _worse(change, old, new, limits, trade=trade)
         elif change.worse is False:

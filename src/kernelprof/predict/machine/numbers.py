@@ -31,7 +31,9 @@ def of_bfloat(raw: Array) -> Array:
 
 def half_bits(values: Array) -> Array:
     """Numbers rounded to float16, as 16 bits in 32."""
-    return values.astype(np.float16).view(np.uint16).astype(np.uint32)
+    found = values.astype(np.float16).view(np.uint16).astype(np.uint32)
+    none = np.isnan(values)
+    return np.where(none, np.uint32(0x7FFF), found) if none.any() else found
 
 
 def of_half(raw: Array) -> Array:

@@ -118,7 +118,9 @@ def signed(operand: Operand) -> Callable[[Context], Array]:
 def single(operand: Operand) -> Callable[[Context], Array]:
     """32 bits to read, as a floating-point number."""
     if isinstance(operand, Immediate):
-        value = np.full((1, 1), number(operand.text), np.float32)
+        value = fixed(np.full((1, 1), number(operand.text), np.float32))
+        if operand.raw is not None:
+            value = fixed(np.full((1, 1), operand.raw, np.uint32)).view(F32)
         return lambda _: value
     if isinstance(operand, Register):
         plain = _register(operand)
@@ -134,7 +136,7 @@ def single(operand: Operand) -> Callable[[Context], Array]:
 def double(operand: Operand) -> Callable[[Context], Array]:
     """64 bits to read, as a floating-point number."""
     if isinstance(operand, Immediate):
-        value = np.full((1, 1), number(operand.text), np.float64)
+        value = fixed(np.full((1, 1), number(operand.text), np.float64))
         return lambda _: value
     if not isinstance(operand, Register | Constant):
         raise TypeError(operand)
@@ -145,7 +147,7 @@ def double(operand: Operand) -> Callable[[Context], Array]:
 def wide_whole(operand: Operand) -> Callable[[Context], Array]:
     """64 bits to read, as a whole number without sign."""
     if isinstance(operand, Immediate):
-        value = np.full((1, 1), int(operand.text, 0) & (2**64 - 1), np.uint64)
+        value = fixed(np.full((1, 1), int(operand.text, 0) & (2**64 - 1), np.uint64))
         return lambda _: value
     if not isinstance(operand, Register | Constant):
         raise TypeError(operand)

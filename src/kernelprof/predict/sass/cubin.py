@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+_TEXT: Final = ".text."
 _SIZED: Final = 4
 """The format of an attribute whose value stands after its size (EIFMT_SVAL)."""
 _HALF: Final = 3
@@ -115,6 +116,18 @@ def image(cubin: bytes, entry: str) -> Image:
         outside=tuple(_outside(symbols)),
         cluster=cluster,
     )
+
+
+def machine_code(cubin: bytes) -> dict[str, bytes]:
+    """The code of each function by mangled name."""
+    from elftools.elf.elffile import ELFFile
+
+    file: Any = ELFFile(io.BytesIO(cubin))
+    return {
+        section.name.removeprefix(_TEXT): section.data()
+        for section in file.iter_sections()
+        if section.name.startswith(_TEXT)
+    }
 
 
 def _attributes(file: Any, name: str) -> Iterator[tuple[int, bytes]]:

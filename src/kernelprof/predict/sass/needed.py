@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kernelprof.predict.machine.uses import LOADS, MEMORY, STORES, Uses, uses_of
-from kernelprof.predict.sass.operands import Label
+from kernelprof.predict.sass.operands import Constant, Label, Register
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -129,32 +129,66 @@ def _fixed_point(
 
 def _successors(program: Program) -> dict[int, list[int]]:
     """The blocks that may follow each block."""
-    returns = [
-        block.follows
-        for block in program.blocks.values()
-        if block.end is not None and block.end.opcode == "CALL"
-    ]
+    ends = [(block, block.end) for block in program.blocks.values() if block.end is not None]
+    behind_calls = [block.follows for block, end in ends if end.opcode == "CALL"]
+    together = [_label(program, block) for block, end in ends if end.has("COLLECTIVE")]
+    anywhere = _starts(program)
     found = {}
     for start, block in program.blocks.items():
         end = block.end
-        goals: list[int] = []
-        if (
-            end is None
-            or end.opcode not in ("EXIT", "RET", "BRX", "BRA", "CALL")
-            or end.guard
-            or (end.opcode in ("BRA", "EXIT") and len(end.operands) > (end.opcode == "BRA"))
-        ):
+        goals: list[int | None] = []
+        if end is None or end.opcode not in _LEAVING or end.guard or _has_condition(end):
             goals.append(block.follows)
-        if end is not None and end.opcode in ("BRA", "CALL", "WARPSYNC"):
-            for operand in end.operands:
-                if isinstance(operand, Label):
-                    target = program.target(block.function, operand)
-                    if target is not None:
-                        goals.append(target)
-        if end is not None and end.opcode == "RET":
-            goals += returns
-        if end is not None and end.opcode == "BRX":
-            base = program.base(block.function)
-            goals += [base + at for at in block.function.labels.values()]
+        if end is not None:
+            goals.append(_label(program, block))
+            if end.opcode == "RET":
+                goals += behind_calls
+            elif end.opcode == "ENDCOLLECTIVE":
+                goals += together
+            elif _calls_by_address(end):
+                goals += anywhere
+            elif end.opcode in _BY_TABLE:
+                base = program.base(block.function)
+                goals += [base + at for at in block.function.labels.values()]
         found[start] = [each for each in dict.fromkeys(goals) if each in program.blocks]
+    return found
+
+
+_BY_TABLE: Final = frozenset(("BRX", "BRXU", "JMX", "JMXU"))
+_LEAVING: Final = frozenset(("EXIT", "RET", "BRA", "JMP", "CALL", *_BY_TABLE))
+"""Opcodes behind which nothing goes on, where they have no condition."""
+
+
+def _has_condition(end: Instruction) -> bool:
+    """Whether it has operands beside its goal."""
+    return end.opcode in {"BRA", "JMP", "EXIT"} and any(
+        not isinstance(each, Label) for each in end.operands
+    )
+
+
+def _label(program: Program, block: Block) -> int | None:
+    """The place in the code that a piece's end goes to by name."""
+    end = block.end
+    if end is None or _calls_by_address(end):
+        return None
+    for each in end.operands:
+        if isinstance(each, Label):
+            return program.target(block.function, each)
+    return None
+
+
+def _calls_by_address(end: Instruction) -> bool:
+    """Whether it calls what a register says; a name beside that is where addresses count from."""
+    return end.opcode == "CALL" and any(
+        isinstance(each, Register | Constant) for each in end.operands
+    )
+
+
+def _starts(program: Program) -> list[int]:
+    """Where a call by address may lead: functions have names of their own."""
+    found = []
+    for function in program.functions:
+        base = program.base(function)
+        named = [at for name, at in function.labels.items() if not name.startswith(".")]
+        found += [base, *(base + at for at in named)]
     return found

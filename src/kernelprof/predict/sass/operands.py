@@ -49,6 +49,8 @@ class Immediate:
     """A number in the instruction, as it is printed: what it means depends on the opcode."""
 
     text: str
+    raw: int | None = None
+    """Its 32 bits where the text does not say them: one that is no number (``+QNAN``)."""
 
     @property
     def bits(self) -> int:

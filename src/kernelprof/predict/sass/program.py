@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.predict.sass.cubin import image
+from kernelprof.predict.sass.cubin import image, machine_code
 from kernelprof.predict.sass.listing import INSTRUCTION_BYTES, functions
+from kernelprof.predict.sass.operands import Immediate
 from kernelprof.predict.sass.stack import grows
 
 if TYPE_CHECKING:
@@ -28,6 +29,10 @@ ENDS: Final = frozenset(
     )
 )
 """Opcodes after which a warp may go on elsewhere, wait, or be fewer threads."""
+
+_NUMBER_AT: Final = 4
+_NUMBER_BYTES: Final = 4
+"""Where an instruction holds a number of 32 bits (seen by changing it: ``nvdisasm -hex``)."""
 
 _PART: Final = re.compile(r"32@(lo|hi)\(\(?(\S+?)(?: \+ (\S+?)(?:@srel)?)?\)?\)")
 
@@ -125,5 +130,25 @@ class Program:
 def program(cubin: bytes, listing: str, entry: str) -> Program:
     """The kernel ``entry`` of a cubin and of its listing by ``nvdisasm -c -gi``."""
     found = functions(listing)
-    others = tuple(each for name, each in found.items() if name != entry)
-    return Program(entry, (found[entry], *others), image(cubin, entry))
+    code = machine_code(cubin)
+    exact = {name: _with_bits(each, code.get(name, b"")) for name, each in found.items()}
+    others = tuple(each for name, each in exact.items() if name != entry)
+    return Program(entry, (exact[entry], *others), image(cubin, entry))
+
+
+def _with_bits(function: Function, code: bytes) -> Function:
+    """A function in which operands that are no numbers have their bits, out of the code."""
+    changed = []
+    for i in function.instructions:
+        if any(isinstance(each, Immediate) and "NAN" in each.text for each in i.operands):
+            raw = int.from_bytes(code[i.address + _NUMBER_AT :][:_NUMBER_BYTES], "little")
+            operands = tuple(
+                replace(each, raw=raw)
+                if isinstance(each, Immediate) and "NAN" in each.text
+                else each
+                for each in i.operands
+            )
+            changed.append(replace(i, operands=operands))
+        else:
+            changed.append(i)
+    return replace(function, instructions=tuple(changed))

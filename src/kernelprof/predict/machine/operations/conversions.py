@@ -7,8 +7,17 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from kernelprof.predict.machine.context import NotKnownError
+from kernelprof.predict.machine.numbers import SMALL, bfloat, half_bits, of_bfloat, small_bits
 from kernelprof.predict.machine.operations import operation
-from kernelprof.predict.machine.operations.floating import rounded
+from kernelprof.predict.machine.operations.floating import half_of
+from kernelprof.predict.machine.operations.rounding import (
+    DIRECTIONS,
+    TO_WHOLE,
+    flushed,
+    rounded,
+    to_whole,
+    toward,
+)
 from kernelprof.predict.machine.values import (
     double,
     guard_of,
@@ -26,36 +35,46 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.arrays import Array
     from kernelprof.predict.machine.context import Context
     from kernelprof.predict.machine.operations import Step
+    from kernelprof.predict.machine.values import Read
     from kernelprof.predict.sass.listing import Instruction
+    from kernelprof.predict.sass.operands import Operand
 
 _WHOLE: Final = ("U8", "S8", "U16", "S16", "U32", "S32", "U64", "S64")
-_ROUNDING: Final[dict[str, Callable[[Array], Array]]] = {
-    "TRUNC": np.trunc,
-    "FLOOR": np.floor,
-    "CEIL": np.ceil,
-    "RN": np.rint,
-}
+_WHOLES: Final = " ".join(_WHOLE)
+_ROUNDINGS: Final = " ".join(TO_WHOLE)
 
 
-def half(operand: object) -> Callable[[Context], Array]:
-    """A number of 16 bits in a half of a register."""
-    if not isinstance(operand, Register) or operand.part not in ("H0_H0", "H1_H1", "H0", "H1", ""):
-        raise TypeError(operand)
-    shift = 16 if operand.part.startswith("H1") else 0
-    read = whole(Register(operand.index, operand.uniform))
-
-    def taken(c: Context) -> Array:
-        value = (read(c) >> shift).astype(np.uint16).view(np.float16)
-        value = np.abs(value) if operand.absolute else value
-        return -value if operand.negative else value
-
-    return taken
+def _whole_kind(i: Instruction) -> np.dtype[Any]:
+    """The type of the whole number that an instruction takes or gives."""
+    name = next((each for each in i.modifiers if each in _WHOLE), "S32")
+    return np.dtype(f"{'int' if name[0] == 'S' else 'uint'}{name[1:]}")
 
 
-@operation("I2FP", "UI2FP")
+def _directed_half(values: Array, i: Instruction) -> Array:
+    """64-bit values rounded to 16 as an instruction says, as 16 bits in 32."""
+    near = values.astype(np.float16)
+    if i.has("RZ"):
+        near = toward(near, values, "zero")
+    elif i.has("RM", "RP"):
+        near = toward(near, values, "down" if i.has("RM") else "up")
+    return near.view(np.uint16).astype(np.uint32)
+
+
+def _brain(values: Array, i: Instruction) -> Array:
+    """Values rounded to bfloat16, as 16 bits in 32: to the nearest, or by what is cut off."""
+    if i.has("RM", "RP"):
+        raise NotKnownError(i)
+    if not i.has("RZ"):
+        return bfloat(values)
+    exact = values.astype(np.float64)
+    near = toward(exact.astype(np.float32), exact, "zero")
+    return near.view(np.uint32) >> np.uint32(16)
+
+
+@operation("I2FP", "UI2FP", modifiers=f"F32 S32 U32 {DIRECTIONS}")
 def _number_of_whole(i: Instruction) -> Step:
     a, guard, result = whole(i.operands[1]), guard_of(i), put(i.operands[0])
-    kind: Any = np.uint32 if i.has("U32") else np.int32
+    kind = np.dtype(np.uint32 if i.has("U32") else np.int32)
 
     def work(c: Context) -> None:
         result(c, rounded(a(c).view(kind).astype(np.float64), i), guard(c))
@@ -63,38 +82,44 @@ def _number_of_whole(i: Instruction) -> Step:
     return work
 
 
-@operation("I2F")
+@operation("I2F", "UI2F", modifiers=f"F16 F32 F64 {_WHOLES} {DIRECTIONS}")
 def _float_of_whole(i: Instruction) -> Step:
-    source = i.operands[1]
-    kind = next((each for each in i.modifiers if each in _WHOLE), "S32")
-    bits, is_signed = int(kind[1:]), kind[0] == "S"
-    guard = guard_of(i)
-    read = _part_read(i, bits)
-    number = np.dtype(f"{'int' if is_signed else 'uint'}{bits}")
-    to_double, to_half = i.has("F64"), i.has("F16")
-    result = put_wide(i.operands[0]) if to_double else put(i.operands[0])
-    del source
+    kind = _whole_kind(i)
+    guard, read = guard_of(i), _part_read(i, 8 * kind.itemsize)
+    result = put_wide(i.operands[0]) if i.has("F64") else put(i.operands[0])
+    directed = i.has(*DIRECTIONS.split())
+    if i.has("F64") and kind.itemsize == 8 and directed:
+        raise NotKnownError(i)
 
     def work(c: Context) -> None:
-        value = read(c).view(number)
-        if to_double:
+        value = read(c).view(kind)
+        if i.has("F64"):
             new: Array = value.astype(np.float64)
-        elif to_half:
-            new = value.astype(np.float16).view(np.uint16).astype(np.uint32)
-        elif bits == 64 and i.has("RP"):
-            near = value.astype(np.float32)
-            low = near.astype(np.float64).astype(number) < value
-            new = np.where(low, np.nextafter(near, np.float32(np.inf)), near)
-        elif bits == 64:
-            new = value.astype(np.float32)
-        else:
+        elif i.has("F16"):
+            new = _directed_half(value.astype(np.float64), i)
+        elif kind.itemsize < 8:
             new = rounded(value.astype(np.float64), i)
+        else:
+            new = _single_of_long(value, i) if directed else value.astype(np.float32)
         result(c, new, guard(c))
 
     return work
 
 
-def _part_read(i: Instruction, bits: int) -> Callable[[Context], Array]:
+def _single_of_long(value: Array, i: Instruction) -> Array:
+    """Whole numbers of 64 bits rounded to 32 in a direction."""
+    near = value.astype(np.float32)
+    # The neighbours of what 64 bits hold are far enough apart to be compared as whole numbers.
+    limit = np.float32(np.iinfo(value.dtype).max)
+    back = np.where(near >= limit, np.float32(0), near).astype(value.dtype)
+    more = (near >= limit) | (back > value)
+    less = (near < limit) & (back < value)
+    down = i.has("RM") | (i.has("RZ") & (value > 0))
+    step = np.where(down, np.float32(-np.inf), np.float32(np.inf))
+    return np.where(np.where(down, more, less), np.nextafter(near, step), near)
+
+
+def _part_read(i: Instruction, bits: int) -> Read:
     source = i.operands[1]
     if bits == 64:
         return wide_whole(source)
@@ -107,135 +132,164 @@ def _part_read(i: Instruction, bits: int) -> Callable[[Context], Array]:
         elif source.part.startswith("H1"):
             shift = 16
         source = Register(source.index, source.uniform)
-    read, kind = whole(source), np.dtype(f"uint{bits}")
-    return lambda c: (read(c) >> shift).astype(kind)
+    read, kind, by = whole(source), np.dtype(f"uint{bits}"), np.uint32(shift)
+    return lambda c: (read(c) >> by).astype(kind)
 
 
-@operation("F2I", "F2IP")
+@operation("F2I", "UF2I", modifiers=f"FTZ NTZ F16 BF16 F32 F64 {_WHOLES} {_ROUNDINGS}")
 def _whole_of_float(i: Instruction) -> Step:
-    """Out of range becomes the nearest there is, NaN zero."""
-    kind = next((each for each in i.modifiers if each in _WHOLE), "S32")
-    bits, is_signed = int(kind[1:]), kind[0] == "S"
-    how = next((_ROUNDING[each] for each in i.modifiers if each in _ROUNDING), np.rint)
-    a: Callable[[Context], Array]
-    if i.has("F64"):
-        a = double(i.operands[1])
-    elif i.has("F16"):
-        a = half(i.operands[1])
-    else:
-        a = single(i.operands[1])
-    low = -(2.0 ** (bits - 1)) if is_signed else 0.0
-    high = 2.0 ** (bits - is_signed)
-    number = np.dtype(f"{'int' if is_signed else 'uint'}{bits}")
+    """Out of range becomes the nearest there is; NaN zero, or all but the highest bit of 64."""
+    number, how = _whole_kind(i), to_whole(i)
+    a = _number_read(i, i.operands[1])
+    info = np.iinfo(number)
+    low, high = float(info.min), 2.0 ** (info.bits - (number.kind == "i"))
     guard = guard_of(i)
-    result = put_wide(i.operands[0]) if bits == 64 else put(i.operands[0])
-    most = np.iinfo(number).max
+    result = put_wide(i.operands[0]) if info.bits == 64 else put(i.operands[0])
+    nothing = info.min if info.bits == 64 and number.kind == "i" else 0
+    nothing = 2**63 if info.bits == 64 and number.kind == "u" else nothing
 
     def work(c: Context) -> None:
-        value = how(np.nan_to_num(a(c).astype(np.float64), nan=0.0, posinf=np.inf, neginf=-np.inf))
-        fits = np.where((value >= high) | (value < low), 0.0, value).astype(number)
-        new = np.where(value >= high, most, np.where(value < low, number.type(low), fits))
-        new = new.astype(number)
-        result(c, new if bits >= 32 else new.astype(np.int32), guard(c))
+        given = a(c).astype(np.float64)
+        value = how(given)
+        fits = np.where((value >= low) & (value < high), value, 0.0).astype(number)
+        new = np.where(value >= high, number.type(info.max), fits)
+        new = np.where(value < low, number.type(info.min), new)
+        new = np.where(np.isnan(given), number.type(nothing), new)
+        result(c, new if info.bits >= 32 else new.astype(np.int32), guard(c))
 
     return work
 
 
-@operation("F2F")
-def _float_of_float(i: Instruction) -> Step:
-    to, source = i.modifiers[-2:] if len(i.modifiers) > 1 else ("", "")
-    guard = guard_of(i)
-    if (to, source) == ("F64", "F32"):
-        a, wide = single(i.operands[1]), put_wide(i.operands[0])
-        return lambda c: wide(c, a(c).astype(np.float64), guard(c))
-    if (to, source) == ("F32", "F64"):
-        b, narrow = double(i.operands[1]), put(i.operands[0])
-        return lambda c: narrow(c, rounded(b(c), i), guard(c))
-    if (to, source) == ("F16", "F32"):
-        a, narrow = single(i.operands[1]), put(i.operands[0])
-        return lambda c: narrow(
-            c, a(c).astype(np.float16).view(np.uint16).astype(np.uint32), guard(c)
-        )
-    if (to, source) == ("F32", "F16"):
-        h, narrow = half(i.operands[1]), put(i.operands[0])
-        return lambda c: narrow(c, h(c).astype(np.float32), guard(c))
-    raise NotKnownError(i)
-
-
-@operation("FRND")
-def _round(i: Instruction) -> Step:
-    how = next((_ROUNDING[each] for each in i.modifiers if each in _ROUNDING), np.rint)
-    guard = guard_of(i)
+def _number_read(i: Instruction, operand: Operand) -> Read:
+    """A number of the type that an instruction takes: 64 bits, 16, or 32."""
     if i.has("F64"):
-        a, wide = double(i.operands[1]), put_wide(i.operands[0])
-        return lambda c: wide(c, how(a(c)), guard(c))
-    b, result = single(i.operands[1]), put(i.operands[0])
-    return lambda c: result(c, how(b(c)).astype(np.float32), guard(c))
+        return double(operand)
+    if i.has("F16"):
+        return half_of(i, operand)
+    if i.has("BF16"):
+        return _brain_of(i, operand)
+    read = single(operand)
+    return (lambda c: flushed(read(c))) if i.has("FTZ") else read
 
 
-def bfloat(values: Array) -> Array:
-    """32-bit numbers rounded to bfloat16, as 16 bits."""
-    raw = values.astype(np.float32).view(np.uint32)
-    even = (raw >> 16 & 1) + 0x7FFF
-    return np.where(np.isnan(values), 0x7FFF, (raw + even) >> 16).astype(np.uint32)
-
-
-def of_bfloat(raw: Array) -> Array:
-    """The 32-bit numbers of 16 bits of bfloat16."""
-    return (raw.astype(np.uint32) << 16).view(np.float32)
-
-
-@operation("F2FP")
-def _pack(i: Instruction) -> Step:
-    """Two numbers of 32 bits become two of 16 in one register, the first the upper."""
-    guard, result = guard_of(i), put(i.operands[0])
-    if not i.has("PACK_AB") or not i.has("F32") or not i.has("F16", "BF16"):
-        return _unpack(i)
-    upper, lower = single(i.operands[1]), single(i.operands[2])
-    relu, toward_zero = i.has("RELU"), i.has("RZ")
-    if toward_zero:
+def _brain_of(i: Instruction, operand: Operand) -> Read:
+    """A number of bfloat16 in a half of a register, as one of 32 bits."""
+    if not isinstance(operand, Register):
         raise NotKnownError(i)
+    shift = np.uint32(16 if operand.part.startswith("H1") else 0)
+    read = whole(Register(operand.index, operand.uniform))
+
+    def taken(c: Context) -> Array:
+        value = of_bfloat((read(c) >> shift) & np.uint32(0xFFFF))
+        value = np.abs(value) if operand.absolute else value
+        return -value if operand.negative else value
+
+    return taken
+
+
+@operation("F2F", modifiers=f"F16 BF16 F32 F64 FTZ {DIRECTIONS}")
+def _float_of_float(i: Instruction) -> Step:
+    """The first type is what comes of it, the second what is given."""
+    names = [each for each in i.modifiers if each in ("F16", "BF16", "F32", "F64")]
+    if len(names) != 2:
+        raise NotKnownError(i)
+    to, source = names
+    guard, write = guard_of(i), put_wide(i.operands[0]) if to == "F64" else put(i.operands[0])
+    readers: dict[str, Callable[[Operand], Read]] = {
+        "F64": double,
+        "F32": single,
+        "F16": lambda operand: half_of(i, operand),
+        "BF16": lambda operand: _brain_of(i, operand),
+    }
+    read = readers[source](i.operands[1])
+    writers: dict[str, Callable[[Array], Array]] = {
+        "F64": lambda values: values,
+        "F32": lambda values: rounded(values, i),
+        "F16": lambda values: _directed_half(values, i),
+        "BF16": lambda values: _brain(values, i),
+    }
+    made = writers[to]
+    return lambda c: write(c, made(read(c).astype(np.float64)), guard(c))
+
+
+@operation("FRND", modifiers=f"F16 BF16 F32 F64 FTZ {_ROUNDINGS}")
+def _round(i: Instruction) -> Step:
+    how, guard, read = to_whole(i), guard_of(i), _number_read(i, i.operands[1])
+    if i.has("F64"):
+        wide = put_wide(i.operands[0])
+        return lambda c: wide(c, how(read(c)), guard(c))
+    result = put(i.operands[0])
+    if i.has("F16"):
+        return lambda c: result(c, half_bits(how(read(c))), guard(c))
+    if i.has("BF16"):
+        return lambda c: result(c, bfloat(how(read(c))), guard(c))
+    return lambda c: result(c, how(read(c)).astype(np.float32), guard(c))
+
+
+_PACKED: Final = "F16 BF16 F32 E4M3 E5M2 PACK_AB PACK_AB_MERGE_C UNPACK_B UNPACK_B_MERGE_C"
+
+
+@operation("F2FP", modifiers=f"{_PACKED} RELU SATFINITE RZ")
+def _pack(i: Instruction) -> Step:
+    """Two numbers become two of fewer bits in one register, the first the upper."""
+    small = next((each for each in SMALL if i.has(each)), None)
+    if small is not None:
+        return _unpack(i, small) if i.has("UNPACK_B") else _pack_small(i, small)
+    if not i.has("PACK_AB"):
+        raise NotKnownError(i)
+    upper, lower = single(i.operands[1]), single(i.operands[2])
+    guard, result = guard_of(i), put(i.operands[0])
+    relu, brain = i.has("RELU"), i.has("BF16")
 
     def stored(values: Array) -> Array:
         values = np.maximum(values, np.float32(0)) if relu else values
-        if i.has("BF16"):
-            return bfloat(values)
-        return values.astype(np.float16).view(np.uint16).astype(np.uint32)
-
-    return lambda c: result(c, stored(upper(c)) << 16 | stored(lower(c)), guard(c))
-
-
-def _unpack(i: Instruction) -> Step:
-    """Two numbers of 8 bits become two of 16."""
-    if not i.has("UNPACK_B") or not i.has("E4M3", "E5M2") or not i.has("F16"):
-        raise NotKnownError(i)
-    source = i.operands[1]
-    shift = 16 if isinstance(source, Register) and source.part.startswith("H1") else 0
-    a = whole(Register(source.index, source.uniform) if isinstance(source, Register) else source)
-    guard, result = guard_of(i), put(i.operands[0])
-    small = _SMALL["E4M3" if i.has("E4M3") else "E5M2"]
+        return _brain(values, i) if brain else _directed_half(values.astype(np.float64), i)
 
     def work(c: Context) -> None:
-        raw = a(c) >> shift
-        result(c, small[raw >> 8 & 255] << 16 | small[raw & 255], guard(c))
+        result(c, stored(upper(c)) << np.uint32(16) | stored(lower(c)), guard(c))
 
     return work
 
 
-def _table(exponent_bits: int, mantissa_bits: int) -> Array:
-    """All 256 numbers of a type of 8 bits (OCP 8-bit Floating Point Specification), in float16."""
-    bias = 2 ** (exponent_bits - 1) - 1
-    found = []
-    for raw in range(256):
-        exponent = raw >> mantissa_bits & (2**exponent_bits - 1)
-        mantissa = raw & (2**mantissa_bits - 1)
-        value = (mantissa / 2**mantissa_bits + (exponent > 0)) * 2.0 ** (max(exponent, 1) - bias)
-        if exponent_bits == 4 and raw & 127 == 127:
-            value = np.nan
-        elif exponent_bits == 5 and exponent == 31:
-            value = np.inf if mantissa == 0 else np.nan
-        found.append(-value if raw & 128 else value)
-    return np.array(found, np.float16).view(np.uint16).astype(np.uint32)
+def _pack_small(i: Instruction, name: str) -> Step:
+    """Two numbers become two of 8 bits; those of a third register move up by 16 bits."""
+    if not i.has("SATFINITE"):
+        raise NotKnownError(i)
+    relu, guard, result = i.has("RELU"), guard_of(i), put(i.operands[0])
+    sources: list[Read]
+    if i.has("PACK_AB_MERGE_C") and i.has("F32"):
+        sources = [single(each) for each in i.operands[1:3]]
+    elif i.has("UNPACK_B_MERGE_C") and i.has("F16") and isinstance(i.operands[1], Register):
+        both = Register(i.operands[1].index, part="H1"), Register(i.operands[1].index, part="H0")
+        sources = [half_of(i, each) for each in both]
+    else:
+        raise NotKnownError(i)
+    kept = whole(i.operands[-1])
+
+    def stored(values: Array) -> Array:
+        return small_bits(np.maximum(values, np.float32(0)) if relu else values, name)
+
+    def work(c: Context) -> None:
+        upper, lower = (stored(read(c)) for read in sources)
+        found = kept(c) << np.uint32(16) | upper << np.uint32(8) | lower
+        result(c, found, guard(c))
+
+    return work
 
 
-_SMALL: Final = {"E4M3": _table(4, 3), "E5M2": _table(5, 2)}
+def _unpack(i: Instruction, name: str) -> Step:
+    """Two numbers of 8 bits become two of 16."""
+    source = i.operands[1]
+    if not i.has("F16") or not isinstance(source, Register) or i.has("RELU", "RZ"):
+        raise NotKnownError(i)
+    shift = np.uint32(16 if source.part.startswith("H1") else 0)
+    a = whole(Register(source.index, source.uniform))
+    guard, result = guard_of(i), put(i.operands[0])
+    table = half_bits(SMALL[name])
+
+    def work(c: Context) -> None:
+        raw = a(c) >> shift
+        found = table[raw >> np.uint32(8) & np.uint32(255)] << np.uint32(16)
+        result(c, found | table[raw & np.uint32(255)], guard(c))
+
+    return work

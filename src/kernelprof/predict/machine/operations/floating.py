@@ -1,8 +1,7 @@
-"""Floating-point numbers of 32 and 64 bits.
+"""Floating-point numbers of 32 bits.
 
 Sums of products are rounded once, as on a GPU: division and square roots are code that works out
-its own rounding error. What MUFU approximates is worked out exactly and rounded. Subnormal numbers
-are kept where a GPU flushes them (``.FTZ``).
+its own rounding error. What MUFU approximates is worked out exactly and rounded.
 """
 
 from __future__ import annotations
@@ -12,22 +11,30 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from kernelprof.predict.machine.context import NotKnownError
+from kernelprof.predict.machine.numbers import half_bits, of_half
 from kernelprof.predict.machine.operations import operation
 from kernelprof.predict.machine.operations.predicates import joined_by
+from kernelprof.predict.machine.operations.rounding import (
+    DIRECTIONS,
+    flushed,
+    flushing,
+    is_directed,
+    odd_sum,
+    rounded,
+)
 from kernelprof.predict.machine.values import (
+    F32,
+    F64,
     bits,
     double,
     guard_of,
-    halves,
-    number,
     predicate,
     put,
     put_predicate,
-    put_wide,
     single,
     whole,
 )
-from kernelprof.predict.sass.operands import TRUE, ZERO, Immediate, Predicate, Register
+from kernelprof.predict.sass.operands import TRUE, Immediate, Predicate, Register
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,85 +42,115 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.arrays import Array
     from kernelprof.predict.machine.context import Context
     from kernelprof.predict.machine.operations import Step
+    from kernelprof.predict.machine.values import Read
     from kernelprof.predict.sass.listing import Instruction
     from kernelprof.predict.sass.operands import Operand
 
-_DIRECTED: Final = {"RM": "down", "RP": "up", "RZ": "zero"}
+
+def _singles(i: Instruction, *operands: Operand) -> list[Read]:
+    """Numbers of 32 bits to read; with FTZ subnormal ones are zeros."""
+    found = [single(each) for each in operands]
+    return [flushing(each) for each in found] if i.has("FTZ", "FMZ") else found
 
 
-def rounded(values: Array, i: Instruction) -> Array:
-    """64-bit values rounded to 32 as an instruction says, and held within 0 and 1 if it says so."""
-    near = values.astype(np.float32)
-    direction = next((_DIRECTED[each] for each in i.modifiers if each in _DIRECTED), None)
-    if direction is not None:
-        near = _directed(near, values, direction)
-    if i.has("SAT"):
-        near = np.where(np.isnan(near), np.float32(0), np.clip(near, 0, 1)).astype(np.float32)
-    return near
+def _is_plain(i: Instruction) -> bool:
+    """Whether it rounds to the nearest, and nothing else."""
+    return not i.has("SAT", "FTZ") and not is_directed(i)
 
 
-def _directed(near: Array, exact: Array, direction: str) -> Array:
-    """The neighbour on the other side, where rounding to the nearest went the wrong way."""
-    error = near.astype(np.float64) - exact
-    down = np.nextafter(near, np.float32(-np.inf))
-    up = np.nextafter(near, np.float32(np.inf))
-    if direction == "down":
-        return np.where(error > 0, down, near)
-    if direction == "up":
-        return np.where(error < 0, up, near)
-    toward = np.where(exact > 0, down, up)
-    return np.where(np.abs(near.astype(np.float64)) > np.abs(exact), toward, near)
-
-
-@operation("FADD")
+@operation("FADD", "UFADD", modifiers=f"FTZ SAT {DIRECTIONS}")
 def _add(i: Instruction) -> Step:
-    a, b = (single(each) for each in i.operands[1:3])
+    a, b = _singles(i, *i.operands[1:3])
     guard, result = guard_of(i), put(i.operands[0])
-    if not _plain(i):
-        return lambda c: result(c, rounded(a(c).astype(np.float64) + b(c), i), guard(c))
+    if not _is_plain(i):
+        return lambda c: result(c, rounded(odd_sum(a(c).astype(F64), b(c)), i), guard(c))
     return lambda c: result(c, a(c) + b(c), guard(c))
 
 
-@operation("FMUL")
+@operation("FMUL", "UFMUL", modifiers=f"FTZ SAT {DIRECTIONS}")
 def _multiply(i: Instruction) -> Step:
-    a, b = (single(each) for each in i.operands[1:3])
+    a, b = _singles(i, *i.operands[1:3])
     guard, result = guard_of(i), put(i.operands[0])
-    if not _plain(i):
-        return lambda c: result(c, rounded(a(c).astype(np.float64) * b(c), i), guard(c))
+    if not _is_plain(i):
+        return lambda c: result(c, rounded(a(c).astype(F64) * b(c), i), guard(c))
     return lambda c: result(c, a(c) * b(c), guard(c))
 
 
-def _plain(i: Instruction) -> bool:
-    """Whether it rounds to the nearest, and nothing else."""
-    unknown = [each for each in i.modifiers if each not in ("FTZ", "SAT", *_DIRECTED)]
-    if unknown:
-        raise NotKnownError(i)
-    return not i.has("SAT", *_DIRECTED)
-
-
-@operation("FFMA")
+@operation("FFMA", "UFFMA", modifiers=f"FTZ SAT {DIRECTIONS}")
 def _multiply_add(i: Instruction) -> Step:
-    a, b, addend = (single(each) for each in i.operands[1:4])
+    """The product is exact in 64 bits; that the sum is rounded twice shows once in 2^29."""
+    a, b, addend = _singles(i, *i.operands[1:4])
     guard, result = guard_of(i), put(i.operands[0])
-    nearest = _plain(i)
+    if is_directed(i):
+        return lambda c: result(
+            c, rounded(odd_sum(np.multiply(a(c), b(c), dtype=F64), addend(c)), i), guard(c)
+        )
+    plain = _is_plain(i)
 
     def work(c: Context) -> None:
-        exact = np.multiply(a(c), b(c), dtype=np.float64)
+        exact = np.multiply(a(c), b(c), dtype=F64)
         exact = exact + addend(c)
-        result(c, exact.astype(np.float32) if nearest else rounded(exact, i), guard(c))
+        result(c, exact.astype(F32) if plain else rounded(exact, i), guard(c))
 
     return work
 
 
-@operation("FMNMX")
+@operation("FADD2", "FMUL2", "FFMA2", modifiers=f"FTZ {DIRECTIONS}")
+def _two_at_once(i: Instruction) -> Step:
+    """Of two numbers in two registers, or of one for both."""
+    sources = [_two(i, each) for each in i.operands[1:]]
+    guard, results = guard_of(i), [put(i.operands[0], n) for n in range(2)]
+    multiplies, adds = i.opcode != "FADD2", i.opcode != "FMUL2"
+
+    def work(c: Context) -> None:
+        active = guard(c)
+        for n, result in enumerate(results):
+            numbers = [each[n](c).astype(F64) for each in sources]
+            exact = numbers[0] * numbers[1] if multiplies else numbers[0]
+            exact = odd_sum(exact, numbers[-1]) if adds else exact
+            result(c, rounded(exact, i), active)
+
+    return work
+
+
+def _two(i: Instruction, operand: Operand) -> list[Read]:
+    """The two numbers of an operand: ``R4.F32x2.HI_LO`` has them in R4 and R5, ``R4.F32`` one."""
+    if isinstance(operand, Immediate):
+        return [single(operand)] * 2
+    if not isinstance(operand, Register):
+        raise NotKnownError(i)
+    steps = {"F32x2.HI_LO": (0, 1), "F32x2.LO_HI": (1, 0), "F32": (0, 0)}.get(operand.part)
+    if steps is None:
+        raise NotKnownError(i)
+    sign = (operand.negative, operand.absolute)
+    plain = [Register(operand.index + n, operand.uniform, *sign) for n in steps]
+    return _singles(i, *plain) if operand.index >= 0 else [single(Register(operand.index))] * 2
+
+
+@operation("FMNMX", "UFMNMX", modifiers="FTZ NAN")
 def _smaller_or_larger(i: Instruction) -> Step:
-    a, b, smaller = single(i.operands[1]), single(i.operands[2]), predicate(i.operands[3])
+    """A number before none, but for NAN."""
+    (a, b), smaller = _singles(i, *i.operands[1:3]), predicate(i.operands[3])
     guard, result = guard_of(i), put(i.operands[0])
     low, high = (np.minimum, np.maximum) if i.has("NAN") else (np.fmin, np.fmax)
 
     def work(c: Context) -> None:
         x, y = a(c), b(c)
         result(c, np.where(smaller(c), low(x, y), high(x, y)), guard(c))
+
+    return work
+
+
+@operation("FMNMX3", modifiers="FTZ NAN")
+def _smallest_or_largest(i: Instruction) -> Step:
+    (a, b, third), smaller = _singles(i, *i.operands[1:4]), predicate(i.operands[4])
+    guard, result = guard_of(i), put(i.operands[0])
+    low, high = (np.minimum, np.maximum) if i.has("NAN") else (np.fmin, np.fmax)
+
+    def work(c: Context) -> None:
+        x, y, z = a(c), b(c), third(c)
+        least, most = low(low(x, y), z), high(high(x, y), z)
+        result(c, np.where(smaller(c), least, most), guard(c))
 
     return work
 
@@ -125,11 +162,15 @@ _ORDERED: Final = {
     "GE": np.greater_equal,
     "EQ": np.equal,
 }
+COMPARISONS: Final = "LT LE GT GE EQ NE LTU LEU GTU GEU EQU NEU NAN NUM"
+"""Modifiers that say how numbers are compared."""
 
 
 def comparison(i: Instruction) -> Callable[[Array, Array], Array]:
     """How an instruction compares; names that end in U hold for NaN, too."""
-    name = i.modifiers[0]
+    name = next((each for each in i.modifiers if each in COMPARISONS.split()), None)
+    if name is None:
+        raise NotKnownError(i)
     if name in _ORDERED:
         return _ORDERED[name]
     if name == "NE":
@@ -139,20 +180,22 @@ def comparison(i: Instruction) -> Callable[[Array, Array], Array]:
     if name in ("NAN", "NUM"):
         wanted = name == "NAN"
         return lambda a, b: (np.isnan(a) | np.isnan(b)) == wanted
-    if name.endswith("U") and name[:-1] in _ORDERED:
-        ordered = _ORDERED[name[:-1]]
-        return lambda a, b: ordered(a, b) | np.isnan(a) | np.isnan(b)
-    raise NotKnownError(i)
+    ordered = _ORDERED[name[:-1]]
+    return lambda a, b: ordered(a, b) | np.isnan(a) | np.isnan(b)
 
 
-@operation("FSETP", "DSETP")
+@operation("FSETP", "UFSETP", modifiers=f"{COMPARISONS} AND OR XOR FTZ")
 def _compare(i: Instruction) -> Step:
-    read = single if i.opcode == "FSETP" else double
+    return compare_numbers(i, _singles(i, *i.operands[2:4]))
+
+
+def compare_numbers(i: Instruction, sources: list[Read]) -> Step:
+    """Compare two numbers, and join what comes of it with a predicate."""
+    a, b = sources
     compare, join = comparison(i), joined_by(i)
     first, second = put_predicate(i.operands[0]), put_predicate(i.operands[1])
     twice = isinstance(i.operands[1], Predicate) and i.operands[1].index != TRUE
-    a, b, other = read(i.operands[2]), read(i.operands[3]), predicate(i.operands[4])
-    guard = guard_of(i)
+    other, guard = predicate(i.operands[4]), guard_of(i)
 
     def work(c: Context) -> None:
         found, active = compare(a(c), b(c)), guard(c)
@@ -164,29 +207,26 @@ def _compare(i: Instruction) -> Step:
     return work
 
 
-@operation("FSET")
+@operation("FSET", "DSET", modifiers=f"{COMPARISONS} AND OR XOR FTZ BF")
 def _compare_to_number(i: Instruction) -> Step:
-    compare = comparison(
-        type(i)(**{**_fields(i), "modifiers": tuple(e for e in i.modifiers if e != "BF")})
-    )
-    join = joined_by(i)
-    a, b, other = single(i.operands[1]), single(i.operands[2]), predicate(i.operands[3])
+    """The result is a number: one (``BF``), or all bits."""
+    compare, join = comparison(i), joined_by(i)
+    if i.opcode == "FSET":
+        a, b = _singles(i, *i.operands[1:3])
+    else:
+        a, b = (double(each) for each in i.operands[1:3])
+    other = predicate(i.operands[3])
     guard, result = guard_of(i), put(i.operands[0])
-    as_float = i.has("BF")
+    yes = np.float32(1.0).view(np.uint32) if i.has("BF") else np.uint32(0xFFFFFFFF)
 
     def work(c: Context) -> None:
         found = join(compare(a(c), b(c)), other(c))
-        ones = np.float32(1.0).view(np.uint32) if as_float else np.uint32(0xFFFFFFFF)
-        result(c, np.where(found, ones, np.uint32(0)), guard(c))
+        result(c, np.where(found, yes, np.uint32(0)), guard(c))
 
     return work
 
 
-def _fields(i: Instruction) -> dict[str, object]:
-    return {name: getattr(i, name) for name in i.__slots__}
-
-
-@operation("FCHK")
+@operation("FCHK", modifiers="")
 def _division_is_hard(i: Instruction) -> Step:
     """Whether a quotient needs the long way: numbers near the ends of the range, and no numbers."""
     result, a, b = put_predicate(i.operands[0]), single(i.operands[1]), single(i.operands[2])
@@ -202,7 +242,7 @@ def _division_is_hard(i: Instruction) -> Step:
 
 
 def _sine_of(turn: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """MUFU takes an angle in turns, as RRO left it."""
+    """MUFU takes an angle in turns."""
     return lambda x: turn(2 * np.pi * x)
 
 
@@ -218,118 +258,49 @@ _APPROXIMATED: Final[dict[str, Callable[[Array], Array]]] = {
 }
 
 
-def _upper_half(operand: Operand) -> Callable[[Context], Array]:
-    """The upper 32 bits of a double; a number stands for itself, not for its bits."""
-    if not isinstance(operand, Immediate):
-        return whole(operand)
-    value = np.full((1, 1), halves(np.float64(number(operand.text)))[1], np.uint32)
-    return lambda _: value
-
-
-@operation("MUFU")
+@operation("MUFU", "UMUFU", modifiers=f"{' '.join(_APPROXIMATED)} RCP64H RSQ64H F16")
 def _approximate(i: Instruction) -> Step:
+    """All but TANH take subnormal numbers for zeros, and give zeros for them."""
     name = i.modifiers[0]
     guard, result = guard_of(i), put(i.operands[0])
     if name in ("RCP64H", "RSQ64H"):
-        high = _upper_half(i.operands[1])
+        return _upper_half(i, name)
+    function = _APPROXIMATED[name]
+    if i.has("F16"):
+        half = half_of(i, i.operands[1])
+        return lambda c: result(c, half_bits(function(half(c).astype(F64))), guard(c))
+    a, keeps = single(i.operands[1]), name == "TANH"
 
-        def upper(c: Context) -> None:
-            x = (high(c).astype(np.uint64) << 32).view(np.float64)
-            y = 1 / (x if name == "RCP64H" else np.sqrt(x))
-            result(c, (y.view(np.uint64) >> 32).astype(np.uint32), guard(c))
+    def work(c: Context) -> None:
+        x = a(c)
+        found = function((x if keeps else flushed(x)).astype(F64)).astype(F32)
+        result(c, found if keeps else flushed(found), guard(c))
 
-        return upper
-    if name not in _APPROXIMATED or len(i.modifiers) > 1:
+    return work
+
+
+def half_of(i: Instruction, operand: Operand) -> Read:
+    """A number of 16 bits in a half of a register, as one of 32."""
+    if not isinstance(operand, Register) or operand.part not in ("H0_H0", "H1_H1", "H0", "H1", ""):
         raise NotKnownError(i)
-    function, a = _APPROXIMATED[name], single(i.operands[1])
+    shift = np.uint32(16 if operand.part.startswith("H1") else 0)
+    read = whole(Register(operand.index, operand.uniform))
+
+    def taken(c: Context) -> Array:
+        value = of_half(read(c) >> shift)
+        value = np.abs(value) if operand.absolute else value
+        return -value if operand.negative else value
+
+    return taken
+
+
+def _upper_half(i: Instruction, name: str) -> Step:
+    """The upper half of a number of 64 bits, from the upper half of another."""
+    high, guard, result = whole(i.operands[1]), guard_of(i), put(i.operands[0])
 
     def work(c: Context) -> None:
-        x = a(c).astype(np.float64)
-        if name != "TANH":
-            x = np.where(np.abs(x) < 2.0**-126, np.copysign(0.0, x), x)
-        result(c, function(x).astype(np.float32), guard(c))
-
-    return work
-
-
-@operation("FSWZADD")
-def _not_known(i: Instruction) -> Step:
-    raise NotKnownError(i)
-
-
-@operation("DADD")
-def _add_doubles(i: Instruction) -> Step:
-    sources = [each for each in i.operands[1:] if not _nothing(each)]
-    terms = [double(each) for each in (sources if len(sources) > 1 else i.operands[1:])]
-    a, b = terms[0], terms[-1]
-    guard, result = guard_of(i), put_wide(i.operands[0])
-    return lambda c: result(c, a(c) + b(c), guard(c))
-
-
-def _nothing(operand: object) -> bool:
-    return isinstance(operand, Register) and operand.index == ZERO
-
-
-@operation("DMUL")
-def _multiply_doubles(i: Instruction) -> Step:
-    a, b = (double(each) for each in i.operands[1:3])
-    guard, result = guard_of(i), put_wide(i.operands[0])
-
-    def work(c: Context) -> None:
-        x, y = a(c), b(c)
-        product = x * y
-        if i.has("RP", "RM", "RZ"):
-            _, error = _exact_product(x, y)
-            up, down = np.nextafter(product, np.inf), np.nextafter(product, -np.inf)
-            wrong_up = i.has("RP") & (error > 0)
-            wrong_down = i.has("RM") & (error < 0)
-            product = np.where(wrong_up, up, np.where(wrong_down, down, product))
-        result(c, product, guard(c))
-
-    return work
-
-
-@operation("DFMA")
-def _multiply_add_doubles(i: Instruction) -> Step:
-    a, b, addend = (double(each) for each in i.operands[1:4])
-    guard, result = guard_of(i), put_wide(i.operands[0])
-    return lambda c: result(c, fused(a(c), b(c), addend(c)), guard(c))
-
-
-_SPLITTER: Final = 2.0**27 + 1
-
-
-def _exact_product(x: Array, y: Array) -> tuple[Array, Array]:
-    """A product and its rounding error (Dekker 1971, "A floating-point technique")."""
-    product = x * y
-    x_high, y_high = _upper(x), _upper(y)
-    x_low, y_low = x - x_high, y - y_high
-    error = ((x_high * y_high - product) + x_high * y_low + x_low * y_high) + x_low * y_low
-    return product, error
-
-
-def _upper(x: Array) -> Array:
-    scaled = _SPLITTER * x
-    return scaled - (scaled - x)
-
-
-def fused(x: Array, y: Array, z: Array) -> Array:
-    """``x * y + z`` rounded once, but for rare ties: product and sum with their errors."""
-    product, error = _exact_product(x, y)
-    total = product + z
-    back = total - product
-    lost = (product - (total - back)) + (z - back)
-    better = total + (lost + error)
-    return np.where(np.isfinite(better), better, total)
-
-
-@operation("DMNMX")
-def _smaller_or_larger_double(i: Instruction) -> Step:
-    a, b, smaller = double(i.operands[1]), double(i.operands[2]), predicate(i.operands[3])
-    guard, result = guard_of(i), put_wide(i.operands[0])
-
-    def work(c: Context) -> None:
-        x, y = a(c), b(c)
-        result(c, np.where(smaller(c), np.fmin(x, y), np.fmax(x, y)), guard(c))
+        x = (high(c).astype(np.uint64) << 32).view(F64)
+        y = 1 / (x if name == "RCP64H" else np.sqrt(x))
+        result(c, (y.view(np.uint64) >> 32).astype(np.uint32), guard(c))
 
     return work

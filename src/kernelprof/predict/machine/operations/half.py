@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from kernelprof.predict.machine.arrays import fixed
 from kernelprof.predict.machine.context import NotKnownError
+from kernelprof.predict.machine.numbers import bfloat, half_bits, of_bfloat, of_half
 from kernelprof.predict.machine.operations import operation
-from kernelprof.predict.machine.operations.conversions import bfloat, of_bfloat
-from kernelprof.predict.machine.operations.floating import comparison
+from kernelprof.predict.machine.operations.floating import COMPARISONS, comparison
 from kernelprof.predict.machine.operations.predicates import joined_by
 from kernelprof.predict.machine.values import guard_of, number, predicate, put, put_predicate, whole
-from kernelprof.predict.sass.operands import Constant, Immediate, Predicate, Register
+from kernelprof.predict.sass.operands import ZERO, Constant, Immediate, Predicate, Register
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -60,19 +60,19 @@ def _two(i: Instruction, operand: Operand) -> Two:
         if isinstance(operand, Register)
         else Constant(operand.bank, operand.offset, operand.register)
     )
-    read, brain = whole(plain), i.has("BF16_V2", "BF16")
+    read, numbers = whole(plain), of_bfloat if _is_brain(i) else of_half
     negative, absolute = operand.negative, operand.absolute
 
     def values(c: Context) -> tuple[Array, Array]:
         raw = read(c)
         if part == "F32":
             low = high = raw.view(np.float32)
-        else:
-            low, high = _numbers(raw & 0xFFFF, brain=brain), _numbers(raw >> 16, brain=brain)
-        if part.startswith("H0"):
-            high = low
+        elif part.startswith("H0"):
+            low = high = numbers(raw & np.uint32(0xFFFF))
         elif part in ("H1_H1", "H1"):
-            low = high
+            low = high = numbers(raw >> np.uint32(16))
+        else:
+            low, high = numbers(raw & np.uint32(0xFFFF)), numbers(raw >> np.uint32(16))
         if absolute:
             low, high = np.abs(low), np.abs(high)
         return (-low, -high) if negative else (low, high)
@@ -80,96 +80,92 @@ def _two(i: Instruction, operand: Operand) -> Two:
     return values
 
 
-def _numbers(raw: Array, *, brain: bool) -> Array:
-    if brain:
-        return of_bfloat(raw)
-    return raw.astype(np.uint16).view(np.float16).astype(np.float32)
+def _is_brain(i: Instruction) -> bool:
+    return i.has("BF16_V2", "BF16")
 
 
-def _stored(values: Array, *, brain: bool) -> Array:
-    if brain:
-        return bfloat(values)
-    return values.astype(np.float16).view(np.uint16).astype(np.uint32)
+def _packed(i: Instruction, low: Array, high: Array) -> Array:
+    """The lower and the upper number in one register."""
+    stored = bfloat if _is_brain(i) else half_bits
+    return stored(high) << np.uint32(16) | stored(low)
 
 
-def _result(i: Instruction) -> Callable[[Context, Array, Array, Array | None], None]:
-    """Write the lower and the upper number, or the lower in 32 bits."""
-    write, brain = put(i.operands[0]), i.has("BF16_V2", "BF16")
-    known = {"MMA", "F32", "BF16_V2", "BF16", "FTZ", "RELU", "SAT", "F16_V2", "FMZ"}
-    if any(each not in known for each in i.modifiers):
-        raise NotKnownError(i)
-
-    def limited(values: Array) -> Array:
-        if i.has("RELU"):
-            values = np.maximum(values, 0)
-        return np.clip(values, 0, 1) if i.has("SAT") else values
-
-    def result(c: Context, low: Array, high: Array, guard: Array | None) -> None:
-        if i.has("F32"):
-            write(c, limited(low).astype(np.float32), guard)
-            return
-        upper, lower = (_stored(limited(each), brain=brain) for each in (high, low))
-        write(c, upper << 16 | lower, guard)
-
-    return result
+_ARITHMETIC: Final = "MMA F32 BF16_V2 BF16 F16_V2 FTZ FMZ RELU SAT"
 
 
-@operation("HFMA2", "HADD2", "HMUL2")
+@operation("HFMA2", "HADD2", "HMUL2", modifiers=_ARITHMETIC)
 def _arithmetic(i: Instruction) -> Step:
-    sources, guard, result = _sources(i, i.operands[1:]), guard_of(i), _result(i)
+    """In 64 bits, where products are exact, and rounded; with F32 the lower one in 32 bits."""
+    sources, guard, write = _sources(i, i.operands[1:]), guard_of(i), put(i.operands[0])
+    work_out = _worked_out(i, sources)
+    relu, saturates, wide = i.has("RELU"), i.has("SAT"), i.has("F32")
+
+    def value(c: Context) -> Array:
+        found = work_out(c)
+        if relu:
+            found = [np.maximum(each, 0) for each in found]
+        if saturates:
+            found = [np.where(np.isnan(each), 0, np.clip(each, 0, 1)) for each in found]
+        return found[0].astype(np.float32) if wide else _packed(i, *found)
+
+    if not all(_is_fixed(each) for each in i.operands[1:]):
+        return lambda c: write(c, value(c), guard(c))
+    found: list[Array] = []
+
+    def always(c: Context) -> None:
+        # How compilers put a number into a register.
+        if not found:
+            found.append(fixed(value(c)))
+        write(c, found[0], guard(c))
+
+    return always
+
+
+def _is_fixed(operand: Operand) -> bool:
+    return isinstance(operand, Immediate) or (
+        isinstance(operand, Register) and operand.index == ZERO
+    )
+
+
+def _worked_out(i: Instruction, sources: list[Two]) -> Callable[[Context], list[Array]]:
+    """The lower and the upper result, in 64 bits."""
     if i.opcode == "HFMA2":
         a, b, addend = sources[:3]
-
-        def work(c: Context) -> None:
-            pairs = zip(a(c), b(c), addend(c), strict=True)
-            low, high = (np.multiply(x, y, dtype=np.float64) + z for x, y, z in pairs)
-            result(c, low, high, guard(c))
-
-        return work
+        return lambda c: [
+            np.multiply(x, y, dtype=np.float64) + z
+            for x, y, z in zip(a(c), b(c), addend(c), strict=True)
+        ]
     x, y = sources[:2]
     how = np.add if i.opcode == "HADD2" else np.multiply
-
-    def both(c: Context) -> None:
-        low, high = (
-            how(one, other, dtype=np.float64) for one, other in zip(x(c), y(c), strict=True)
-        )
-        result(c, low, high, guard(c))
-
-    return both
+    return lambda c: [
+        how(one, other, dtype=np.float64) for one, other in zip(x(c), y(c), strict=True)
+    ]
 
 
-@operation("HMNMX2", "VHMNMX")
+@operation("HMNMX2", modifiers="BF16_V2 BF16 F16_V2 FTZ NAN")
 def _smaller_or_larger(i: Instruction) -> Step:
-    if i.opcode != "HMNMX2":
-        raise NotKnownError(i)
     a, b = _sources(i, i.operands[1:])[:2]
     smaller = predicate(i.operands[-1])
     write, guard = put(i.operands[0]), guard_of(i)
     low_of, high_of = (np.minimum, np.maximum) if i.has("NAN") else (np.fmin, np.fmax)
-    stored = partial(_stored, brain=i.has("BF16_V2", "BF16"))
 
     def work(c: Context) -> None:
         which = smaller(c)
         low, high = (
-            stored(np.where(which, low_of(x, y), high_of(x, y)))
-            for x, y in zip(a(c), b(c), strict=True)
+            np.where(which, low_of(x, y), high_of(x, y)) for x, y in zip(a(c), b(c), strict=True)
         )
-        write(c, high << 16 | low, guard(c))
+        write(c, _packed(i, low, high), guard(c))
 
     return work
 
 
-@operation("HSETP2")
+@operation("HSETP2", modifiers=f"{COMPARISONS} AND OR XOR BF16_V2 BF16 F16_V2 FTZ")
 def _compare(i: Instruction) -> Step:
     """The first predicate is of the lower numbers, the second of the upper ones."""
-    named = [each for each in i.modifiers if each not in ("BF16_V2", "FTZ", "H0_AND")]
-    if i.has("H0_AND"):
-        raise NotKnownError(i)
     first, second = put_predicate(i.operands[0]), put_predicate(i.operands[1])
     a, b = _sources(i, i.operands[2:])[:2]
-    other, guard, join = predicate(i.operands[-1]), guard_of(i), joined_by(i)
-    del named
-    compare = comparison(i) if not i.has("BF16_V2") else _later_comparison(i)
+    other, guard = predicate(i.operands[-1]), guard_of(i)
+    join, compare = joined_by(i), comparison(i)
 
     def work(c: Context) -> None:
         low, high = (compare(x, y) for x, y in zip(a(c), b(c), strict=True))
@@ -180,8 +176,21 @@ def _compare(i: Instruction) -> Step:
     return work
 
 
-def _later_comparison(i: Instruction) -> Callable[[Array, Array], Array]:
-    """The comparison of an instruction that names its type first."""
-    from dataclasses import replace
+@operation("HSET2", modifiers=f"{COMPARISONS} AND OR XOR BF BF16_V2 BF16 F16_V2 FTZ")
+def _compare_to_numbers(i: Instruction) -> Step:
+    """The results are numbers: one (``BF``), or all bits."""
+    a, b = _sources(i, i.operands[1:])[:2]
+    other, guard, write = predicate(i.operands[-1]), guard_of(i), put(i.operands[0])
+    join, compare = joined_by(i), comparison(i)
+    one = np.array([1.0])
+    yes = (bfloat(one) if _is_brain(i) else half_bits(one))[0] if i.has("BF") else np.uint32(0xFFFF)
 
-    return comparison(replace(i, modifiers=tuple(e for e in i.modifiers if e != "BF16_V2")))
+    def work(c: Context) -> None:
+        joined = other(c)
+        low, high = (
+            np.where(join(compare(x, y), joined), yes, np.uint32(0))
+            for x, y in zip(a(c), b(c), strict=True)
+        )
+        write(c, high << np.uint32(16) | low, guard(c))
+
+    return work

@@ -148,7 +148,9 @@ def _limits(i: Instruction) -> Callable[[Context], Array]:
     return predicate(flags[-1])
 
 
-@operation("VIMNMX", "IMNMX", "UVIMNMX", "UIMNMX", modifiers="U32 S32 U64 S64 RELU S16x2 U16x2 S8x4 U8x4")
+@operation(
+    "VIMNMX", "IMNMX", "UVIMNMX", "UIMNMX", modifiers="U32 S32 U64 S64 RELU S16x2 U16x2 S8x4 U8x4"
+)
 def _smaller_or_larger(i: Instruction) -> Step:
     """Predicates that are written say which one it was; nobody has asked for them so far."""
     smaller, guard = _limits(i), guard_of(i)
