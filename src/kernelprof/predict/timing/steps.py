@@ -1,0 +1,89 @@
+"""What each warp of a few blocks carries out, short enough to be run in a moment.
+
+A stretch that repeats is run once for all its times, and of a long list windows are run, spread
+over it. What is run stands for what is not: each segment has a weight, and times are counted by
+weight.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from kernelprof.predict.counts.trace import Trace
+    from kernelprof.predict.machine.arrays import Array
+    from kernelprof.predict.timing.code import Code, Op
+
+_BEGIN: Final = 0.3
+"""Share of what is run that is the beginning; it fills caches and pipes."""
+_END: Final = 0.2
+_WINDOWS: Final = 10
+
+Step = tuple["tuple[Op, ...]", float]
+"""Instructions that follow each other, and how often what they stand for is carried out."""
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """The steps of each warp of the recorded blocks."""
+
+    warps: tuple[tuple[Step, ...], ...]
+    warps_of_block: int
+    instructions: float
+    """Of all these warps together, with weights."""
+
+    @property
+    def blocks(self) -> int:
+        """Blocks that were recorded."""
+        return len(self.warps) // self.warps_of_block
+
+    @property
+    def run(self) -> int:
+        """Instructions of these warps that are run."""
+        return sum(len(ops) for warp in self.warps for ops, _ in warp)
+
+
+def steps(trace: Trace, code: Code, most: int) -> Steps:
+    """The steps of the recorded warps; ``most`` instructions of all of them are run."""
+    weights = np.ones(len(trace))
+    for each in trace.repeats:
+        weights[each.start : each.end] *= 1 + each.times
+    entries = np.repeat(
+        np.arange(len(trace)), [len(code.segments[each]) for each in trace.pieces]
+    )
+    segments = [each for piece in trace.pieces for each in code.segments[piece]]
+    warps = np.array([len(each) for each in trace.members])
+    groups = np.array(trace.groups, np.int64)
+    sizes = np.array([len(each) for each in segments], np.int64) * warps[groups[entries]]
+    scaled = _kept(sizes, weights[entries], most)
+    own: list[list[Step]] = [[] for _ in trace.rows]
+    for at in np.flatnonzero(scaled):
+        step = segments[at], float(scaled[at])
+        for warp in trace.members[groups[entries[at]]]:
+            own[warp].append(step)
+    return Steps(
+        warps=tuple(map(tuple, own)),
+        warps_of_block=trace.warps_of_block,
+        instructions=float((sizes * weights[entries]).sum()),
+    )
+
+
+def _kept(sizes: Array, weights: Array, most: int) -> Array:
+    """The weight of each segment that is run, zero for the others."""
+    total = int(sizes.sum())
+    if total <= most:
+        return weights
+    part = most / total
+    place = np.cumsum(sizes) / total
+    begin, end = place <= part * _BEGIN, place >= 1 - part * _END
+    middle = ~begin & ~end
+    inside = (place - part * _BEGIN) / (1 - part * (_BEGIN + _END)) * _WINDOWS % 1
+    window = middle & (inside < part)
+    scaled = np.where(begin | end | window, weights, 0.0)
+    whole, kept = float((sizes * weights)[middle].sum()), float((sizes * weights)[window].sum())
+    if kept:
+        scaled[window] *= whole / kept
+    return scaled
