@@ -1,8 +1,8 @@
 """What caches serve of the sectors that a kernel asks for, and what comes from device memory.
 
-L1 is worked out from the recorded streams of a few blocks, as many of which share it as are resident
-on an SM. What L2 serves follows from footprints: each sector of an array comes from device memory
-once, and again where more lies between two uses than L2 holds.
+L1 is worked out from the recorded streams of a few blocks, as many of which share it as are
+resident on an SM. What L2 serves follows from footprints: each sector of an array comes from device
+memory once, and again where more lies between two uses than L2 holds.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ _ALONE: Final = 4
 _KEPT_WRITES: Final = 16 << 20
 """Bytes of what was written last that L2 of an H200 still holds when a kernel ends: 9 to 25 MB in
 its captures."""
+_NOT_BESIDE: Final = 0.8
+"""Part of the sectors that several blocks read of which the reads lie far apart in time."""
 _ATOMIC_SECTORS: Final = 1.5
 """Sectors of L2 that an atomic takes for each thread at one address (our captures)."""
 
@@ -209,9 +211,14 @@ def _device_memory(
     all_bytes = (reads.value + writes.value) * SECTOR
     high = max(reads.high, reads.value)
     value = reads.value
-    if all_bytes > device.l2_bytes:
+    # Each half of L2 keeps what the SMs beside it read (NVIDIA A100 whitepaper, "A100 L2 cache").
+    held = device.l2_bytes / 2
+    if all_bytes > held:
         high = max(high, loaded.high)
-        value = min(max(value, value * _read_again(counted, device, residence)), high)
+        again = value * _read_again(counted, device, residence)
+        # What other blocks read before is gone, unless they run side by side.
+        gone = max(0.0, 1.0 - held / (value * SECTOR)) * _NOT_BESIDE if value else 0.0
+        value = min(max(value, again, value + (loaded.value - value) * gone), high)
     kept = min(writes.value, _KEPT_WRITES / SECTOR)
     least = max(0.0, writes.low - device.l2_bytes / SECTOR)
     most = max(writes.high, stored.high if all_bytes > device.l2_bytes else 0.0)
@@ -228,7 +235,7 @@ def _read_again(counted: Counted, device: Device, residence: Residence) -> float
     if len(sectors) == 0:
         return 1.0
     on_gpu = min(residence.grid, residence.blocks * device.sms)
-    lines = device.l2_bytes / _LINE * len(counted.tally.recorded) / on_gpu
+    lines = device.l2_bytes / 2 / _LINE * len(counted.tally.recorded) / on_gpu
     served = hits(sectors, lines)
     distinct = int(first_uses(sectors).sum())
     return max(1.0, float((~served).sum()) / max(distinct, 1))

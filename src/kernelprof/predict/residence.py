@@ -23,9 +23,10 @@ class Residence:
     l1_bytes: int
 
 
-def residence(device: Device, *, grid: int, resident: int, block_bytes: int, threads: int) -> Residence:
-    """Where the blocks of a grid are; ``resident`` fit on an SM, each with so many bytes of shared
-    memory."""
+def residence(
+    device: Device, *, grid: int, resident: int, block_bytes: int, threads: int
+) -> Residence:
+    """Where the blocks of a grid are: ``resident`` fit on an SM, with ``block_bytes`` shared each."""
     of_sm = -(-grid // device.sms)
     configured = shared_config(device, resident, block_bytes, threads)
     unified = device.architecture.l1_and_shared_kib

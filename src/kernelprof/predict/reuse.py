@@ -1,9 +1,10 @@
 """How much of a stream of sectors a cache of a size serves, from the times between uses of a line.
 
-The average footprint of a window of a stream (the different lines in it) grows with the window; the
-window whose footprint fills the cache is about how far back it remembers. A use hits where the last
-use of its sector lies no further back (Xiang et al., "HOTL: a higher order theory of locality", 2013,
-section 3; the cache is taken to be fully associative and to evict what was not used for longest).
+The average footprint of a window of a stream (the different lines in it) grows with the window;
+the window whose footprint fills the cache is about how far back it remembers. A use hits where the
+last use of its sector lies no further back (Xiang et al., "HOTL: a higher order theory of
+locality", 2013, section 3; the cache is taken to be fully associative and to evict what was not
+used for longest).
 """
 
 from __future__ import annotations

@@ -12,7 +12,7 @@ from kernelprof.predict.counts.patterns import SECTOR, contention
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from kernelprof.predict.machine.context import Array
+    from kernelprof.predict.machine.arrays import Array
     from kernelprof.predict.machine.memory import Buffer
 
 HALVES: Final = 2
@@ -89,10 +89,7 @@ class Footprints:
                 np.add.at(turned, at[inside], turns[inside])
 
     def hottest(self) -> list[tuple[int, int]]:
-        """For each array with atomics the most turns that one sector takes, and whether of both halves.
-
-        The sector with the most turns of all blocks, and how many of them the second half has.
-        """
+        """Of each array with atomics the turns of its hottest sector, of either half of blocks."""
         found = []
         for name in {name for name, _ in self._turns}:
             nothing = np.zeros(1, np.int64)

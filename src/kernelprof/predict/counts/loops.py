@@ -106,7 +106,7 @@ class LoopingMachine(Machine):
     """Runs like :class:`Machine`, and leaves turns of long loops out; the counts are the same."""
 
     def __init__(
-        self, launch: Launch, numbers: Sequence[int], counters: Tally, needed: Needed
+        self, launch: Launch, numbers: Sequence[int] | Array, counters: Tally, needed: Needed
     ) -> None:
         super().__init__(launch, numbers, counters, needed)
         self._tally = counters
@@ -122,7 +122,7 @@ class LoopingMachine(Machine):
         """Carry out one piece of code, or leave out many turns of a loop before it."""
         at = self.blocks.places.lowest()
         if at in self._heads:
-            lanes = self._waiting(at)
+            lanes = self._those_at(at)
             visits = self._visits.get(at)
             if visits is None or not _same(visits.lanes, lanes):
                 visits = self._visits[at] = _Visits(lanes)
@@ -133,7 +133,7 @@ class LoopingMachine(Machine):
         if self.blocks.places:
             super().step()
 
-    def _waiting(self, at: int) -> Array:
+    def _those_at(self, at: int) -> Array:
         """Threads that go on at an address next."""
         return next(lanes for place, lanes in self.blocks.places.groups() if place == at)
 
@@ -163,7 +163,7 @@ class LoopingMachine(Machine):
         if times == 0:
             return
         for array, change in counted.values():
-            array += change * times
+            np.add(array, change * times, out=array)
         tally.trace.repeats.append(Repeat(begin, begin + group.pieces * period, times))
         for each, stride in zip(group.watched, group.strides, strict=True):
             tally.stretch(each, stride, (times + 1) * period + tried)
@@ -201,8 +201,9 @@ class LoopingMachine(Machine):
         self, at: int, lanes: Array, pieces: int | None
     ) -> tuple[bool, list[Watched], list[Compared]]:
         """Like :meth:`_turns`, with what was accessed and compared on the way."""
-        self._tally.watched = accesses = []
-        self._compared = compared = []
+        accesses: list[Watched] = []
+        compared: list[Compared] = []
+        self._tally.watched, self._compared = accesses, compared
         try:
             return self._turns(at, lanes, pieces), accesses, compared
         finally:
@@ -217,7 +218,7 @@ class LoopingMachine(Machine):
             done = len(trace) - begin
             back = bool(places) and places.lowest() == at
             if done >= pieces if pieces is not None else back:
-                return back and _same(self._waiting(at), lanes)
+                return back and _same(self._those_at(at), lanes)
         return False
 
     def _gallop(
@@ -462,5 +463,3 @@ def _room(held: Registers, steps: Registers, lanes: Array, period: int) -> int:
         mine = lanes.any(axis=1, keepdims=True) if key[0] == "UR" else lanes
         most = min(most, int(np.where(mine, room, _WORD).min()))
     return most
-
-

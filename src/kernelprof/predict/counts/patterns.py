@@ -41,7 +41,7 @@ def distinct_lines(addresses: Array, taking: Array | None) -> Array:
 
 
 def passes(addresses: Array, taking: Array | None, size: int) -> Array:
-    """Wavefronts of L1 that a global access of each warp takes: one a line, and one for 128 bytes."""
+    """Wavefronts of L1 of a global access of each warp: one a line, and one for 128 bytes."""
     threads = 32 if taking is None else taking.sum(axis=1)
     found: Array = np.maximum(distinct_lines(addresses, taking), -(-threads * size // _ROW))
     return found

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 if TYPE_CHECKING:
-    from kernelprof.predict.machine.context import Array, Context
+    from kernelprof.predict.machine.arrays import Array
+    from kernelprof.predict.machine.context import Context
     from kernelprof.predict.sass.listing import Instruction
 
 MOST: Final = 1 << 20
@@ -29,12 +30,11 @@ class Stream:
         """An access of some warps to global memory."""
         if self.length >= MOST:
             return
-        if c.rows is None:
-            chosen: Array | None = self._rows
-        else:
+        chosen = self._rows
+        if c.rows is not None:
             chosen = np.flatnonzero(self._place[c.rows] >= 0)
-            if len(chosen) == 0:
-                return
+        if len(chosen) == 0:
+            return
         sectors = (addresses[chosen] if addresses.shape[0] > 1 else addresses) >> 5
         lanes = None if taking is None else taking[chosen]
         if lanes is not None:

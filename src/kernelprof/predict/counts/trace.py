@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 if TYPE_CHECKING:
-    from kernelprof.predict.machine.context import Array
+    from kernelprof.predict.machine.arrays import Array
 
 ALL: Final = 0
 """The group of all warps that are recorded."""

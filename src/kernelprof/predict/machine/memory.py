@@ -287,7 +287,11 @@ def _put(data: Array, at: Array, lanes: Array | None, values: Array, size: int) 
 
 
 _WORD: Final = 4
-_WRITTEN: Final[dict[int, Any]] = {1: np.uint8(0xFF), 2: np.uint16(0xFFFF), _WORD: np.uint32(0xFFFFFFFF)}
+_WRITTEN: Final[dict[int, Any]] = {
+    1: np.uint8(0xFF),
+    2: np.uint16(0xFFFF),
+    _WORD: np.uint32(0xFFFFFFFF),
+}
 """What a number of so many bytes, or a word of a longer one, is where each byte was written."""
 
 

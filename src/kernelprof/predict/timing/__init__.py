@@ -1,1 +1,1 @@
-"""How long a launch takes, by running the recorded steps of its warps through the units of an SM."""
+"""How long a launch takes: the recorded steps of its warps, run through the units of an SM."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from kernelprof.predict.counts.patterns import SECTOR
 from kernelprof.predict.machine.uses import MEMORY
 from kernelprof.predict.sass.listing import INSTRUCTION_BYTES
 from kernelprof.predict.timing.control import PLAIN, controls
@@ -25,6 +26,9 @@ PARTS: Final = 4
 """Parts of an SM, each with a scheduler and pipes of its own."""
 OF_A_PART: Final = ("alu", "fma", "fmaheavy", "xu", "fp64", "tensor", "uniform")
 """Pipes that each part has; others are the SM's."""
+_WORD: Final = 4
+_FILLED: Final = 0.75
+"""Part of the sectors' bytes from which they count as written whole."""
 SEGMENT: Final = 64
 """Instructions that are kept or left out together."""
 
@@ -45,6 +49,8 @@ class Memory(NamedTuple):
     """Share of these that wait for device memory."""
     turns: float
     """Turns of the L2 slice that is hottest with atomics."""
+    partial: bool = False
+    """Whether sectors are written in part."""
 
 
 class Op(NamedTuple):
@@ -87,9 +93,7 @@ def code(counted: Counted, cubin: bytes, known: Architecture, misses: Misses) ->
         block = program.blocks[start]
         ops = [maker.op(i, _said(said, block, i)) for i in instructions(block)]
         size += len(ops) * INSTRUCTION_BYTES
-        found[start] = tuple(
-            tuple(ops[at : at + SEGMENT]) for at in range(0, len(ops), SEGMENT)
-        )
+        found[start] = tuple(tuple(ops[at : at + SEGMENT]) for at in range(0, len(ops), SEGMENT))
     return Code(found, size)
 
 
@@ -156,7 +160,8 @@ class _Maker:
 
     def _far(self, i: Instruction, each: Accesses, beside: Accesses | None) -> Memory:
         sectors = _mean(each, "sectors")
-        passes = max(1.0, _mean(each, "passes") or sectors)
+        # Words of local memory lie side by side for the threads of a warp, whichever they are.
+        passes = max(1.0, _mean(each, "passes") or each.size / _WORD)
         if beside is not None:
             passes += _mean(beside, "wavefronts")
         kind = {"copy": "load", "compare": "atomic"}.get(each.kind, each.kind)
@@ -168,6 +173,7 @@ class _Maker:
             waits=missed.requests,
             far=missed.far,
             turns=self._misses.turns if kind in ("atomic", "reduction") else 0.0,
+            partial=_mean(each, "threads") * each.size < _FILLED * sectors * SECTOR,
         )
 
 
@@ -190,5 +196,3 @@ _LATENCIES: Final = {
     "LDC": "constant",
     **dict.fromkeys(("S2R", "S2UR"), "special_register"),
 }
-
-

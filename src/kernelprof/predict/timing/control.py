@@ -1,9 +1,9 @@
 """What machine code says of its own timing: stalls, and the scoreboards that instructions wait for.
 
 NVIDIA does not document the upper bits of an instruction. Public work read them off (Jia et al.,
-"Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking", 2018, section 2.1): since Volta
-they hold the cycles until the next instruction may issue, six scoreboards to wait for, and two that
-the instruction raises until its result is there and until its operands are read.
+"Dissecting the NVIDIA Volta GPU Architecture via Microbenchmarking", 2018, section 2.1): since
+Volta they hold the cycles until the next instruction may issue, six scoreboards to wait for, and
+two that the instruction raises until its result is there and until its operands are read.
 """
 
 from __future__ import annotations

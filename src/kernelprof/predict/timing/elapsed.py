@@ -32,12 +32,12 @@ _WRITE_COST: Final = 1.25
 """What a sector that is written costs against one that is read (the same captures, by their share
 of writes)."""
 _L2_SECTORS: Final = 166.0 / 96.0
-"""Sectors that a slice of L2 gives to SMs per cycle of an SM: 16.9 million in 117,478 cycles are 85 %
-of 96 slices (``neighbour-mean-float-rows``, ``lts__lts2xbar_cycles_active``)."""
+"""Sectors that a slice of L2 gives to SMs per cycle of an SM: 16.9 million in 117,478 cycles are
+85 % of 96 slices (``neighbour-mean-float-rows``, ``lts__lts2xbar_cycles_active``)."""
 _PARTIAL: Final = 0.25
 _TURN: Final = 1.49
-"""Cycles of an SM between two atomics on one sector (``edge-octants-global-bins``: 517,000 in 768,251
-cycles)."""
+"""Cycles of an SM between two atomics on one sector (``edge-octants-global-bins``: 517,000 in
+768,251 cycles)."""
 _CODE_SECTORS: Final = 0.08
 """Sectors of code that an SM gets from L2 per cycle (``experts-compiled-in``: 2.5 bytes)."""
 _MOST_SLOTS: Final = 1 << 16
@@ -67,10 +67,10 @@ def elapsed(
     of_block = max(1.0, whole.run / max(whole.blocks, 1))
     blocks = min(of_sm, max(resident * waves, int(_INSTRUCTIONS / of_block)))
     blocks = min(of_sm, max(blocks // resident, 1) * resident) if of_sm > blocks else blocks
-    run = Multiprocessor(whole, rates(device, residence, misses, made.bytes_executed)).run(
-        blocks, resident
-    )
-    even = run.cycles * run.whole / blocks * of_sm
+    held = max(1, int(CODE_SEGMENTS * whole.kept))
+    given = rates(device, residence, misses, made.bytes_executed, held)
+    run = Multiprocessor(whole, given).run(blocks, resident)
+    even = _all_blocks(run, resident, of_sm) * run.whole
     share, uneven = _balance(counted, residence, recorded)
     launch = _LAUNCH_NS * device.clock_hz * 1e-9
     cycles = even * share * uneven + launch
@@ -82,7 +82,23 @@ def elapsed(
     )
 
 
-def rates(device: Device, residence: Residence, misses: Misses, code_bytes: int) -> Rates:
+def _all_blocks(run: Run, resident: int, of_sm: int) -> float:
+    """Cycles until all blocks of an SM have ended, from those of some."""
+    ends = sorted(run.ends)
+    left = of_sm - run.blocks
+    if left <= 0:
+        return run.cycles
+    # While others begin in the place of those that end, blocks end at an even rate.
+    steady = run.blocks - resident
+    if steady > 0:
+        return run.cycles + left * ends[steady - 1] / steady
+    mean = sum(sum(each) for each in run.durations.values()) / run.blocks
+    return run.cycles + left * mean / resident
+
+
+def rates(
+    device: Device, residence: Residence, misses: Misses, code_bytes: int, code_segments: int
+) -> Rates:
     """What an SM gets of L2 and device memory while all that have blocks ask for it."""
     slices = device.l2_slices or 96
     l2 = slices * _L2_SECTORS / residence.sms
@@ -96,6 +112,7 @@ def rates(device: Device, residence: Residence, misses: Misses, code_bytes: int)
         turn=_TURN * residence.sms,
         halves=(device.architecture.fp32_lanes or 0) >= 128,
         code_sectors=0.0 if fits else _CODE_SECTORS,
+        code_segments=code_segments,
     )
 
 

@@ -39,7 +39,9 @@ class Pipe:
 def pipes() -> tuple[Pipe, ...]:
     """All pipes."""
     return tuple(
-        Pipe(**{key: tuple(value) if isinstance(value, list) else value for key, value in t.items()})
+        Pipe(
+            **{key: tuple(value) if isinstance(value, list) else value for key, value in t.items()}
+        )
         for t in tomllib.loads(_FILE.read_text(encoding="utf-8"))["pipe"]
     )
 

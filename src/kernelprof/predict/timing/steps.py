@@ -21,6 +21,8 @@ _BEGIN: Final = 0.3
 """Share of what is run that is the beginning; it fills caches and pipes."""
 _END: Final = 0.2
 _WINDOWS: Final = 10
+_MOST_COPIES: Final = 32
+"""Times that a stretch is run which repeats."""
 
 Step = tuple["tuple[Op, ...]", float]
 """Instructions that follow each other, and how often what they stand for is carried out."""
@@ -32,6 +34,8 @@ class Steps:
 
     warps: tuple[tuple[Step, ...], ...]
     warps_of_block: int
+    kept: float
+    """Share of the segments of code that are run."""
     instructions: float
     """Of all these warps together, with weights."""
 
@@ -48,12 +52,8 @@ class Steps:
 
 def steps(trace: Trace, code: Code, most: int) -> Steps:
     """The steps of the recorded warps; ``most`` instructions of all of them are run."""
-    weights = np.ones(len(trace))
-    for each in trace.repeats:
-        weights[each.start : each.end] *= 1 + each.times
-    entries = np.repeat(
-        np.arange(len(trace)), [len(code.segments[each]) for each in trace.pieces]
-    )
+    order, weights = _unfolded(trace, code, most)
+    entries = np.repeat(np.arange(len(trace)), [len(code.segments[each]) for each in trace.pieces])
     segments = [each for piece in trace.pieces for each in code.segments[piece]]
     warps = np.array([len(each) for each in trace.members])
     groups = np.array(trace.groups, np.int64)
@@ -67,8 +67,47 @@ def steps(trace: Trace, code: Code, most: int) -> Steps:
     return Steps(
         warps=tuple(map(tuple, own)),
         warps_of_block=trace.warps_of_block,
+        kept=len({id(segments[at]) for at in np.flatnonzero(scaled)})
+        / max(1, len({id(each) for each in segments})),
         instructions=float((sizes * weights[entries]).sum()),
     )
+
+
+def _unfolded(trace: Trace, code: Code, most: int) -> tuple[Array, Array]:
+    """Places in the trace in the order in which they are run, each with its weight.
+
+    What repeats is run as often as there is room for.
+    """
+    sizes = np.array([sum(map(len, code.segments[each])) for each in trace.pieces])
+    warps = np.array([len(each) for each in trace.members])
+    base = float((sizes * warps[np.array(trace.groups, np.int64)]).sum())
+    copies = int(max(1, min(_MOST_COPIES, most / max(base, 1.0))))
+    order: list[Array] = []
+    weights: list[Array] = []
+    at = 0
+    # Of loops in loops the outer one is unfolded, with the weight of those inside.
+    outer = [
+        each
+        for each in trace.repeats
+        if not any(
+            other is not each and other.start <= each.start and each.end <= other.end
+            for other in trace.repeats
+        )
+    ]
+    weight = np.ones(len(trace))
+    for each in trace.repeats:
+        weight[each.start : each.end] *= 1 + each.times
+    for each in sorted(outer, key=lambda repeat: repeat.start):
+        order.append(np.arange(at, each.start))
+        weights.append(weight[at : each.start])
+        times = min(copies, 1 + each.times)
+        stretch = np.arange(each.start, each.end)
+        order.append(np.tile(stretch, times))
+        weights.append(np.tile(weight[stretch] / times, times))
+        at = each.end
+    order.append(np.arange(at, len(trace)))
+    weights.append(weight[at:])
+    return np.concatenate(order), np.concatenate(weights)
 
 
 def _kept(sizes: Array, weights: Array, most: int) -> Array:
