@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from importlib.machinery import ModuleSpec
 
 import pytest
@@ -25,6 +27,7 @@ def bare(monkeypatch, no_ncu) -> None:
     monkeypatch.setattr(environment, "counters_are_for_administrators", lambda: None)
     monkeypatch.setattr(doctor.shutil, "which", lambda *_, **__: None)
     monkeypatch.setattr(doctor.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setitem(sys.modules, "cuda.bindings.nvrtc", None)
 
 
 @pytest.fixture
@@ -46,15 +49,19 @@ def test_a_bare_machine_can_diagnose_captures(capsys) -> None:
         "Permission",
         "CUDA compiler",
         "PyCUDA",
+        "Prediction without a GPU",
     ):
         assert f"missing  {title}" in out
-    assert out.count("without it: ") == out.count("to get it: ") == 5
+    assert out.count("without it: ") == out.count("to get it: ") == 6
     assert "developer.nvidia.com/cuda-downloads" in out
     assert "pip install 'kernelprof[gpu]'" in out
+    assert "pip install 'kernelprof[predict]'" in out
 
 
 @pytest.mark.usefixtures("bare")
-@pytest.mark.parametrize("name", ["gpu", "ncu", "counters", "nvcc", "pycuda", "profile", "sources"])
+@pytest.mark.parametrize(
+    "name", ["gpu", "ncu", "counters", "nvcc", "pycuda", "predict", "profile", "sources"]
+)
 def test_what_is_required_and_missing_is_exit_code_four(capsys, name: str) -> None:
     assert main(["doctor", "--require", name]) == 4
     assert "missing" in capsys.readouterr().out
@@ -88,6 +95,13 @@ def test_what_only_some_kernels_need_is_told_and_not_required(capsys, monkeypatc
         "PyCUDA: at /lib/pycuda, without cuda-bindings (for tensor maps) and ml-dtypes (for "
         "bfloat16 and float8)"
     ) in out
+
+
+def test_what_predicts_kernels_is_named_with_its_versions(capsys) -> None:
+    """The extra ``dev`` brings it to where tests are run."""
+    assert main(["doctor", "--require", "predict"]) == 0
+    out = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"ok Prediction without a GPU: NVRTC 13\.\d+\S*, nvdisasm 13\.\d+\S* at", out)
 
 
 PERMISSION = [

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+from tests.support.wheels import without_wheels
 
 from kernelprof.cli.main import main
 from kernelprof.collect import recorded, store
@@ -30,6 +31,7 @@ from kernelprof.model.manifest import (
     TimingFacts,
 )
 from kernelprof.model.records import to_json
+from kernelprof.predict import prediction
 from kernelprof.report.writers.json import schema
 from kernelprof.sources.capture_directory import MANIFEST, read_manifest, read_stored
 
@@ -43,7 +45,7 @@ Recording = Callable[..., Path]
 
 @pytest.fixture(autouse=True)
 def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine with an ``ncu`` and no GPU, and with a folder for records."""
+    """A machine with an ``ncu`` and neither GPU nor what predicts, and a folder for records."""
     folder = tmp_path / "work"
     folder.mkdir()
     ncu = tmp_path / "ncu"
@@ -53,6 +55,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setattr("kernelprof.collect.environment.machine", Machine)
     monkeypatch.setattr(recorded, "FOLDER", tmp_path / "records")
+    monkeypatch.setattr(prediction, "find_toolchain", without_wheels)
     monkeypatch.chdir(folder)
     return folder
 

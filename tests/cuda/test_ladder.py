@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from tests.support.few import one_in
 from tests.support.text import unwrapped
+from tests.support.wheels import without_wheels
 
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.cli.main import main
@@ -19,6 +20,7 @@ from kernelprof.ladder.registry import Ladder, Rung, ladders
 from kernelprof.ladder.results import from_json
 from kernelprof.launch.elements import element_bytes
 from kernelprof.launch.read_spec import load_spec
+from kernelprof.predict import prediction
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import read_manifest
 
@@ -203,6 +205,7 @@ def test_a_changed_byte_refuses_the_record(
     rung: Rung, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("kernelprof.collect.environment.machine", Machine)
+    monkeypatch.setattr(prediction, "find_toolchain", without_wheels)
     copy = tmp_path / rung.file
     source = rung.path.read_bytes()
     copy.write_bytes(source)

@@ -219,6 +219,7 @@ def test_another_machine_is_told_and_times_are_not_compared(machines: Path, open
 # Tables and cards
 
 
+@pytest.mark.slow("the same of a page that is alike")
 def test_the_table_sorts_and_filters(many: Path, open_page: OpenPage):
     page = open_page(many)
     heading = page.locator("#kernels th").nth(1)
@@ -232,6 +233,7 @@ def test_the_table_sorts_and_filters(many: Path, open_page: OpenPage):
     assert page.locator("#kernels .shown").inner_text() == "2 of 11 shown"
 
 
+@pytest.mark.slow("the same of a page that is alike")
 def test_a_row_opens_its_card_by_mouse_and_by_keyboard(many: Path, open_page: OpenPage):
     page = open_page(many)
     page.click("#kernels a[href='#kernel-3']")

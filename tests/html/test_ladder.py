@@ -177,6 +177,7 @@ def test_a_row_opens_its_card_by_mouse_and_by_keyboard(ladder: Path, open_page: 
     page.locator("#rung-5 .hero").wait_for()
 
 
+@pytest.mark.slow("the same of a page that is alike")
 def test_an_address_opens_a_card(ladder: Path, open_page: OpenPage):
     page = open_page(ladder, fragment="#rung-8")
     page.locator("#rung-8 .hero").wait_for()

@@ -112,6 +112,7 @@ def test_one_kernel_has_every_chart_drawn(single: Path, look_at: OpenPage, dark:
     screenshot(page, f"single-{'dark' if dark else 'light'}")
 
 
+@pytest.mark.slow("as that of one card, and of hostile names")
 def test_each_card_of_several_has_its_charts_drawn(four: Path, open_page: OpenPage):
     page = open_page(four)
     assert "overview" in charts(page)

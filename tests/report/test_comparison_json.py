@@ -94,6 +94,7 @@ def test_the_gates_findings() -> None:
         "code": "counter-worse",
         "outcome": "regression",
         "text": "global load sectors: 4 to 32 sector/request",
+        "places": [],
     }
 
 

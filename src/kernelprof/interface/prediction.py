@@ -188,11 +188,14 @@ def diagnose_instead(
     except KernelprofError as problem:
         if problem.exit_code is not ExitCode.ENVIRONMENT:
             raise
-        raise MissingToolError(
-            f"{error.what}; it cannot be predicted either: {problem.what}",
-            where=problem.where or error.where,
-            hint="\n".join(filter(None, (problem.hint, error.hint))),
-        ) from problem
+        what, where, hint = error.what, error.where, problem.hint
+        if isinstance(problem, MissingToolError):
+            hint = f"to predict it here, without a GPU: {hint}"
+        else:
+            what += f"; it cannot be predicted either: {problem.what}"
+            where = problem.where or where
+        hint = "\n".join(filter(None, (hint, error.hint)))
+        raise MissingToolError(what, where=where, hint=hint) from problem
     origin = f"{found.capture.origin} ({error.lacking} here)"
     capture = replace(found.capture, origin=origin)
     return replace(found, origin=origin, capture=capture)

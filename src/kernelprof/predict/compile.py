@@ -28,12 +28,16 @@ if TYPE_CHECKING:
 
 _BROUGHT_BY_NVCC: Final = "nvcc_brings.h"
 
+
 _AS_NVCC: Final = ("--define-macro=__linux__=1", "--define-macro=__unix__=1")
 """What the host's compiler defines and sources ask for."""
 
 _PLAIN: Final = re.compile(r"[ !#-\[\]-~]+")
 """A path that debug information can hold: NVRTC writes other characters so that ``ptxas`` stops."""
 _ALIASES: Final = "/kernelprof-names"
+_SOURCE: Final = f"{_ALIASES}/kernel.cu"
+"""What NVRTC is told that the source is called. It looks for includes in that folder, too, and in
+the current one if there is none."""
 _ALIAS: Final = re.compile(rf"{_ALIASES}/[0-9a-f]{{16}}(?:\.[A-Za-z0-9]+)?")
 
 
@@ -83,11 +87,11 @@ class DeviceCompiler:
         ]
         first = "".join(f'#include "{name}"\n' for name in parts.before)
         code = device_code(first + source, search, self.kernel, named=self.named)
-        answer = self._compile(code, words, home)
+        answer = self._compile(code, words)
         if answer.cubin is None and code.spared:
             code = device_code(first + source, search, self.kernel, spare=False, named=self.named)
-            answer = self._compile(code, words, home)
-        said = self.real_names(answer.said)
+            answer = self._compile(code, words)
+        said = self.real_names(answer.said.replace(f' in the compilation of "{_SOURCE}"', ""))
         if answer.cubin is None:
             raise CompileError(said + _left_out(code))
         return Compiled(answer.cubin, said, answer.entry)
@@ -104,14 +108,13 @@ class DeviceCompiler:
                 hint=f"take a newer one: {HOW_TO_GET}" if newer else "choose one of these",
             )
 
-    def _compile(self, code: DeviceCode, words: Sequence[str], home: Path) -> Answer:
+    def _compile(self, code: DeviceCode, words: Sequence[str]) -> Answer:
         brought = [name for name in BROUGHT if name in code.headers]
         lines = [f"#include <{name}>\n" for name in (_BROUGHT_BY_NVCC, *brought)]
         return compile_program(
             self.toolchain.nvrtc,
             "".join(lines) + code.source,
-            # NVRTC looks for includes beside the file that this would be.
-            name=home / "kernel.cu",
+            name=_SOURCE,
             headers=code.headers,
             options=words,
             expression=self.kernel if "<" in self.kernel else None,

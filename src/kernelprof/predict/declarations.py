@@ -39,6 +39,7 @@ _NAMED: Final = _CLASSES | {
 }
 """What the device needs if its code names it."""
 
+_SCOPES: Final = frozenset(("namespace_definition", "linkage_specification"))
 _NEVER: Final = frozenset(
     ("comment", "preproc_include", "preproc_call", "preproc_directive", *_MACROS)
 )
@@ -110,24 +111,24 @@ def declarations(data: bytes, root: Node, words: frozenset[str]) -> list[Declara
     return [_declaration(data, node, inner, words) for node, inner in _outermost(root)]
 
 
-def _outermost(node: Node) -> Iterator[tuple[Node, Node]]:
+def _outermost(root: Node) -> Iterator[tuple[Node, Node]]:
     """Declarations with what is declared, inside templates and ``extern "C"``."""
-    for each in node.named_children:
-        if each.type in _NEVER:
-            continue
-        if each.type in _BRANCHES:
-            condition = syntax.child(each, "condition") or syntax.child(each, "name")
-            for pair in _outermost(each):
-                if not syntax.same(pair[0], condition):
-                    yield pair
-        elif each.type in {"namespace_definition", "linkage_specification"}:
-            body = syntax.child(each, "body")
-            if body is not None and body.type == "declaration_list":
-                yield from _outermost(body)
-            else:
-                yield each, _declared(body or each)
-        else:
-            yield each, _declared(each)
+    pending = root.named_children[::-1]
+    while pending:
+        node = pending.pop()
+        body = syntax.child(node, "body")
+        if node.type in _BRANCHES:
+            pending += _in_branch(node)[::-1]
+        elif node.type in _SCOPES and body is not None and body.type == "declaration_list":
+            pending += body.named_children[::-1]
+        elif node.type not in _NEVER:
+            yield node, _declared(node)
+
+
+def _in_branch(node: Node) -> list[Node]:
+    """What stands between ``#if`` and ``#endif``, also after ``#else``."""
+    condition = syntax.child(node, "condition") or syntax.child(node, "name")
+    return [each for each in node.named_children if not syntax.same(each, condition)]
 
 
 def _declared(node: Node) -> Node:
@@ -142,13 +143,15 @@ def _declared(node: Node) -> Node:
 
 
 def _declaration(data: bytes, node: Node, inner: Node, words: frozenset[str]) -> Declaration:
-    cuts = tuple(_host_members(inner, words))
+    cuts = tuple(sorted(_host_members(inner, words)))
     kept, at = "", node.start_byte
     for start, end in (*cuts, (node.end_byte, node.end_byte)):
         kept += data[at:start].decode("utf-8", "replace") + " "
         at = end
     uses = names_in(kept)
     where, names = _place(inner, words)
+    if inner.type == "using_declaration" and where is Where.DEVICE:
+        uses = frozenset()
     return Declaration(node.start_byte, node.end_byte, where, names, uses, cuts)
 
 
@@ -194,11 +197,8 @@ def _of_variable(node: Node) -> Where:
     if "constexpr" in qualifiers:
         return Where.EITHER
     is_class = any(each.type in _CLASSES or each.type == "enum_specifier" for each in node.children)
-    function = any(
-        _inside(each, "function_declarator") is not None
-        for each in node.children_by_field_name("declarator")
-    )
-    return Where.EITHER if is_class or ("const" in qualifiers and not function) else Where.HOST
+    constant = "const" in qualifiers and not _is_function(node)
+    return Where.EITHER if is_class or constant else Where.HOST
 
 
 def _is_odd_class(node: Node) -> bool:
@@ -224,8 +224,9 @@ def _declared_names(node: Node) -> Iterator[str]:
         yield syntax.text(node.named_children[-1]).rpartition("::")[2]
     if node.type == "namespace_alias_definition":
         yield syntax.text(node.named_children[0])
+    scoped = any(each.type in {"class", "struct"} for each in node.children)
     for each in node.children:
-        if each.type == "enumerator_list":
+        if each.type == "enumerator_list" and not scoped:
             yield from (syntax.text(syntax.child(e, "name")) for e in each.named_children)
         elif each.type in _CLASSES or each.type == "enum_specifier":
             yield from _declared_names(each)
@@ -245,32 +246,45 @@ def _of_declarator(node: Node) -> Iterator[str]:
 
 def _host_members(node: Node, words: frozenset[str]) -> Iterator[tuple[int, int]]:
     """Where the members of a class stand that device code cannot call."""
-    classes = [node] if node.type in _CLASSES else [c for c in node.children if c.type in _CLASSES]
-    for each in classes:
+    pending = [node, *node.children]
+    while pending:
+        each = pending.pop(0)
         body = syntax.child(each, "body")
-        if body is not None:
-            yield from _host_functions(body, words)
-
-
-def _host_functions(body: Node, words: frozenset[str]) -> Iterator[tuple[int, int]]:
-    for node in body.named_children:
-        inner = _declared(node)
-        if node.type in _BRANCHES:
-            yield from _host_functions(node, words)
+        if each.type in _BRANCHES:
+            members = _in_branch(each)
+        elif each.type in _CLASSES and body is not None:
+            members = body.named_children
+        else:
             continue
-        yield from _host_members(inner, words)
-        declarators = inner.children_by_field_name("declarator")
-        function = any(_inside(each, "function_declarator") is not None for each in declarators)
-        defaulted = any(
-            each.type in {"default_method_clause", "delete_method_clause"}
-            for each in inner.children
-        )
-        is_method = inner.type in {"function_definition", "declaration", "field_declaration"}
-        if is_method and (function or inner.type == "function_definition"):
-            head = names_in(_head(inner))
-            kept = words | {"constexpr", "consteval"}
-            if head.isdisjoint(kept) and (not defaulted or "__host__" in head):
-                yield node.start_byte, node.end_byte
+        for member in members:
+            inner = _declared(member)
+            if _is_for_the_host(inner, words):
+                yield member.start_byte, member.end_byte
+            else:
+                pending += [inner, *inner.children]
+
+
+def _is_for_the_host(member: Node, words: frozenset[str]) -> bool:
+    """Whether a member of a class is a function that device code cannot call."""
+    if member.type != "function_definition" and not _is_function(member):
+        return False
+    head = names_in(_head(member))
+    given = any(
+        each.type in {"default_method_clause", "delete_method_clause"} for each in member.children
+    )
+    kept = words | {"constexpr", "consteval"}
+    return head.isdisjoint(kept) and (not given or "__host__" in head)
+
+
+def _is_function(node: Node) -> bool:
+    """Whether a declaration declares a function; a pointer to one stands in parentheses."""
+    if node.type not in {"function_definition", "declaration", "field_declaration"}:
+        return False
+    found = (
+        _inside(each, "function_declarator") for each in node.children_by_field_name("declarator")
+    )
+    named = (syntax.child(each, "declarator") for each in found if each is not None)
+    return any(each is not None and each.type != "parenthesized_declarator" for each in named)
 
 
 def _inside(node: Node | None, kind: str) -> Node | None:

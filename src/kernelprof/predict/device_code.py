@@ -46,6 +46,9 @@ _GRAPHICS: Final = frozenset(
 )
 """Headers of the toolkit that include those of libraries for graphics, all for the host."""
 
+_OF_STD: Final = re.compile(rb"\busing\s+namespace\s+std\b")
+"""After it, nobody sees which names are those of C++."""
+
 _MOST_BYTES: Final = 2 * 1024 * 1024
 """Of headers that are read here: those of a large library, found later, stay as they are."""
 
@@ -223,11 +226,13 @@ class _Writer:
         self._named = named
         self._standard = set(BROUGHT if self._wanted("std") else ())
         self.missing: list[str] = []
-        self.spared = spare and "std" not in used
+        self.spared = False
 
     def text(self, file: _File, kept: frozenset[int]) -> str:
         """What is compiled of a file."""
         data = bytearray(file.data)
+        if _OF_STD.search(file.data) and not self._wanted("std"):
+            self.spared = True
         for declared in file.declared:
             cuts = declared.cuts if id(declared) in kept else ((declared.start, declared.end),)
             for start, end in cuts:
@@ -270,6 +275,7 @@ class _Writer:
         if self._wanted("std"):
             self._standard.add(name[1:-1])
             return None
+        self.spared = True
         return ""
 
 

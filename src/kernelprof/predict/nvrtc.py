@@ -10,7 +10,6 @@ from kernelprof.predict.toolchain import HOW_TO_GET
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
 
 class Answer(NamedTuple):
@@ -26,7 +25,7 @@ def compile_program(
     nvrtc: Any,
     source: str,
     *,
-    name: Path,
+    name: str,
     headers: Mapping[str, str],
     options: Sequence[str],
     expression: str | None,
@@ -40,7 +39,7 @@ def compile_program(
     """
     result, program = nvrtc.nvrtcCreateProgram(
         source.encode(),
-        os.fsencode(name),
+        name.encode(),
         len(headers),
         [each.encode() for each in headers.values()],
         [each.encode() for each in headers],

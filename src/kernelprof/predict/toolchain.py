@@ -24,7 +24,9 @@ _HEADERS: Final = (
 )
 """The wheels that hold headers, with one file of each."""
 
-_OLDEST: Final = (13, 0)
+_OLDEST: Final = (13, 1)
+"""NVRTC 13.0 gives other code than ``nvcc`` for most kernels: shared memory is addressed with 64
+bits, and with 32 since."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Runs kernels of ``code/`` on the machine: their cubins and listings are kept beside the sources."""
+"""Runs kernels of ``code/`` on the machine; their cubins and listings stand beside them."""
 
 from __future__ import annotations
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-
 from tests.predict.machine.running import architectures, code
 
 if TYPE_CHECKING:
@@ -26,7 +25,9 @@ def numbers(kind: np.dtype[Any], seed: int, *, edges: bool = True, scale: float 
     """Numbers of many sizes, most of them near one."""
     generator = np.random.default_rng(seed)
     with np.errstate(over="ignore"):
-        found = (generator.normal(size=COUNT) * 2.0 ** generator.normal(0, scale, COUNT)).astype(kind)
+        found = (generator.normal(size=COUNT) * 2.0 ** generator.normal(0, scale, COUNT)).astype(
+            kind
+        )
     if edges:
         for n, edge in enumerate(EDGES):
             found[(n * (7 + 4 * seed)) % COUNT] = edge
@@ -229,7 +230,9 @@ def test_quotients_and_roots_are_rounded_in_a_direction(kernels: Code) -> None:
     up = run(kernels, "root_up", F32, a, b)
     for x, y, low, high in zip(a.tolist(), b.tolist(), down, up, strict=True):
         exact = Fraction(x) / Fraction(y)
-        assert Fraction(float(low)) <= exact < Fraction(float(np.nextafter(low, np.float32(np.inf))))
+        assert (
+            Fraction(float(low)) <= exact < Fraction(float(np.nextafter(low, np.float32(np.inf))))
+        )
         below = Fraction(float(np.nextafter(high, np.float32(0))))
         assert below**2 < abs(Fraction(x)) <= Fraction(float(high)) ** 2
 
@@ -272,7 +275,16 @@ def clipped(values: Array, kind: Any) -> Array:
     """Whole numbers in the range of a type, zero for NaN."""
     info = np.iinfo(kind)
     found = np.nan_to_num(values.astype(np.longdouble), nan=0.0, posinf=np.inf, neginf=-np.inf)
-    return np.array([max(info.min, min(info.max, int(x) if np.isfinite(x) else (info.max if x > 0 else info.min))) for x in found], kind)
+    return np.array(
+        [
+            max(
+                info.min,
+                min(info.max, int(x) if np.isfinite(x) else (info.max if x > 0 else info.min)),
+            )
+            for x in found
+        ],
+        kind,
+    )
 
 
 @pytest.mark.parametrize(
@@ -367,7 +379,7 @@ def test_doubles_are_rounded_in_a_direction(
     for x, y, z in zip(a.tolist(), b.tolist(), out.tolist(), strict=True):
         exact = function(Fraction(x), Fraction(y))
         near = float(exact)
-        if direction < 0 and Fraction(near) > exact or direction > 0 and Fraction(near) < exact:
+        if (direction < 0 and Fraction(near) > exact) or (direction > 0 and Fraction(near) < exact):
             near = math.nextafter(near, direction)
         assert z == near
 

@@ -208,7 +208,7 @@ def test_a_kernel_gives_what_python_does(kernels: Code, name: str) -> None:
         b[b == 0] = 3
         if kind.kind == "i":
             a[(a == np.iinfo(kind).min) & (b == -1)] = 5
-    if name == "absolute_i64" or name == "absolute":
+    if name in {"absolute_i64", "absolute"}:
         a, b = a >> kind.type(1), b >> kind.type(1)
     out, *_ = kernels.run(
         name, np.zeros(COUNT, result), a, b, grid=(2, 1, 1), block=(COUNT // 2, 1, 1)

@@ -38,7 +38,8 @@ def ballot(lanes: Array) -> Array:
 
 def members(masks: Array) -> Array:
     """The lanes that masks of 32 bits, one column of them, stand for."""
-    return (masks & BITS) != 0
+    lanes: Array = (masks & BITS) != 0
+    return lanes
 
 
 def first_of(values: Array, taking: Array | None) -> Array:

@@ -131,7 +131,7 @@ class GlobalMemory:
         return result
 
     def store(self, addresses: Array, taking: Array | None, values: Array, size: int) -> None:
-        """Write ``values``, shaped as :meth:`load` gives them; of two at one place the last stays."""
+        """Write ``values``, shaped as :meth:`load` gives them; of two in a place the last stays."""
         _check_aligned(addresses, taking, size, "global")
         for buffer, lanes in self._split(addresses, taking, size):
             at = addresses - buffer.base

@@ -25,10 +25,10 @@ class Places:
         return len(self._groups)
 
     def add(self, at: int, lanes: Array) -> None:
-        """Threads, as warps by 32 lanes, that go on at an address; those of a warp are one group."""
+        """Threads, as warps by 32 lanes, that go on at an address: one group of each warp."""
         groups = self._groups.setdefault(at, [])
         for n, there in enumerate(groups):
-            met = (there.any(axis=1) & lanes.any(axis=1))[:, None]
+            met = there.any(axis=1, keepdims=True) & lanes.any(axis=1, keepdims=True)
             groups[n] = there | (lanes & ~met)
             lanes = lanes & met
             if not lanes.any():

@@ -32,6 +32,10 @@ _MASKS: Final = {
 }
 
 
+_FIXED: Final = {**_MASKS, "LANEID": LANE, "CgaSize": NOTHING, "SWINLO": NOTHING}
+"""What is the same for all warps of all launches."""
+
+
 def special(name: str, launch: Launch, thread: Array, block: Array) -> Array | None:
     """A special register; ``None`` where it is not known without a GPU.
 
@@ -43,17 +47,11 @@ def special(name: str, launch: Launch, thread: Array, block: Array) -> Array | N
         return along(axis, thread, launch.block)
     if kind == "CTAID" and axis:
         return along(axis, block, launch.grid)
-    if kind == "LANEID":
-        return LANE
-    if kind in _MASKS:
-        return _MASKS[kind]
     if kind == "CgaCtaId":
         return launch.rank_in_cluster(block)
-    if kind in ("CgaSize", "SWINLO"):
-        return NOTHING
     if kind == "SWINHI":
         return np.full((1, 1), launch.shared_window >> 32, np.uint32)
-    return None
+    return _FIXED.get(kind)
 
 
 def along(axis: str, number: Array, size: tuple[int, int, int]) -> Array:

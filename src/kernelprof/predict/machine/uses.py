@@ -99,8 +99,8 @@ class _Nothing:
     def special(self, _: str) -> Array:
         return NOTHING
 
-    def load(self, at: Array, *rest: Any) -> Array:
-        size = int(rest[-1])
+    def load(self, *asked: Any) -> Array:
+        size = int(asked[-1])
         shape = (1, LANES)
         return np.zeros(shape if size <= 4 else (*shape, size // 4), _KINDS.get(size, np.uint32))
 

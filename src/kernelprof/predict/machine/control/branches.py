@@ -59,7 +59,7 @@ def _branch(i: Instruction, block: Block, program: Program) -> End:
             c.go(goal)
             return
         if any_does:
-            taken = (c.here & taken).any(axis=1, keepdims=True)
+            taken = np.asarray((c.here & taken).any(axis=1, keepdims=True))
         c.counters.branch(c, i, taken)
         part_ways(c, taken, goal, block.follows)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.context import Context
 
 _FIRST_ARGUMENT: Final = 4
-"""Arguments of a call lie in registers from here on, those of 64 bits in two; so does the result."""
+"""A call's arguments lie in registers from here on, those of 64 bits in two; so does its result."""
 _RETURN: Final = 20
 """The registers that hold the address to return to."""
 _CONVERSION: Final = re.compile(r"%(?:%|[-+ #0]*(\*|\d+)?(?:\.(\*|\d+))?[hlLjzt]*([a-zA-Z]))")

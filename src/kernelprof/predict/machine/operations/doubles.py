@@ -65,7 +65,7 @@ def fused(x: Array, y: Array, z: Array) -> Array:
 
 
 def _directed(i: Instruction, near: Array, error: Array) -> Array:
-    """The neighbour, where rounding to the nearest went the wrong way; ``error`` is what is left."""
+    """The neighbour where rounding to the nearest went the wrong way; ``error`` is what is left."""
     if i.has("RP"):
         return np.where(error > 0, np.nextafter(near, np.inf), near)
     if i.has("RM"):

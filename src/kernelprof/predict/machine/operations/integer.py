@@ -40,7 +40,7 @@ def _parted(i: Instruction, first: int = 1) -> tuple[list[Write], list[Operand],
     written = []
     while rest and isinstance(rest[0], Predicate):
         written.append(rest.pop(0))
-    sources = [each for each in rest if not isinstance(each, Predicate)]
+    sources: list[Operand] = [each for each in rest if not isinstance(each, Predicate)]
     read = [each for each in rest if isinstance(each, Predicate)] if i.has("X") else []
     overflows = [put_predicate(each) for each in written]
     if all(isinstance(each, Predicate) and each.index == TRUE for each in written):

@@ -53,7 +53,7 @@ def words(values: Array) -> Array:
 
 
 class Meeting:
-    """The lanes that access one kind of memory, in the order of their addresses, warps and lanes."""
+    """The lanes that access one kind of memory, in order of their addresses, warps and lanes."""
 
     def __init__(self, c: Context, part: Part, lanes: Array) -> None:
         self.c, self.part = c, part
@@ -138,7 +138,7 @@ def _keys(c: Context, part: Part) -> Array:
     at = c.every(part.addresses)
     if part.space in (SHARED, CLUSTER):
         at, piece = placed(c, at, part.taking)
-        return at + (c.every(piece).astype(np.int64) << _PIECE_SHIFT)
-    if part.space == LOCAL:
-        return at + (c.of_warps(c.blocks.thread_row).astype(np.int64) << _PIECE_SHIFT)
+        at = at + (c.every(piece).astype(np.int64) << _PIECE_SHIFT)
+    elif part.space == LOCAL:
+        at = at + (c.of_warps(c.blocks.thread_row).astype(np.int64) << _PIECE_SHIFT)
     return at

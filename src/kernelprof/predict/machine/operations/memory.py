@@ -176,8 +176,8 @@ def _copy(i: Instruction) -> Step:
             return
         got = load(c, sources, size)
         got = np.broadcast_to(got, (c.warps, LANES, *got.shape[2:]))
-        if reading is not taking:
-            keeps = reading if got.ndim == 2 else reading[..., None]  # type: ignore[index]
+        if reading is not None and reading is not taking:
+            keeps = reading if got.ndim == 2 else reading[..., None]
             got = np.where(keeps, got, np.zeros((), got.dtype))
         if fills:
             got = _filled(got, size - (c.every(places) & (size - 1)), size)

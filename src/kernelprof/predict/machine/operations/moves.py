@@ -31,6 +31,7 @@ from kernelprof.predict.sass.operands import (
 )
 
 if TYPE_CHECKING:
+    from kernelprof.predict.machine.arrays import Array
     from kernelprof.predict.machine.context import Context
     from kernelprof.predict.machine.operations import Step
     from kernelprof.predict.sass.listing import Instruction
@@ -155,7 +156,9 @@ def _to_uniform(i: Instruction) -> Step:
         values, active = a(c), guard(c)
         taking = c.active(active)
         value = first_of(values, taking)
-        some = None if active is None or taking is None else taking.any(axis=1, keepdims=True)
+        some: Array | None = None
+        if active is not None and taking is not None:
+            some = np.asarray(taking.any(axis=1, keepdims=True))
         result(c, value, some)
         for write, before in writes:
             differs = values != value
@@ -233,7 +236,7 @@ def _set_up_meeting(i: Instruction) -> Step:
 
     def work(c: Context) -> None:
         lanes = c.active(guard(c))
-        masks = EVERYONE if lanes is None else ballot(lanes)
+        masks = np.asarray(EVERYONE if lanes is None else ballot(lanes))
         c.blocks.meetings.set_masks(barrier.index, c.where, lanes, masks)
 
     return work

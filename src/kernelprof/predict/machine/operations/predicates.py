@@ -23,7 +23,7 @@ from kernelprof.predict.machine.values import (
 from kernelprof.predict.sass.operands import TRUE, Immediate, Predicate
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from kernelprof.predict.machine.arrays import Array
     from kernelprof.predict.machine.context import Context
@@ -175,7 +175,7 @@ def _smaller_or_larger(i: Instruction) -> Step:
 
 
 def _packed_smaller_or_larger(
-    i: Instruction, sources: list[Operand], smaller: Read, kind: np.dtype[np.generic]
+    i: Instruction, sources: Sequence[Operand], smaller: Read, kind: np.dtype[np.generic]
 ) -> Step:
     """Of two or four numbers in a register."""
     a, b = (whole(each) for each in sources)

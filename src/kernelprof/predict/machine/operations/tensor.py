@@ -157,7 +157,8 @@ def _product(
     def work(c: Context) -> Array:
         left = _left(a_type.read(_raw(c, a)), rows, per_register)
         right = _right(b_type.read(_raw(c, b)), per_register)
-        return np.matmul(left, right)
+        products: Array = np.matmul(left, right)
+        return products
 
     return work
 
@@ -252,10 +253,10 @@ def _counted(i: Instruction, kind: _Type, rows: int, columns: int) -> Callable[[
     def work(c: Context) -> Array:
         left = _left(kind.read(_raw(c, a)), rows, _WORD)
         right = _right(kind.read(_raw(c, b)), _WORD)
-        both = np.matmul(left, right)
-        if not exclusive:
-            return both
-        return left.sum(axis=2, keepdims=True) + right.sum(axis=1, keepdims=True) - 2 * both
+        both: Array = np.matmul(left, right)
+        if exclusive:
+            both = left.sum(axis=2, keepdims=True) + right.sum(axis=1, keepdims=True) - 2 * both
+        return both
 
     return work
 

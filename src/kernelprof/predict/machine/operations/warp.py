@@ -96,7 +96,8 @@ def _vote(i: Instruction) -> Step:
         if taking is not None:
             everyone_said = (votes == taking).all(axis=1, keepdims=True)
         anyone = votes.any(axis=1, keepdims=True)
-        found = {"ANY": anyone, "ALL": everyone_said, "EQ": everyone_said | ~anyone}[mode]
+        said = {"ANY": anyone, "ALL": everyone_said, "EQ": everyone_said | ~anyone}
+        found = np.asarray(said[mode])
         for flag in flags:
             flag(c, found, None if i.opcode == "VOTEU" else active)
 
@@ -181,7 +182,9 @@ def _reduce(i: Instruction) -> Step:
         if taking is not None:
             values = np.where(taking, values, kind.type(neutral))
         found = function.reduce(values, axis=1, keepdims=True, dtype=kind)
-        some = None if active is None or taking is None else taking.any(axis=1, keepdims=True)
+        some: Array | None = None
+        if active is not None and taking is not None:
+            some = np.asarray(taking.any(axis=1, keepdims=True))
         result(c, found, some)
 
     return work

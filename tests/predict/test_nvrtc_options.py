@@ -1,0 +1,66 @@
+"""Options of ``nvcc`` as NVRTC has them."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernelprof.errors import InputError
+from kernelprof.launch import flags
+from kernelprof.predict.nvrtc_options import nvrtc_options
+
+KERNEL = """\
+extern "C" __global__ void k(const float* x, float* y) { *y = *x / 3.0f + *x * *y; }
+"""
+
+TRANSLATED = {
+    ("-O3", "-O0", "--optimize=2", "-g", "-m64", "-noeh", "--threads=2"): (),
+    ("--extended-lambda", "-expt-relaxed-constexpr", "-res-usage"): (),
+    ("-lineinfo", "--generate-line-info"): ("-lineinfo", "--generate-line-info"),
+    ("--use_fast_math", "-use_fast_math"): ("--use_fast_math", "--use_fast_math"),
+    ("-maxrregcount=32", "-ftz=true"): ("--maxrregcount=32", "--ftz=true"),
+    ("-std=c++20", "-G", "-jtd=2"): ("--std=c++20", "-G", "-jtd=2"),
+    ("-Xptxas=-v,-dlcm=cg", "--ptxas-options=-O1"): (
+        *("--ptxas-options=-v", "--ptxas-options=-dlcm=cg"),
+        "--ptxas-options=-O1",
+    ),
+}
+
+
+@pytest.mark.parametrize(("given", "wanted"), TRANSLATED.items(), ids=str)
+def test_translation(given, wanted) -> None:
+    assert nvrtc_options(given) == wanted
+
+
+NOT_ALONE = {"include", "pre-include", "I", "include-path", "isystem", "system-include"}
+"""Options that name a file or a folder."""
+EVERY = [
+    *sorted(flags._ALONE),
+    *(
+        f"{name}{'' if name in 'DUO' else '='}{example}"
+        for name, (_, example) in flags._VALUES.items()
+        if name not in NOT_ALONE
+    ),
+]
+
+
+@pytest.mark.parametrize("dashes", ["-", "--"])
+def test_each_option_of_a_specification_is_taken(compile_cu, dashes: str) -> None:
+    """Whatever ``nvcc`` takes, by each of its names."""
+    refused = {}
+    for option in EVERY:
+        if dashes == "--" and option[:1] in "DUO" and option.partition("=")[0] not in flags._VALUES:
+            continue
+        if nvrtc_options(flags.divided([dashes + option]).plain):
+            try:
+                assert compile_cu(KERNEL, dashes + option).cubin
+            except InputError as error:
+                refused[option] = str(error)
+    assert not refused
+
+
+def test_options_change_the_code_as_they_should(compile_cu) -> None:
+    plain = compile_cu(KERNEL).cubin
+    assert compile_cu(KERNEL, "-O3", "-lineinfo").cubin != plain
+    assert compile_cu(KERNEL, "-O0", "-g", "-Xptxas=-v").cubin == plain
+    assert compile_cu(KERNEL, "--use_fast_math").cubin != plain
+    assert compile_cu(KERNEL, "-Xptxas=-O0,-v").cubin != plain
