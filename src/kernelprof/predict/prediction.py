@@ -104,10 +104,12 @@ def predict(found: Compiled, *, progress: Say, seconds: float = _SECONDS) -> Pre
     bound = bind(code, built, spec.resolve(), folder, where)
     with told(bound, source, spec.kernel):
         counted = count(bound.launch, needed(code), seconds=seconds)
+    progress(f"{source.name}: working out how long it takes")
+    capture = capture_of(counted, built.cubin, spec, bound.resolved, found.arch)
     return Prediction(
         compiled=found,
-        capture=capture_of(counted, spec, bound.resolved, found.arch),
-        intervals=intervals(counted),
+        capture=capture,
+        intervals=intervals(counted, capture),
         by_line=by_line(counted, source),
         checked=checked,
         blocks=sum(every for _, every in counted.sample.counts),

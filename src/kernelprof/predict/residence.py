@@ -26,7 +26,7 @@ class Residence:
 def residence(
     device: Device, *, grid: int, resident: int, block_bytes: int, threads: int
 ) -> Residence:
-    """Where the blocks of a grid are: ``resident`` fit on an SM, with ``block_bytes`` shared each."""
+    """Where the blocks of a grid are: ``resident`` fit on an SM, ``block_bytes`` of it each."""
     of_sm = -(-grid // device.sms)
     configured = shared_config(device, resident, block_bytes, threads)
     unified = device.architecture.l1_and_shared_kib

@@ -35,7 +35,7 @@ _L2_SECTORS: Final = 166.0 / 96.0
 """Sectors that a slice of L2 gives to SMs per cycle of an SM: 16.9 million in 117,478 cycles are
 85 % of 96 slices (``neighbour-mean-float-rows``, ``lts__lts2xbar_cycles_active``)."""
 _PARTIAL: Final = 0.25
-_TURN: Final = 1.49
+TURN: Final = 1.49
 """Cycles of an SM between two atomics on one sector (``edge-octants-global-bins``: 517,000 in
 768,251 cycles)."""
 _CODE_SECTORS: Final = 0.08
@@ -109,7 +109,7 @@ def rates(
         l2_partial_sectors=min(2.0, l2 * _PARTIAL),
         dram_sectors=min(2.0, dram),
         written_far=_WRITE_COST * misses.written.value / max(misses.stored.value, 1.0),
-        turn=_TURN * residence.sms,
+        turn=TURN * residence.sms,
         halves=(device.architecture.fp32_lanes or 0) >= 128,
         code_sectors=0.0 if fits else _CODE_SECTORS,
         code_segments=code_segments,

@@ -6,7 +6,7 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.analysis.metrics.architectures import EVERY
 
@@ -38,12 +38,13 @@ class Pipe:
 @cache
 def pipes() -> tuple[Pipe, ...]:
     """All pipes."""
-    return tuple(
-        Pipe(
-            **{key: tuple(value) if isinstance(value, list) else value for key, value in t.items()}
-        )
-        for t in tomllib.loads(_FILE.read_text(encoding="utf-8"))["pipe"]
-    )
+    return tuple(_pipe(**each) for each in tomllib.loads(_FILE.read_text("utf-8"))["pipe"])
+
+
+def _pipe(**table: Any) -> Pipe:
+    """A table of the file; its lists become tuples."""
+    values: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in table.items()}
+    return Pipe(**values)
 
 
 @cache

@@ -53,23 +53,25 @@ class Steps:
 def steps(trace: Trace, code: Code, most: int) -> Steps:
     """The steps of the recorded warps; ``most`` instructions of all of them are run."""
     order, weights = _unfolded(trace, code, most)
-    entries = np.repeat(np.arange(len(trace)), [len(code.segments[each]) for each in trace.pieces])
-    segments = [each for piece in trace.pieces for each in code.segments[piece]]
+    pieces = [trace.pieces[each] for each in order.tolist()]
+    counts = [len(code.segments[each]) for each in pieces]
+    segments = [each for piece in pieces for each in code.segments[piece]]
+    weight = np.repeat(weights, counts)
     warps = np.array([len(each) for each in trace.members])
-    groups = np.array(trace.groups, np.int64)
-    sizes = np.array([len(each) for each in segments], np.int64) * warps[groups[entries]]
-    scaled = _kept(sizes, weights[entries], most)
+    group = np.repeat(np.array(trace.groups, np.int64)[order], counts)
+    sizes = np.array([len(each) for each in segments], np.int64) * warps[group]
+    scaled = _kept(sizes, weight, most)
     own: list[list[Step]] = [[] for _ in trace.rows]
     for at in np.flatnonzero(scaled):
         step = segments[at], float(scaled[at])
-        for warp in trace.members[groups[entries[at]]]:
+        for warp in trace.members[group[at]]:
             own[warp].append(step)
     return Steps(
         warps=tuple(map(tuple, own)),
         warps_of_block=trace.warps_of_block,
         kept=len({id(segments[at]) for at in np.flatnonzero(scaled)})
         / max(1, len({id(each) for each in segments})),
-        instructions=float((sizes * weights[entries]).sum()),
+        instructions=float((sizes * weight).sum()),
     )
 
 
