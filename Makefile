@@ -9,7 +9,7 @@ CAPTURES ?= build/captures
 CAPTURE := tests/captures/four_gemms.full.raw.csv
 
 .PHONY: demo test test-all fuzz gpu-test captures browser-test lint types rules reports screenshots vendor \
-	lock wheel clean help gate-report corpus-report
+	lock wheel clean help gate-report corpus-report predict-report
 
 help:
 	@echo "make demo    diagnose a capture that ships with the project"
@@ -26,6 +26,7 @@ help:
 	@echo "make screenshots  take the pictures in reports/screenshots (needs chromium)"
 	@echo "make gate-report  write reports/gate-h200.md from the captures of known changes"
 	@echo "make corpus-report  score the corpus again, into reports/corpus-h200.md and .html"
+	@echo "make predict-report  predict every kernel, beside what an H200 measured, into reports/predict-h200.md"
 	@echo "make vendor  copy the pinned chart library of web/ into the package (needs npm)"
 	@echo "make lock    pin what the action installs again, with hashes, into requirements/gate.lock"
 	@echo "make wheel   build dist/*.whl (by way of the source archive)"
@@ -86,6 +87,11 @@ gate-report: $(VENV)/.dev
 
 corpus-report: $(VENV)/.runtime
 	$(BIN)/python -m benchmarks.corpus score --halves --peers reports/corpus-peers.json --format markdown -o reports/corpus-h200.md --html reports/corpus-h200.html
+
+# What is known of a source, as it and the predictor are now, stays in build/predict.
+predict-report: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.predict run
+	$(BIN)/python -m benchmarks.predict write -o reports/predict-h200.md
 
 vendor: web/node_modules/.package-lock.json
 	node web/vendor.mjs

@@ -12,10 +12,10 @@ from kernelprof.predict.bind import bind
 from kernelprof.predict.check import check
 from kernelprof.predict.compile import DeviceCompiler
 from kernelprof.predict.counts.counted import count
+from kernelprof.predict.counts.needed import needed
 from kernelprof.predict.disassemble import disassemble
 from kernelprof.predict.lines import by_line
 from kernelprof.predict.metrics import capture_of, intervals
-from kernelprof.predict.sass.needed import needed
 from kernelprof.predict.sass.program import program
 from kernelprof.predict.toolchain import find_toolchain
 from kernelprof.predict.watch.words import told

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from kernelprof.predict.counts.tally import Accesses
     from kernelprof.predict.machine.arrays import Array
     from kernelprof.predict.machine.launch import Launch
+    from kernelprof.predict.machine.needed import Needed
     from kernelprof.predict.sass.listing import Instruction
-    from kernelprof.predict.sass.needed import Needed
 
 _FIRST_LANES: Final = 16_384
 """Threads that are run at first."""

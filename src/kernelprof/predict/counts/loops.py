@@ -1,60 +1,75 @@
 """A machine that counts long loops without carrying out every turn of them.
 
 Where all that a loop's next turn depends on moves by the same step every time (an index, an
-address), turns differ by these steps alone. Once a few of them have been carried out, and counted
-alike, the machine moves to a later turn and carries that one out: if its addresses and what it
-compares are those that the steps predict, and it goes the same way and counts the same, so do those
-between, because a comparison of such numbers changes once at most (where two become equal is
-worked out). What they would have counted is added. Sectors and banks of an address repeat after
-some steps, so whole periods of them are left out.
+address), turns differ by these steps alone: they go the same way until a comparison of such
+numbers turns out differently, and when that is can be worked out. So some turns are carried out
+and counted, the machine moves to the last turn that is like them, and carries that one out as well:
+if its addresses and what it compares are those that the steps predict, and it counts the same,
+what those between would have counted is added. Sectors and banks of an address repeat after some
+steps, so whole periods of them are left out.
+
+``counts/even.py`` sees to it that nothing but sums goes into these numbers, so that what holds at
+the ends holds between.
 """
 
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from kernelprof.errors import KernelprofError
+from kernelprof.predict.counts.even import Evenly, carry_is_seen, has_carry, is_decision, is_sign
+from kernelprof.predict.counts.steps import (
+    Compared,
+    as_predicted,
+    drifts_of,
+    moved_so,
+    room,
+    same,
+    stands_alike,
+    steps_of,
+    strides_of,
+    until_changed,
+)
 from kernelprof.predict.counts.trace import Repeat
+from kernelprof.predict.counts.watched import (
+    Watched,
+    Watching,
+    saved,
+    since,
+    steady,
+    take_back,
+)
 from kernelprof.predict.machine.machine import Machine
-from kernelprof.predict.machine.uses import MEMORY
 from kernelprof.predict.machine.values import whole
-from kernelprof.predict.sass.operands import Constant, Label
+from kernelprof.predict.sass.operands import ZERO, Label, Register
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from kernelprof.predict.counts.tally import Tally, Watched
+    from kernelprof.predict.counts.steps import Registers
+    from kernelprof.predict.counts.tally import Tally
     from kernelprof.predict.machine.arrays import Array
     from kernelprof.predict.machine.context import Context
     from kernelprof.predict.machine.launch import Launch
+    from kernelprof.predict.machine.needed import Needed
     from kernelprof.predict.machine.operations import Step
     from kernelprof.predict.sass.listing import Instruction
-    from kernelprof.predict.sass.needed import Needed
     from kernelprof.predict.sass.program import Program
-
-    Registers = Mapping[tuple[str, int], Array]
 
 _FIRST_TRY: Final = 4
 """Turns of a loop after which leaving some out is tried."""
 _NEXT_TRY: Final = 3
 """How many times more turns pass before the next try."""
-_TOGETHER: Final = (1, 2, 3, 4)
-"""Turns that may be alike only as a group: the stages of a ring, by their number."""
+_TOGETHER: Final = 4
+"""Turns that may be alike only as a group, at most: the stages of a ring, by their number."""
 _LONGEST: Final = 128
 """Bytes after which the sectors, lines and banks of an address repeat."""
-_WORD: Final = 1 << 32
-_COMPARISONS: Final = ("ISETP", "UISETP")
-_OTHER_COMPARISONS: Final = ("FSETP", "DSETP", "HSETP2", "FCHK", "R2P", "MUFU")
-"""What decides by numbers of which it is not known how they move."""
+_NOTHING: Final = Register(ZERO)
 _FILES: Final = {"R": "registers", "UR": "uniform", "P": "predicates", "UP": "uniform_predicates"}
-_STATE: Final = (
-    *_FILES.values(), "alive", "places", "meetings", "block_barriers", "clusters", "goals",
-)  # fmt: skip
-"""What of blocks changes where no memory is written that counts."""
 
 
 @dataclass
@@ -66,32 +81,33 @@ class _Visits:
     next_try: int = _FIRST_TRY
 
 
-@dataclass(frozen=True, slots=True)
-class Compared:
-    """Whole numbers that an instruction compares, of the warps and lanes that take part."""
+@dataclass
+class _Turn:
+    """What was carried out from one visit of a loop's first piece to the next."""
 
-    instruction: Instruction
-    sides: tuple[Array, Array]
-    rows: Array | None
-    mask: Array | None
+    pieces: list[tuple[int, Array]] = field(default_factory=list)
+    """Addresses of pieces, each with the threads that carried it out."""
+    watched: list[Watched] = field(default_factory=list)
+    compared: list[Compared] = field(default_factory=list)
 
 
 @dataclass(frozen=True)
 class _Group:
-    """Turns of a loop that are alike: what they carry out, and by how much all moves."""
+    """Turns of a loop that are alike, as they were carried out last, and by how much all moves."""
 
-    pieces: int
-    """Pieces of code in the group."""
+    at: int
+    """Where the loop begins."""
+    lanes: Array
+    """Who is in it."""
+    turn: _Turn
     steps: Registers
     """By how much registers move, as whole numbers with a sign."""
-    watched: Sequence[Watched]
-    """Its accesses."""
     strides: Sequence[Array]
     """For each access, by how much each warp's addresses move."""
-    compared: Sequence[Compared]
-    """What it compares."""
     drifts: Sequence[tuple[Array, Array]]
     """For each comparison, by how much either side moves."""
+    until: int
+    """The first of the groups to come that goes another way."""
 
     @property
     def period(self) -> int:
@@ -112,11 +128,12 @@ class LoopingMachine(Machine):
         self._tally = counters
         self._live = needed.live
         self._visits: dict[int, _Visits] = {}
-        self._heads = _heads(launch.program)
-        self._plain: dict[int, bool] = {}
-        self._compared: list[Compared] | None = None
+        # What clusters wait for is not looked at.
+        self._heads = frozenset() if self.blocks.clusters.size > 1 else _heads(launch.program)
+        self._evenly = Evenly(launch.program, needed)
+        self._seen: _Turn | None = None
         self.left_out = 0
-        """Turns of loops that were not carried out."""
+        """Turns of loops, or groups of turns, that were not carried out."""
 
     def step(self) -> None:
         """Carry out one piece of code, or leave out many turns of a loop before it."""
@@ -124,7 +141,7 @@ class LoopingMachine(Machine):
         if at in self._heads:
             lanes = self._those_at(at)
             visits = self._visits.get(at)
-            if visits is None or not _same(visits.lanes, lanes):
+            if visits is None or not same(visits.lanes, lanes):
                 visits = self._visits[at] = _Visits(lanes)
             visits.count += 1
             if visits.count >= visits.next_try:
@@ -142,132 +159,135 @@ class LoopingMachine(Machine):
         group = self._group(at, lanes)
         if group is None:
             return
-        tally = self._tally
-        begin = len(tally.trace)
-        before = tally.saved()
-        if not self._turns(at, lanes, group.pieces):
+        before, begin = saved(self._tally), len(self._tally.trace)
+        if not self._follows(group):
             return
-        single = tally.since(before)
-        if not tally.trace.same(begin - group.pieces, begin, len(tally.trace)):
-            return
+        single = since(self._tally, before)
         period = group.period
-        if any(not self._turns(at, lanes, group.pieces) for _ in range(period - 1)):
+        if not all(self._follows(group) for _ in range(period - 1)):
             return
-        counted = tally.since(before)
-        steady = tally.steady()
-        for key, (_, change) in counted.items():
-            if key in steady and (key not in single or (change != single[key][1] * period).any()):
-                return
-        alike = {key: change for key, (_, change) in single.items() if key in steady}
-        times, tried = self._gallop(at, lanes, group, period, alike)
-        if times == 0:
+        counted = since(self._tally, before)
+        alike = steady(self._tally, single)
+        whole = steady(self._tally, counted)
+        if whole.keys() != alike.keys() or any(
+            (whole[key] != alike[key] * period).any() for key in alike
+        ):
             return
+        end = len(self._tally.trace)
+        times, tried = self._jump(group, alike)
         for array, change in counted.values():
             np.add(array, change * times, out=array)
-        tally.trace.repeats.append(Repeat(begin, begin + group.pieces * period, times))
-        for each, stride in zip(group.watched, group.strides, strict=True):
-            tally.stretch(each, stride, (times + 1) * period + tried)
+        moved = zip(group.turn.watched, group.strides, strict=True)
+        self._tally.repeat(Repeat(begin, end, times), moved, (times + 1) * period + tried)
         self.left_out += times * period
 
     def _group(self, at: int, lanes: Array) -> _Group | None:
         """Turns that are alike, of those that come next; ``None`` where none are found."""
-        tally = self._tally
-        starts, held, seen = [len(tally.trace)], [self._held(at)], []
-        for size in _TOGETHER:
-            while len(starts) <= 2 * size:
-                back, accesses, compared = self._watched_turns(at, lanes, None)
-                seen.append((accesses, compared))
-                if not back:
-                    return None
-                starts.append(len(tally.trace))
-                held.append(self._held(at))
-            last = len(starts) - 1
-            first, middle = starts[last - 2 * size], starts[last - size]
-            if not self._is_plain(first, starts[last]):
+        held, turns = [self._held(at)], [_Turn()]
+        standing = [self._standing()]
+        while len(turns) <= 2 * _TOGETHER:
+            turn = self._turn_from(at, lanes)
+            if turn is None:
                 return None
-            if not tally.trace.same(first, middle, starts[last]):
-                continue
-            steps = _steps(held[last - 2 * size], held[last - size], held[last], lanes)
-            earlier, later = seen[last - 2 * size : last - size], seen[last - size : last]
-            accesses = [each for turn in later for each in turn[0]]
-            strides = _strides([each for turn in earlier for each in turn[0]], accesses)
-            compared = [each for turn in later for each in turn[1]]
-            drifts = _drifts([each for turn in earlier for each in turn[1]], compared)
-            if steps is not None and strides is not None and drifts is not None:
-                return _Group(starts[last] - middle, steps, accesses, strides, compared, drifts)
+            turns.append(turn)
+            held.append(self._held(at))
+            standing.append(self._standing())
+            for size in range(1, (len(turns) - 1) // 2 + 1):
+                if not stands_alike(standing[-1 - size], standing[-1]):
+                    continue
+                one, other = _joined(turns[-2 * size : -size]), _joined(turns[-size:])
+                steps = steps_of(held[-1 - 2 * size], held[-1 - size], held[-1], lanes)
+                found = self._alike(at, lanes, (one, other), steps)
+                if found is not None:
+                    return found
         return None
 
-    def _watched_turns(
-        self, at: int, lanes: Array, pieces: int | None
-    ) -> tuple[bool, list[Watched], list[Compared]]:
-        """Like :meth:`_turns`, with what was accessed and compared on the way."""
-        accesses: list[Watched] = []
-        compared: list[Compared] = []
-        self._tally.watched, self._compared = accesses, compared
+    def _alike(
+        self, at: int, lanes: Array, turns: tuple[_Turn, _Turn], steps: Registers | None
+    ) -> _Group | None:
+        """Two groups of turns after each other, if they go the same way and all moves evenly."""
+        one, other = turns
+        if steps is None or not _same_pieces(one, other):
+            return None
+        strides = strides_of(one.watched, other.watched)
+        drifts = drifts_of(one.compared, other.compared)
+        moving = frozenset(f"{prefix}{index}" for prefix, index in steps)
+        if strides is None or drifts is None:
+            return None
+        if not self._evenly.moves((piece for piece, _ in other.pieces), moving):
+            return None
+        until = until_changed(other.compared, drifts)
+        found = _Group(at, lanes, other, steps, strides, drifts, until)
+        # Two periods to carry out, one to leave out, one to look at.
+        return found if until > 2 * found.period + 2 else None
+
+    def _turn_from(self, at: int, lanes: Array, pieces: int | None = None) -> _Turn | None:
+        """Carry out so many pieces, or those of one turn; ``None`` if then others are there."""
+        seen = self._seen = _Turn()
+        tally, places = self.counters, self.blocks.places
+        self.counters = Watching(self._tally, seen.watched)
         try:
-            return self._turns(at, lanes, pieces), accesses, compared
+            while places:
+                super().step()
+                back = bool(places) and places.lowest() == at
+                if len(seen.pieces) >= pieces if pieces is not None else back:
+                    return seen if back and same(self._those_at(at), lanes) else None
         finally:
-            self._tally.watched = self._compared = None
+            self.counters, self._seen = tally, None
+        return None
 
-    def _turns(self, at: int, lanes: Array, pieces: int | None) -> bool:
-        """Carry out so many pieces, or those of one turn; whether the same threads are back."""
-        trace, places = self._tally.trace, self.blocks.places
-        begin = len(trace)
-        while places:
-            super().step()
-            done = len(trace) - begin
-            back = bool(places) and places.lowest() == at
-            if done >= pieces if pieces is not None else back:
-                return back and _same(self._those_at(at), lanes)
-        return False
+    def _follows(self, group: _Group) -> _Turn | None:
+        """Carry out a group of turns; ``None`` if it goes another way."""
+        turn = self._turn_from(group.at, group.lanes, len(group.turn.pieces))
+        return turn if turn is not None and _same_pieces(turn, group.turn) else None
 
-    def _gallop(
-        self, at: int, lanes: Array, group: _Group, period: int, alike: Mapping[int, Array]
-    ) -> tuple[int, int]:
-        """How many periods could be left out, and turns carried out to find that.
+    def _jump(self, group: _Group, alike: Mapping[int, Array]) -> tuple[int, int]:
+        """How many periods could be left out, and groups carried out to find that.
 
         The machine stands behind them then.
         """
-        tally = self._tally
-        most = _room(self._held(at), group.steps, lanes, period)
-        until = _until_equal(group)
-        jump, left_out, tried, grows = 1, 0, 0, True
+        period = group.period
+        most = room(self._held(group.at), group.steps, group.lanes, period)
+        left_out = tried = 0
+        jump = most
         while jump >= 1:
-            # Since the last turn that was watched: those of a period, what is left out, attempts.
+            # Groups since the last that was watched: a period, what is left out, what was tried.
+            fitting = (group.until - 2 - period - tried) // period
+            jump = min(jump, fitting - left_out, most - left_out)
+            if jump < 1:
+                break
             ahead = 1 + period + (left_out + jump) * period + tried
-            if left_out + jump > most or ahead >= until:
-                jump, grows = jump // 2, False
-                continue
-            state, before, place = self._state(), tally.saved(), len(tally.trace)
-            executed = tally.executed
-            marks = tally.stream.mark()
-            self._shift(group.steps, lanes, jump * period)
-            tally.trying = True
-            try:
-                fits, accesses, compared = self._watched_turns(at, lanes, group.pieces)
-                fits = fits and _as_predicted(group, accesses, compared, ahead)
-            except KernelprofError:
-                fits = False
-            tally.trying = False
-            fits = fits and tally.trace.same(place - group.pieces, place, len(tally.trace))
-            if fits:
-                change = tally.since(before)
-                steady = tally.steady()
-                counted = {key: each for key, (_, each) in change.items() if key in steady}
-                fits = counted.keys() == alike.keys() and all(
-                    (counted[key] == alike[key]).all() for key in alike
-                )
-            if fits:
+            if self._tried(group, jump * period, ahead, alike):
                 left_out, tried = left_out + jump, tried + 1
-                jump = jump * 2 if grows else jump // 2
-                continue
-            self._restore(state)
-            tally.executed = executed
-            tally.back_to(before)
-            tally.trace.shorten(place)
-            tally.stream.shorten(marks)
-            jump, grows = jump // 2, False
+            else:
+                jump //= 2
         return left_out, tried
+
+    def _tried(self, group: _Group, times: int, ahead: int, alike: Mapping[int, Array]) -> bool:
+        """Move on by so many groups and carry one out; back again if it is not as predicted."""
+        state, before, executed = self._state(), saved(self._tally), self._tally.executed
+        known, mark = self._held(group.at), self._tally.mark()
+        self._shift(group, times)
+        self._tally.trying = True
+        try:
+            turn = self._follows(group)
+        except KernelprofError:
+            turn = None
+        self._tally.trying = False
+        if turn is not None:
+            now = steady(self._tally, since(self._tally, before))
+            if (
+                now.keys() == alike.keys()
+                and all((now[key] == alike[key]).all() for key in alike)
+                and as_predicted(turn.watched, group.turn.watched, group.strides, ahead)
+                and moved_so(known, self._held(group.at), group.steps, times + 1, group.lanes)
+            ):
+                return True
+        self._restore(state)
+        self._tally.executed = executed
+        take_back(self._tally, before)
+        self._tally.forget(mark)
+        return False
 
     # State.
 
@@ -281,38 +301,43 @@ class LoopingMachine(Machine):
             found[prefix, index] = getattr(self.blocks, _FILES[prefix])[index].copy()
         return found
 
-    def _shift(self, steps: Registers, lanes: Array, times: int) -> None:
+    def _shift(self, group: _Group, times: int) -> None:
         """Move registers on, as so many groups of turns would."""
-        warps = lanes.any(axis=1, keepdims=True)
-        for (prefix, index), step in steps.items():
+        warps = group.lanes.any(axis=1, keepdims=True)
+        for (prefix, index), step in group.steps.items():
             file = getattr(self.blocks, _FILES[prefix])
             old = file[index]
             new = (old.astype(np.int64) + step * times).astype(np.uint32)
-            mine = warps if prefix == "UR" else lanes
+            mine = warps if prefix == "UR" else group.lanes
             file[index] = new if mine.all() else np.where(mine, new, old)
 
+    def _standing(self) -> tuple[dict[Any, Array], ...]:
+        """Who waits where."""
+        blocks = self.blocks
+        there = {(at, n): lanes for n, (at, lanes) in enumerate(blocks.places.groups())}
+        return there, dict(blocks.meetings.waiting), *blocks.block_barriers.standing()
+
     def _state(self) -> dict[str, Any]:
-        return {name: copy.deepcopy(getattr(self.blocks, name)) for name in _STATE}
+        """All of the blocks that changes where no memory is written that counts."""
+        blocks = self.blocks
+        found = {name: copy.copy(getattr(blocks, name)) for name in _FILES.values()}
+        for file in found.values():
+            # Only an array of its own is ever written into.
+            file.update({at: each.copy() for at, each in file.items() if each.flags.writeable})
+        kept = ("places", "meetings", "block_barriers", "goals")
+        found.update({name: copy.deepcopy(getattr(blocks, name)) for name in kept})
+        return {**found, "alive": blocks.alive}
 
     def _restore(self, state: dict[str, Any]) -> None:
         for name, value in state.items():
             setattr(self.blocks, name, value)
 
-    def _is_plain(self, first: int, last: int) -> bool:
-        """Whether nothing that counts depends on what pieces read from memory, or write to it."""
-        return all(self._is_plain_piece(at) for at in set(self._tally.trace.pieces[first:last]))
+    # What is looked at on the way.
 
-    def _is_plain_piece(self, at: int) -> bool:
-        found = self._plain.get(at)
-        if found is None:
-            block = self.program.blocks[at]
-            found = self._plain[at] = all(
-                id(each) in self.blocks.unused
-                if each.opcode in MEMORY and not _is_parameter(each)
-                else each.opcode not in _OTHER_COMPARISONS or self._is_skipped(each)
-                for each in block.body
-            )
-        return found
+    def _carry_out(self, at: int, lanes: Array) -> None:
+        if self._seen is not None:
+            self._seen.pieces.append((at, lanes))
+        super()._carry_out(at, lanes)
 
     def _prepared(self, at: int) -> Any:
         """A piece whose comparisons can be watched."""
@@ -322,24 +347,28 @@ class LoopingMachine(Machine):
         return piece
 
     def _watching(self, i: Instruction, step: Step) -> Step:
-        if i.opcode not in _COMPARISONS:
+        """A step that notes the whole numbers that decide, or are carried from."""
+        carries = has_carry(i) and carry_is_seen(i)
+        if not carries and not is_decision(i):
             return step
-        one, other = (whole(each) for each in i.operands[2:4])
+        sides = (i.operands[0], _NOTHING) if carries else i.operands[2:4]
+        if is_sign(i):
+            sides = (i.operands[3], _NOTHING)
+        try:
+            one, other = (whole(each) for each in sides)
+        except TypeError:
+            return step
 
         def watched(c: Context) -> None:
-            if self._compared is not None:
-                sides = (one(c).view(np.int32), other(c).view(np.int32))
-                self._compared.append(Compared(i, sides, c.rows, c.mask))
-            step(c)
+            if carries:
+                step(c)
+            if self._seen is not None:
+                found = Compared(i, (one(c), other(c)), c.mask, carries=carries)
+                self._seen.compared.append(found)
+            if not carries:
+                step(c)
 
         return watched
-
-
-def _is_parameter(i: Instruction) -> bool:
-    """Whether it reads constant memory where its own text says: what is there never changes."""
-    return i.opcode == "LDC" and all(
-        each.register is None for each in i.operands if isinstance(each, Constant)
-    )
 
 
 def _heads(program: Program) -> frozenset[int]:
@@ -355,111 +384,17 @@ def _heads(program: Program) -> frozenset[int]:
     return frozenset(found)
 
 
-def _same(one: Array, other: Array) -> bool:
-    return one is other or bool((one == other).all())
-
-
-def _steps(first: Registers, second: Registers, third: Registers, lanes: Array) -> Registers | None:
-    """By how much registers move from one time to the next; ``None`` where they do not evenly."""
-    found = {}
-    warps = lanes.any(axis=1, keepdims=True)
-    for key in third:
-        mine = warps if key[0] in ("UR", "UP") else lanes
-        if key[0] in ("P", "UP"):
-            differs = (first[key] != second[key]) | (second[key] != third[key])
-            if differs.any() and (differs & mine).any():
-                return None
-            continue
-        step, again = second[key] - first[key], third[key] - second[key]
-        uneven = step != again
-        if uneven.any() and (uneven & mine).any():
-            return None
-        if again.any():
-            found[key] = again.view(np.int32).astype(np.int64)
+def _joined(turns: Sequence[_Turn]) -> _Turn:
+    found = _Turn()
+    for each in turns:
+        found.pieces += each.pieces
+        found.watched += each.watched
+        found.compared += each.compared
     return found
 
 
-def _strides(earlier: Sequence[Watched], later: Sequence[Watched]) -> list[Array] | None:
-    """By how much each warp's addresses move; ``None`` where lanes of a warp move apart."""
-    found = []
-    if len(earlier) != len(later):
-        return None
-    for one, other in zip(earlier, later, strict=True):
-        if one.instruction is not other.instruction or one.addresses.shape != other.addresses.shape:
-            return None
-        moved = other.addresses - one.addresses
-        if other.taking is not None:
-            spread = np.broadcast_to(moved, other.taking.shape)
-            lane = other.taking.argmax(axis=1)
-            stride = spread[np.arange(len(spread)), lane][:, None]
-            apart = (spread != stride) & other.taking
-        else:
-            stride = moved[:, :1]
-            apart = moved != stride
-        if apart.any():
-            return None
-        found.append(stride)
-    return found
-
-
-def _drifts(
-    earlier: Sequence[Compared], later: Sequence[Compared]
-) -> list[tuple[Array, Array]] | None:
-    """By how much what is compared moves; ``None`` where other numbers are compared."""
-    if len(earlier) != len(later):
-        return None
-    found = []
-    for one, other in zip(earlier, later, strict=True):
-        if one.instruction is not other.instruction:
-            return None
-        found.append((other.sides[0] - one.sides[0], other.sides[1] - one.sides[1]))
-    return found
-
-
-def _as_predicted(
-    group: _Group, accesses: Sequence[Watched], compared: Sequence[Compared], ahead: int
-) -> bool:
-    """Whether a turn, so many ahead, accesses and compares what the steps predict."""
-    if len(accesses) != len(group.watched) or len(compared) != len(group.compared):
-        return False
-    for seen, known, stride in zip(accesses, group.watched, group.strides, strict=True):
-        wrong = seen.addresses != known.addresses + stride * ahead
-        if wrong.any() and (seen.taking is None or (wrong & seen.taking).any()):
-            return False
-    for now, then, drifts in zip(compared, group.compared, group.drifts, strict=True):
-        for side, start, drift in zip(now.sides, then.sides, drifts, strict=True):
-            expected = (start.astype(np.int64) + drift.astype(np.int64) * ahead).astype(np.int32)
-            wrong = side != expected
-            if wrong.any() and (now.mask is None or (wrong & now.mask).any()):
-                return False
-    return True
-
-
-def _until_equal(group: _Group) -> int:
-    """Turns after which numbers that the group compares for equality are equal."""
-    least = _WORD
-    for each, (one, other) in zip(group.compared, group.drifts, strict=True):
-        if not each.instruction.has("EQ", "NE"):
-            continue
-        apart = each.sides[0].astype(np.int64) - each.sides[1]
-        closing = other.astype(np.int64) - one
-        turns = np.where(closing == 0, 0, apart // np.where(closing == 0, 1, closing))
-        meets = (turns > 0) & (turns * closing == apart)
-        if each.mask is not None:
-            meets = meets & each.mask
-        if meets.any():
-            least = min(least, int(np.broadcast_to(turns, meets.shape)[meets].min()))
-    return least
-
-
-def _room(held: Registers, steps: Registers, lanes: Array, period: int) -> int:
-    """How many periods registers can move before one of them leaves its 32 bits."""
-    most = _WORD
-    for key, step in steps.items():
-        far = np.abs(step) * period
-        value = held[key].astype(np.int64)
-        room = np.where(step > 0, _WORD - 1 - value, value) // np.maximum(far, 1)
-        room = np.where(step == 0, _WORD, room)
-        mine = lanes.any(axis=1, keepdims=True) if key[0] == "UR" else lanes
-        most = min(most, int(np.where(mine, room, _WORD).min()))
-    return most
+def _same_pieces(one: _Turn, other: _Turn) -> bool:
+    return len(one.pieces) == len(other.pieces) and all(
+        here == there and same(lanes, others)
+        for (here, lanes), (there, others) in zip(one.pieces, other.pieces, strict=True)
+    )

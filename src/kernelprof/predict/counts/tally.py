@@ -23,33 +23,22 @@ from kernelprof.predict.machine.arrays import LANES
 from kernelprof.predict.machine.context import Counters
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kernelprof.predict.counts.trace import Repeat
+    from kernelprof.predict.counts.watched import Watched
     from kernelprof.predict.machine.arrays import Array
     from kernelprof.predict.machine.blocks import Blocks
     from kernelprof.predict.machine.context import Context
     from kernelprof.predict.sass.listing import Instruction
     from kernelprof.predict.sass.program import Block
 
-    Saved = list[tuple[Array, Array]]
-    """Arrays of counts, each with a copy of what it held."""
+    Mark = tuple[int, tuple[int, int]]
 
 _RECORDED_WARPS: Final = 64
 """Warps whose steps and sectors are recorded, at most: as many as an SM holds."""
 _RECORDED_BLOCKS: Final = 8
 _ATOMICS: Final = ("atomic", "reduction", "compare")
-_STEADY: Final = ("requests", "threads", "addresses", "alike")
-"""Counts that do not depend on where exactly addresses lie."""
-
-
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """An access as it was carried out once."""
-
-    instruction: Instruction
-    space: str
-    kind: str
-    addresses: Array
-    taking: Array | None
-    rows: Array | None
 
 
 @dataclass
@@ -90,8 +79,6 @@ class Tally(Counters):
         self.footprints: Footprints
         self.trying = False
         """Whether what runs now may be taken back: it leaves no marks then."""
-        self.watched: list[Watched] | None = None
-        """Accesses, where somebody looks at them."""
 
     def begin(self, blocks: Blocks) -> None:
         """Blocks begin to run; only one machine's are counted."""
@@ -164,8 +151,6 @@ class Tally(Counters):
         """Memory is read or written."""
         found = self._of(i, space, kind, size)
         addresses = np.broadcast_to(addresses, (c.warps, addresses.shape[1]))
-        if self.watched is not None:
-            self.watched.append(Watched(i, space, kind, addresses, taking, c.rows))
         self._count(found, c, "requests", _some(taking))
         self._count(found, c, "threads", LANES if taking is None else taking.sum(axis=1))
         if space == "cluster":
@@ -216,52 +201,31 @@ class Tally(Counters):
             total = found.counts[name] = np.zeros(self.warps, np.int64)
         _add(total, c, values)
 
-    def arrays(self) -> list[Array]:
-        """All counts, by warp."""
-        found = [each for run in self.runs.values() for each in (run.warps, run.threads)]
-        found += [each for access in self.accesses.values() for each in access.counts.values()]
-        found += self.guarded.values()
-        found += [each for pair in self.branches.values() for each in pair]
-        return found
+    def repeat(self, repeat: Repeat, moved: Iterable[tuple[Watched, Array]], further: int) -> None:
+        """A stretch of the trace was left out as often as it says.
 
-    def steady(self) -> set[int]:
-        """Those of them that do not depend on where exactly addresses lie."""
-        found = [each for run in self.runs.values() for each in (run.warps, run.threads)]
-        for access in self.accesses.values():
-            found += [each for name, each in access.counts.items() if name in _STEADY]
-        found += self.guarded.values()
-        found += [each for pair in self.branches.values() for each in pair]
-        return {id(each) for each in found}
-
-    def stretch(self, each: Watched, stride: Array, times: int) -> None:
-        """An access is carried out so many times more, ``stride`` further each time."""
-        if each.space != "global":
+        ``moved`` are the accesses of a turn, each with how far it lies on in the next, and
+        ``further`` is how many turns come after that one.
+        """
+        if not repeat.times:
             return
-        for written in _touches(each.kind):
-            self.footprints.stretch(
-                each.addresses, each.taking, each.rows, stride, times, written=written
-            )
+        self.trace.repeats.append(repeat)
+        for each, stride in moved:
+            if each.space != "global":
+                continue
+            for written in _touches(each.kind):
+                self.footprints.stretch(
+                    each.addresses, each.taking, each.rows, stride, further, written=written
+                )
 
-    def saved(self) -> Saved:
-        """What all counts hold now."""
-        return [(each, each.copy()) for each in self.arrays()]
+    def mark(self) -> Mark:
+        """What was recorded up to now, to come back to."""
+        return len(self.trace), self.stream.mark()
 
-    def since(self, before: Saved) -> dict[int, tuple[Array, Array]]:
-        """The counts that changed, each with by how much."""
-        known = {id(array): copy for array, copy in before}
-        found = {}
-        for each in self.arrays():
-            old = known.get(id(each))
-            change = each.copy() if old is None else each - old
-            if change.any():
-                found[id(each)] = (each, change)
-        return found
-
-    def back_to(self, before: Saved) -> None:
-        """Take back what was counted since."""
-        known = {id(array): copy for array, copy in before}
-        for each in self.arrays():
-            each[:] = known.get(id(each), 0)
+    def forget(self, mark: Mark) -> None:
+        """Forget what was recorded since."""
+        self.trace.shorten(mark[0])
+        self.stream.shorten(mark[1])
 
     def of_blocks(self, values: Array) -> Array:
         """Numbers by warp summed up by block."""

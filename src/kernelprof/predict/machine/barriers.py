@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -128,6 +128,10 @@ class BlockBarriers:
         """Threads go on together."""
         for each in self.listeners:
             each(lanes)
+
+    def standing(self) -> tuple[dict[Any, Array], dict[Any, Array]]:
+        """Who waits, and how many have come to each barrier."""
+        return dict(self.waiting), dict(self._come)
 
     def arrive(self, number: int, lanes: Array, count: Array | None, alive: Array) -> None:
         """Threads that have come to a barrier that needs ``count`` of them, of each warp's block.

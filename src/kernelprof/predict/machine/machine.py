@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.context import Counters
     from kernelprof.predict.machine.control import End
     from kernelprof.predict.machine.launch import Launch
+    from kernelprof.predict.machine.needed import Needed
     from kernelprof.predict.machine.operations import Step
     from kernelprof.predict.sass.listing import Instruction
-    from kernelprof.predict.sass.needed import Needed
     from kernelprof.predict.sass.program import Block
 
 FENCES: Final = frozenset(("MEMBAR", "SYNCS", "ARRIVES"))

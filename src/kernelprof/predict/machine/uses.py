@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -166,7 +166,8 @@ def uses_of(i: Instruction) -> Uses:
         return Uses(frozenset(), frozenset(), frozenset(named | guard), True, True)
     try:
         with np.errstate(all="ignore"):
-            step = make(i)
+            # Under a guard a register is also read to keep what it holds for other threads.
+            step = make(replace(i, guard=None))
             lazy, full = _Recorder(unused=True), _Recorder(unused=False)
             step(lazy)  # type: ignore[arg-type]
             step(full)  # type: ignore[arg-type]
@@ -178,7 +179,7 @@ def uses_of(i: Instruction) -> Uses:
         addressing = lazy.asked | guard
         return Uses(frozenset(told), frozenset(full.asked), frozenset(addressing), partial, False)
     asked = lazy.asked | full.asked
-    return Uses(frozenset(told), frozenset(asked), frozenset(), partial, False)
+    return Uses(frozenset(told), frozenset(asked), frozenset(guard), partial, False)
 
 
 def _asked_by(read: Any) -> set[str]:

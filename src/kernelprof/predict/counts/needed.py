@@ -8,31 +8,23 @@ carried out; a load whose value goes into neither needs no data.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.predict.machine.needed import Needed
 from kernelprof.predict.machine.uses import LOADS, MEMORY, STORES, Uses, uses_of
-from kernelprof.predict.sass.operands import Constant, Label, Register
+from kernelprof.predict.sass.operands import TRUE, Constant, Label, Register
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
     from kernelprof.predict.sass.listing import Instruction
     from kernelprof.predict.sass.program import Block, Program
 
 
-@dataclass(frozen=True, slots=True)
-class Needed:
-    """What has to be carried out to count."""
-
-    instructions: frozenset[int]
-    """Addresses of instructions that have to be carried out."""
-    unused: frozenset[int]
-    """Addresses of accesses whose values nothing depends on."""
-    reads_arrays: bool
-    """Whether it depends on what arrays in global memory hold."""
-    live: Mapping[int, frozenset[str]]
-    """Registers that are needed where a straight piece of code begins, by its address."""
+Condition = tuple[str, bool]
+"""A guard: the name of its predicate, and whether it is negated."""
+Live = dict[str, "Condition | None"]
+"""Registers whose values are needed, each for threads that meet a condition; ``None``: for all."""
 
 
 def needed(program: Program) -> Needed:
@@ -55,7 +47,12 @@ def needed(program: Program) -> Needed:
         for address, i in _all(program)
         if i.opcode in MEMORY and address not in kept and not _writes_into(i, spaces)
     }
-    return Needed(frozenset(kept), frozenset(unused), "global" in spaces, live)
+    return Needed(
+        frozenset(kept),
+        frozenset(unused),
+        "global" in spaces,
+        {start: frozenset(names) for start, names in live.items()},
+    )
 
 
 def _all(program: Program) -> Iterable[tuple[int, Instruction]]:
@@ -91,40 +88,73 @@ def _spaces_read(program: Program, kept: set[int]) -> set[str]:
 
 def _fixed_point(
     program: Program, blocks: dict[int, Block], uses: dict[int, Uses], spaces: set[str]
-) -> tuple[dict[int, frozenset[str]], set[int]]:
+) -> tuple[dict[int, Live], set[int]]:
     """Registers that are needed where blocks begin, and the instructions that make them."""
     after = _successors(program)
     before: dict[int, list[int]] = defaultdict(list)
     for start, follow in after.items():
         for each in follow:
             before[each].append(start)
-    live: dict[int, frozenset[str]] = dict.fromkeys(blocks, frozenset())
+    live: dict[int, Live] = {start: {} for start in blocks}
     kept: set[int] = set()
     waiting = list(blocks)
     while waiting:
         start = waiting.pop()
         block = blocks[start]
         base = program.base(block.function)
-        now = set().union(*(live[each] for each in after[start])) if after[start] else set()
+        now: Live = {}
+        for each in after[start]:
+            for name, condition in live[each].items():
+                _need(now, name, condition)
         ends = (block.end,) if block.end else ()
         for i in reversed((*block.body, *ends)):
             address = base + i.address
-            use = uses[address]
-            wanted = bool(use.written & now) or use.always or _writes_into(i, spaces)
-            if i.opcode in MEMORY and not wanted:
-                now |= use.addressing
-                continue
-            if not wanted:
-                continue
-            kept.add(address)
-            if not use.partial:
-                now -= use.written
-            now |= use.addressing | use.read
-        frozen = frozenset(now)
-        if frozen != live[start]:
-            live[start] = frozen
+            if _go_back(now, i, uses[address], stores=_writes_into(i, spaces)):
+                kept.add(address)
+        if now != live[start]:
+            live[start] = now
             waiting += [each for each in before[start] if each not in waiting]
     return live, kept
+
+
+def _go_back(now: Live, i: Instruction, use: Uses, *, stores: bool) -> bool:
+    """From what is needed behind an instruction to what is before; whether it is needed itself.
+
+    Code under one guard often makes a value and uses it: what the register held before is needed
+    for no thread then.
+    """
+    guard = _condition(i)
+    for name, condition in now.items():
+        if condition is not None and condition[0] in use.written:
+            now[name] = None
+    made = [name for name in use.written if name in now]
+    wanted = bool(made) or use.always or stores
+    if not wanted and i.opcode not in MEMORY:
+        return False
+    if wanted:
+        for name in made:
+            if not use.partial or (guard is not None and now[name] == guard):
+                del now[name]
+        for name in use.read:
+            _need(now, name, guard)
+    for name in use.addressing:
+        _need(now, name, guard)
+    if guard is not None:
+        now[guard[0]] = None
+    return wanted
+
+
+def _condition(i: Instruction) -> Condition | None:
+    """The guard of an instruction."""
+    if i.guard is None or i.guard.index == TRUE:
+        return None
+    return f"{'UP' if i.guard.uniform else 'P'}{i.guard.index}", i.guard.negated
+
+
+def _need(now: Live, name: str, condition: Condition | None) -> None:
+    """A register is needed for threads that meet a condition, too."""
+    known = now.get(name, condition)
+    now[name] = condition if known == condition else None
 
 
 def _successors(program: Program) -> dict[int, list[int]]:

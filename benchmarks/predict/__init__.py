@@ -1,0 +1,1 @@
+"""How near predictions without a GPU come to what was measured."""
