@@ -16,6 +16,7 @@ import numpy as np
 from kernelprof.analysis.metrics.architectures import EVERY
 from kernelprof.predict.caches import NOTHING, Amount
 from kernelprof.predict.counts.patterns import SECTOR
+from kernelprof.predict.timing.code import FILLED
 from kernelprof.predict.timing.pipes import Costs
 
 if TYPE_CHECKING:
@@ -41,8 +42,6 @@ that comes back (``low-pass-double-samples``, ``random-walks-stored-by-path``,
 ``cross-fade-sixteen-sectors-a-request``)."""
 _LINK_IN_PART: Final = 2.0
 _LINK_BACK: Final = 0.55
-_WHOLE: Final = 0.75
-"""Part of the bytes of a store's sectors from which they count as written whole."""
 
 FLOATING: Final[Mapping[str, str]] = {
     "FFMA": "ffma_rate",
@@ -213,4 +212,4 @@ def _is_in_part(each: Accesses) -> bool:
     if each.space == "local":
         return False
     moved = float(each.counts["sectors"].sum()) * SECTOR
-    return float(each.counts["threads"].sum()) * each.size < _WHOLE * moved
+    return float(each.counts["threads"].sum()) * each.size < FILLED * moved

@@ -34,9 +34,8 @@ from kernelprof.predict.counts.steps import (
     strides_of,
     until_changed,
 )
-from kernelprof.predict.counts.trace import Repeat
+from kernelprof.predict.counts.trace import Repeat, Watched
 from kernelprof.predict.counts.watched import (
-    Watched,
     Watching,
     saved,
     since,

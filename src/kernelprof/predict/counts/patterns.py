@@ -41,9 +41,24 @@ def distinct_lines(addresses: Array, taking: Array | None) -> Array:
 
 
 def passes(addresses: Array, taking: Array | None, size: int) -> Array:
-    """Wavefronts of L1 of a global access of each warp: one a line, and one for 128 bytes."""
+    """Wavefronts of L1 of a global access of each warp.
+
+    One for 128 bytes, and lines whose words lie in different banks go together, as in shared
+    memory: a row that begins within a line takes one (``edge-filter-one-row-a-thread`` of
+    ``cuda/pairs``), a column of a matrix one for each thread.
+    """
     threads = 32 if taking is None else taking.sum(axis=1)
-    found: Array = np.maximum(distinct_lines(addresses, taking), -(-threads * size // _ROW))
+    least = -(-threads * size // _ROW)
+    apart = distinct_lines(addresses, taking) > least
+    found: Array = np.broadcast_to(least, apart.shape).astype(np.int64)
+    if not apart.any():
+        return found
+    lanes = (len(addresses), 32)
+    some = np.broadcast_to(addresses, lanes)[apart]
+    mine = np.ones(some.shape, np.bool_) if taking is None else taking[apart]
+    words = max(1, size // _BANK_BYTES)
+    banks = _passes(_spread_words(some, words), np.repeat(mine, words, axis=1))
+    found[apart] = np.maximum(found[apart], banks)
     return found
 
 

@@ -25,8 +25,7 @@ from kernelprof.predict.machine.context import Counters
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kernelprof.predict.counts.trace import Repeat
-    from kernelprof.predict.counts.watched import Watched
+    from kernelprof.predict.counts.trace import Repeat, Watched
     from kernelprof.predict.machine.arrays import Array
     from kernelprof.predict.machine.blocks import Blocks
     from kernelprof.predict.machine.context import Context

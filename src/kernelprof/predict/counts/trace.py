@@ -13,6 +13,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from kernelprof.predict.machine.arrays import Array
+    from kernelprof.predict.sass.listing import Instruction
 
 ALL: Final = 0
 """The group of all warps that are recorded."""
@@ -25,6 +26,18 @@ class Repeat:
     start: int
     end: int
     times: int
+
+
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """An access as it was carried out once."""
+
+    instruction: Instruction
+    space: str
+    kind: str
+    addresses: Array
+    taking: Array | None
+    rows: Array | None
 
 
 @dataclass

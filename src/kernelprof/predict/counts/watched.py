@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from kernelprof.predict.counts.trace import Watched
 from kernelprof.predict.machine.context import Counters
 
 if TYPE_CHECKING:
@@ -20,18 +20,6 @@ if TYPE_CHECKING:
 
 _STEADY: Final = ("requests", "threads", "addresses", "alike")
 """Counts that do not depend on where exactly addresses lie."""
-
-
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """An access as it was carried out once."""
-
-    instruction: Instruction
-    space: str
-    kind: str
-    addresses: Array
-    taking: Array | None
-    rows: Array | None
 
 
 class Watching(Counters):

@@ -27,8 +27,10 @@ PARTS: Final = 4
 OF_A_PART: Final = ("alu", "fma", "fmaheavy", "xu", "fp64", "tensor", "uniform")
 """Pipes that each part has; others are the SM's."""
 _WORD: Final = 4
-_FILLED: Final = 0.75
-"""Part of the sectors' bytes from which they count as written whole."""
+FILLED: Final = 0.4
+"""Part of its sectors' bytes from which a store counts as one of whole sectors: halves cost as much
+in ``markov-powers-one-by-one`` of ``cuda/pairs``, single words much more in
+``random-walks-stored-by-path``."""
 SEGMENT: Final = 64
 """Instructions that are kept or left out together."""
 
@@ -173,7 +175,7 @@ class _Maker:
             waits=missed.requests,
             far=missed.far,
             turns=self._misses.turns if kind in ("atomic", "reduction") else 0.0,
-            partial=_mean(each, "threads") * each.size < _FILLED * sectors * SECTOR,
+            partial=_mean(each, "threads") * each.size < FILLED * sectors * SECTOR,
         )
 
 
