@@ -7,7 +7,7 @@ weight.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -43,6 +43,12 @@ class Steps:
     def blocks(self) -> int:
         """Blocks that were recorded."""
         return len(self.warps) // self.warps_of_block
+
+    def ordered(self, order: Array) -> Steps:
+        """The same with its blocks in another order."""
+        size = self.warps_of_block
+        warps = (self.warps[at * size : (at + 1) * size] for at in order.tolist())
+        return replace(self, warps=tuple(each for block in warps for each in block))
 
     @property
     def run(self) -> int:
