@@ -97,3 +97,11 @@ def test_a_verdict_that_hangs_on_waits_is_never_sure() -> None:
     assert OPEN in verdict.notes
     assert verdict.missing == ()
     assert verdict.command == f"kernelprof diagnose {source} --preset full"
+
+
+def test_on_a_gpu_that_nothing_was_compared_with_no_verdict_is_sure() -> None:
+    source = CUDA / "pairs" / "row-norms-thread-per-row" / "before.cu"
+    for arch, confidence in (("sm_90", "high"), ("sm_80", "medium")):
+        (kernel,) = kernelprof.predict(source, arch=arch).diagnose().kernels
+        assert kernel.verdict.bottleneck == "uncoalesced-global-access"
+        assert kernel.verdict.confidence.value == confidence

@@ -34,6 +34,8 @@ class Device:
     bus_bits: int
     l2_bytes: int
     l2_slices: int | None = None
+    tried: bool = False
+    """Whether the model of time was compared with captures of it."""
 
     @property
     def dram_bytes_per_second(self) -> float:

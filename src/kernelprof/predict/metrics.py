@@ -47,7 +47,8 @@ def capture_of(
 
     Counts come from the sample of blocks, resources and occupancy from the compiler, and what takes
     time from the model of it, for an architecture with a GPU that is known. ``cases`` are
-    the same without what warps wait for, at the predicted time and at both ends of its interval.
+    the same without what warps wait for, at the predicted time and at both ends of its interval,
+    and for a GPU that the model was never compared with one without any time.
     """
     capability = capability_of(arch)
     fits = _occupancy(counted, resolved, capability)
@@ -78,9 +79,10 @@ def _in_time(counts: Capture, found: Estimate) -> Capture:
         more = _columns(Origin.PREDICTED, found.values(factor, waits=waits))
         return replace(counts, columns={**counts.columns, **more})
 
-    return replace(
-        at(1.0, waits=True), cases=tuple(at(each, waits=False) for each in (1.0, *TIMES))
-    )
+    cases = [at(each, waits=False) for each in (1.0, *TIMES)]
+    if not found.device.tried:
+        cases.append(counts)
+    return replace(at(1.0, waits=True), cases=tuple(cases))
 
 
 def intervals(counted: Counted, capture: Capture) -> dict[str, tuple[float, float]]:
@@ -91,7 +93,8 @@ def intervals(counted: Counted, capture: Capture) -> dict[str, tuple[float, floa
     names = {metric.ncu[0]: name for name, metric in catalogue().items() if metric.ncu}
     found = {}
     for name in {name for each in capture.cases for name in each.columns}:
-        values = [float(each.columns[name].values[0]) for each in capture.cases]
+        columns = [each.columns[name] for each in capture.cases if name in each.columns]
+        values = [float(each.values[0]) for each in columns]
         if min(values) < max(values):
             found[names[name]] = min(values), max(values)
     for name, value in _counts(counted):
