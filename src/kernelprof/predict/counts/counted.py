@@ -30,16 +30,18 @@ _FIRST_LANES: Final = 4_096
 """Threads that are run at first, to see how long that takes."""
 _FIRST_BLOCKS: Final = 4
 _LANES: Final = 16_384
-"""Threads that are run at least, where that takes no longer than :data:`_AT_ONCE_S`."""
+"""Threads that are run at least, about, unless already the first take :data:`_LONG_S`."""
+_LONG_S: Final = 1.5
 _BLOCKS: Final = 16
 _EXACT_ENOUGH: Final = 0.005
 """Half of an interval, of the total, from which no more blocks are run."""
 _MOST_LANES: Final = 1 << 18
 _AT_ONCE_S: Final = 0.5
-"""Seconds within which all blocks of a grid are run rather than a sample."""
+"""Seconds of a processor within which all blocks of a grid are run rather than a sample."""
 _MORE: Final = 1.5
 """How many times as many blocks have to be run to be worth another pass."""
 _GROWS: Final = 4
+_TICK_S: Final = 1e-6
 _MOST_TRIES: Final = 8
 
 
@@ -113,7 +115,7 @@ class Counted:
 
 
 def count(launch: Launch, needed: Needed, *, seconds: float) -> Counted:
-    """Run a sample of the blocks, and more of them where they differ, within about a time.
+    """Run a sample of the blocks, and more of them where they differ, in about so much time.
 
     All are run where that is a matter of a moment, or where they depend on each other.
     """
@@ -121,22 +123,22 @@ def count(launch: Launch, needed: Needed, *, seconds: float) -> Counted:
     lanes_of_block = warps * LANES
     every = math.prod(launch.grid)
     runner = _Runner(launch, needed)
-    began = time.monotonic()
+    began = time.process_time()
     fits = every * lanes_of_block <= _MOST_LANES
     most = max(_FIRST_BLOCKS, _FIRST_LANES // lanes_of_block)
     if needed.decides and fits:
         most = every
     while True:
-        start = time.monotonic()
+        start = time.process_time()
         found = runner.run(most)
-        now = time.monotonic()
+        now = max(time.process_time(), start + _TICK_S)
         run = len(found.sample.blocks)
         if found.sample.complete or run * lanes_of_block * _MORE > _MOST_LANES:
             return found
         enough = max(_BLOCKS, _LANES // lanes_of_block)
         if fits and (now - start) * every <= _AT_ONCE_S * run:
             most = every
-        elif (run >= enough or now - start > _AT_ONCE_S) and _is_settled(found):
+        elif (run * _MORE >= enough or now - start > _LONG_S) and _is_settled(found):
             return found
         else:
             left = int((seconds - (now - began)) * run / (now - start))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from kernelprof.predict.counts.steps import same
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kernelprof.predict.counts.steps import Compared
-    from kernelprof.predict.counts.watched import Watched
+    from kernelprof.predict.counts.trace import Watched
     from kernelprof.predict.machine.arrays import Array
 
 
@@ -42,12 +42,4 @@ def same_pieces(one: Turn, other: Turn) -> bool:
     return len(one.pieces) == len(other.pieces) and all(
         here == there and same(lanes, others)
         for (here, lanes), (there, others) in zip(one.pieces, other.pieces, strict=True)
-    )
-
-
-def stands_alike(one: tuple[dict[Any, Array], ...], other: tuple[dict[Any, Array], ...]) -> bool:
-    """Whether the same threads wait in the same places."""
-    return all(
-        here.keys() == there.keys() and all(same(here[key], there[key]) for key in here)
-        for here, there in zip(one, other, strict=True)
     )

@@ -47,10 +47,13 @@ class Buffer:
     @cached_property
     def data(self) -> Array:
         """Its bytes, and some more to a round number."""
+        if self.content is None:
+            return np.zeros(_rounded(self.size), np.uint8)
+        values = np.ascontiguousarray(self.content()).reshape(-1).view(np.uint8)
+        if values.size == _rounded(self.size) and values.flags.writeable:
+            return values
         stored = np.zeros(_rounded(self.size), np.uint8)
-        if self.content is not None:
-            values = np.ascontiguousarray(self.content())
-            stored[: self.size] = values.reshape(-1).view(np.uint8)
+        stored[: self.size] = values
         return stored
 
     @property

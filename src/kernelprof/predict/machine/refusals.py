@@ -8,6 +8,7 @@ from kernelprof.predict.machine.context import NotKnownError
 
 if TYPE_CHECKING:
     from kernelprof.predict.sass.listing import Instruction
+    from kernelprof.predict.sass.program import Program
 
 _WGMMA: Final = "wgmma (tensor cores that read shared memory)"
 _TMA: Final = "TMA (bulk copies of tensors, cp.async.bulk.tensor)"
@@ -28,6 +29,19 @@ _BY_OPCODE: Final = {
     "REDAS": "asynchronous sums in shared memory of a cluster (red.async)",
 }  # fmt: skip
 """What an opcode belongs to (CUDA Binary Utilities, "Instruction Set Reference")."""
+
+_ALLOCATES: Final = "UTCATOMSWS"
+
+
+def refuse_tensor_memory(program: Program) -> None:
+    """Raise :class:`NotKnownError` for a kernel that allocates tensor memory (tcgen05).
+
+    What stands before in its code reads what the system keeps in the block's shared memory.
+    """
+    for function in program.functions:
+        for i in function.instructions:
+            if i.opcode == _ALLOCATES:
+                raise refusal(i)
 
 
 def refusal(i: Instruction) -> NotKnownError:

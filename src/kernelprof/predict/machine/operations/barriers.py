@@ -47,7 +47,7 @@ _BARRIER_BYTES: Final = 8
 _UNIT_BYTES: Final = 16
 """What the size of a bulk copy is counted in."""
 _SIZE_MASK: Final = 0xFFFF
-_COUNTS: Final = {"A1T0": (1, 0), "A0T1": (0, 1)}
+_COUNTS: Final = {"A1T0": (1, 0), "A0T1": (0, 1), "A0TR": (0, 0)}
 """Threads that come, and transactions that are to come, by modifier."""
 
 
@@ -70,7 +70,7 @@ def change(
     return old
 
 
-@operation("SYNCS", modifiers="ARRIVE EXCH PHASECHK CCTL IV 64 TRANS64 A1T0 A0T1 RED TRYWAIT")
+@operation("SYNCS", modifiers="ARRIVE EXCH PHASECHK CCTL IV 64 TRANS64 A1T0 A0T1 A0TR RED TRYWAIT")
 def _barrier(i: Instruction) -> Step:
     if i.has("CCTL"):
         return lambda _: None

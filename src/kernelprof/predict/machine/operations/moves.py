@@ -35,7 +35,9 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.arrays import Array
     from kernelprof.predict.machine.context import Context
     from kernelprof.predict.machine.operations import Step
+    from kernelprof.predict.machine.values import Read, Write
     from kernelprof.predict.sass.listing import Instruction
+    from kernelprof.predict.sass.operands import Operand
 
 
 @operation("MOV", "UMOV")
@@ -252,27 +254,36 @@ def _set_up_meeting(i: Instruction) -> Step:
 
 @operation("BMOV")
 def _barrier_move(i: Instruction) -> Step:
-    """A convergence barrier to a register and back: who is to meet there."""
+    """Who is to meet at a convergence barrier: to a register or another barrier, and back."""
     target, source = i.operands[:2]
-    guard = guard_of(i)
-    if isinstance(source, Barrier) and isinstance(target, Register):
-        result = put(target)
+    guard, clears = guard_of(i), i.has("CLEAR")
+    masks, keep = _masks_of(source), _masks_to(target)
 
-        def save(c: Context) -> None:
-            meetings, active = c.blocks.meetings, guard(c)
-            result(c, meetings.masks(source.index, c.where).copy(), active)
-            if i.has("CLEAR"):
-                meetings.set_masks(source.index, c.where, c.active(active), NOTHING)
+    def move(c: Context) -> None:
+        active = guard(c)
+        keep(c, masks(c), active)
+        if clears and isinstance(source, Barrier):
+            c.blocks.meetings.set_masks(source.index, c.where, c.active(active), NOTHING)
 
-        return save
-    if not isinstance(target, Barrier) or not isinstance(source, Register):
-        raise NotKnownError(i)
-    a = whole(source)
+    return move
 
-    def restore(c: Context) -> None:
-        c.blocks.meetings.set_masks(target.index, c.where, c.active(guard(c)), a(c))
 
-    return restore
+def _masks_of(operand: Operand) -> Read:
+    """Masks of threads: those that are to meet at a barrier, or numbers."""
+    if not isinstance(operand, Barrier):
+        return whole(operand)
+    return lambda c: c.blocks.meetings.masks(operand.index, c.where).copy()
+
+
+def _masks_to(operand: Operand) -> Write:
+    """Where masks go: to a barrier or a register."""
+    if not isinstance(operand, Barrier):
+        return put(operand)
+
+    def keep(c: Context, masks: Array, active: Array | None) -> None:
+        c.blocks.meetings.set_masks(operand.index, c.where, c.active(active), masks)
+
+    return keep
 
 
 @operation(
