@@ -79,7 +79,17 @@ class Blocks:
         """Where each thread goes on behind what it does together with others (ENDCOLLECTIVE)."""
         self.unused: frozenset[int] = frozenset()
         """Accesses whose values nothing depends on, by the identity of the instruction."""
+        self.assumes: frozenset[str] = frozenset()
+        """Kinds of memory where nothing may be read that one of these was to store."""
         self._specials: dict[str, Array | None] = {}
+
+    def assume(self, spaces: frozenset[str]) -> None:
+        """Have memory of some kinds see to it that nothing is read that was not stored there."""
+        self.assumes = spaces
+        for space, memory in (("shared", self.shared), ("local", self.local)):
+            if space in spaces:
+                memory.written = np.zeros(len(memory.data), np.uint8)
+        self.memory.note("global" in spaces)
 
     def special(self, name: str) -> Array | None:
         """A special register of all warps; ``None`` where it is not known without a GPU."""

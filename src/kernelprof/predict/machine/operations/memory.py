@@ -14,6 +14,7 @@ from kernelprof.predict.machine.operations.spaces import (
     SHARED,
     SPACES,
     address_of,
+    forget,
     load,
     parts_of,
     store,
@@ -117,7 +118,9 @@ def _store(i: Instruction) -> Step:
             return
         parts = parts_of(space, c, at(c), taking)
         count(c, i, "store", parts, size)
-        if not c.is_unused(i):
+        if c.is_unused(i):
+            forget(c, i, parts, size)
+        else:
             store(c, parts, read(c), size)
 
     return work
@@ -173,6 +176,7 @@ def _copy(i: Instruction) -> Step:
             count(c, i, "copy", sources, size)
         count(c, i, "copy", targets, size)
         if c.is_unused(i):
+            forget(c, i, targets, size)
             return
         got = load(c, sources, size)
         got = np.broadcast_to(got, (c.warps, LANES, *got.shape[2:]))
