@@ -184,6 +184,12 @@ def as_predicted(
     return True
 
 
+def power_of_two(steps: Array) -> int:
+    """The largest power of two that divides all of some numbers, which are not all nothing."""
+    bits = int(np.bitwise_or.reduce(steps, axis=None))
+    return bits & -bits
+
+
 def moved_so(before: Registers, now: Registers, steps: Registers, times: int, lanes: Array) -> bool:
     """Whether registers hold what so many steps make of what they held."""
     warps = lanes.any(axis=1, keepdims=True)
@@ -196,3 +202,11 @@ def moved_so(before: Registers, now: Registers, steps: Registers, times: int, la
         if wrong.any() and (wrong & mine).any():
             return False
     return True
+
+
+def stands_alike(one: tuple[dict[Any, Array], ...], other: tuple[dict[Any, Array], ...]) -> bool:
+    """Whether the same threads wait at the same places."""
+    return all(
+        here.keys() == there.keys() and all(same(here[key], there[key]) for key in here)
+        for here, there in zip(one, other, strict=True)
+    )
