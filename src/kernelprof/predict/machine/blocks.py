@@ -12,6 +12,7 @@ from kernelprof.predict.machine.barriers import BlockBarriers, Meetings
 from kernelprof.predict.machine.clusters import Clusters
 from kernelprof.predict.machine.faults import Place
 from kernelprof.predict.machine.memory import Constants, PrivateMemory
+from kernelprof.predict.machine.phases import Phases
 from kernelprof.predict.machine.places import Places
 from kernelprof.predict.machine.specials import along, special
 
@@ -75,6 +76,7 @@ class Blocks:
         self.places.add(0, self.alive.copy())
         self.meetings = Meetings(self.warps)
         self.block_barriers = BlockBarriers(len(self.numbers), self.warps_of_block)
+        self.phases = Phases(self.shared)
         self.goals = np.zeros((self.warps, LANES), np.int64)
         """Where each thread goes on behind what it does together with others (ENDCOLLECTIVE)."""
         self.unused: frozenset[int] = frozenset()
@@ -125,6 +127,6 @@ class Blocks:
 
     def release(self) -> None:
         """Have threads go on for which those that they wait for have come, or are gone."""
-        for waiting in (self.meetings, self.block_barriers, self.clusters):
+        for waiting in (self.meetings, self.block_barriers, self.clusters, self.phases):
             for to, lanes in waiting.released(self.alive):
                 self.go(to, lanes)

@@ -24,6 +24,8 @@ ALIGNMENT: Final = 256
 _FIRST_ADDRESS: Final = 0x7F00_0000_0000
 _GAP: Final = 1 << 21
 """Between two arrays, so that a wild access meets nothing."""
+_NEGATIVE: Final = 1 << 31
+"""From here on an address of 32 bits is one before the beginning."""
 _ROUNDED_TO: Final = 32
 """Bytes of the widest access: arrays are stored in a multiple of them."""
 
@@ -220,6 +222,7 @@ class PrivateMemory:
     def _outside(self, addresses: Array, wrong: Array, size: int) -> OutsideError:
         every = np.broadcast_to(addresses, wrong.shape)[wrong]
         first = int(every[0])
+        first -= (first >= _NEGATIVE) << 32
         if first < self.reserved:
             what = f"is {self.reserved - first} bytes before {self.space} memory"
         else:

@@ -36,6 +36,7 @@ _CONTROL: Final = frozenset(
             "RET",
         ),
         *("BSSY", "BMOV", "NANOSLEEP", "BPT", "ENDCOLLECTIVE", "UCGABAR_ARV", "UCGABAR_WAIT"),
+        *("SYNCS", "ARRIVES", "STAS"),
     )
 )
 """Opcodes that say who goes on where, and are always carried out."""
@@ -47,12 +48,13 @@ _WIDEST: Final = 4
 LOADS: Final = {
     "LDG": "global", "LD": "global", "LDS": "shared", "LDL": "local", "LDSM": "shared",
     "ATOMG": "global", "ATOM": "global", "ATOMS": "shared", "LDGSTS": "global", "LDC": "constant",
+    "UBLKCP": "global",
 }  # fmt: skip
 """Opcodes that read memory, by the kind of memory."""
 STORES: Final = {
     "STG": "global", "ST": "global", "STS": "shared", "STL": "local", "STSM": "shared",
     "RED": "global", "REDG": "global", "ATOMG": "global", "ATOM": "global", "ATOMS": "shared",
-    "LDGSTS": "shared",
+    "LDGSTS": "shared", "UBLKCP": "shared",
 }  # fmt: skip
 """Opcodes that write memory."""
 MEMORY: Final = frozenset(LOADS) | frozenset(STORES)
