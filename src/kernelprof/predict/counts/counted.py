@@ -36,7 +36,7 @@ _EXACT_ENOUGH: Final = 0.005
 """Half of an interval, of the total, from which no more blocks are run."""
 _MOST_LANES: Final = 1 << 18
 _AT_ONCE_S: Final = 0.5
-"""Seconds of a processor within which all blocks of a grid are run rather than a sample."""
+"""Seconds within which all blocks of a grid are run rather than a sample."""
 _MORE: Final = 1.5
 """How many times as many blocks have to be run to be worth another pass."""
 _GROWS: Final = 4
@@ -115,9 +115,8 @@ class Counted:
 def count(launch: Launch, needed: Needed, *, seconds: float) -> Counted:
     """Run a sample of the blocks, and more of them where they differ, in about so much time.
 
-    Time is what :class:`Machine` estimates of the instructions carried out: the same kernel has the
-    same sample wherever it is predicted. All blocks are run where that is a matter of a moment, or
-    where they depend on each other.
+    All are run where that is a matter of a moment, or where they depend on each other. How long
+    blocks take is worked out and not measured: the same blocks are run on every machine.
     """
     warps = -(-math.prod(launch.block) // LANES)
     lanes_of_block = warps * LANES
@@ -127,10 +126,10 @@ def count(launch: Launch, needed: Needed, *, seconds: float) -> Counted:
     most = max(_FIRST_BLOCKS, _FIRST_LANES // lanes_of_block)
     if needed.decides and fits:
         most = every
+    spent = 0.0
     while True:
-        before = runner.work_s
-        found = runner.run(most)
-        took = runner.work_s - before
+        found, took = runner.run(most)
+        spent += took
         run = len(found.sample.blocks)
         if found.sample.complete or run * lanes_of_block * _MORE > _MOST_LANES:
             return found
@@ -140,7 +139,7 @@ def count(launch: Launch, needed: Needed, *, seconds: float) -> Counted:
         elif (run * _MORE >= enough or took > _LONG_S) and _is_settled(found):
             return found
         else:
-            left = int((seconds - runner.work_s) * run / took)
+            left = int((seconds - spent) * run / took)
             most = min(max(enough, _GROWS * run), left, _MOST_LANES // lanes_of_block)
             if most < _MORE * run:
                 return found
@@ -154,30 +153,28 @@ class _Runner:
         self._needed = wanted
         self._stores: frozenset[int] = frozenset()
         self._tries = 0
-        self.work_s = 0.0
 
-    def run(self, most: int) -> Counted:
-        """Run so many blocks at most.
+    def run(self, most: int) -> tuple[Counted, float]:
+        """Run so many blocks at most; and about how long that took.
 
         Where something is needed after all that was taken for unused, they are run again with it.
         """
         chosen = sample(self._launch.grid, most)
+        took = 0.0
         while True:
             tally = Tally()
             self._launch.memory.begin_anew()
+            machine = LoopingMachine(self._launch, chosen.blocks, tally, self._needed)
             try:
-                machine = LoopingMachine(self._launch, chosen.blocks, tally, self._needed)
-                try:
-                    machine.run()
-                finally:
-                    self.work_s += machine.work_s
-                return Counted(self._launch, chosen, tally)
+                machine.run()
+                return Counted(self._launch, chosen, tally), took + machine.seconds
             except AssumedError as error:
                 self._need_more(error.stores)
             except UnwrittenError as error:
                 if error.space not in self._needed.assumes:
                     raise
                 self._need_more(frozenset())
+            took += machine.seconds
 
     def _need_more(self, stores: frozenset[int]) -> None:
         """Take note of stores whose values are read; without them of all that may be."""
