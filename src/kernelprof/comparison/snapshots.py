@@ -263,11 +263,28 @@ def _kernel(
     )
 
 
+_PREDICTED: Final = frozenset(
+    {
+        *COUNTERS,
+        "block_limit_blocks",
+        "theoretical_occupancy",
+        "shared_memory_per_block",
+        "grid_size",
+        "block_size",
+    }
+)
+"""Metrics of a prediction that are counted, or the compiler's; the others take time."""
+
+
 def _predicted(found: KernelSnapshot, prediction: PredictionFacts) -> KernelSnapshot:
+    """Its counts: what takes time is compared on a GPU alone."""
     spread = {name: each for name, each in prediction.intervals.items() if name in COUNTERS}
     return replace(
         found,
+        metrics={name: each for name, each in found.metrics.items() if name in _PREDICTED},
         spread=spread,
+        profiled_ns=(),
+        median_ns=None,
         passed=_passed(prediction.correctness),
         inputs=inputs_of(prediction.source),
         predicted=prediction.counted,

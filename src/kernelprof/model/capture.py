@@ -159,6 +159,8 @@ class Capture:
     the profiler failed. ``unavailable`` names metrics that were asked for and that ncu could not
     give.
     ``whole_seen`` is, for a part of a larger capture, :attr:`seen` of that one.
+    ``cases`` are the same launches with other values, or fewer, that are as likely: those of a
+    prediction. A verdict that they do not share is less sure.
     """
 
     launches: Sequence[Launch]
@@ -172,6 +174,7 @@ class Capture:
     damage: tuple[str, ...] = ()
     unavailable: frozenset[str] = frozenset()
     whole_seen: frozenset[str] | None = None
+    cases: tuple[Capture, ...] = ()
 
     @cached_property
     def seen(self) -> frozenset[str]:
@@ -200,7 +203,14 @@ class Capture:
         self, launches: Launches, at: slice | list[int], text: dict[str, tuple[str | None, ...]]
     ) -> Capture:
         columns = {n: each.holding(each.values[at]) for n, each in self.columns.items()}
-        return replace(self, launches=launches, columns=columns, text=text, whole_seen=self.seen)
+        return replace(
+            self,
+            launches=launches,
+            columns=columns,
+            text=text,
+            whole_seen=self.seen,
+            cases=tuple(each._of(launches, at, text) for each in self.cases),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -12,18 +13,21 @@ from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.model.capture import Capture, Launch, MetricColumn, Origin
 from kernelprof.predict.counts.counted import Total
 from kernelprof.predict.counts.tally import BULK
+from kernelprof.predict.estimates import TIMES, estimate
 from kernelprof.predict.occupancy import occupancy
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from kernelprof.launch.resolved import ResolvedLaunch
     from kernelprof.launch.spec import LaunchSpec
     from kernelprof.predict.counts.counted import Counted
     from kernelprof.predict.counts.tally import Accesses
+    from kernelprof.predict.estimates import Estimate
+    from kernelprof.predict.occupancy import Occupancy
     from kernelprof.predict.sass.cubin import Resources
 
-    Values = Iterator[tuple[str, Total | float | None]]
+    Values = Iterable[tuple[str, Total | float | None]]
 
 _FIRST_WITH_BULK: Final = (9, 0)
 """The compute capability from which on there are copies in bulk."""
@@ -39,22 +43,20 @@ _GLOBAL: Final = {
 """Kinds of accesses by what the names of metrics call them."""
 
 
-def capture_of(counted: Counted, spec: LaunchSpec, resolved: ResolvedLaunch, arch: str) -> Capture:
+def capture_of(
+    counted: Counted, cubin: bytes, spec: LaunchSpec, resolved: ResolvedLaunch, arch: str
+) -> Capture:
     """The capture that a GPU of an architecture would give, as far as it is known.
 
-    Counts come from the sample of blocks, resources and occupancy from the compiler. What takes
-    time, and what caches do, is left out.
+    Counts come from the sample of blocks, resources and occupancy from the compiler, and what takes
+    time from the model of it, for an architecture with a GPU that is known. ``cases`` are
+    the same without what warps wait for, at the predicted time and at both ends of its interval,
+    and for a GPU that the model was never compared with one without any time.
     """
     capability = capability_of(arch)
-    columns: dict[str, MetricColumn] = {}
-    for origin, values in (
-        (Origin.PREDICTED, _counts(counted, capability)),
-        (Origin.COMPILER, _resources(counted, resolved, capability)),
-    ):
-        for name, value in values:
-            if value is not None:
-                metric = catalogue()[name]
-                columns[metric.ncu[0]] = _column(metric.ncu[0], metric.unit, value, origin)
+    fits = _occupancy(counted, resolved, capability)
+    columns = _columns(Origin.PREDICTED, _counts(counted, capability))
+    columns |= _columns(Origin.COMPILER, _resources(counted, resolved, capability, fits))
     launch = Launch(
         id="0",
         kernel=spec.kernel,
@@ -62,16 +64,46 @@ def capture_of(counted: Counted, spec: LaunchSpec, resolved: ResolvedLaunch, arc
         block=resolved.block,
         compute_capability=capability,
     )
-    return Capture(launches=(launch,), columns=columns, origin=str(spec.path or spec.kernel))
+    counts = Capture(launches=(launch,), columns=columns, origin=str(spec.path or spec.kernel))
+    in_time = fits and estimate(
+        counted,
+        cubin,
+        capability,
+        resident=fits.resident,
+        shared_bytes=shared_bytes(counted.launch.program.image.resources, resolved, capability),
+    )
+    return _in_time(counts, in_time) if in_time else counts
 
 
-def intervals(counted: Counted, arch: str) -> dict[str, tuple[float, float]]:
-    """The lowest and the highest that counts can be, of those that are not known exactly."""
-    return {
-        name: (max(value.low, 0.0), value.high)
-        for name, value in _counts(counted, capability_of(arch))
-        if isinstance(value, Total) and not value.exact
-    }
+def _in_time(counts: Capture, found: Estimate) -> Capture:
+    """A capture with what takes time as well, and what it could be as well."""
+
+    def at(factor: float, *, waits: bool) -> Capture:
+        more = _columns(Origin.PREDICTED, found.values(factor, waits=waits))
+        return replace(counts, columns={**counts.columns, **more})
+
+    cases = [at(each, waits=False) for each in (1.0, *TIMES)]
+    if not found.device.tried:
+        cases.append(counts)
+    return replace(at(1.0, waits=True), cases=tuple(cases))
+
+
+def intervals(counted: Counted, capture: Capture, arch: str) -> dict[str, tuple[float, float]]:
+    """The lowest and the highest that values can be, of those that are not known exactly.
+
+    Of those that take time they are those at both ends of the interval of the time.
+    """
+    names = {metric.ncu[0]: name for name, metric in catalogue().items() if metric.ncu}
+    found = {}
+    for name in {name for each in capture.cases for name in each.columns}:
+        columns = [each.columns[name] for each in capture.cases if name in each.columns]
+        values = [float(each.values[0]) for each in columns]
+        if min(values) < max(values):
+            found[names[name]] = min(values), max(values)
+    for name, value in _counts(counted, capability_of(arch)):
+        if isinstance(value, Total) and not value.exact:
+            found[name] = max(value.low, 0.0), value.high
+    return found
 
 
 def capability_of(arch: str) -> tuple[int, int]:
@@ -80,9 +112,17 @@ def capability_of(arch: str) -> tuple[int, int]:
     return int(digits[:-1]), int(digits[-1])
 
 
-def _column(name: str, unit: str, value: Total | float, origin: Origin) -> MetricColumn:
-    number = value.value if isinstance(value, Total) else value
-    return MetricColumn(name, np.array([number], np.float64), unit, unit, origin)
+def _columns(origin: Origin, values: Values) -> dict[str, MetricColumn]:
+    """Values under the names that ``ncu`` gives them; without those that are not known."""
+    found = {}
+    for name, value in values:
+        if value is None:
+            continue
+        metric = catalogue()[name]
+        number = value.value if isinstance(value, Total) else value
+        array = np.array([number], np.float64)
+        found[metric.ncu[0]] = MetricColumn(metric.ncu[0], array, metric.unit, metric.unit, origin)
+    return found
 
 
 def _counts(counted: Counted, capability: tuple[int, int]) -> Values:
@@ -108,30 +148,44 @@ def _counts(counted: Counted, capability: tuple[int, int]) -> Values:
         yield "tma_store_sectors", counted.total(counted.accesses("sectors", _of(BULK, "store")))
         yield "tma_reduction_sectors", 0.0
     if not local.any():
-        yield "local_load_sectors", 0.0
-        yield "local_store_sectors", 0.0
+        yield "local_load_sectors", counted.total(local)
+        yield "local_store_sectors", counted.total(local)
 
 
 def _of(space: str, *kinds: str) -> Callable[[Accesses], bool]:
     return lambda each: each.space == space and (not kinds or each.kind in kinds)
 
 
-def _resources(counted: Counted, resolved: ResolvedLaunch, capability: tuple[int, int]) -> Values:
-    """What the compiler decided, and what follows from it."""
+def _occupancy(
+    counted: Counted, resolved: ResolvedLaunch, capability: tuple[int, int]
+) -> Occupancy | None:
+    """The blocks that an SM holds; ``None`` for an architecture of which that is not known."""
     resources = counted.launch.program.image.resources
-    threads = math.prod(resolved.block)
-    blocks = math.prod(resolved.grid)
-    shared = shared_bytes(resources, resolved, capability)
-    yield "grid_size", float(blocks)
-    yield "block_size", float(threads)
-    yield "registers_per_thread", float(resources.registers)
-    yield "shared_memory_per_block", float(shared)
     known = architecture(capability)
     if known is None or known.residency is None:
-        return
-    found = occupancy(
-        known.residency, threads=threads, registers=resources.registers, shared_bytes=shared
+        return None
+    return occupancy(
+        known.residency,
+        threads=math.prod(resolved.block),
+        registers=resources.registers,
+        shared_bytes=shared_bytes(resources, resolved, capability),
     )
+
+
+def _resources(
+    counted: Counted,
+    resolved: ResolvedLaunch,
+    capability: tuple[int, int],
+    found: Occupancy | None,
+) -> Iterator[tuple[str, float]]:
+    """What the compiler decided, and what follows from it."""
+    resources = counted.launch.program.image.resources
+    yield "grid_size", float(math.prod(resolved.grid))
+    yield "block_size", float(math.prod(resolved.block))
+    yield "registers_per_thread", float(resources.registers)
+    yield "shared_memory_per_block", float(shared_bytes(resources, resolved, capability))
+    if found is None:
+        return
     yield "block_limit_registers", float(found.registers)
     yield "block_limit_warps", float(found.warps)
     yield "block_limit_blocks", float(found.blocks)

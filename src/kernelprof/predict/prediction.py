@@ -124,10 +124,12 @@ def _predicted(found: Compiled, progress: Say, seconds: float) -> Prediction:
     bound = bind(code, built, spec.resolve(), folder, where)
     with told(bound, source, spec.kernel):
         counted = count(bound.launch, needed(code), seconds=seconds)
+    progress(f"{source.name}: working out how long it takes")
+    capture = capture_of(counted, built.cubin, spec, bound.resolved, found.arch)
     return Prediction(
         compiled=found,
-        capture=capture_of(counted, spec, bound.resolved, found.arch),
-        intervals=intervals(counted, found.arch),
+        capture=capture,
+        intervals=intervals(counted, capture, found.arch),
         by_line=by_line(counted, source),
         checked=checked,
         blocks=sum(every for _, every in counted.sample.counts),

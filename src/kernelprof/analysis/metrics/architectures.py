@@ -40,6 +40,8 @@ class Architecture:
     fp64_lanes: int | None = None
     l1_bytes: int | None = None
     residency: Residency | None = None
+    l1_and_shared_kib: int | None = None
+    shared_kib_steps: tuple[int, ...] = ()
     tensor_fmas: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -84,6 +86,7 @@ def _architecture(table: dict[str, Any]) -> Architecture:
     return Architecture(
         _capability(table.pop("compute_capability")),
         residency=None if residency is None else Residency(**residency),
+        shared_kib_steps=tuple(table.pop("shared_kib_steps", ())),
         **table,
     )
 

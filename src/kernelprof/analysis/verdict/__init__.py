@@ -17,6 +17,7 @@ from kernelprof.analysis.advice.lines import advise
 from kernelprof.analysis.findings import findings
 from kernelprof.analysis.ncu_command import NextStep
 from kernelprof.analysis.rules import Finding, RuleContext, registry
+from kernelprof.analysis.verdict.cases import weighed
 from kernelprof.analysis.verdict.estimate import estimates, interval
 from kernelprof.analysis.verdict.grouping import Group, Outcomes, group_launches
 from kernelprof.analysis.verdict.ranking import LEAST_GAIN, Judgement, Ranking, grade, judge
@@ -119,9 +120,14 @@ def _decided(judged: Judgement, next_step: NextStep, group: Group, row: int) -> 
     if ranking.overruled[row] or (row in ranking.reasons and group.gain < LEAST_GAIN):
         gain = None
     full = judged.status(row) is Status.AT_LIMIT
-    graded = grade(context, ranking, rule, row)
+    graded = weighed(grade(context, ranking, rule, row), judged, row)
     high = graded.confidence is Confidence.HIGH
-    missing = () if high else next_step.absent(row, rule.slug)
+    # A prediction lacks no single metric: all of it is what measuring makes sure.
+    predicted = bool(judged.cases)
+    missing = () if high or predicted else next_step.absent(row, rule.slug)
+    command = next_step.command(row, group.rows, missing)
+    if predicted and not high:
+        command = next_step.full_command(row, group.rows)
     notes = list(graded.reasons)
     if group.mixed:
         notes.append("launches of this kernel with the same grid and block differ: see the others")
@@ -144,7 +150,7 @@ def _decided(judged: Judgement, next_step: NextStep, group: Group, row: int) -> 
         findings=findings(context.facts, row) if row in ranking.reasons else (),
         notes=tuple(notes),
         missing=missing,
-        command=next_step.command(row, group.rows, missing),
+        command=command,
     )
 
 

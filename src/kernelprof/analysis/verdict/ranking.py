@@ -150,6 +150,8 @@ class Judgement:
     context: RuleContext
     findings: Mapping[str, Finding]
     ranking: Ranking
+    cases: tuple[Judgement, ...] = ()
+    """The same launches, judged in each case that the capture has."""
 
     def status(self, row: int) -> Status:
         """The kind of answer for one launch."""
@@ -173,7 +175,8 @@ def judge(capture: Capture) -> Judgement:
     findings = {slug: rule.evaluate(context) for slug, rule in registry().items()}
     unexplained = context.machine.limited_by_something_else
     ranking = rank(findings, unexplained, context.facts.substituted)
-    return Judgement(context, findings, _with_leads(context, ranking))
+    cases = tuple(judge(each) for each in capture.cases)
+    return Judgement(context, findings, _with_leads(context, ranking), cases)
 
 
 def _with_leads(context: RuleContext, ranking: Ranking) -> Ranking:

@@ -35,6 +35,7 @@ from kernelprof.predict.counts.steps import (
     strides_of,
     until_changed,
 )
+from kernelprof.predict.counts.trace import Repeat
 from kernelprof.predict.counts.turns import Turn, joined, same_pieces
 from kernelprof.predict.counts.watched import (
     Watching,
@@ -157,7 +158,7 @@ class LoopingMachine(Machine):
 
     def _left_out(self, group: _Group) -> bool:
         """Carry out a period of a group and leave out as many as are like it; whether some were."""
-        before = saved(self._tally)
+        before, begin = saved(self._tally), len(self._tally.trace)
         if not self._follows(group):
             return False
         single = since(self._tally, before)
@@ -171,9 +172,12 @@ class LoopingMachine(Machine):
             (whole[key] != alike[key] * period).any() for key in alike
         ):
             return False
-        times = self._jump(group, alike)
+        end = len(self._tally.trace)
+        times, tried = self._jump(group, alike)
         for array, change in counted.values():
             np.add(array, change * times, out=array)
+        moved = zip(group.turn.watched, group.strides, strict=True)
+        self._tally.repeat(Repeat(begin, end, times), moved, (times + 1) * period + tried)
         self.left_out += times * period
         return times > 0
 
@@ -247,8 +251,11 @@ class LoopingMachine(Machine):
         turn = self._turn_from(group.at, group.lanes, len(group.turn.pieces))
         return turn if turn is not None and same_pieces(turn, group.turn) else None
 
-    def _jump(self, group: _Group, alike: Mapping[int, Array]) -> int:
-        """How many periods could be left out: the machine stands behind them then."""
+    def _jump(self, group: _Group, alike: Mapping[int, Array]) -> tuple[int, int]:
+        """How many periods could be left out, and groups carried out to find that.
+
+        The machine stands behind them then.
+        """
         period = group.period
         most = room(self._held(group.at), group.steps, group.lanes, period)
         left_out = tried = 0
@@ -264,17 +271,19 @@ class LoopingMachine(Machine):
                 left_out, tried = left_out + jump, tried + 1
             else:
                 jump //= 2
-        return left_out
+        return left_out, tried
 
     def _tried(self, group: _Group, times: int, ahead: int, alike: Mapping[int, Array]) -> bool:
         """Move on by so many groups and carry one out; back again if it is not as predicted."""
         state, before, executed = self._state(), saved(self._tally), self._tally.executed
-        known = self._held(group.at)
+        known, mark = self._held(group.at), self._tally.mark()
         self._shift(group, times)
+        self._tally.trying = True
         try:
             turn = self._follows(group)
         except KernelprofError:
             turn = None
+        self._tally.trying = False
         if turn is not None:
             now = steady(self._tally, since(self._tally, before))
             if (
@@ -287,6 +296,7 @@ class LoopingMachine(Machine):
         self._restore(state)
         self._tally.executed = executed
         take_back(self._tally, before)
+        self._tally.forget(mark)
         return False
 
     # State.

@@ -40,6 +40,48 @@ def distinct_lines(addresses: Array, taking: Array | None) -> Array:
     return _distinct(addresses >> 7, taking)
 
 
+def passes(addresses: Array, taking: Array | None, size: int) -> Array:
+    """Wavefronts of L1 of a global access of each warp.
+
+    One for 128 bytes, and lines whose words lie in different banks go together, as in shared
+    memory: a row that begins within a line takes one (``edge-filter-one-row-a-thread`` of
+    ``cuda/pairs``), a column of a matrix one for each thread.
+    """
+    threads = 32 if taking is None else taking.sum(axis=1)
+    least = -(-threads * size // _ROW)
+    apart = distinct_lines(addresses, taking) > least
+    found: Array = np.broadcast_to(least, apart.shape).astype(np.int64)
+    if not apart.any():
+        return found
+    lanes = (len(addresses), 32)
+    some = np.broadcast_to(addresses, lanes)[apart]
+    mine = np.ones(some.shape, np.bool_) if taking is None else taking[apart]
+    words = max(1, size // _BANK_BYTES)
+    banks = _passes(_spread_words(some, words), np.repeat(mine, words, axis=1))
+    found[apart] = np.maximum(found[apart], banks)
+    return found
+
+
+def contention(addresses: Array, taking: Array) -> tuple[Array, Array]:
+    """Sectors that atomics of warps go to, and the most threads of a warp at one address of each.
+
+    A sector that several warps go to stands there for each of them.
+    """
+    rows, _ = np.nonzero(taking)
+    flat = addresses[taking]
+    order = np.lexsort((flat, rows))
+    rows, flat = rows[order], flat[order]
+    new = np.ones(len(flat), np.bool_)
+    new[1:] = (flat[1:] != flat[:-1]) | (rows[1:] != rows[:-1])
+    starts = np.flatnonzero(new)
+    alike = np.diff(np.append(starts, len(flat)))
+    sectors, warps = flat[starts] >> 5, rows[starts]
+    first = np.ones(len(starts), np.bool_)
+    first[1:] = (sectors[1:] != sectors[:-1]) | (warps[1:] != warps[:-1])
+    begin = np.flatnonzero(first)
+    return sectors[begin], np.maximum.reduceat(alike, begin) if len(begin) else alike
+
+
 def most_alike(values: Array, taking: Array) -> Array:
     """The most lanes of each warp that hold the same value, of those that take part."""
     ordered = np.sort(np.where(taking, values, np.iinfo(np.int64).min), axis=1)

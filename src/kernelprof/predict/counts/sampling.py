@@ -121,7 +121,8 @@ def sample(grid: Dim3, most: int) -> Sample:
         # The middles of equal stretches, moved a little: a step that fits the grid's own period
         # would take the same column again and again.
         step = part.count / some
-        places = np.floor((np.arange(some) + _shift(some)) * step).astype(np.int64)
+        moved = _shift(some) * (1 - 1 / step)
+        places = np.floor((np.arange(some) + moved) * step).astype(np.int64)
         blocks.append(part.numbers(np.minimum(places, part.count - 1), grid))
     counts = tuple(zip(taken, (part.count for part in found), strict=True))
     return Sample(grid, np.concatenate(blocks), counts)
@@ -138,7 +139,11 @@ def _shares(counts: list[int], most: int) -> list[int]:
     weights = [math.sqrt(count) for count in counts]
     whole = sum(weights)
     spare = max(0, most - len(counts))
-    return [
+    shares = [
         max(1, min(count, 1 + int(spare * weight / whole)))
         for count, weight in zip(counts, weights, strict=True)
+    ]
+    # So that no two places of a part are the same.
+    return [
+        count if share * 2 > count else share for share, count in zip(shares, counts, strict=True)
     ]

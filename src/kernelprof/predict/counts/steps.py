@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from kernelprof.predict.counts.watched import Watched
+    from kernelprof.predict.counts.trace import Watched
     from kernelprof.predict.machine.arrays import Array
     from kernelprof.predict.sass.listing import Instruction
 

@@ -7,27 +7,40 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from kernelprof.predict.counts.footprints import HALVES, Footprints
 from kernelprof.predict.counts.patterns import (
     SECTOR,
     atomic_wavefronts,
     distinct_lines,
     ideal_sectors,
     most_alike,
+    passes,
     sectors,
     shared_wavefronts,
 )
+from kernelprof.predict.counts.streams import Stream
+from kernelprof.predict.counts.trace import Trace
 from kernelprof.predict.machine.arrays import LANES
 from kernelprof.predict.machine.context import Counters
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kernelprof.predict.counts.trace import Repeat, Watched
     from kernelprof.predict.machine.arrays import Array
     from kernelprof.predict.machine.blocks import Blocks
     from kernelprof.predict.machine.context import Context
     from kernelprof.predict.sass.listing import Instruction
     from kernelprof.predict.sass.program import Block
 
+    Mark = tuple[int, tuple[int, int]]
+
 BULK: Final = "bulk"
 """The space of copies in bulk: between global and shared memory, past L1."""
+_RECORDED_WARPS: Final = 64
+"""Warps whose steps and sectors are recorded, at most: as many as an SM holds."""
+_RECORDED_BLOCKS: Final = 8
+_ATOMICS: Final = ("atomic", "reduction", "compare")
 
 
 @dataclass
@@ -61,14 +74,31 @@ class Tally(Counters):
         self.branches: dict[int, tuple[Array, Array]] = {}
         self.warps = 0
         self.warps_of_block = 1
+        self.recorded: Array
+        """Places of the blocks whose steps and sectors are recorded, among those that run."""
+        self.trace: Trace
+        self.stream: Stream
+        self.footprints: Footprints
+        self.trying = False
+        """Whether what runs now may be taken back: it leaves no marks then."""
 
     def begin(self, blocks: Blocks) -> None:
         """Blocks begin to run; only one machine's are counted."""
         self.warps, self.warps_of_block = blocks.warps, blocks.warps_of_block
+        count = len(blocks.numbers)
+        most = max(1, min(_RECORDED_BLOCKS, _RECORDED_WARPS // self.warps_of_block, count))
+        chosen = np.unique(((np.arange(most) + 0.5) * count / most).astype(np.int64))
+        rows = (chosen[:, None] * self.warps_of_block + np.arange(self.warps_of_block)).reshape(-1)
+        self.recorded = chosen
+        self.trace = Trace(rows, self.warps_of_block)
+        self.stream = Stream(rows, self.warps)
+        halves = np.arange(self.warps) // self.warps_of_block % HALVES
+        self.footprints = Footprints(blocks.memory.buffers, halves)
 
     def piece(self, c: Context, block: Block) -> None:
         """A straight piece of code is carried out once by each warp."""
         super().piece(c, block)
+        self.trace.add(block.start, c.rows)
         run = self.runs.get(block.start)
         if run is None:
             nothing = np.zeros(self.warps, np.int64)
@@ -149,8 +179,15 @@ class Tally(Counters):
         self._count(found, c, "sectors", sectors(addresses, taking))
         self._count(found, c, "ideal", ideal_sectors(addresses, taking, size))
         self._count(found, c, "lines", distinct_lines(addresses, taking))
-        if kind in ("atomic", "reduction", "compare"):
+        self._count(found, c, "passes", passes(addresses, taking, size))
+        if not self.trying:
+            self.stream.add(c, i, addresses, taking)
+            for written in _touches(kind):
+                self.footprints.add(addresses, taking, c.rows, written=written)
+        if kind in _ATOMICS:
             every = np.ones((c.warps, LANES), np.bool_) if taking is None else taking
+            if not self.trying:
+                self.footprints.contend(np.broadcast_to(addresses, every.shape), every, c.rows)
             self._count(
                 found, c, "alike", most_alike(np.broadcast_to(addresses, every.shape), every)
             )
@@ -186,6 +223,32 @@ class Tally(Counters):
             total = found.counts[name] = np.zeros(self.warps, np.int64)
         _add(total, c, values)
 
+    def repeat(self, repeat: Repeat, moved: Iterable[tuple[Watched, Array]], further: int) -> None:
+        """A stretch of the trace was left out as often as it says.
+
+        ``moved`` are the accesses of a turn, each with how far it lies on in the next, and
+        ``further`` is how many turns come after that one.
+        """
+        if not repeat.times:
+            return
+        self.trace.repeats.append(repeat)
+        for each, stride in moved:
+            if each.space != "global":
+                continue
+            for written in _touches(each.kind):
+                self.footprints.stretch(
+                    each.addresses, each.taking, each.rows, stride, further, written=written
+                )
+
+    def mark(self) -> Mark:
+        """What was recorded up to now, to come back to."""
+        return len(self.trace), self.stream.mark()
+
+    def forget(self, mark: Mark) -> None:
+        """Forget what was recorded since."""
+        self.trace.shorten(mark[0])
+        self.stream.shorten(mark[1])
+
     def of_blocks(self, values: Array) -> Array:
         """Numbers by warp summed up by block."""
         found: Array = values.reshape(-1, self.warps_of_block).sum(axis=1)
@@ -206,6 +269,13 @@ def _local_sectors(addresses: Array, taking: Array | None, size: int, warps: int
         where = ((addresses >> 2) + word) * 4 + lanes
         total = total + sectors(np.broadcast_to(where << 5, (warps, LANES)), taking)
     return total
+
+
+def _touches(kind: str) -> tuple[bool, ...]:
+    """Whether an access of a kind writes; both where it reads as well."""
+    if kind in _ATOMICS:
+        return True, False
+    return (kind not in ("load", "copy"),)
 
 
 def _some(taking: Array | None) -> Array | int:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kernelprof.predict.counts.steps import Compared
-    from kernelprof.predict.counts.watched import Watched
+    from kernelprof.predict.counts.trace import Watched
     from kernelprof.predict.machine.arrays import Array
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from kernelprof.predict.counts.trace import Watched
 from kernelprof.predict.machine.context import Counters
 
 if TYPE_CHECKING:
@@ -20,15 +20,6 @@ if TYPE_CHECKING:
 
 _STEADY: Final = ("requests", "threads", "addresses", "alike")
 """Counts that do not depend on where exactly addresses lie."""
-
-
-@dataclass(frozen=True, slots=True)
-class Watched:
-    """An access as it was carried out once."""
-
-    instruction: Instruction
-    addresses: Array
-    taking: Array | None
 
 
 class Watching(Counters):
@@ -68,7 +59,7 @@ class Watching(Counters):
     ) -> None:
         """Memory is read or written."""
         spread = np.broadcast_to(addresses, (c.warps, addresses.shape[1]))
-        self._found.append(Watched(i, spread, taking))
+        self._found.append(Watched(i, space, kind, spread, taking, c.rows))
         self._tally.access(c, i, space, kind, addresses, taking=taking, size=size)
 
 

@@ -47,7 +47,7 @@ _WIDEST: Final = 4
 
 LOADS: Final = {
     "LDG": "global", "LD": "global", "LDS": "shared", "LDL": "local", "LDSM": "shared",
-    "ATOMG": "global", "ATOM": "global", "ATOMS": "shared", "LDGSTS": "global",
+    "ATOMG": "global", "ATOM": "global", "ATOMS": "shared", "LDGSTS": "global", "LDC": "constant",
     "UBLKCP": "global",
 }  # fmt: skip
 """Opcodes that read memory, by the kind of memory."""

@@ -1,0 +1,368 @@
+"""Warps of one SM in time: in order within a warp, the warp that is ready first before the others.
+
+Each unit serves its requests one after the other; when it is free next is all that is kept of it.
+So an instruction costs a few operations, whatever it waits for: its warp's scoreboards, its part's
+scheduler and pipe, L1, the SM's share of L2 and of device memory.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.predict.timing.code import OF_A_PART, PARTS
+from kernelprof.predict.timing.control import SCOREBOARDS
+from kernelprof.predict.timing.pipes import latencies
+
+if TYPE_CHECKING:
+    from kernelprof.predict.timing.code import Memory, Op
+    from kernelprof.predict.timing.steps import Step, Steps
+
+FMA: Final = OF_A_PART.index("fma")
+HEAVY: Final = OF_A_PART.index("fmaheavy")
+XU: Final = OF_A_PART.index("xu")
+_QUEUE: Final = 64.0
+"""Cycles of work that wait at L1 before a warp has to wait with its next access."""
+_ADU_QUEUE: Final = 16.0
+_PIPE_QUEUE: Final = 8.0
+"""The same at the pipe for special functions, which takes instructions from a queue."""
+_L2_QUEUE: Final = 2000.0
+_FAR_QUEUE: Final = 4000.0
+"""The same for stores on their way to L2 and to device memory."""
+_APART: Final = 2
+"""Cycles from one instruction of a warp to its next at least: no kernel of our captures issues more
+than 0.46 instructions a cycle and warp."""
+_FULL_FMA: Final = 1.15
+"""Cycles of the FP32 pipe against its peak: it is busy 84.5 % at most in our captures."""
+_REQUEST: Final = 0.37
+"""Cycles of L1 that a load of global memory takes beside its wavefronts: of loads of 128 bytes L1
+does one in 1.39 cycles (``02_coalesced``), of 512 bytes one in 4.3 (``classifier-features``)."""
+_START: Final = 20.0
+"""Cycles from the end of a block until another one begins in its place."""
+_MODULUS: Final = 1 << 31
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """What one SM gets of the units that all share, per cycle."""
+
+    l2_sectors: float
+    l2_partial_sectors: float
+    dram_sectors: float
+    written_far: float
+    """Share of what is stored that goes on to device memory."""
+    turn: float
+    """Cycles of an SM that a turn of the hottest sector takes, all SMs together."""
+    halves: bool
+    """Whether FP32 has two pipes."""
+    code_sectors: float = 0.0
+    """Sectors of code that an SM gets per cycle, where its code does not fit; zero: it does."""
+    code_segments: int = 0
+    """Segments of code that it holds."""
+
+
+class _Warp:
+    __slots__ = ("at", "block", "board", "last", "marked", "part", "place", "steps")
+
+    def __init__(self, steps: tuple[Step, ...], part: int, block: _Block, now: float) -> None:
+        self.steps = steps
+        self.part = part
+        self.block = block
+        self.place = 0
+        """Of the segment."""
+        self.at = 0
+        """Of the instruction in it."""
+        self.board = [0.0] * SCOREBOARDS
+        self.marked = now
+        """Since when time is not yet counted."""
+        self.last = ""
+        """The instruction that raised a scoreboard last."""
+
+
+class _Block:
+    __slots__ = ("alive", "number", "started", "waiting")
+
+    def __init__(self, number: int, alive: int, started: float) -> None:
+        self.number = number
+        self.alive = alive
+        self.started = started
+        self.waiting: list[tuple[_Warp, float]] = []
+
+
+@dataclass
+class Run:
+    """What running blocks on an SM took, in cycles."""
+
+    cycles: float = 0.0
+    """Until the last of them ended."""
+    blocks: int = 0
+    whole: float = 1.0
+    """How many times longer it is with all that was left out."""
+    instructions: float = 0.0
+    """With what was left out."""
+    stalls: dict[str, float] = field(default_factory=dict)
+    """Cycles that warps wait, for each reason, with what was left out."""
+    residence: float = 0.0
+    """Cycles that warps are there, likewise."""
+    ends: list[float] = field(default_factory=list)
+    durations: dict[int, list[float]] = field(default_factory=dict)
+    """Of blocks, by which recorded block they are."""
+
+
+class Multiprocessor:
+    """One SM, as long as it runs blocks of one launch."""
+
+    def __init__(self, steps: Steps, rates: Rates) -> None:
+        self._steps = steps
+        self._rates = rates
+        self._times = latencies()
+        self._schedulers = [0.0] * PARTS
+        self._pipes = [[0.0] * len(OF_A_PART) for _ in range(PARTS)]
+        self._l1 = self._l2 = self._far = self._hot = self._adu = self._fetched = 0.0
+        self._code: dict[int, float] = {}
+        """Segments in the instruction cache and since when, the one used last at the end."""
+        self._random = 1
+        self._queue: list[tuple[float, int, _Warp]] = []
+        self._order = 0
+        self._begun = 0
+        self._blocks = 0
+        self._passed = self._meant = 0.0
+        self._stalls: defaultdict[str, float] = defaultdict(float)
+        self._run = Run()
+
+    def run(self, blocks: int, resident: int) -> Run:
+        """Run so many blocks, as many at once as are resident."""
+        self._blocks = blocks
+        for _ in range(min(resident, blocks)):
+            self._begin(0.0)
+        queue = self._queue
+        while queue:
+            now, _, warp = heapq.heappop(queue)
+            self._issue(warp, now)
+        run = self._run
+        run.cycles = max(run.ends, default=0.0)
+        run.blocks = blocks
+        run.whole = self._meant / self._passed if self._passed else 1.0
+        run.residence = self._meant
+        run.stalls = dict(self._stalls)
+        return run
+
+    def _push(self, warp: _Warp, at: float) -> None:
+        self._order += 1
+        heapq.heappush(self._queue, (at, self._order, warp))
+
+    def _begin(self, now: float) -> None:
+        """Start the next block."""
+        steps = self._steps
+        number = self._begun % steps.blocks
+        first = number * steps.warps_of_block
+        own = [each for each in steps.warps[first : first + steps.warps_of_block] if each]
+        block = _Block(number, len(own), now)
+        place = self._begun * steps.warps_of_block
+        self._begun += 1
+        for n, each in enumerate(own):
+            self._push(_Warp(each, (place + n) % PARTS, block, now), now)
+
+    def _issue(self, warp: _Warp, now: float) -> None:
+        ops, weight = warp.steps[warp.place]
+        op = ops[warp.at]
+        issue = max(self._schedulers[warp.part], now)
+        self._schedulers[warp.part] = issue + 1.0
+        self._stalls["not_selected"] += (issue - now) * weight
+        done = 0.0
+        if op.pipe >= 0:
+            issue = self._enter_pipe(warp, op, issue, weight)
+        if op.adu:
+            issue = self._enter_adu(op, issue, weight)
+        if op.memory is not None:
+            issue, done = self._access(warp, op, op.memory, issue, weight)
+        elif op.operands is not None:
+            warp.board[op.operands] = max(warp.board[op.operands], issue + _PIPE_QUEUE)
+        if op.result is not None:
+            done = done or issue + op.latency
+            warp.board[op.result] = max(warp.board[op.result], done)
+            warp.last = op.name
+        self._stalls["selected"] += weight
+        after = issue + max(op.stall, _APART)
+        self._stalls["wait"] += (op.stall - 1.0) * weight
+        self._pass(warp, after, weight)
+        self._run.instructions += weight
+        if op.kind == "barrier":
+            self._arrive(warp, after)
+        else:
+            self._go_on(warp, after)
+
+    def _pass(self, warp: _Warp, until: float, weight: float) -> None:
+        """Count the time of a warp, and that of all that its instruction stands for."""
+        passed = until - warp.marked
+        self._passed += passed
+        self._meant += passed * weight
+        warp.marked = until
+
+    def _go_on(self, warp: _Warp, now: float) -> None:
+        """The next instruction of a warp, once the scoreboards that it waits for are clear."""
+        ops, weight = warp.steps[warp.place]
+        warp.at += 1
+        if warp.at >= len(ops):
+            warp.at = 0
+            warp.place += 1
+            if warp.place >= len(warp.steps):
+                self._end(warp, now)
+                return
+            ops, weight = warp.steps[warp.place]
+            now = self._fetch(warp, ops, now, weight)
+        ready = now
+        for each in ops[warp.at].waits:
+            ready = max(ready, warp.board[each])
+        if ready > now:
+            far = warp.last in _FAR_LOADS
+            self._stalls["long_scoreboard" if far else "short_scoreboard"] += (ready - now) * weight
+            self._pass(warp, ready, weight)
+        self._push(warp, ready)
+
+    def _fetch(self, warp: _Warp, ops: tuple[Op, ...], now: float, weight: float) -> float:
+        """When code is there; what is not in the instruction cache comes from L2."""
+        rates = self._rates
+        if not rates.code_sectors:
+            return now
+        key = id(ops)
+        there = self._code.pop(key, None)
+        if there is None:
+            begin = max(self._fetched, now)
+            self._fetched = begin + len(ops) / _OPS_OF_A_SECTOR / rates.code_sectors
+            there = self._fetched + self._times["l2"]
+        self._code[key] = there
+        if len(self._code) > rates.code_segments:
+            del self._code[next(iter(self._code))]
+        if there > now:
+            self._stalls["no_instruction"] += (there - now) * weight
+            self._pass(warp, there, weight)
+            return there
+        return now
+
+    def _enter_pipe(self, warp: _Warp, op: Op, issue: float, weight: float) -> float:
+        """When a pipe of the warp's part takes an instruction."""
+        pipes = self._pipes[warp.part]
+        pipe, cycles = op.pipe, op.cycles
+        if pipe == FMA and self._rates.halves:
+            # Either half takes it in twice the cycles of both.
+            pipe = FMA if pipes[FMA] <= pipes[HEAVY] else HEAVY
+            cycles *= 2.0 * _FULL_FMA
+        free = pipes[pipe]
+        queue = _PIPE_QUEUE if pipe == XU else 0.0
+        start = max(free, issue)
+        pipes[pipe] = start + cycles
+        if start - queue > issue:
+            self._stalls["math_pipe_throttle"] += (start - queue - issue) * weight
+            return start - queue
+        return issue
+
+    def _enter_adu(self, op: Op, issue: float, weight: float) -> float:
+        start = max(self._adu, issue)
+        cycles = op.adu
+        if op.memory is not None and op.memory.kind == "constant":
+            cycles = max(cycles, op.memory.passes * CONSTANT_CYCLES)
+        self._adu = start + cycles
+        if start - _ADU_QUEUE > issue:
+            self._stalls["mio_throttle"] += (start - _ADU_QUEUE - issue) * weight
+            return start - _ADU_QUEUE
+        return issue
+
+    # Memory.
+
+    def _access(
+        self, warp: _Warp, op: Op, memory: Memory, issue: float, weight: float
+    ) -> tuple[float, float]:
+        """When an access is issued, and when its result is there."""
+        kind = memory.kind
+        if kind == "constant":
+            return issue, self._adu + op.latency
+        start = max(self._l1, issue + PARTS)
+        self._l1 = start + memory.passes + (_REQUEST if kind == "load" else 0.0)
+        end = start + memory.passes - 1.0
+        late = 0.0
+        if kind == "shared":
+            done = end + (op.latency or self._times["shared"])
+        else:
+            done, late = self._global(memory, start, end, issue)
+        behind = max(self._l1 - issue - _QUEUE, late)
+        if behind > 0.0:
+            self._stalls["mio_throttle" if kind == "shared" else "lg_throttle"] += behind * weight
+            issue += behind
+        if op.operands is not None:
+            warp.board[op.operands] = max(warp.board[op.operands], start + memory.passes)
+        return issue, done
+
+    def _global(
+        self, memory: Memory, start: float, end: float, issue: float
+    ) -> tuple[float, float]:
+        """When an access to global or local memory is done, and how far the queue is behind."""
+        rates, times = self._rates, self._times
+        if memory.kind == "load":
+            done = end + times["l1"]
+            if memory.sectors <= 0.0:
+                return done, 0.0
+            self._l2 = max(self._l2, start) + memory.sectors / rates.l2_sectors
+            there = self._l2 + times["l2"]
+            if memory.far:
+                self._far = max(self._far, start) + memory.sectors * memory.far / rates.dram_sectors
+                if self._happens(memory.far):
+                    there = max(there, self._far + times["dram"])
+            return (max(done, there) if self._happens(memory.waits) else done), 0.0
+        rate = rates.l2_partial_sectors if memory.partial else rates.l2_sectors
+        if memory.kind == "store":
+            self._l2 = max(self._l2, start) + memory.sectors / rate
+            written = memory.sectors * rates.written_far / rates.dram_sectors
+            self._far = max(self._far, start) + written
+            late = max(self._l2 - issue - _L2_QUEUE, self._far - issue - _FAR_QUEUE)
+            return end, late
+        self._l2 = max(self._l2, start) + memory.sectors / rate
+        self._hot = max(self._hot, start) + memory.turns * rates.turn
+        late = self._hot - issue - _L2_QUEUE
+        return max(self._l2, self._hot) + times["l2"], late
+
+    def _happens(self, share: float) -> bool:
+        """Whether something that a share of accesses does is done by this one."""
+        if share >= 1.0:
+            return True
+        self._random = (self._random * 1_103_515_245 + 12_345) % _MODULUS
+        return self._random / _MODULUS < share
+
+    # Blocks.
+
+    def _arrive(self, warp: _Warp, now: float) -> None:
+        """A warp is at a barrier, which those that wait leave when the last has come."""
+        block = warp.block
+        block.waiting.append((warp, now))
+        self._leave_barrier(block)
+
+    def _leave_barrier(self, block: _Block) -> None:
+        if not block.waiting or len(block.waiting) < block.alive:
+            return
+        free = max(now for _, now in block.waiting) + self._times["barrier"]
+        waiting, block.waiting = block.waiting, []
+        for warp, now in waiting:
+            weight = warp.steps[warp.place][1]
+            self._stalls["barrier"] += (free - now) * weight
+            self._pass(warp, free, weight)
+            self._go_on(warp, free)
+
+    def _end(self, warp: _Warp, now: float) -> None:
+        block = warp.block
+        block.alive -= 1
+        if block.alive:
+            self._leave_barrier(block)
+            return
+        self._run.ends.append(now)
+        self._run.durations.setdefault(block.number, []).append(now - block.started)
+        if self._begun < self._blocks:
+            self._begin(now + _START)
+
+
+CODE_SEGMENTS: Final = 128
+"""Segments of code that the instruction cache of an SM holds: 128 KiB."""
+CONSTANT_CYCLES: Final = 2.0
+_OPS_OF_A_SECTOR: Final = 2
+_FAR_LOADS: Final = frozenset(("LDG", "LD", "LDL", "ATOM", "ATOMG", "LDGDEPBAR"))

@@ -1,0 +1,107 @@
+"""Units and waits that are predicted, against what an H200 measured of the same sources."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import kernelprof
+from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.verdict.cases import OPEN
+from kernelprof.comparison.sides import snapshot
+from kernelprof.model.capture import Origin
+
+CUDA = Path(__file__).parents[2] / "cuda"
+
+KERNELS = {
+    "chacha-nonce-search": "integer-throughput",
+    "cauchy-likelihood-log-a-sample": "sfu-throughput",
+    "edit-distance-table-diagonals": "shared-bank-conflicts",
+    "row-norms-thread-per-row": "uncoalesced-global-access",
+    "chebyshev-series-in-double": "fp64-throughput",
+}
+"""Pairs of the corpus whose ``before`` is predicted in a second, and what limits each."""
+
+UNITS = ("issue_slots", "alu_pipe", "fma_pipe", "xu_pipe", "fp64_pipe", "l1_throughput")
+POINTS = 2.5
+"""How far units may be off were the time the measured one."""
+TIMES = 1.25
+"""Factor by which the time may be off."""
+
+
+def value(capture: kernelprof.Capture, name: str) -> float:
+    """A metric of the only launch."""
+    return float(capture.columns[catalogue()[name].ncu[0]].values[0])
+
+
+@pytest.fixture(scope="module", params=KERNELS)
+def pair(request: pytest.FixtureRequest) -> tuple[str, kernelprof.Capture, kernelprof.Capture]:
+    """A name, the prediction of its ``before``, and the capture of it."""
+    name = request.param
+    recorded = Path(kernelprof.__file__).parent / "recorded" / "h200-pairs" / name / "before"
+    predicted = kernelprof.predict(CUDA / "pairs" / name / "before.cu")
+    return name, predicted, kernelprof.read(recorded)
+
+
+def test_work_and_time_are_the_measured(
+    pair: tuple[str, kernelprof.Capture, kernelprof.Capture],
+) -> None:
+    _, predicted, measured = pair
+    longer = value(predicted, "sm_cycles_elapsed") / value(measured, "sm_cycles_elapsed")
+    assert 1 / TIMES < longer < TIMES
+    for name in UNITS:
+        busy = value(predicted, name) * longer
+        assert busy == pytest.approx(value(measured, name), abs=POINTS), name
+
+
+def test_verdict_is_the_measured(
+    pair: tuple[str, kernelprof.Capture, kernelprof.Capture],
+) -> None:
+    name, predicted, measured = pair
+    (said,) = predicted.diagnose().kernels
+    (known,) = measured.diagnose().kernels
+    assert said.verdict.bottleneck == known.verdict.bottleneck == KERNELS[name]
+    assert said.verdict.status is known.verdict.status
+    sources = {each.source for each in said.verdict.evidence}
+    assert sources <= {Origin.PREDICTED, Origin.COMPILER, Origin.DERIVED}
+
+
+def test_intervals_hold_the_values(
+    pair: tuple[str, kernelprof.Capture, kernelprof.Capture],
+) -> None:
+    _, predicted, _ = pair
+    assert predicted.prediction is not None
+    known = predicted.prediction.intervals
+    assert {"duration", "issue_slots", "l1_throughput"} <= known.keys()
+    for name, (low, high) in known.items():
+        assert low <= value(predicted, name) <= high, name
+
+
+def test_no_time_of_a_prediction_is_compared(
+    pair: tuple[str, kernelprof.Capture, kernelprof.Capture],
+) -> None:
+    _, predicted, _ = pair
+    (kernel,) = snapshot(predicted, None, None, predicted.prediction).kernels
+    assert kernel.total_ns is None
+    assert kernel.times_ns == ()
+    assert not {"duration", "issue_slots", "l1_throughput"} & kernel.metrics.keys()
+    assert kernel.metrics["instructions"] > 0
+
+
+def test_a_verdict_that_hangs_on_waits_is_never_sure() -> None:
+    source = CUDA / "pairs" / "cooling-rods-solved-from-one-end" / "before.cu"
+    (kernel,) = kernelprof.predict(source).diagnose().kernels
+    verdict = kernel.verdict
+    assert verdict.confidence is not kernelprof.Confidence.HIGH
+    assert OPEN in verdict.notes
+    assert verdict.missing == ()
+    assert verdict.command == f"kernelprof diagnose {source} --preset full"
+
+
+def test_on_a_gpu_that_nothing_was_compared_with_no_verdict_is_sure() -> None:
+    source = CUDA / "pairs" / "row-norms-thread-per-row" / "before.cu"
+    for arch, confidence in (("sm_90", "high"), ("sm_80", "medium")):
+        (kernel,) = kernelprof.predict(source, arch=arch).diagnose().kernels
+        assert kernel.verdict.bottleneck == "uncoalesced-global-access"
+        assert kernel.verdict.confidence.value == confidence
