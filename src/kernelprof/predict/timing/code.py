@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kernelprof.predict.counts.patterns import SECTOR
 from kernelprof.predict.machine.uses import MEMORY
+from kernelprof.predict.sass.cubin import machine_code
 from kernelprof.predict.sass.listing import INSTRUCTION_BYTES
 from kernelprof.predict.sass.operands import Immediate
 from kernelprof.predict.timing.control import PLAIN, controls
@@ -91,7 +92,8 @@ def code(counted: Counted, cubin: bytes, known: Architecture, misses: Misses) ->
     """What the executed pieces of a program take."""
     program = counted.launch.program
     maker = _Maker(counted, Costs(known), misses)
-    said = {f.name: controls(cubin, f.name) for f in program.functions}
+    texts = machine_code(cubin)
+    said = {f.name: controls(texts.get(f.name, b"")) for f in program.functions}
     found = {}
     size = 0
     for start in counted.tally.runs:
