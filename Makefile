@@ -6,13 +6,13 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 RESULTS ?= build/gpu-test
 CAPTURES ?= build/captures
-CAPTURE := tests/captures/four_gemms.full.raw.csv
+EXAMPLE := examples/matvec.cu
 
 .PHONY: demo test test-all fuzz gpu-test captures browser-test lint types rules reports screenshots vendor \
 	lock wheel clean help gate-report corpus-report predict-report
 
 help:
-	@echo "make demo    diagnose a capture that ships with the project"
+	@echo "make demo    diagnose a kernel from its source, without a GPU"
 	@echo "make test    run the tests, in three minutes at most on two cores"
 	@echo "make test-all  run the slow tests as well, as CI does"
 	@echo "make fuzz    try files that are nearly right for ten minutes (FUZZ_SECONDS, FUZZ_SEED)"
@@ -28,12 +28,13 @@ help:
 	@echo "make corpus-report  score the corpus again, into reports/corpus-h200.md and .html"
 	@echo "make predict-report  predict every kernel, beside what an H200 measured, into reports/predict-h200.md"
 	@echo "make vendor  copy the pinned chart library of web/ into the package (needs npm)"
-	@echo "make lock    pin what the action installs again, with hashes, into requirements/gate.lock"
+	@echo "make lock    pin what the actions install again, with hashes, into requirements/"
 	@echo "make wheel   build dist/*.whl (by way of the source archive)"
 	@echo "make clean   remove the environment and everything built"
 
-demo: $(VENV)/.runtime
-	$(BIN)/kernelprof diagnose $(CAPTURE) --top 4
+# Exit code 3 says that only a GPU tells all of it.
+demo: $(VENV)/.predict
+	$(BIN)/kernelprof diagnose $(EXAMPLE) --predict || [ $$? -eq 3 ]
 
 test: $(VENV)/.dev
 	$(BIN)/python -m pytest -n 2 --dist worksteal -m "not slow"
@@ -76,6 +77,7 @@ reports: $(VENV)/.runtime
 	$(BIN)/python -m kernelprof report tests/captures/gemm_series.full.raw.csv -o reports/many-kernels.html
 	$(BIN)/python -m kernelprof report tests/captures/gemm_series.eight-metrics.raw.csv -o reports/inconclusive.html
 	$(BIN)/python -m kernelprof ladder report reports/ladder-h200.json --captures src/kernelprof/recorded/h200 --html reports/ladder-h200.html
+	$(BIN)/python -m kernelprof ladder report reports/ladder-bf16-h200.json --captures src/kernelprof/recorded/h200-bf16 --html reports/ladder-bf16-h200.html
 	$(BIN)/python -m kernelprof compare src/kernelprof/recorded/h200/01_naive src/kernelprof/recorded/h200/02_coalesced --html reports/comparison.html
 
 screenshots: $(VENV)/.browser
@@ -100,6 +102,9 @@ vendor: web/node_modules/.package-lock.json
 lock: $(VENV)/.dev
 	$(BIN)/uv pip compile --quiet --universal --generate-hashes --upgrade --no-header \
 		--only-binary :all: pyproject.toml requirements/build.in -o requirements/gate.lock
+	$(BIN)/uv pip compile --quiet --universal --generate-hashes --no-header --only-binary :all: \
+		--extra predict --constraint requirements/gate.lock \
+		pyproject.toml requirements/build.in -o requirements/predict.lock
 
 wheel: $(VENV)/.dev
 	rm -rf dist
@@ -115,6 +120,10 @@ $(BIN)/python:
 
 $(VENV)/.runtime: pyproject.toml | $(BIN)/python
 	$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.predict: pyproject.toml | $(BIN)/python
+	$(PIP) --editable '.[predict]'
 	@touch $@
 
 $(VENV)/.dev: pyproject.toml | $(BIN)/python

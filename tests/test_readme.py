@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from tests.comparison.gate.planted import gated, taken
 
+import kernelprof
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.report.documents import gate
 from kernelprof.report.documents.diagnosis import document
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 CAPTURE = "tests/captures/four_gemms.full.raw.csv"
+EXAMPLE = "examples/matvec.cu"
+PREDICTED = "cuda/pairs/transpose-column-reads/after.cu"
 MOST_LINES = 150
 _LINK = re.compile(r"\]\((?!https?://)([^)#\s]*)(#[^)\s]+)?\)")
 
@@ -110,10 +113,41 @@ def test_the_first_screen_and_an_explained_card_are_the_real_ones(
 ) -> None:
     monkeypatch.chdir(ROOT)
     found = diagnose(read_capture(CAPTURE))
-    assert terminal.write(document(found, top=4, explain=False)).rstrip() in read("README.md")
+    first = kernelprof.diagnose(CAPTURE, kernel="gemm_bad")
+    assert terminal.write(document(first, explain=False)).rstrip() in read("README.md")
+    assert terminal.write(document(found, top=4, explain=False)).rstrip() in read("docs/usage.md")
     explained = terminal.write(document(found, top=4))
     card = explained[explained.index("1 gemm_bad ─") : explained.index("2 gemm_coalesced ─")]
     assert card.rstrip() in read("docs/usage.md")
+
+
+def test_the_prediction_of_the_first_screen_is_the_real_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(ROOT)
+    printed = terminal.write(document(kernelprof.predict(EXAMPLE).diagnose(), explain=False))
+    # A slow machine runs fewer of them.
+    printed = re.sub(r"\d+ of 256 blocks", "256 of 256 blocks", printed)
+    assert f"$ kernelprof diagnose {EXAMPLE} --predict\n{printed.rstrip()}\n" in read("README.md")
+    (row,) = [line for line in printed.splitlines() if "sum += A[row" in line]
+    assert row in read("docs/predict.md")
+    makefile = read("Makefile")
+    assert f"EXAMPLE := {EXAMPLE}\n" in makefile
+    assert "kernelprof diagnose $(EXAMPLE) --predict" in makefile
+
+
+def test_the_gate_s_output_without_a_gpu_is_the_real_one(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    source = read(PREDICTED)
+    (tmp_path / "before.cu").write_text(source, "utf-8")
+    (tmp_path / "after.cu").write_text(source.replace("[32][33]", "[32][32]"), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    result = kernelprof.gate("before.cu", "after.cu", predict=True, policy={})
+    printed = terminal.write(gate.document(result))
+    shown = printed[printed.index("transpose ──") : printed.index("changed before")]
+    assert shown.rstrip() in read("docs/gate.md")
+    assert f"$ kernelprof gate {PREDICTED} after.cu --predict\n" in read("docs/gate.md")
 
 
 def test_the_gate_s_output_is_the_real_one() -> None:
@@ -143,16 +177,16 @@ def test_the_table_of_the_corpus_is_that_of_its_report() -> None:
     report = read("reports/corpus-h200.md")
     for shown in (read("README.md"), read("docs/corpus.md")):
         for label, cells in (
-            ("planted bottleneck named first", ("111 of 113", "68 of 111", "17 of 111")),
-            ("healthy kernel", ("14 of 14", "11 of 14", "7 of 14")),
+            ("planted bottleneck named first", ("125 of 127", "73 of 125", "20 of 125")),
+            ("healthy kernel", ("16 of 17", "11 of 17", "8 of 17")),
             ("decoy", ("11 of 11", "6 of 11", "9 of 11")),
         ):
             told = next(line for line in shown.splitlines() if line.startswith(f"| {label}"))
             full = next(line for line in report.splitlines() if line.startswith(f"| {label}"))
             assert [cell.strip() for cell in told.split("|")[2:5]] == list(cells)
             assert all(cell in full for cell in cells)
-    assert "1105 of 1140 (97 %)" in read("README.md")
-    assert "1105 of 1140 (97 %)" in report
+    assert "1234 of 1280 (96 %)" in read("README.md")
+    assert "1234 of 1280 (96 %)" in report
 
 
 def test_the_figures_of_speed_are_those_of_their_page() -> None:

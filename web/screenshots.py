@@ -60,6 +60,12 @@ SHOTS = (
     ),
     Shot("ladder", "ladder-h200.html", first=".top", last=".panel:has([data-chart=climb])"),
     Shot(
+        "ladder-bf16",
+        "ladder-bf16-h200.html",
+        first=".top",
+        last=".panel:has([data-chart^=climb])",
+    ),
+    Shot(
         "ladder-roofline",
         "ladder-h200.html",
         first=".panel:has([data-chart=roofline])",

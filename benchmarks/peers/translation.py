@@ -128,6 +128,12 @@ SAYINGS: Final = (
         ("instruction-fetch", "small-grid"),
         "it names kernels of less than one wave as the usual cause",
     ),
+    Saying(
+        "CPIStall",
+        r"WARPGROUP\.ARRIVES or WARPGROUP\.WAIT",
+        ("async-pipeline-stalls", "tensor-throughput"),
+        "warps wait for products: of full tensor cores, or one by one",
+    ),
     Saying("CPIStall", r"branch target to be computed", ("warp-divergence",)),
     Saying(
         "CPIStall",

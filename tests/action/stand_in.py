@@ -20,6 +20,8 @@ ROOT = Path(__file__).resolve().parents[2]
 ACTION = YAML(typ="safe").load(ROOT / "action.yml")
 WORKFLOW = YAML(typ="safe").load(ROOT / "examples" / "github" / "gate.yml")
 STEPS = {step["name"]: step for step in ACTION["runs"]["steps"]}
+PREDICT = YAML(typ="safe").load(ROOT / "action" / "predict" / "action.yml")
+PREDICT_STEPS = {step["name"]: step for step in PREDICT["runs"]["steps"]}
 TOKEN = "a-token-that-no-file-may-hold"
 
 _EXPRESSION = re.compile(r"\$\{\{\s*(.*?)\s*\}\}")
@@ -145,14 +147,19 @@ class Runner:
         """Run the steps of a job of the workflow; 0, or the first exit code that is not."""
         return self.steps(workflow["jobs"][name]["steps"], {**self.context, **context})
 
-    def act(self, **inputs: str) -> tuple[int, dict[str, str]]:
-        """Run the whole action: its exit code and its outputs."""
-        defaults = {name: each.get("default", "") for name, each in ACTION["inputs"].items()}
+    def act(self, action: Any = ACTION, **inputs: str) -> tuple[int, dict[str, str]]:
+        """Run a whole action of ours: its exit code and its outputs."""
+        defaults = {name: each.get("default", "") for name, each in action["inputs"].items()}
         given = {**defaults, **{name.replace("_", "-"): text for name, text in inputs.items()}}
-        context = {**self.context, **{f"inputs.{name}": text for name, text in given.items()}}
-        code = self.steps(ACTION["runs"]["steps"], context)
+        place = self.action if action is ACTION else self.action / "action" / "predict"
+        context = {
+            **self.context,
+            "github.action_path": str(place),
+            **{f"inputs.{name}": text for name, text in given.items()},
+        }
+        code = self.steps(action["runs"]["steps"], context)
         outputs = {
-            name: self.evaluated(each["value"], context) for name, each in ACTION["outputs"].items()
+            name: self.evaluated(each["value"], context) for name, each in action["outputs"].items()
         }
         return code, {name: text for name, text in outputs.items() if text}
 
@@ -196,8 +203,9 @@ class Runner:
                     for found in self.workspace.glob(pattern):
                         shutil.copy(found, place / found.name)
             case "OWNER/kernelprof":
-                code, outputs = self.act(**given)
-                return code, outputs
+                return self.act(**given)
+            case "OWNER/kernelprof/action/predict":
+                return self.act(PREDICT, **given)
             case _:
                 assert action == "github/codeql-action/upload-sarif", action
         return 0, {}

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -13,13 +15,22 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from packaging.requirements import Requirement
 from ruamel.yaml import YAML
-from tests.action.stand_in import ACTION, ROOT, STEPS, WORKFLOW, Runner
+from tests.action.stand_in import (
+    ACTION,
+    PREDICT,
+    PREDICT_STEPS,
+    ROOT,
+    STEPS,
+    WORKFLOW,
+    Runner,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 OUTPUTS = ("outcome", "exit-code", "markdown", "junit", "sarif", "html-report")
 LOCK = ROOT / "requirements" / "gate.lock"
+PREDICT_LOCK = ROOT / "requirements" / "predict.lock"
 
 
 class Job(Runner):
@@ -44,6 +55,14 @@ class Job(Runner):
         (self.temp / "work").mkdir(exist_ok=True)
         self.log = ""
         return self.run(STEPS[name], {**self.context, **defaults, **prepared, **context})
+
+    def predict(self, **inputs: str) -> tuple[int, dict[str, str]]:
+        """Run the step of the other action: its exit code and its outputs."""
+        defaults = {name: each.get("default", "") for name, each in PREDICT["inputs"].items()}
+        given = {f"inputs.{name}": text for name, text in {**defaults, **inputs}.items()}
+        venv = {"steps.install.outputs.venv": str(self.temp / "work" / "venv")}
+        self.log = ""
+        return self.run(PREDICT_STEPS["Predict"], {**self.context, **given, **venv})
 
     def gate(self, baseline: str, candidate: str, **inputs: str) -> dict[str, str]:
         """Run the gate's step; its outputs, as the runner reads them."""
@@ -82,6 +101,7 @@ def changes(captures: Path) -> Path:
     ("schema", "file"),
     [
         ("vendor.github-actions", "action.yml"),
+        ("vendor.github-actions", "action/predict/action.yml"),
         ("vendor.github-workflows", "examples/github/gate.yml"),
         ("vendor.gitlab-ci", "examples/gitlab/.gitlab-ci.yml"),
     ],
@@ -98,11 +118,11 @@ def _scripts() -> list[Any]:
 
 def _all_steps() -> list[Any]:
     jobs = [step for job in WORKFLOW["jobs"].values() for step in job["steps"]]
-    return [*STEPS.values(), *jobs]
+    return [*STEPS.values(), *PREDICT_STEPS.values(), *jobs]
 
 
 def test_no_script_has_an_expression_in_it() -> None:
-    assert len(_scripts()) == 7
+    assert len(_scripts()) == 10
     assert not any("${{" in script for script in _scripts())
 
 
@@ -120,6 +140,10 @@ def test_every_input_is_used_and_every_output_is_set() -> None:
     for name in OUTPUTS:
         assert ACTION["outputs"][name]["value"] == f"${{{{ steps.gate.outputs.{name} }}}}"
         assert re.search(rf"put(_file)? {name} ", STEPS["Gate"]["run"])
+    text = (ROOT / "action" / "predict" / "action.yml").read_text(encoding="utf-8")
+    for name in PREDICT["inputs"]:
+        assert f"${{{{ inputs.{name} }}}}" in text
+    assert list(PREDICT["outputs"]) == ["predicted"]
 
 
 def test_a_regression_fails_and_tells(gate_job: Job, changes: Path) -> None:
@@ -230,12 +254,12 @@ def test_the_action_installs_itself_isolated_and_what_is_pinned(job: Job) -> Non
 def test_every_action_is_pinned_by_its_commit() -> None:
     texts = [
         (ROOT / name).read_text(encoding="utf-8")
-        for name in ("action.yml", "examples/github/gate.yml")
+        for name in ("action.yml", "action/predict/action.yml", "examples/github/gate.yml")
     ]
     used = re.findall(r"uses: (\S+)(.*)", "\n".join(texts))
-    assert len(used) == 10
+    assert len(used) == 17
     for name, comment in used:
-        if name == "OWNER/kernelprof@COMMIT":
+        if name in {"OWNER/kernelprof@COMMIT", "OWNER/kernelprof/action/predict@COMMIT"}:
             continue
         assert re.fullmatch(r"[\w-]+(/[\w-]+)+@[0-9a-f]{40}", name), name
         assert re.fullmatch(r" # v\d+\.\d+\.\d+", comment), name
@@ -245,7 +269,7 @@ def test_every_action_is_pinned_by_its_commit() -> None:
 
 def test_no_checkout_keeps_the_token() -> None:
     checkouts = [step for step in _all_steps() if "actions/checkout" in step.get("uses", "")]
-    assert len(checkouts) == 3
+    assert len(checkouts) == 4
     assert all(step["with"]["persist-credentials"] is False for step in checkouts)
 
 
@@ -254,19 +278,35 @@ def test_jobs_have_no_more_rights_than_they_need() -> None:
     rights = {name: job["permissions"] for name, job in WORKFLOW["jobs"].items()}
     read = {"contents": "read"}
     write = {**read, "pull-requests": "write", "security-events": "write"}
-    assert rights == {"profile": read, "gate": read, "tell": write}
+    assert rights == {
+        "predict": read,
+        "predicted": read,
+        "profile": read,
+        "gate": read,
+        "tell": write,
+    }
     assert set(WORKFLOW["on"]) == {"pull_request"}
-    # Code of the pull request runs in the first job alone.
-    for name in ("gate", "tell"):
+    # Code of the pull request runs where it is predicted and profiled alone.
+    for name in ("predicted", "gate", "tell"):
         scripts = "".join(step.get("run", "") for step in WORKFLOW["jobs"][name]["steps"])
         assert not re.search(r"python|pip |make |\./", scripts)
-    gate = WORKFLOW["jobs"]["gate"]["steps"]
-    assert not any("checkout" in step.get("uses", "") for step in gate)
+    for name in ("predicted", "gate"):
+        steps = WORKFLOW["jobs"][name]["steps"]
+        assert not any("checkout" in step.get("uses", "") for step in steps)
+        assert not any("predict" in step.get("uses", "") for step in steps)
 
 
-def _locked() -> list[tuple[Requirement, int]]:
+def test_the_runner_with_a_gpu_is_asked_last() -> None:
+    jobs = WORKFLOW["jobs"]
+    assert jobs["predicted"]["needs"] == "predict"
+    assert jobs["profile"]["needs"] == "predicted"
+    assert jobs["gate"]["needs"] == "profile"
+    assert "self-hosted" not in str([jobs[name]["runs-on"] for name in jobs if name != "profile"])
+
+
+def _locked(lock: Path) -> list[tuple[Requirement, int]]:
     """What is pinned, each with the number of its hashes."""
-    text = LOCK.read_text(encoding="utf-8").replace("\\\n", " ")
+    text = lock.read_text(encoding="utf-8").replace("\\\n", " ")
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("#")]
     found = []
     for line in filter(None, map(str.strip, lines)):
@@ -278,7 +318,8 @@ def _locked() -> list[tuple[Requirement, int]]:
 
 @pytest.mark.parametrize("python", ["3.11", "3.12", "3.13", "3.14"])
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
-def test_the_lock_has_all_that_is_needed(python: str, machine: str) -> None:
+@pytest.mark.parametrize(("lock", "extra"), [(LOCK, ""), (PREDICT_LOCK, "predict")])
+def test_the_lock_has_all_that_is_needed(python: str, machine: str, lock: Path, extra: str) -> None:
     here = {
         "python_version": python,
         "python_full_version": f"{python}.0",
@@ -288,8 +329,9 @@ def test_the_lock_has_all_that_is_needed(python: str, machine: str) -> None:
     }
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     needed = [*project["project"]["dependencies"], *project["build-system"]["requires"]]
+    needed += project["project"]["optional-dependencies"].get(extra, [])
     pinned: dict[str, str] = {}
-    for each, hashes in _locked():
+    for each, hashes in _locked(lock):
         if each.marker is None or each.marker.evaluate(here):
             (version,) = each.specifier
             assert version.operator == "=="
@@ -302,13 +344,42 @@ def test_the_lock_has_all_that_is_needed(python: str, machine: str) -> None:
         assert wanted.specifier.contains(pinned[wanted.name]), wanted
 
 
-def test_the_lock_says_nothing_of_where_it_was_made() -> None:
-    text = LOCK.read_text(encoding="utf-8")
+@pytest.mark.parametrize("lock", [LOCK, PREDICT_LOCK])
+def test_the_lock_says_nothing_of_where_it_was_made(lock: Path) -> None:
+    text = lock.read_text(encoding="utf-8")
     assert "://" not in text
     assert not re.search(r"^\s*-(?!-hash)", text, re.MULTILINE)
     wanted = (ROOT / "requirements" / "build.in").read_text(encoding="utf-8").split()
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     assert wanted == project["build-system"]["requires"]
+
+
+def test_kernels_are_predicted_for_the_gate(gate_job: Job) -> None:
+    shutil.copy(ROOT / "examples" / "matvec.cu", gate_job.workspace / "mat vec.cu")
+    given = {"sources": "mat vec.cu\n", "arch": "sm_80,sm_90"}
+    code, outputs = gate_job.predict(**given)
+    assert code == 0, gate_job.log
+    assert outputs == {"predicted": "kernelprof-predicted.json"}
+    held = json.loads((gate_job.workspace / outputs["predicted"]).read_text("utf-8"))
+    assert [each["predicted"]["arch"] for each in held["kernels"]] == ["sm_80", "sm_90"]
+    found = gate_job.gate("kernelprof-predicted.json", "kernelprof-predicted.json")
+    assert found["outcome"] == "pass"
+    code, outputs = gate_job.predict(sources="no.cu")
+    assert (code, outputs) == (2, {})
+    assert "there is no such file" in gate_job.log
+
+
+@pytest.mark.parametrize("value", ["$(touch evil)", "`touch evil`", '"; touch evil; "', "--help"])
+def test_sources_are_no_part_of_the_script(job: Job, value: str) -> None:
+    job.install("printf '%s\\n' \"$@\" > arguments")
+    code, _ = job.predict(sources=f"{value}\n\nb.cu", arch=value, output=value)
+    assert code == 0, job.log
+    arguments = (job.workspace / "arguments").read_text(encoding="utf-8")
+    assert arguments == (
+        f"-I\n-m\nkernelprof\nbaseline\nsave\n--predict\n--arch={value}\n--force\n"
+        f"--output={value}\n--\n{value}\nb.cu\n"
+    )
+    assert not (job.workspace / "evil").exists()
 
 
 def test_the_example_comments_once_and_then_edits(job: Job) -> None:

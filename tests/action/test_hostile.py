@@ -330,6 +330,15 @@ def test_the_comment_is_not_for_forks(runner: Make, hostile: Hostile) -> None:
     job = runner(**{"needs.gate.outputs.markdown": "kernelprof-gate.md"})
     condition = WORKFLOW["jobs"]["tell"]["if"]
     assert job.evaluated(condition, job.context) == "true"
+    without = {**job.context, "needs.gate.outputs.markdown": ""}
+    assert job.evaluated(condition, without) == "false"
+    predicted = {**without, "needs.predicted.outputs.markdown": "kernelprof-gate.md"}
+    assert job.evaluated(condition, predicted) == "true"
+    (download,) = [
+        step for step in WORKFLOW["jobs"]["tell"]["steps"] if "download" in step.get("uses", "")
+    ]
+    for context, name in ((job.context, "kernelprof-gate"), (predicted, "kernelprof-predicted")):
+        assert job.evaluated(download["with"]["name"], context) == name
     fork = {**job.context, "github.event.pull_request.head.repo.full_name": "eve/it"}
     assert job.evaluated(condition, fork) == "false"
 
@@ -362,12 +371,13 @@ def gitlab(
         for command in (["init", "-q"], ["add", "--all"], [*who, "commit", "-qm", "kernelprof"]):
             subprocess.run(["git", "-C", str(ours), *command], check=True)
         done = subprocess.run(
-            ["bash", "-c", "\n".join(GITLAB["gate"]["script"])],
+            ["bash", "-c", "\n".join(GITLAB[".gate"]["script"])],
             cwd=project,
             env={
                 **environment,
                 "PATH": f"{tools}{os.pathsep}{environment['PATH']}",
                 "TMPDIR": str(tmp_path),
+                **GITLAB[".gate"]["variables"],
                 **GITLAB["gate"]["variables"],
                 "KERNELPROF_URL": f"file://{ours}",
                 "KERNELPROF_COMMIT": "HEAD",
@@ -411,4 +421,4 @@ def test_what_a_maintainer_accepts_on_gitlab(
 
 @pytest.mark.slow
 def test_gitlab_hides_no_inconclusive_outcome() -> None:
-    assert "allow_failure" not in GITLAB["gate"]
+    assert not any("allow_failure" in GITLAB[name] for name in (".gate", "gate", "predicted"))

@@ -93,12 +93,41 @@ def test_what_is_decisive_alone_is_the_verdict() -> None:
             },
             "FP32 arithmetic runs at 25 % of the GPU's peak.",
         ),
+        (
+            {"memory_l1_wavefronts_shared": 400.0, "memory_l1_wavefronts_shared_ideal": 100.0},
+            "75 % of the wavefronts of shared memory are more than its accesses need.",
+        ),
+        (
+            {"memory_l1_wavefronts_shared": 105.0, "memory_l1_wavefronts_shared_ideal": 100.0},
+            "Shared memory takes the wavefronts that its accesses need, within 10 %.",
+        ),
+        (
+            {
+                "memory_l2_theoretical_sectors_global": 64.0,
+                "memory_l2_theoretical_sectors_global_ideal": 64.0,
+            },
+            "Global accesses touch the sectors that their bytes need, within 10 %.",
+        ),
+        ({"memory_l2_theoretical_sectors_local": 0.0}, "Nothing goes through local memory."),
         ({}, "There is no counter of this launch in the capture."),
     ],
 )
 def test_each_value_has_its_sentence(values: dict[str, float], text: str) -> None:
     verdict = diagnose(captured(**values)).kernels[0].verdict
     assert text in [each.text for each in verdict.findings]
+
+
+def test_that_all_is_needed_is_said_only_where_nothing_else_is() -> None:
+    needed = {
+        "memory_l2_theoretical_sectors_local": 0.0,
+        "memory_l1_wavefronts_shared": 0.0,
+        "memory_l1_wavefronts_shared_ideal": 0.0,
+    }
+    (one,) = diagnose(captured(**needed)).kernels[0].verdict.findings
+    assert one.text == "Nothing goes through local memory."
+    divergent = {"smsp__thread_inst_executed_per_inst_executed.ratio": 8.0}
+    (other,) = diagnose(captured(**needed, **divergent)).kernels[0].verdict.findings
+    assert other.bottleneck == "warp-divergence"
 
 
 def test_findings_stand_only_where_the_verdict_rests_on_little() -> None:

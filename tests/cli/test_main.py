@@ -83,6 +83,19 @@ def test_messages_cannot_steer_the_terminal(failing, capsys) -> None:
     assert capsys.readouterr().err == "kernelprof: error: found \\x1b[2J\n  where: a b\n"
 
 
+def test_lines_of_others_are_kept_behind_a_bar(failing, capsys) -> None:
+    failing(InputError("it does not compile:\nk.cu(3): error\n\n  ::warning::no \x1b[2J\n"))
+    main(["diagnose", "x.csv"])
+    assert capsys.readouterr().err.splitlines() == [
+        "kernelprof: error: it does not compile:",
+        "  | k.cu(3): error",
+        "  |   ::warning::no \\x1b[2J",
+    ]
+    failing(InputError("\n"))
+    assert main(["diagnose", "x.csv"]) == 2
+    assert capsys.readouterr().err == "kernelprof: error: \n"
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [

@@ -22,6 +22,7 @@ ROOT = Path(__file__).parents[2]
 CAPTURES = ROOT / "tests" / "captures"
 DIRECTORY = ROOT / "src" / "kernelprof" / "recorded" / "h200" / "03_shared_tile"
 CHANGES = CAPTURES / "h200_changes" / "tile"
+EXAMPLE = ROOT / "examples" / "matvec.cu"
 LADDER = ROOT / "reports" / "ladder-h200.json"
 TEXTS = (
     "pycuda_two_kernels.seven-metrics.raw.csv", "gemm_series.eight-metrics.raw.csv",
@@ -89,6 +90,15 @@ def _baseline() -> Any:
     from kernelprof.interface.baselines import save
 
     return json.loads(to_text(save(CHANGES / "1")))
+
+
+@cache
+def _predicted() -> Any:
+    """A baseline that holds the counts of a kernel, each with its line."""
+    from kernelprof.comparison.gate.baseline import to_text
+    from kernelprof.interface.baselines import save
+
+    return json.loads(to_text(save(EXAMPLE, predict=True)))
 
 
 def _reading(draw: Draw, target: str) -> tuple[str, ...]:
@@ -224,6 +234,26 @@ def _of_baseline(draw: Draw, example: Example) -> None:
     )
 
 
+def _of_predictions(draw: Draw, example: Example) -> None:
+    changed = draw(st.sampled_from(("b.json", "c.json")))
+    for name in ("b.json", "c.json"):
+        example.files[name] = json.dumps(_predicted()).encode()
+    example.files[changed] = mutations.of_json(draw, _predicted()).encode()
+    gate = ("gate", "b.json", "c.json")
+    outputs = ("--sarif", "s", "--junit", "j", "--markdown", "m")
+    example.command = draw(
+        st.sampled_from(
+            (
+                (*gate, "--format", "json"),
+                (*gate, *outputs),
+                (*gate, "--html", "g.html"),
+                ("baseline", "show", "b.json"),
+                ("baseline", "update", "b.json", "c.json"),
+            )
+        )
+    )
+
+
 def _of_diagnosis(draw: Draw, example: Example) -> None:
     made = _made("diagnose", str(CHANGES / "1"), "--format", "json")
     example.files["d.json"] = mutations.of_json(draw, made).encode()
@@ -247,6 +277,7 @@ _KINDS = {
     "specification": _specification,
     "policy": _policy,
     "baseline": _of_baseline,
+    "predictions": _of_predictions,
     "diagnosis": _of_diagnosis,
     "ladder": _of_ladder,
 }

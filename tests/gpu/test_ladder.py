@@ -77,15 +77,22 @@ def test_the_ceiling_in_bf16_is_as_fast_as_the_product_of_pytorch(
     if importlib.util.find_spec("torch") is None:
         pytest.skip("PyTorch is not installed")
     normal = Product("bfloat16", "nt", "normal")
+    ours, theirs = [], []
     with Cublas(normal, interrupts) as cublas:
-        cublas.times(SIZE, 20)
-        ours = statistics.median(cublas.times(SIZE, 20))
-    done = subprocess.run(
-        [sys.executable, "-c", TORCH], capture_output=True, text=True, check=True, timeout=300
-    )
-    theirs = statistics.median(json.loads(done.stdout))
-    say(f"cublasGemmEx {flops(SIZE) / ours * 1e-3:.1f}, torch {flops(SIZE) / theirs * 1e-3:.1f}")
-    assert ours < 1.03 * theirs
+        for _ in range(3):  # in turns: a warm chip at its power limit is up to 10 % slower
+            cublas.times(SIZE, 3)
+            ours.append(statistics.median(cublas.times(SIZE, 20)))
+            done = subprocess.run(
+                [sys.executable, "-c", TORCH],
+                capture_output=True,
+                text=True,
+                check=True,
+                timeout=300,
+            )
+            theirs.append(statistics.median(json.loads(done.stdout)))
+    rates = [f"{flops(SIZE) / min(each) * 1e-3:.1f}" for each in (ours, theirs)]
+    say(f"cublasGemmEx {rates[0]}, torch {rates[1]}")
+    assert min(ours) < 1.03 * min(theirs)
 
 
 def test_cublas_in_turns_with_itself_is_equally_fast(

@@ -122,7 +122,11 @@ def _open(
         ),
     )
     page.on("dialog", lambda dialog: (noted.errors.append("a dialog"), dialog.dismiss()))
-    page.goto(noted.address + fragment, wait_until="load")
+    try:
+        page.goto(noted.address + fragment, wait_until="load")
+    except BaseException:
+        context.close()
+        raise
     return noted
 
 

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from kernelprof.errors import InputError
+from kernelprof.launch import arrays
 from kernelprof.launch.arrays import (
     case_of,
     compare,
@@ -52,6 +53,18 @@ def test_every_type_can_be_filled(tmp_path, type_name, how) -> None:
         assert len(np.unique(numbers)) > 1
     if how is None and "float" in type_name:
         assert np.isnan(numbers).all()
+
+
+@pytest.mark.parametrize("type_name", TYPES)
+@pytest.mark.parametrize("how", ["random", "normal"])
+@pytest.mark.parametrize("part", [7, 64])
+def test_values_that_are_drawn_in_parts_are_those_that_are_drawn_at_once(
+    tmp_path, monkeypatch, type_name, how, part
+) -> None:
+    array = _array(type_name, shape=(9, 61), fill=how)
+    whole = fill(array, tmp_path, {})
+    monkeypatch.setattr(arrays, "_DRAWN_AT_ONCE", part)
+    assert np.array_equal(fill(array, tmp_path, {}), whole)
 
 
 def test_random_values_depend_on_seed_and_place_only(tmp_path) -> None:

@@ -63,6 +63,13 @@ def test_a_template_is_instantiated_and_found(copy_cu, nvcc) -> None:
     assert str(copy_cu).encode() in built.cubin or b"copy.cu" in built.cubin
 
 
+def test_an_entry_that_the_compiler_names_is_not_looked_for(copy_cu, nvcc) -> None:
+    def compiler(*asked: object) -> Compiled:
+        return Compiled(nvcc(*asked).cubin, entry="_Z5otherPi")
+
+    assert build(load_spec(copy_cu), copy_cu, "sm_90", compiler).entry == "_Z5otherPi"
+
+
 WARPGROUP = """\
 extern "C" __global__ void k(int* y) {
     asm volatile("wgmma.fence.sync.aligned;");

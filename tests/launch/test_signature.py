@@ -149,6 +149,47 @@ def test_kernels_are_found_in_the_order_of_the_text() -> None:
     assert all(kernel.defined and kernel.readable for kernel in kernels(SOURCE))
 
 
+def test_a_kernel_behind_a_body_of_macros_is_found() -> None:
+    source = """
+#define STEP s = v - s;
+template <class T> __global__ void steps(T* data, int rounds, T v) {
+  T s = data[0];
+  for (int j = 0; j < rounds; ++j) { STEP STEP STEP }
+  data[0] = (s + '}') * 2;  // }
+}
+__global__ void halves(float* x) {
+#ifdef SMALL
+  if (x[0] > 1) {
+#else
+  if (x[0] > 2) {
+#endif
+    x[0] /= 2;
+  }
+}
+__global__ void last(const double* y) { auto z = [](int i) { return i; }; }
+"""
+    found = {kernel.name: kernel for kernel in kernels(source)}
+    assert list(found) == ["steps", "halves", "last"]
+    assert [kernel.line for kernel in found.values()] == [3, 8, 17]
+    assert [each.kind for each in found["steps"].template] == ["typename"]
+    assert [each.type for each in found["last"].parameters] == ["float64"]
+
+
+def test_a_name_that_stands_for_one_of_several_types_is_not_known() -> None:
+    source = """
+#ifdef LOW
+typedef half floatX;
+#else
+typedef float floatX;
+#endif
+typedef float real;
+typedef float real;
+__global__ void k(floatX* a, real* b) {}
+"""
+    (kernel,) = kernels(source)
+    assert [each.type for each in kernel.parameters] == [None, "float32"]
+
+
 def test_a_template() -> None:
     kernel = _kernel("ns::gemm")
     assert [(t.name, t.kind, t.default) for t in kernel.template] == [

@@ -6,7 +6,7 @@ import tomllib
 
 import pytest
 
-from kernelprof.launch.syntax import toml_places
+from kernelprof.launch.syntax import parse, toml_places, walk
 
 TEXT = '''\
 # top
@@ -88,3 +88,14 @@ def test_every_key_has_a_place() -> None:
 
 def test_comments_are_those_outside_strings() -> None:
     assert toml_places(TEXT).comments == [(1, "# top"), (2, "# why"), (5, "# one")]
+
+
+def test_attributes_that_the_grammar_lacks_hide_nothing_and_move_nothing() -> None:
+    source = "/* é */ struct __align__(sizeof(int4) /* é */) Wide { float x; };\n"
+    source += "__global__ void __cluster_dims__(2, 1, 1) k(Wide w) {}\n"
+    root = parse(source)
+    assert not root.has_error
+    found = {node.type: node for node in walk(root)}
+    assert {"struct_specifier", "function_definition"} <= found.keys()
+    kernel = found["function_definition"]
+    assert source.encode()[kernel.start_byte :].startswith(b"__global__")

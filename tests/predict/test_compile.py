@@ -26,7 +26,7 @@ PROGRAM = """\
 #include <iostream>
 #include <random>
 #include <vector>
-#include <cublas_v2.h>
+#include <cufft.h>
 #include <thrust/device_vector.h>
 #include "timer.h"
 

@@ -45,6 +45,7 @@ INCLUDED = {
     "complex": "__device__ float f() { return std::complex<float>(1, 2).real(); }",
     "cuda_fp16.h": "__device__ half f(half a) { return __hmul(a, a) + __float2half(1.0f); }",
     "cuda_bf16.h": "__device__ nv_bfloat16 f(nv_bfloat16 a) { return a * a; }",
+    "cublas_v2.h": "__device__ nv_bfloat16 a; __device__ half b; __device__ cuComplex c;",
     "cuda_fp8.h": "__device__ float f(__nv_fp8_e4m3 a) { return float(a); }",
     "cuda_runtime.h": "cudaStream_t a; float4 b;",
     "cuda.h": "__global__ void k(const __grid_constant__ CUtensorMap map) {}",

@@ -54,8 +54,23 @@ def findings(facts: Facts, row: int) -> tuple[Finding, ...]:
 
     found = [each for find in _ALL for each in find(known)]
     found += _arithmetic(known, fp32_lanes(facts.capture.launches[row].compute_capability))
-    found = found or list(_values(facts, row))
+    found = found or list(_needed(known)) or list(_values(facts, row))
     return tuple(sorted(found, key=lambda each: -each.weight))
+
+
+def _needed(known: Known) -> Iterator[Finding]:
+    """That all is needed but :data:`NOTABLE_SHARE`, where nothing else can be said."""
+    for name, text in (
+        ("global_sectors", "Global accesses touch the sectors that their bytes need, within 10 %."),
+        (
+            "shared_wavefronts",
+            "Shared memory takes the wavefronts that its accesses need, within 10 %.",
+        ),
+    ):
+        if known(name) and known(f"{name}_ideal") is not None:
+            yield Finding(text, name, None, 0.0)
+    if known("local_sectors") == 0:
+        yield Finding("Nothing goes through local memory.", "local_sectors", None, 0.0)
 
 
 def _values(facts: Facts, row: int) -> Iterator[Finding]:
@@ -122,6 +137,9 @@ def _needless_sectors(known: Known) -> Iterator[Finding]:
 def _bank_conflicts(known: Known) -> Iterator[Finding]:
     """Conflicts by wavefront, else by what the same accesses take without any."""
     conflicts = known("shared_bank_conflicts")
+    if conflicts is None:
+        yield from _needless_wavefronts(known)
+        return
     if not conflicts:
         return
     wavefronts = known("shared_wavefronts_measured")
@@ -133,6 +151,16 @@ def _bank_conflicts(known: Known) -> Iterator[Finding]:
         text = f"{number(100 * share)} % of the wavefronts of shared memory are bank conflicts."
         weight = 1.0 / max(1.0 - share, 0.03)
         yield Finding(text, "shared_bank_conflicts", "shared-bank-conflicts", weight)
+
+
+def _needless_wavefronts(known: Known) -> Iterator[Finding]:
+    actual, ideal = known("shared_wavefronts"), known("shared_wavefronts_ideal")
+    if not actual or ideal is None or actual * (1 - NOTABLE_SHARE) < ideal:
+        return
+    share = number(100 * (1 - ideal / actual))
+    text = f"{share} % of the wavefronts of shared memory are more than its accesses need."
+    weight = actual / max(ideal, 1.0)
+    yield Finding(text, "shared_wavefronts", "shared-bank-conflicts", weight)
 
 
 def _local_memory(known: Known) -> Iterator[Finding]:

@@ -237,7 +237,10 @@ def warn(text: str) -> None:
 
 def complain(what: str, *, where: str | None = None, hint: str | None = None) -> None:
     """An error on stderr: what happened, where, and what to do next."""
-    lines = [f"kernelprof: error: {_safe(what)}"]
+    first, *more = [line for line in what.split("\n") if line.strip()] or [""]
+    lines = [f"kernelprof: error: {_safe(first)}"]
+    # Behind a bar: what a file says must not look like a message of ours.
+    lines += [f"  | {_safe(line.rstrip())}" for line in more]
     if where:
         lines.append(f"  where: {_safe(where)}")
     if hint:

@@ -105,6 +105,8 @@ def _kernel(
 ) -> KernelComparison:
     work = other_work(before, after)
     counters, lacking = counter_changes(before, after)
+    if after.predicted is not None and after.predicted.mistake is not None:
+        counters, lacking = (), ()  # nothing was counted
     inputs = input_changes(before, after)
     notes = [launches_text(before, after), other_verdicts_text(before, after)]
     if kind is Match.RENAMED:

@@ -12,7 +12,7 @@ from kernelprof.model.diagnosis import Confidence, Status, Verdict
 from kernelprof.model.snapshot import KernelSnapshot, Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from kernelprof.model.prediction import PredictionFacts
     from kernelprof.model.snapshot import Extent
@@ -56,6 +56,12 @@ def together(sides: Sequence[Snapshot]) -> Snapshot:
 def architectures(kernels: Iterable[KernelSnapshot]) -> tuple[str, ...]:
     """What kernels were predicted for; none where all were measured."""
     return tuple(dict.fromkeys(each.arch for each in kernels if each.arch is not None))
+
+
+def only(snapshot: Snapshot, archs: Collection[str]) -> Snapshot:
+    """Without predictions for other architectures than these."""
+    kept = tuple(each for each in snapshot.kernels if each.arch is None or each.arch in archs)
+    return replace(snapshot, kernels=kept)
 
 
 def check_alike(before: Snapshot, after: Snapshot) -> None:

@@ -29,6 +29,8 @@ if TYPE_CHECKING:
     from kernelprof.model.snapshot import KernelSnapshot, Snapshot
 
 _TWICE: Final = 2.0
+_MANY: Final = 10.0
+"""From this factor on a counter's change is one, below it a percentage."""
 _CLEAR: Final = 1.5
 """From this factor on people say "1.5x slower", below it "12 % slower"."""
 
@@ -52,6 +54,8 @@ def headline(kernel: KernelComparison) -> str:
 
 def _predicted_words(kernel: KernelComparison, worse: CounterChange | None) -> str:
     """What a prediction says of a change, of which it knows no time."""
+    if kernel.mistake is not None:
+        return kernel.mistake.what
     if kernel.same_code:
         return "the same machine code"
     if kernel.other_work:
@@ -88,6 +92,8 @@ def summary(comparison: Comparison) -> str:
 
 def counts_did(kernel: KernelComparison) -> str:
     """What the counts of a prediction did, in two or three words."""
+    if kernel.mistake is not None:
+        return "a mistake"
     if kernel.same_code:
         return "the same machine code"
     marks = {each.worse for each in kernel.counters}
@@ -136,7 +142,9 @@ def counter_text(change: CounterChange) -> str:
     span = f"{number(change.before)} to {number(change.after)} {change.unit}"
     text = f"{change.label}{partly}: {span}"
     if change.before:
-        text += f" ({100 * (change.after / change.before - 1):+.3g} %)"
+        ratio = change.after / change.before
+        by = f"{number(ratio)}x" if ratio >= _MANY else f"{100 * (ratio - 1):+.3g} %"
+        text += f" ({by})"
     return text
 
 
@@ -284,7 +292,8 @@ def amount(by: float) -> str:
 def why(kernel: KernelResult) -> str:
     """Why a kernel's outcome is what it is, in a line."""
     first = next(iter(kernel.findings), None)
-    if first is None or first.outcome is Outcome.PASS or first.code in _IN_HEADLINE:
+    told = _IN_HEADLINE | {Code.WRONG_RESULT} if kernel.kernel.mistake else _IN_HEADLINE
+    if first is None or first.outcome is Outcome.PASS or first.code in told:
         text = headline(kernel.kernel)
         return f"{text}; {place_text(first.places[0])}" if first and first.places else text
     return first.text

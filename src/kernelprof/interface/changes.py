@@ -113,14 +113,14 @@ def gate(
     baseline that holds predictions are predicted anyway. ``arch`` names architectures in place of
     the baseline's, or of the default one.
     """
-    from kernelprof.comparison import choice
+    from kernelprof.comparison import choice, predictions
     from kernelprof.comparison.compare import compare as compared
     from kernelprof.comparison.gate.judge import judge
     from kernelprof.comparison.gate.policy import load_policy
     from kernelprof.comparison.gate.proposed import with_proposed
-    from kernelprof.comparison.predictions import check_alike
     from kernelprof.comparison_results import GateResult
     from kernelprof.interface import predicted_sides
+    from kernelprof.interface.prediction import architectures
     from kernelprof.interface.proposed import Proposal
 
     rules = load_policy(policy)
@@ -141,8 +141,10 @@ def gate(
     findings = proposal.findings(trusted, rules)
     before, rules = proposal.chosen(trusted, rules)
     after = after or predicted_sides.candidate(before, candidate, arch, progress) or side(candidate)
+    if arch:
+        before = predictions.only(before, architectures(arch))
     both = choice.only_of_both(before, after, kernels)
-    check_alike(*both)
+    predictions.check_alike(*both)
     result = judge(compared(*both, choice.renames(rename, *both)), rules)
     return as_result(GateResult, with_proposed(result, rules, findings))
 

@@ -84,7 +84,8 @@ def versions(
         bare = [_bare(code) for code in codes]
         same = not run and same_code(bare[0].kernels[0], bare[1].kernels[0])
         for into, code, known in zip(sides, codes, bare, strict=True):
-            into.append(known if same else _run(code, progress))
+            last = into is sides[1]
+            into.append(known if same else (_judged if last else _run)(code, progress))
     return _together(sides[0]), _together(sides[1])
 
 
@@ -120,7 +121,7 @@ def candidate(
             code = _compile(target, each, progress)
             bare = _bare(code)
             held = None if run else predictions.held(baseline, bare.kernels[0])
-            found.append(replace(bare, kernels=(held,)) if held else _run(code, progress))
+            found.append(replace(bare, kernels=(held,)) if held else _judged(code, progress))
     return _together(found)
 
 
@@ -157,6 +158,24 @@ def _run(code: Compiled, progress: Progress | None) -> Snapshot:
     found = predicted(code, progress)
     taken = sides.snapshot(found, None, found.contents.source_text, found.prediction)
     return replace(taken, origin=str(code.source))
+
+
+def _judged(code: Compiled, progress: Progress | None) -> Snapshot:
+    """A candidate; one that is wrong has that in place of counts: the gate says so."""
+    from kernelprof.launch.trial import LaunchError
+    from kernelprof.predict.facts import mistake
+
+    try:
+        return _run(code, progress)
+    except LaunchError as error:
+        wrong = mistake(code, error)
+        if wrong is None:
+            raise
+    bare = _bare(code)
+    (kernel,) = bare.kernels
+    assert kernel.predicted is not None  # it was compiled
+    known = replace(kernel.predicted, mistake=wrong)
+    return replace(bare, kernels=(replace(kernel, passed=False, predicted=known),))
 
 
 def _bare(code: Compiled) -> Snapshot:

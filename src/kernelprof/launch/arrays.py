@@ -33,6 +33,8 @@ _TELLING_BYTES = 4
 
 _RANDOM_INTEGERS = 16
 """Random integers are 0 to 15: sums of many still fit."""
+_DRAWN_AT_ONCE = 1 << 20
+"""Random numbers that are drawn and encoded together."""
 
 
 _SMALL: Final = {
@@ -259,13 +261,22 @@ def _by_rule(array: ResolvedArray) -> Array:
     if argument.fill == "arange":
         return encode(np.arange(math.prod(shape)).reshape(shape), type_name)
     generator = np.random.default_rng(array.index if argument.seed is None else argument.seed)
+    values = np.empty(math.prod(shape), storage_type(type_name))
+    # Numbers that are drawn part by part are those that are drawn at once, in less memory.
+    for start in range(0, values.size, _DRAWN_AT_ONCE):
+        part = values[start : start + _DRAWN_AT_ONCE]
+        part[:] = encode(_drawn(generator, argument.fill, type_name, part.size), type_name)
+    return values.reshape(shape)
+
+
+def _drawn(generator: np.random.Generator, fill: str | None, type_name: str, count: int) -> Array:
+    """So many random numbers, as a fill has them."""
     if is_floating(type_name):
         kind: Any = np.float64 if type_name == "float64" else np.float32
-        if argument.fill == "normal":
-            return encode(generator.standard_normal(shape, dtype=kind), type_name)
-        return encode(2 * generator.random(shape, dtype=kind) - 1, type_name)
-    most = 2 if type_name == "bool" else _RANDOM_INTEGERS
-    return encode(generator.integers(0, most, shape), type_name)
+        if fill == "normal":
+            return generator.standard_normal(count, dtype=kind)
+        return 2 * generator.random(count, dtype=kind) - 1
+    return generator.integers(0, 2 if type_name == "bool" else _RANDOM_INTEGERS, count)
 
 
 def _loaded(file: Path, name: str) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelprof.launch.arrays import case_of, compare
 from kernelprof.launch.references import expected
-from kernelprof.launch.trial import LaunchError
+from kernelprof.launch.trial import LaunchError, WrongResultError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -73,7 +73,7 @@ def refuse_circular(case: Case, wanted: Mapping[str, Any], where: str, reference
 
 def wrong_result(
     found: Comparison, launch: ResolvedLaunch, where: str, reference: str
-) -> LaunchError:
+) -> WrongResultError:
     """The error for a kernel whose result is not that of the reference."""
     allowed = "whole numbers have to be equal"
     if not found.exact:
@@ -92,7 +92,7 @@ def wrong_result(
             f"{found.name}[{place}] is {found.worst_value:.6g} and should be "
             f"{found.worst_expected:.6g}"
         )
-    return LaunchError(
+    return WrongResultError(
         "; ".join(parts),
         where=where,
         hint="a wrong kernel is not measured: correct it, or choose [check] sizes that it is made "

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from kernelprof.errors import InputError
 from kernelprof.launch import syntax
+from kernelprof.launch.bodies import without_bodies
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -102,7 +103,13 @@ class DeclaredKernel:
 
 def kernels(source: str) -> tuple[KernelSignature, ...]:
     """The kernels of a source in the order of its text: definitions, else declarations."""
-    return tuple(declared.kernel for declared in declared_kernels(syntax.parse(source)))
+    root = syntax.parse(source)
+    found = {each.kernel.name: each.kernel for each in declared_kernels(root)}
+    if root.has_error:
+        # Within a body that cannot be read the next heads are not seen.
+        for each in declared_kernels(syntax.parse(without_bodies(source))):
+            found.setdefault(each.kernel.name, each.kernel)
+    return tuple(sorted(found.values(), key=lambda kernel: kernel.line))
 
 
 def declared_kernels(root: Node) -> list[DeclaredKernel]:
@@ -281,18 +288,23 @@ def _resolved(written: str, types: dict[str, str]) -> str | None:
 
 
 def _typedefs(root: Node) -> dict[str, str]:
-    """Names that stand for plain types in this file."""
-    found = {}
+    """Names that stand for plain types in this file; for nothing if they stand for several.
+
+    Which of those it is, an ``#if`` decides, and that is not looked at.
+    """
+    found: dict[str, str] = {}
     for node in syntax.walk(root):
+        name, written = "", ""
         if node.type == "type_definition":
-            name = syntax.child(node, "declarator")
-            if name is not None and name.type == "type_identifier":
-                found[syntax.text(name)] = syntax.text(syntax.child(node, "type"))
+            declared = syntax.child(node, "declarator")
+            if declared is not None and declared.type == "type_identifier":
+                name, written = syntax.text(declared), syntax.text(syntax.child(node, "type"))
         elif node.type == "alias_declaration":
-            name = syntax.child(node, "name")
             described = syntax.child(node, "type")
             if described is not None and described.named_child_count == 1:
-                found[syntax.text(name)] = syntax.text(described)
+                name, written = syntax.text(syntax.child(node, "name")), syntax.text(described)
+        if name:
+            found[name] = written if found.get(name, written) == written else ""
     return found
 
 

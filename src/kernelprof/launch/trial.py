@@ -36,6 +36,10 @@ class LaunchError(KernelprofError):
         self.exit_code = exit_code
 
 
+class WrongResultError(LaunchError):
+    """A kernel whose result is not that of its reference."""
+
+
 @dataclass(frozen=True, slots=True)
 class Resources:
     """What the compiler gave one thread or block of a kernel, as the driver tells it.

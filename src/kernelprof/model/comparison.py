@@ -6,7 +6,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, Literal
 
-from kernelprof.model.prediction import Number  # noqa: TC001 (a record's types are read)
+from kernelprof.model.prediction import (  # noqa: TC001 (a record's types are read)
+    Mistake,
+    Number,
+)
 
 if TYPE_CHECKING:
     from kernelprof.model.snapshot import KernelSnapshot, Snapshot
@@ -149,6 +152,12 @@ class KernelComparison:
     def arch(self) -> str | None:
         """The architecture that it was predicted for; ``None`` where it was measured."""
         return self._side.arch
+
+    @property
+    def mistake(self) -> Mistake | None:
+        """What is wrong with the second version of a prediction, where that is why it ended."""
+        known = None if self.after is None else self.after.predicted
+        return None if known is None else known.mistake
 
     @property
     def _side(self) -> KernelSnapshot:

@@ -79,6 +79,15 @@ class LineWork:
     threads: Amount
 
 
+class Mistake(NamedTuple):
+    """What is wrong with a kernel, and the line that does it; none where only the result is."""
+
+    what: str
+    details: str
+    file: str = ""
+    line: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Predicted:
     """What was counted for one architecture, by line.
@@ -99,6 +108,8 @@ class Predicted:
     accesses: tuple[Access, ...] = ()
     """Those first that move the most."""
     lines: tuple[LineWork, ...] = ()
+    mistake: Mistake | None = None
+    """Why nothing was counted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from kernelprof.launch.cubin import packed, parameters
 from kernelprof.launch.resolved import ResolvedScalar, ResolvedTensorMap
 from kernelprof.predict.machine.launch import Launch, bound
 from kernelprof.predict.machine.memory import GlobalMemory
+from kernelprof.predict.machine.refusals import refuse_tensor_memory
 from kernelprof.predict.problems import NotRunnableError
 
 if TYPE_CHECKING:
@@ -49,8 +50,10 @@ def bind(
 ) -> Bound:
     """Give a program its arguments, as they are on a GPU; arrays are filled once they are read.
 
-    Raises :class:`NotRunnableError` for what only a GPU can carry out.
+    Raises :class:`NotRunnableError` and
+    :class:`kernelprof.predict.machine.context.NotKnownError` for what only a GPU can carry out.
     """
+    refuse_tensor_memory(program)
     memory = GlobalMemory()
     buffers = {}
     for name, array in resolved.arrays.items():

@@ -12,6 +12,8 @@ from kernelprof.predict.machine.arrays import LANES
 from kernelprof.predict.machine.machine import Machine
 from kernelprof.predict.watch import Together
 from kernelprof.predict.watch.barriers import Barriers
+from kernelprof.predict.watch.cells import Cells
+from kernelprof.predict.watch.copies import Copies
 from kernelprof.predict.watch.endless import Endless
 from kernelprof.predict.watch.races import Races
 from kernelprof.predict.watch.unwritten import Unwritten, watch_outputs
@@ -49,7 +51,10 @@ def check(spec: LaunchSpec, bound: Bound, folder: Path, source: Path) -> tuple[C
 def watched(spec: LaunchSpec, bound: Bound, source: Path) -> None:
     """Run every block of the grid, and refuse what no kernel may do."""
     watch_outputs(bound)
-    watchers = Together((Unwritten(), Races(bound.launch), Barriers(), Endless()))
+    cells = Cells(bound.launch)
+    races = Races(cells)
+    parts = (cells, Unwritten(), Copies(cells, races), races, Barriers(), Endless())
+    watchers = Together(parts)
     with told(bound, source, spec.kernel):
         run_all(bound, watchers)
 

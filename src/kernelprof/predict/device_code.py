@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.launch import syntax
+from kernelprof.launch.bodies import heads
 from kernelprof.launch.source import read_source
 from kernelprof.predict.declarations import (
     Declaration,
@@ -108,6 +109,8 @@ class _File:
     data: bytes
     folder: Path
     root: Node
+    heads: Node
+    """The same, without bodies if the parser cannot read them."""
     declared: list[Declaration] = field(default_factory=list)
     included: dict[int, Path] = field(default_factory=dict)
     """The user's own files, by where their ``#include`` begins."""
@@ -134,7 +137,7 @@ def device_code(
             known[name] = known.get(name, frozenset()) | body
     words = device_words(known)
     for each in found.values():
-        each.declared = declarations(each.data, each.root, words)
+        each.declared = declarations(each.data, each.heads, words)
     every = [declared for each in found.values() for declared in each.declared]
     used, kept = _needed(every, known, kernel)
     writer = _Writer(search, used, spare, named)
@@ -156,7 +159,8 @@ def _read(source: str, search: Search) -> dict[Path | None, _File]:
         path, text = pending.popleft()
         text = text.removeprefix("\ufeff")
         folder = search.home if path is None else path.parent
-        read = found[path] = _File(text.encode(), folder, syntax.parse(text))
+        root = syntax.parse(text)
+        read = found[path] = _File(text.encode(), folder, root, heads(text, root))
         for node, name in _includes(read.root):
             file = search.find(name, folder)
             if file is None or not search.is_own(file):

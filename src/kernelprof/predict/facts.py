@@ -7,12 +7,16 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.launch.source import launch_hashes, read_source
+from kernelprof.launch.trial import WrongResultError
 from kernelprof.model.manifest import CorrectnessFacts, SourceFacts
-from kernelprof.model.prediction import Predicted, PredictionFacts
+from kernelprof.model.prediction import Mistake, Predicted, PredictionFacts
 from kernelprof.model.specification import NO_REFERENCE
+from kernelprof.predict.lines import Places
+from kernelprof.predict.machine.faults import FaultError
 from kernelprof.predict.prediction import digest
 
 if TYPE_CHECKING:
+    from kernelprof.errors import KernelprofError
     from kernelprof.predict.prediction import Compiled, Prediction
 
 _DIGITS: Final = 8
@@ -45,6 +49,19 @@ def facts_of_code(found: Compiled) -> PredictionFacts:
             compiler_warnings=found.built.warnings,
         ),
     )
+
+
+def mistake(found: Compiled, error: KernelprofError) -> Mistake | None:
+    """What is wrong with a kernel by the error that its prediction ended with.
+
+    ``None`` where the error is no mistake of the kernel.
+    """
+    what, _, details = " ".join(error.what.split()).partition(": ")
+    fault = error.__cause__
+    if isinstance(fault, FaultError):
+        lines = () if fault.instruction is None else fault.instruction.lines
+        return Mistake(what, details, *Places(found.source).of(lines))
+    return Mistake(what, details) if isinstance(error, WrongResultError) else None
 
 
 def facts(found: Prediction) -> PredictionFacts:

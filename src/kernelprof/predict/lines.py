@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from kernelprof.model.prediction import Access, Amount, LineWork
+from kernelprof.predict.counts.tally import BULK
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -67,6 +68,8 @@ def _accesses(counted: Counted, places: Places) -> tuple[Access, ...]:
     """What each line asks of memory, by kind, width and pattern; the most moving first."""
     groups: dict[tuple[Key, Pattern], list[Accesses]] = defaultdict(list)
     for each in counted.tally.accesses.values():
+        if each.space == BULK:
+            continue
         file, line = places.of(each.instruction.lines)
         key = file, line, each.space, each.kind, each.size
         groups[key, _pattern(counted, each)].append(each)

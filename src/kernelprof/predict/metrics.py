@@ -12,6 +12,7 @@ from kernelprof.analysis.metrics.architectures import architecture
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.model.capture import Capture, Launch, MetricColumn, Origin
 from kernelprof.predict.counts.counted import Total
+from kernelprof.predict.counts.tally import BULK
 from kernelprof.predict.estimates import TIMES, estimate
 from kernelprof.predict.occupancy import occupancy
 
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
     Values = Iterable[tuple[str, Total | float | None]]
 
+_FIRST_WITH_BULK: Final = (9, 0)
+"""The compute capability from which on there are copies in bulk."""
 _SYSTEM_SHARED_BYTES: Final = 1024
 """What the system takes of a block's shared memory since compute capability 8.0."""
 
@@ -52,7 +55,7 @@ def capture_of(
     """
     capability = capability_of(arch)
     fits = _occupancy(counted, resolved, capability)
-    columns = _columns(Origin.PREDICTED, _counts(counted))
+    columns = _columns(Origin.PREDICTED, _counts(counted, capability))
     columns |= _columns(Origin.COMPILER, _resources(counted, resolved, capability, fits))
     launch = Launch(
         id="0",
@@ -85,7 +88,7 @@ def _in_time(counts: Capture, found: Estimate) -> Capture:
     return replace(at(1.0, waits=True), cases=tuple(cases))
 
 
-def intervals(counted: Counted, capture: Capture) -> dict[str, tuple[float, float]]:
+def intervals(counted: Counted, capture: Capture, arch: str) -> dict[str, tuple[float, float]]:
     """The lowest and the highest that values can be, of those that are not known exactly.
 
     Of those that take time they are those at both ends of the interval of the time.
@@ -97,7 +100,7 @@ def intervals(counted: Counted, capture: Capture) -> dict[str, tuple[float, floa
         values = [float(each.values[0]) for each in columns]
         if min(values) < max(values):
             found[names[name]] = min(values), max(values)
-    for name, value in _counts(counted):
+    for name, value in _counts(counted, capability_of(arch)):
         if isinstance(value, Total) and not value.exact:
             found[name] = max(value.low, 0.0), value.high
     return found
@@ -122,7 +125,7 @@ def _columns(origin: Origin, values: Values) -> dict[str, MetricColumn]:
     return found
 
 
-def _counts(counted: Counted) -> Iterator[tuple[str, Total | None]]:
+def _counts(counted: Counted, capability: tuple[int, int]) -> Values:
     """What the sample of blocks says."""
     executed = counted.instructions()
     yield "instructions", counted.total(executed)
@@ -139,6 +142,11 @@ def _counts(counted: Counted) -> Iterator[tuple[str, Total | None]]:
     yield "shared_wavefronts_ideal", counted.total(counted.accesses("ideal", _of("shared")))
     local = counted.accesses("sectors", _of("local"))
     yield "local_sectors", counted.total(local)
+    if capability >= _FIRST_WITH_BULK:
+        yield "tma_loads", counted.total(counted.accesses("requests", _of(BULK, "load")))
+        yield "tma_load_sectors", counted.total(counted.accesses("sectors", _of(BULK, "load")))
+        yield "tma_store_sectors", counted.total(counted.accesses("sectors", _of(BULK, "store")))
+        yield "tma_reduction_sectors", 0.0
     if not local.any():
         yield "local_load_sectors", counted.total(local)
         yield "local_store_sectors", counted.total(local)

@@ -6,7 +6,8 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.launch.build import build
+from kernelprof.launch.build import build, compile_failure
+from kernelprof.launch.cubin import CompileError
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.predict.bind import bind
 from kernelprof.predict.check import check
@@ -14,17 +15,20 @@ from kernelprof.predict.compile import DeviceCompiler
 from kernelprof.predict.counts.counted import count
 from kernelprof.predict.counts.needed import needed
 from kernelprof.predict.disassemble import disassemble
-from kernelprof.predict.lines import by_line
+from kernelprof.predict.lines import Places, by_line
+from kernelprof.predict.machine.context import NotKnownError
 from kernelprof.predict.metrics import capture_of, intervals
+from kernelprof.predict.problems import NotRunnableError
 from kernelprof.predict.sass.program import program
 from kernelprof.predict.toolchain import find_toolchain
 from kernelprof.predict.watch.words import told
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from kernelprof.launch.build import Built
+    from kernelprof.launch.cubin import Compiled as Cubin
     from kernelprof.launch.overrides import LaunchOverrides
     from kernelprof.launch.spec import LaunchSpec
     from kernelprof.launch.trial import CheckedOutput
@@ -82,7 +86,15 @@ def compiled(
     tools = find_toolchain()
     progress(f"{source.name}: compiling for {arch}")
     compiler = DeviceCompiler(tools, spec.kernel)
-    built = build(spec, source, arch, compiler.cubin, compiler.named(source))
+
+    def cubin(text: str, options: Sequence[str], target: str, home: Path) -> Cubin:
+        try:
+            return compiler.cubin(text, options, target, home)
+        except CompileError as error:
+            said = error.what.replace(str(source.resolve()), str(source))
+            raise compile_failure(source, said, kernel=spec.kernel) from error
+
+    built = build(spec, source, arch, cubin, compiler.named(source))
     listing = compiler.real_names(disassemble(built.cubin, tools))
     code = program(built.cubin, listing, built.entry)
     return Compiled(source, spec, built, f"NVRTC {tools.compiler_version}", arch, code)
@@ -92,9 +104,17 @@ def predict(found: Compiled, *, progress: Say, seconds: float = _SECONDS) -> Pre
     """Check the result of a compiled kernel and count what it does.
 
     Raises what a launch on a GPU raises for a kernel that gives a wrong result or leaves its
-    arrays; :class:`kernelprof.predict.problems.NotRunnableError` and
-    :class:`kernelprof.predict.machine.context.NotKnownError` for what only a GPU can run.
+    arrays, and :class:`kernelprof.predict.problems.NotRunnableError` for what only a GPU can run.
     """
+    try:
+        return _predicted(found, progress, seconds)
+    except NotKnownError as error:
+        file, line = Places(found.source).of(error.instruction.lines)
+        where = f"{file}:{line}" if line else str(found.source)
+        raise NotRunnableError(error.what, where=where) from error
+
+
+def _predicted(found: Compiled, progress: Say, seconds: float) -> Prediction:
     source, spec, built, code = found.source, found.spec, found.built, found.code
     where, folder = str(source), (spec.path or source).parent
     progress(f"{source.name}: checking its result")
@@ -109,7 +129,7 @@ def predict(found: Compiled, *, progress: Say, seconds: float = _SECONDS) -> Pre
     return Prediction(
         compiled=found,
         capture=capture,
-        intervals=intervals(counted, capture),
+        intervals=intervals(counted, capture, found.arch),
         by_line=by_line(counted, source),
         checked=checked,
         blocks=sum(every for _, every in counted.sample.counts),

@@ -149,8 +149,21 @@ class Chart:
 
 
 @dataclass(frozen=True, slots=True)
+class LineNote:
+    """What stands beside a line of a listing. One that is ``marked`` shows a ``part``, 0 to 1."""
+
+    line: int
+    text: str
+    part: float
+    marked: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Code:
-    """Lines to copy or to read. ``shares`` marks lines, by number, with their part of a whole."""
+    """Lines to copy or to read. ``shares`` marks lines, by number, with their part of a whole.
+
+    ``notes`` are in their place where the listing has room for them, under the heading ``noted``.
+    """
 
     text: str
     language: str = ""
@@ -158,6 +171,8 @@ class Code:
     shares: tuple[tuple[int, float], ...] = ()
     numbered: bool = False
     copy: bool = False
+    notes: tuple[LineNote, ...] = ()
+    noted: str = ""
 
 
 class Layout(StrEnum):

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from tests.comparison.gate.planted import RUNS, SAME_CODE, gated, of, taken
+from tests.comparison.predicted import access, amount, kernel, predicted, side
 
 from kernelprof.comparison.compare import compare
 from kernelprof.comparison.gate.baseline import from_text, to_text
@@ -20,6 +21,7 @@ from kernelprof.comparison.gate.policy import load_policy
 from kernelprof.errors import InputError
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.diagnosis import Confidence, Status, Verdict
+from kernelprof.model.prediction import LineWork
 from kernelprof.model.snapshot import Acceptance, Noise
 
 NOW = "2026-11-21T12:00:00Z"
@@ -246,3 +248,23 @@ def test_calibration_refuses_other_code_other_machines_and_too_few() -> None:
     other = replace(other, machine=replace(other.machine, ncu="2026.1"))
     with pytest.raises(InputError, match="not measured as the baseline was"):
         calibrated(tile, [other, taken("tile", "3")])
+
+
+def test_a_baseline_of_predictions_is_read_as_it_was_written_with_a_line_a_record() -> None:
+    lines = tuple(LineWork("k.cu", at, amount(8 * at, 0.5), amount(256)) for at in range(1, 40))
+    known = predicted(("aa", "", "bb"), access(3, sectors=64), access(4, wavefronts=2), lines=lines)
+    held = kernel(known, {"instructions": (90.5, 110)}, instructions=100, global_sectors=64)
+    made = baseline_of(side(held), "2026-11-22T00:00:00Z")
+    text = to_text(made)
+    assert from_text(text, "k.json") == made
+    assert text.count('"line": ') == 2 + 39
+    assert sum('"file": "k.cu", "line": ' in line for line in text.splitlines()) == 2 + 39
+    assert '  "text": ["aa", "", "bb"]' in text
+
+
+def test_a_prediction_without_a_verdict_may_be_a_baseline() -> None:
+    """Of a measurement it may not: little would be held."""
+    held = kernel(predicted(("aa",)), instructions=100)
+    assert baseline_of(side(held), "2026-11-22T00:00:00Z").kernels == (held,)
+    with pytest.raises(InputError, match="inconclusive on 1 of 1"):
+        baseline_of(side(replace(held, predicted=None)), "2026-11-22T00:00:00Z")

@@ -12,11 +12,12 @@ from kernelprof.comparison.compare import compare
 from kernelprof.comparison.gate.judge import judge
 from kernelprof.comparison.gate.policy import Policy, load_policy
 from kernelprof.comparison.predictions import architectures, check_alike, held, of_code, together
+from kernelprof.comparison.words import why
 from kernelprof.errors import InputError
 from kernelprof.model.diagnosis import Confidence, Status, Verdict
 from kernelprof.model.gate import Code, GateResult, Outcome, Place
 from kernelprof.model.manifest import SourceFacts
-from kernelprof.model.prediction import PredictionFacts
+from kernelprof.model.prediction import Mistake, PredictionFacts
 
 if TYPE_CHECKING:
     from kernelprof.model.snapshot import KernelSnapshot
@@ -242,3 +243,30 @@ def test_what_is_the_same_code_counts_what_the_baseline_says() -> None:
     assert found.inputs == bare.inputs
     other = replace(known, counted=predicted(CHANGED, code="c"))
     assert held(side(before()), of_code("scale", (16, 1, 1), (256, 1, 1), other)) is None
+
+
+def test_a_mistake_is_the_only_finding_with_its_line_and_that_of_the_change() -> None:
+    known = predicted(CHANGED, code="b")
+    told = Mistake("it races", "for 4 bytes", "k.cu", 4)
+    wrong = replace(kernel(replace(known, mistake=told)), passed=False)
+    result = gated(before(), wrong, {"budget": {"instructions": {"at_most": 1}}})
+    (finding,) = result.kernels[0].findings
+    assert (finding.code, finding.outcome) == (Code.WRONG_RESULT, Outcome.REGRESSION)
+    assert finding.text == "it races: for 4 bytes; at k.cu:4; changed: k.cu:2"
+    assert finding.places == (Place("k.cu", 2), Place("k.cu", 4))
+    compared = result.kernels[0].kernel
+    assert (compared.counters, compared.lacking) == ((), ())
+    assert why(result.kernels[0]) == "it races; k.cu:2"
+
+
+def test_a_mistake_of_a_new_kernel_fails_too() -> None:
+    wrong = replace(predicted(TEXT), mistake=Mistake("it is wrong", ""))
+    result = judge(
+        compare(
+            side(before()),
+            side(before(), replace(kernel(wrong), name="other", grid=(1, 1, 1), passed=False)),
+        ),
+        load_policy({}),
+    )
+    texts = [each.text for each in result.kernels[0].findings]
+    assert (result.outcome, texts) == (Outcome.REGRESSION, ["it is wrong"])

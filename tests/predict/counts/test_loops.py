@@ -155,6 +155,26 @@ SIGN = (
     "ISETP.LT.AND P0, PT, R6, 0x1f3, PT",
     *BACK,
 )
+MASKED_RING = (
+    *START,
+    ".L_x_1:",
+    "LOP3.LUT R8, R6, 0x3, RZ, 0xc0, !PT",
+    "IMAD R8, R8, 0x84, RZ",
+    "LDS R4, [R8]",
+    *STEP,
+    "ISETP.LT.AND P0, PT, R6, 0x1f3, PT",
+    *BACK,
+)
+HALVES = (
+    *START,
+    ".L_x_1:",
+    "SHF.R.U32.HI R8, RZ, 0x1, R6",
+    "IMAD R8, R8, 0x4, RZ",
+    "LDS R4, [R8]",
+    *STEP,
+    "ISETP.LT.AND P0, PT, R6, 0x1f3, PT",
+    *BACK,
+)
 LEAST = (
     *START,
     ".L_x_1:",
@@ -177,8 +197,10 @@ LEAST = (
         (GUARDED, 300),
         (RING, 150),
         (SIGN, 400),
+        (MASKED_RING, 100),
+        (HALVES, 150),
     ],
-    ids=["long", "to equal", "down", "guarded", "ring", "sign"],
+    ids=["long", "to equal", "down", "guarded", "ring", "sign", "masked ring", "halves"],
 )
 def test_most_turns_are_left_out_and_count(lines: tuple[str, ...], at_least: int) -> None:
     every, some, left_out = both(program(*lines))

@@ -151,3 +151,67 @@ def test_a_guard_that_was_set_anew_is_another() -> None:
         )
     )
     assert found.reads_arrays
+
+
+def test_threads_go_on_behind_what_they_did_together_where_that_says() -> None:
+    """Two shuffles of threads that are apart: what is behind one is not behind the other."""
+    found = needed(
+        program(
+            "S2R R3, SR_LANEID",
+            "LDC.64 R2, c[0x0][0x210]",
+            "LDG.E.CONSTANT R4, desc[UR4][R2.64]",
+            "WARPSYNC.COLLECTIVE R7, `(.L_x_1)",
+            "SHFL.DOWN P0, R4, R4, R5, R9",
+            "ENDCOLLECTIVE",
+            ".L_x_1:",
+            "S2R R4, SR_TID.X",
+            "WARPSYNC.COLLECTIVE R7, `(.L_x_2)",
+            "SHFL.DOWN P0, R8, R4, R5, R9",
+            "ENDCOLLECTIVE",
+            ".L_x_2:",
+            "IMAD.WIDE R2, R4, 0x4, R2",
+            "STG.E desc[UR4][R2.64], R8",
+            "EXIT",
+        )
+    )
+    assert not found.reads_arrays
+
+
+FLAG = (
+    "S2R R0, SR_TID.X",
+    "LDC.64 R2, c[0x0][0x210]",
+    "LDG.E.128.CONSTANT R8, desc[UR4][R2.64]",
+    "STS.128 [R0+0x100], R8",
+    "STS.U8 [RZ], R0",
+    "BAR.SYNC.DEFER_BLOCKING 0x0",
+    "LDS.U8 R4, [RZ]",
+    "ISETP.NE.AND P0, PT, R4, RZ, PT",
+    "@P0 EXIT",
+    "STG.E desc[UR4][R2.64], R0",
+    "EXIT",
+)
+
+
+def test_a_flag_in_shared_memory_needs_no_words_that_are_stored_beside_it() -> None:
+    found = needed(program(*FLAG))
+    assert 0x30 in found.unused
+    assert 0x40 in found.instructions
+    assert not found.reads_arrays
+    assert found.assumes == {"shared"}
+    careful = needed(program(*FLAG), cautious=True)
+    assert 0x30 in careful.instructions
+    assert careful.reads_arrays
+    assert not careful.assumes
+
+
+def test_an_atomic_that_says_where_threads_go_on_decides() -> None:
+    taken = (
+        "LDC.64 R2, c[0x0][0x210]",
+        "MOV R4, 0x1",
+        "ATOMG.E.ADD.STRONG.GPU PT, R5, desc[UR4][R2.64], R4",
+    )
+    place = (*taken, "IMAD.WIDE R6, R5, 0x4, R2", "STG.E desc[UR4][R6.64], R4", "EXIT")
+    work = (*taken, "ISETP.GE.AND P0, PT, R5, 0x40, PT", "@P0 EXIT", *place[3:])
+    assert needed(program(*work)).decides == {0x20}
+    assert not needed(program(*place)).decides
+    assert 0x20 in needed(program(*place)).instructions

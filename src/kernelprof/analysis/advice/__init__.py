@@ -89,6 +89,11 @@ class Seen:
         return self._bounds(self._pipeline.by_older_instructions)[0]
 
     @property
+    def tensor_cores_while_active(self) -> float:
+        """The part of the time that SMs have work in which tensor cores are busy, 0 to 1."""
+        return self._exactly(self._pipeline.while_active)
+
+    @property
     def late_copies(self) -> float:
         """The share of warps' time that others than a producer wait for copies."""
         return self._exactly(self._pipeline.late_copies)

@@ -99,7 +99,8 @@ RULES: Final[Mapping[Code, GateRule]] = MappingProxyType(
         ),
         Code.WRONG_RESULT: GateRule(
             "The result is wrong",
-            "The candidate's result was checked and differs from the reference.",
+            "The candidate's result was checked and differs from the reference, or it does what no "
+            "kernel may: it leaves its arrays, races or never ends.",
             "Make it right first: how fast a wrong kernel is says nothing.",
             _R,
         ),

@@ -105,8 +105,9 @@ def _findings(kernel: KernelComparison, policy: Policy) -> Iterator[Finding]:
         return
     limits = policy.limits_of(after.name)
     if after.passed is False:
-        text = "its result differs from the reference"
-        yield Finding(Code.WRONG_RESULT, Outcome.REGRESSION, text)
+        yield predicted.wrong(before, after)
+        if after.predicted is not None:
+            return
     yield from _budgets(after, limits)
     if before is None:
         text = "the candidate has this kernel, and the baseline has not"

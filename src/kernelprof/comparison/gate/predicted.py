@@ -72,6 +72,20 @@ def findings(
         yield Finding(Code.VERDICT_CHANGED, Outcome.PASS, f"{text}, as predicted")
 
 
+def wrong(before: KernelSnapshot | None, after: KernelSnapshot) -> Finding:
+    """A kernel that gives a wrong result, or does what none may; of a prediction with the lines."""
+    new = after.predicted
+    mistake = None if new is None else new.mistake
+    if new is None or mistake is None:
+        text = "its result differs from the reference"
+        return Finding(Code.WRONG_RESULT, Outcome.REGRESSION, text)
+    text = ": ".join(filter(None, (mistake.what, mistake.details)))
+    found = Finding(Code.WRONG_RESULT, Outcome.REGRESSION, text)
+    old = None if before is None else before.predicted
+    at = [Place(mistake.file, mistake.line)] if mistake.line else []
+    return _at(found, at, old or new, new)
+
+
 def _worse(
     change: CounterChange, old: Predicted, new: Predicted, limits: Limits, *, trade: bool
 ) -> Finding:
@@ -88,6 +102,10 @@ def _worse(
 def with_lines(finding: Finding, metric: str, old: Predicted, new: Predicted) -> Finding:
     """A finding with the lines at which its counter is more, and those that were changed."""
     at = [each.place for each in worse_lines(metric, old, new) if each.place.line]
+    return _at(finding, at, old, new)
+
+
+def _at(finding: Finding, at: list[Place], old: Predicted, new: Predicted) -> Finding:
     wrote = changed(old, new, at)
     parts = []
     if at:

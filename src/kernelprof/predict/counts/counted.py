@@ -10,9 +10,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from kernelprof.predict.counts.loops import LoopingMachine
+from kernelprof.predict.counts.needed import needed as needed_of
 from kernelprof.predict.counts.sampling import Sample, sample
 from kernelprof.predict.counts.tally import Tally
 from kernelprof.predict.machine.arrays import LANES
+from kernelprof.predict.machine.faults import UnwrittenError
+from kernelprof.predict.machine.needed import AssumedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,12 +26,23 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.needed import Needed
     from kernelprof.predict.sass.listing import Instruction
 
-_FIRST_LANES: Final = 16_384
-"""Threads that are run at first."""
-_FEWEST_BLOCKS: Final = 16
+_FIRST_LANES: Final = 4_096
+"""Threads that are run at first, to see how long that takes."""
+_FIRST_BLOCKS: Final = 4
+_LANES: Final = 16_384
+"""Threads that are run at least, about, unless already the first take :data:`_LONG_S`."""
+_LONG_S: Final = 1.5
+_BLOCKS: Final = 16
 _EXACT_ENOUGH: Final = 0.005
 """Half of an interval, of the total, from which no more blocks are run."""
 _MOST_LANES: Final = 1 << 18
+_AT_ONCE_S: Final = 0.5
+"""Seconds of a processor within which all blocks of a grid are run rather than a sample."""
+_MORE: Final = 1.5
+"""How many times as many blocks have to be run to be worth another pass."""
+_GROWS: Final = 4
+_TICK_S: Final = 1e-6
+_MOST_TRIES: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,20 +115,73 @@ class Counted:
 
 
 def count(launch: Launch, needed: Needed, *, seconds: float) -> Counted:
-    """Run a sample of the blocks, and more of them where they differ, within about a time."""
+    """Run a sample of the blocks, and more of them where they differ, in about so much time.
+
+    All are run where that is a matter of a moment, or where they depend on each other.
+    """
     warps = -(-math.prod(launch.block) // LANES)
-    lanes = _FIRST_LANES
-    began = time.monotonic()
+    lanes_of_block = warps * LANES
+    every = math.prod(launch.grid)
+    runner = _Runner(launch, needed)
+    began = time.process_time()
+    fits = every * lanes_of_block <= _MOST_LANES
+    most = max(_FIRST_BLOCKS, _FIRST_LANES // lanes_of_block)
+    if needed.decides and fits:
+        most = every
     while True:
-        most = max(_FEWEST_BLOCKS, lanes // (warps * LANES))
-        chosen = sample(launch.grid, most)
-        tally = Tally()
-        LoopingMachine(launch, chosen.blocks, tally, needed).run()
-        found = Counted(launch, chosen, tally)
-        spent = time.monotonic() - began
-        if chosen.complete or lanes >= _MOST_LANES or spent * 6 > seconds or _is_settled(found):
+        start = time.process_time()
+        found = runner.run(most)
+        now = max(time.process_time(), start + _TICK_S)
+        run = len(found.sample.blocks)
+        if found.sample.complete or run * lanes_of_block * _MORE > _MOST_LANES:
             return found
-        lanes *= 4
+        enough = max(_BLOCKS, _LANES // lanes_of_block)
+        if fits and (now - start) * every <= _AT_ONCE_S * run:
+            most = every
+        elif (run * _MORE >= enough or now - start > _LONG_S) and _is_settled(found):
+            return found
+        else:
+            left = int((seconds - (now - began)) * run / (now - start))
+            most = min(max(enough, _GROWS * run), left, _MOST_LANES // lanes_of_block)
+            if most < _MORE * run:
+                return found
+
+
+class _Runner:
+    """Runs blocks of a launch, each time from the beginning."""
+
+    def __init__(self, launch: Launch, wanted: Needed) -> None:
+        self._launch = launch
+        self._needed = wanted
+        self._stores: frozenset[int] = frozenset()
+        self._tries = 0
+
+    def run(self, most: int) -> Counted:
+        """Run so many blocks at most.
+
+        Where something is needed after all that was taken for unused, they are run again with it.
+        """
+        chosen = sample(self._launch.grid, most)
+        while True:
+            tally = Tally()
+            self._launch.memory.begin_anew()
+            try:
+                LoopingMachine(self._launch, chosen.blocks, tally, self._needed).run()
+                return Counted(self._launch, chosen, tally)
+            except AssumedError as error:
+                self._need_more(error.stores)
+            except UnwrittenError as error:
+                if error.space not in self._needed.assumes:
+                    raise
+                self._need_more(frozenset())
+
+    def _need_more(self, stores: frozenset[int]) -> None:
+        """Take note of stores whose values are read; without them of all that may be."""
+        program = self._launch.program
+        self._stores |= {program.addresses[each] for each in stores}
+        self._tries += 1
+        cautious = not stores or self._tries > _MOST_TRIES
+        self._needed = needed_of(program, cautious=cautious, stores=self._stores)
 
 
 def _is_settled(found: Counted) -> bool:

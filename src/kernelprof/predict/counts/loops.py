@@ -15,7 +15,7 @@ the ends holds between.
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -27,6 +27,7 @@ from kernelprof.predict.counts.steps import (
     as_predicted,
     drifts_of,
     moved_so,
+    power_of_two,
     room,
     same,
     stands_alike,
@@ -34,7 +35,8 @@ from kernelprof.predict.counts.steps import (
     strides_of,
     until_changed,
 )
-from kernelprof.predict.counts.trace import Repeat, Watched
+from kernelprof.predict.counts.trace import Repeat
+from kernelprof.predict.counts.turns import Turn, joined, same_pieces
 from kernelprof.predict.counts.watched import (
     Watching,
     saved,
@@ -43,6 +45,7 @@ from kernelprof.predict.counts.watched import (
     take_back,
 )
 from kernelprof.predict.machine.machine import Machine
+from kernelprof.predict.machine.uses import STORES
 from kernelprof.predict.machine.values import whole
 from kernelprof.predict.sass.operands import ZERO, Label, Register
 
@@ -80,16 +83,6 @@ class _Visits:
     next_try: int = _FIRST_TRY
 
 
-@dataclass
-class _Turn:
-    """What was carried out from one visit of a loop's first piece to the next."""
-
-    pieces: list[tuple[int, Array]] = field(default_factory=list)
-    """Addresses of pieces, each with the threads that carried it out."""
-    watched: list[Watched] = field(default_factory=list)
-    compared: list[Compared] = field(default_factory=list)
-
-
 @dataclass(frozen=True)
 class _Group:
     """Turns of a loop that are alike, as they were carried out last, and by how much all moves."""
@@ -98,7 +91,9 @@ class _Group:
     """Where the loop begins."""
     lanes: Array
     """Who is in it."""
-    turn: _Turn
+    size: int
+    """How many turns it has."""
+    turn: Turn
     steps: Registers
     """By how much registers move, as whole numbers with a sign."""
     strides: Sequence[Array]
@@ -130,7 +125,7 @@ class LoopingMachine(Machine):
         # What clusters wait for is not looked at.
         self._heads = frozenset() if self.blocks.clusters.size > 1 else _heads(launch.program)
         self._evenly = Evenly(launch.program, needed)
-        self._seen: _Turn | None = None
+        self._seen: Turn | None = None
         self.left_out = 0
         """Turns of loops, or groups of turns, that were not carried out."""
 
@@ -155,23 +150,28 @@ class LoopingMachine(Machine):
 
     def _leave_out(self, at: int, lanes: Array) -> None:
         """Move to a later turn of the loop that begins here, as late as all goes on alike."""
-        group = self._group(at, lanes)
-        if group is None:
-            return
+        least = 1
+        while (group := self._group(at, lanes, least)) is not None:
+            if self._left_out(group):
+                return
+            least = group.size + 1
+
+    def _left_out(self, group: _Group) -> bool:
+        """Carry out a period of a group and leave out as many as are like it; whether some were."""
         before, begin = saved(self._tally), len(self._tally.trace)
         if not self._follows(group):
-            return
+            return False
         single = since(self._tally, before)
         period = group.period
         if not all(self._follows(group) for _ in range(period - 1)):
-            return
+            return False
         counted = since(self._tally, before)
         alike = steady(self._tally, single)
         whole = steady(self._tally, counted)
         if whole.keys() != alike.keys() or any(
             (whole[key] != alike[key] * period).any() for key in alike
         ):
-            return
+            return False
         end = len(self._tally.trace)
         times, tried = self._jump(group, alike)
         for array, change in counted.values():
@@ -179,10 +179,11 @@ class LoopingMachine(Machine):
         moved = zip(group.turn.watched, group.strides, strict=True)
         self._tally.repeat(Repeat(begin, end, times), moved, (times + 1) * period + tried)
         self.left_out += times * period
+        return times > 0
 
-    def _group(self, at: int, lanes: Array) -> _Group | None:
-        """Turns that are alike, of those that come next; ``None`` where none are found."""
-        held, turns = [self._held(at)], [_Turn()]
+    def _group(self, at: int, lanes: Array, least: int) -> _Group | None:
+        """Turns that are alike, of those that come next, at least so many; ``None``: none are."""
+        held, turns = [self._held(at)], [Turn()]
         standing = [self._standing()]
         while len(turns) <= 2 * _TOGETHER:
             turn = self._turn_from(at, lanes)
@@ -191,10 +192,10 @@ class LoopingMachine(Machine):
             turns.append(turn)
             held.append(self._held(at))
             standing.append(self._standing())
-            for size in range(1, (len(turns) - 1) // 2 + 1):
+            for size in range(least, (len(turns) - 1) // 2 + 1):
                 if not stands_alike(standing[-1 - size], standing[-1]):
                     continue
-                one, other = _joined(turns[-2 * size : -size]), _joined(turns[-size:])
+                one, other = joined(turns[-2 * size : -size]), joined(turns[-size:])
                 steps = steps_of(held[-1 - 2 * size], held[-1 - size], held[-1], lanes)
                 found = self._alike(at, lanes, (one, other), steps)
                 if found is not None:
@@ -202,27 +203,37 @@ class LoopingMachine(Machine):
         return None
 
     def _alike(
-        self, at: int, lanes: Array, turns: tuple[_Turn, _Turn], steps: Registers | None
+        self, at: int, lanes: Array, turns: tuple[Turn, Turn], steps: Registers | None
     ) -> _Group | None:
         """Two groups of turns after each other, if they go the same way and all moves evenly."""
         one, other = turns
-        if steps is None or not _same_pieces(one, other):
+        if steps is None or not same_pieces(one, other):
             return None
         strides = strides_of(one.watched, other.watched)
         drifts = drifts_of(one.compared, other.compared)
-        moving = frozenset(f"{prefix}{index}" for prefix, index in steps)
+        moving = {f"{prefix}{index}": power_of_two(step) for (prefix, index), step in steps.items()}
         if strides is None or drifts is None:
             return None
-        if not self._evenly.moves((piece for piece, _ in other.pieces), moving):
+        if self._forgets_apart(other, strides) or not self._evenly.moves(
+            (piece for piece, _ in other.pieces), moving
+        ):
             return None
         until = until_changed(other.compared, drifts)
-        found = _Group(at, lanes, other, steps, strides, drifts, until)
+        found = _Group(at, lanes, other.turns, other, steps, strides, drifts, until)
         # Two periods to carry out, one to leave out, one to look at.
         return found if until > 2 * found.period + 2 else None
 
-    def _turn_from(self, at: int, lanes: Array, pieces: int | None = None) -> _Turn | None:
+    def _forgets_apart(self, turn: Turn, strides: Sequence[Array]) -> bool:
+        """Whether places are to be noted that lie between those of the turns carried out."""
+        noted = self.blocks.assumes - {"global"}
+        return any(
+            STORES.get(each.instruction.opcode) in noted and bool(stride.any())
+            for each, stride in zip(turn.watched, strides, strict=True)
+        )
+
+    def _turn_from(self, at: int, lanes: Array, pieces: int | None = None) -> Turn | None:
         """Carry out so many pieces, or those of one turn; ``None`` if then others are there."""
-        seen = self._seen = _Turn()
+        seen = self._seen = Turn()
         tally, places = self.counters, self.blocks.places
         self.counters = Watching(self._tally, seen.watched)
         try:
@@ -235,10 +246,10 @@ class LoopingMachine(Machine):
             self.counters, self._seen = tally, None
         return None
 
-    def _follows(self, group: _Group) -> _Turn | None:
+    def _follows(self, group: _Group) -> Turn | None:
         """Carry out a group of turns; ``None`` if it goes another way."""
         turn = self._turn_from(group.at, group.lanes, len(group.turn.pieces))
-        return turn if turn is not None and _same_pieces(turn, group.turn) else None
+        return turn if turn is not None and same_pieces(turn, group.turn) else None
 
     def _jump(self, group: _Group, alike: Mapping[int, Array]) -> tuple[int, int]:
         """How many periods could be left out, and groups carried out to find that.
@@ -381,19 +392,3 @@ def _heads(program: Program) -> frozenset[int]:
             if target is not None and target <= start:
                 found.add(target)
     return frozenset(found)
-
-
-def _joined(turns: Sequence[_Turn]) -> _Turn:
-    found = _Turn()
-    for each in turns:
-        found.pieces += each.pieces
-        found.watched += each.watched
-        found.compared += each.compared
-    return found
-
-
-def _same_pieces(one: _Turn, other: _Turn) -> bool:
-    return len(one.pieces) == len(other.pieces) and all(
-        here == there and same(lanes, others)
-        for (here, lanes), (there, others) in zip(one.pieces, other.pieces, strict=True)
-    )

@@ -8,6 +8,7 @@ carried out; a load whose value goes into neither needs no data.
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.predict.machine.needed import Needed
@@ -27,31 +28,52 @@ Live = dict[str, "Condition | None"]
 """Registers whose values are needed, each for threads that meet a condition; ``None``: for all."""
 
 
-def needed(program: Program) -> Needed:
-    """What of a program has to be carried out to count its accesses and branches."""
-    blocks = program.blocks
-    uses = {
-        i.address + program.base(block.function): uses_of(i)
-        for block in blocks.values()
-        for i in (*block.body, *((block.end,) if block.end else ()))
-    }
+def needed(
+    program: Program, *, cautious: bool = False, stores: frozenset[int] = frozenset()
+) -> Needed:
+    """What of a program has to be carried out to count its accesses and branches.
+
+    Unless ``cautious``, it is assumed that what is needed of the values in memory is not what the
+    kernel's own stores of another kind put there: of outputs in global memory, of words in shared
+    memory where only a byte is needed. The machine sees to it that this holds; ``stores`` are
+    addresses of those in global memory for which it did not.
+    """
+    uses = {address: uses_of(i) for address, i in _all(program)}
     spaces: set[str] = set()
     while True:
-        live, kept = _fixed_point(program, blocks, uses, spaces)
-        more = spaces | _spaces_read(program, kept)
+        live, kept = _fixed_point(program, uses, spaces, stores)
+        more = spaces | _spaces_read(program, kept, cautious=cautious)
         if more == spaces:
             break
         spaces = more
-    unused = {
-        address
-        for address, i in _all(program)
-        if i.opcode in MEMORY and address not in kept and not _writes_into(i, spaces)
+    left_out = {
+        address: i for address, i in _all(program) if i.opcode in MEMORY and address not in kept
     }
+    read = _spaces_read(program, kept, cautious=True)
+    doubtful = [i for i in left_out.values() if _writes_into(i, read)]
+    if any(i.opcode not in _FORGOTTEN for i in doubtful):
+        return needed(program, cautious=True)
     return Needed(
         frozenset(kept),
-        frozenset(unused),
+        frozenset(left_out),
         "global" in spaces,
         {start: frozenset(names) for start, names in live.items()},
+        frozenset(STORES[i.opcode] for i in doubtful),
+        _deciding(program, uses, spaces),
+    )
+
+
+_FORGOTTEN: Final = frozenset(("STG", "STS", "STL", "LDGSTS"))
+"""Stores that the machine notes where it leaves them out."""
+
+
+def _deciding(program: Program, uses: dict[int, Uses], spaces: set[str]) -> frozenset[int]:
+    """Atomics on global memory whose result is needed to know where threads go on."""
+    _, kept = _fixed_point(program, uses, spaces, frozenset(), addresses=False)
+    return frozenset(
+        address
+        for address, i in _all(program)
+        if address in kept and i.opcode in ("ATOM", "ATOMG") and not i.has("CAS")
     )
 
 
@@ -69,27 +91,52 @@ def _writes_into(i: Instruction, spaces: set[str]) -> bool:
         return False
     if i.opcode in ("ST", "ATOM", "RED") and spaces:
         return True
-    return space in spaces and (space != "global" or "written" in spaces)
+    if space == "global":
+        return "written" in spaces
+    return f"{space} {_kind(i)}" in spaces
 
 
-def _spaces_read(program: Program, kept: set[int]) -> set[str]:
+def _kind(i: Instruction) -> str:
+    """Bytes, or words: a flag in shared memory is hardly ever part of a word."""
+    return "bytes" if i.width < _WORD else "words"
+
+
+_WORD: Final = 32
+
+
+def _spaces_read(program: Program, kept: set[int], *, cautious: bool) -> set[str]:
     """The kinds of memory that instructions read whose results are needed."""
     found: set[str] = set()
     for address, i in _all(program):
         if address not in kept or i.opcode not in LOADS:
             continue
-        found.add(LOADS[i.opcode])
-        if LOADS[i.opcode] == "global" and "CONSTANT" not in i.modifiers:
+        space = LOADS[i.opcode]
+        if space != "global":
+            found |= {
+                f"{space} {kind}" for kind in (("bytes", "words") if cautious else (_kind(i),))
+            }
+            continue
+        found.add(space)
+        if "CONSTANT" not in i.modifiers and cautious:
             found.add("written")
         if i.opcode in ("LD", "ATOM"):
-            found |= {"shared", "local", "written"}
+            found |= {"shared bytes", "shared words", "local bytes", "local words", "written"}
     return found
 
 
 def _fixed_point(
-    program: Program, blocks: dict[int, Block], uses: dict[int, Uses], spaces: set[str]
+    program: Program,
+    uses: dict[int, Uses],
+    spaces: set[str],
+    stores: frozenset[int],
+    *,
+    addresses: bool = True,
 ) -> tuple[dict[int, Live], set[int]]:
-    """Registers that are needed where blocks begin, and the instructions that make them."""
+    """Registers that are needed where blocks begin, and the instructions that make them.
+
+    ``stores`` are addresses of some that are needed. Without ``addresses`` those for branches.
+    """
+    blocks = program.blocks
     after = _successors(program)
     before: dict[int, list[int]] = defaultdict(list)
     for start, follow in after.items():
@@ -109,7 +156,11 @@ def _fixed_point(
         ends = (block.end,) if block.end else ()
         for i in reversed((*block.body, *ends)):
             address = base + i.address
-            if _go_back(now, i, uses[address], stores=_writes_into(i, spaces)):
+            use = uses[address]
+            if not addresses and i.opcode in MEMORY:
+                use = replace(use, addressing=frozenset())
+            writes = address in stores or (addresses and _writes_into(i, spaces))
+            if _go_back(now, i, use, stores=writes):
                 kept.add(address)
         if now != live[start]:
             live[start] = now
@@ -161,7 +212,7 @@ def _successors(program: Program) -> dict[int, list[int]]:
     """The blocks that may follow each block."""
     ends = [(block, block.end) for block in program.blocks.values() if block.end is not None]
     behind_calls = [block.follows for block, end in ends if end.opcode == "CALL"]
-    together = [_label(program, block) for block, end in ends if end.has("COLLECTIVE")]
+    together = {b.follows: _label(program, b) for b, end in ends if end.has("COLLECTIVE")}
     anywhere = _starts(program)
     found = {}
     for start, block in program.blocks.items():
@@ -174,7 +225,7 @@ def _successors(program: Program) -> dict[int, list[int]]:
             if end.opcode == "RET":
                 goals += behind_calls
             elif end.opcode == "ENDCOLLECTIVE":
-                goals += together
+                goals += [together[start]] if start in together else together.values()
             elif _calls_by_address(end):
                 goals += anywhere
             elif end.opcode in _BY_TABLE:

@@ -184,6 +184,12 @@ def as_predicted(
     return True
 
 
+def power_of_two(steps: Array) -> int:
+    """The largest power of two that divides all of some numbers, which are not all nothing."""
+    bits = int(np.bitwise_or.reduce(steps, axis=None))
+    return bits & -bits
+
+
 def moved_so(before: Registers, now: Registers, steps: Registers, times: int, lanes: Array) -> bool:
     """Whether registers hold what so many steps make of what they held."""
     warps = lanes.any(axis=1, keepdims=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelprof.predict.counts.footprints import HALVES, Footprints
 from kernelprof.predict.counts.patterns import (
+    SECTOR,
     atomic_wavefronts,
     distinct_lines,
     ideal_sectors,
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
 
     Mark = tuple[int, tuple[int, int]]
 
+BULK: Final = "bulk"
+"""The space of copies in bulk: between global and shared memory, past L1."""
 _RECORDED_WARPS: Final = 64
 """Warps whose steps and sectors are recorded, at most: as many as an SM holds."""
 _RECORDED_BLOCKS: Final = 8
@@ -152,7 +155,9 @@ class Tally(Counters):
         addresses = np.broadcast_to(addresses, (c.warps, addresses.shape[1]))
         self._count(found, c, "requests", _some(taking))
         self._count(found, c, "threads", LANES if taking is None else taking.sum(axis=1))
-        if space == "cluster":
+        # Barriers in shared memory take no wavefronts (compute capability 9.0: our captures of
+        # cuda/pairs/seismic-window-energies-one-buffer).
+        if space == "cluster" or kind == "barrier":
             return
         if space == "shared":
             if kind in ("atomic", "count", "compare"):
@@ -186,6 +191,24 @@ class Tally(Counters):
             self._count(
                 found, c, "alike", most_alike(np.broadcast_to(addresses, every.shape), every)
             )
+
+    def bulk(
+        self,
+        c: Context,
+        i: Instruction,
+        outside: Array,
+        inside: Array,
+        sizes: Array,
+        *,
+        taking: Array,
+        inward: bool,
+    ) -> None:
+        """Warps copy bytes to shared memory, or from it; no access of threads."""
+        del inside
+        found = self._of(i, BULK, "load" if inward else "store", SECTOR)
+        self._count(found, c, "requests", taking)
+        touched = ((outside + sizes - 1) // SECTOR - outside // SECTOR + 1)[:, 0]
+        self._count(found, c, "sectors", np.where(taking, touched, 0))
 
     def _of(self, i: Instruction, space: str, kind: str, size: int) -> Accesses:
         key = i.address, space

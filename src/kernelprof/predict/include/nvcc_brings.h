@@ -11,3 +11,5 @@
 #include <string.h>
 #include <sys/types.h>
 #include <time.h>
+// nvcc warns of it, NVRTC refuses it from C++17 on.
+#define register

@@ -12,6 +12,7 @@ from kernelprof.predict.machine.barriers import BlockBarriers, Meetings
 from kernelprof.predict.machine.clusters import Clusters
 from kernelprof.predict.machine.faults import Place
 from kernelprof.predict.machine.memory import Constants, PrivateMemory
+from kernelprof.predict.machine.phases import Phases
 from kernelprof.predict.machine.places import Places
 from kernelprof.predict.machine.specials import along, special
 
@@ -75,11 +76,22 @@ class Blocks:
         self.places.add(0, self.alive.copy())
         self.meetings = Meetings(self.warps)
         self.block_barriers = BlockBarriers(len(self.numbers), self.warps_of_block)
+        self.phases = Phases(self.shared)
         self.goals = np.zeros((self.warps, LANES), np.int64)
         """Where each thread goes on behind what it does together with others (ENDCOLLECTIVE)."""
         self.unused: frozenset[int] = frozenset()
         """Accesses whose values nothing depends on, by the identity of the instruction."""
+        self.assumes: frozenset[str] = frozenset()
+        """Kinds of memory where nothing may be read that one of these was to store."""
         self._specials: dict[str, Array | None] = {}
+
+    def assume(self, spaces: frozenset[str]) -> None:
+        """Have memory of some kinds see to it that nothing is read that was not stored there."""
+        self.assumes = spaces
+        for space, memory in (("shared", self.shared), ("local", self.local)):
+            if space in spaces:
+                memory.written = np.zeros(len(memory.data), np.uint8)
+        self.memory.note("global" in spaces)
 
     def special(self, name: str) -> Array | None:
         """A special register of all warps; ``None`` where it is not known without a GPU."""
@@ -115,6 +127,6 @@ class Blocks:
 
     def release(self) -> None:
         """Have threads go on for which those that they wait for have come, or are gone."""
-        for waiting in (self.meetings, self.block_barriers, self.clusters):
+        for waiting in (self.meetings, self.block_barriers, self.clusters, self.phases):
             for to, lanes in waiting.released(self.alive):
                 self.go(to, lanes)

@@ -62,7 +62,24 @@ class Counters:
         ``space`` is global, shared or local. ``kind`` is load, store, copy (``cp.async``), atomic,
         reduction, count (adds one for each thread), compare (compare-and-swap), or matrix: then
         each lane that takes part gives the address of a row of 16 bytes of a matrix of 8 by 8
-        (``ldmatrix``, ``stmatrix``), 8 lanes after each other those of one matrix.
+        (``ldmatrix``, ``stmatrix``), 8 lanes after each other those of one matrix; or barrier
+        (``mbarrier``). Shared memory of another block is the space cluster.
+        """
+
+    def bulk(
+        self,
+        c: Context,
+        i: Instruction,
+        outside: Array,
+        inside: Array,
+        sizes: Array,
+        *,
+        taking: Array,
+        inward: bool,
+    ) -> None:
+        """Warps that take part copy bytes from global to shared memory, or back (``inward``).
+
+        Addresses and sizes are columns, or one for all.
         """
 
     def stored(
@@ -73,8 +90,8 @@ class Counters:
     def arrived(self, i: Instruction, lanes: Array) -> None:
         """Threads, of all warps, have come to a barrier of their block."""
 
-    def fenced(self, c: Context) -> None:
-        """Threads order their accesses, or wait for others beside the barriers of a block."""
+    def ordered(self, c: Context, i: Instruction) -> None:
+        """Threads order their accesses, or wait, beside the barriers of their block."""
 
     def end(self) -> None:
         """All threads have ended."""

@@ -17,6 +17,10 @@ if TYPE_CHECKING:
 _NAMED: Final = 8
 """Threads that an error names at most."""
 _KINDS: Final = {"LD": "a load", "ST": "a store", "AT": "an atomic", "RE": "an atomic"}
+COPIES: Final = frozenset(("LDGSTS", "UBLKCP"))
+"""Opcodes that read one kind of memory and write another."""
+FOR_PHASE: Final = "for a phase of an mbarrier"
+"""What threads wait for at a barrier in shared memory."""
 
 
 class Place(NamedTuple):
@@ -61,8 +65,8 @@ class FaultError(KernelprofError):
         self.places = tuple(places[:_NAMED])
         self.what = self.sentence()
         self.args = (self.what,)
-        if instruction.lines:
-            self.where = f"{instruction.lines[0].file}:{instruction.lines[0].number}"
+        if instruction.line is not None:
+            self.where = f"{instruction.line.file}:{instruction.line.number}"
 
     def sentence(self) -> str:
         """What happened, and to whom."""
@@ -85,7 +89,7 @@ class AccessError(FaultError):
     def sentence(self) -> str:
         """Which access it is, of which thread, and what is wrong with it."""
         opcode = "" if self.instruction is None else self.instruction.opcode
-        kind = "a copy" if opcode == "LDGSTS" else _KINDS.get(opcode[:2], "an access")
+        kind = "a copy" if opcode in COPIES else _KINDS.get(opcode[:2], "an access")
         whom = f" by {self.places[0]}" if self.places else ""
         return f"{kind}{whom} {self.what}"
 
@@ -94,7 +98,7 @@ class OutsideError(AccessError):
     """An access that leaves what the kernel was given."""
 
 
-class MisalignedError(AccessError):
+class MisalignedError(OutsideError):
     """An access to an address that its size does not divide."""
 
 
@@ -108,17 +112,20 @@ class RaceError(FaultError):
     """Two threads that touch the same bytes of shared memory with no barrier between.
 
     ``one`` changes them. The first of them is at ``address``; the block's threads race for
-    ``size``.
+    ``size``. With ``copies`` it copies them (``cp.async``), and did not wait for that.
     """
 
     tool = "racecheck"
 
-    def __init__(self, one: At, other: At, *, address: int, size: int) -> None:
+    def __init__(
+        self, one: At, other: At, *, address: int, size: int, copies: bool = False
+    ) -> None:
         super().__init__(f"races for {size} bytes of shared memory with {other.place}")
         self.one = one
         self.other = other
         self.address = address
         self.size = size
+        self.copies = copies
         self.happened(one.instruction, [one.place])
 
 
@@ -178,5 +185,5 @@ class EndlessError(FaultError):
 
 
 def _line(at: At) -> str:
-    lines = at.instruction.lines
-    return f" (line {lines[0].number})" if lines else ""
+    line = at.instruction.line
+    return "" if line is None else f" (line {line.number})"

@@ -9,6 +9,7 @@ together (BSSY, BSYNC).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -18,7 +19,14 @@ from kernelprof.predict.machine.blocks import Blocks
 from kernelprof.predict.machine.context import Context, NotKnownError
 from kernelprof.predict.machine.control import endings
 from kernelprof.predict.machine.control.system import system_call
-from kernelprof.predict.machine.faults import At, DeadlockError, FaultError, Place, Waiting
+from kernelprof.predict.machine.faults import (
+    FOR_PHASE,
+    At,
+    DeadlockError,
+    FaultError,
+    Place,
+    Waiting,
+)
 from kernelprof.predict.machine.operations import operations
 from kernelprof.predict.machine.refusals import refusal
 from kernelprof.predict.machine.uses import MEMORY
@@ -36,8 +44,8 @@ if TYPE_CHECKING:
     from kernelprof.predict.sass.listing import Instruction
     from kernelprof.predict.sass.program import Block
 
-FENCES: Final = frozenset(("MEMBAR", "SYNCS", "ARRIVES"))
-"""Opcodes by which threads order their accesses beside barriers of their block."""
+_ORDERING: Final = frozenset(("MEMBAR", "SYNCS", "ARRIVES", "LDGDEPBAR", "DEPBAR"))
+"""Opcodes by which threads order their accesses, or wait, beside barriers of their block."""
 
 _PATIENCE: Final = 512
 """Pieces of code after which those who wait behind a loop get their turn: they may be what it
@@ -75,6 +83,7 @@ class Machine:
             self.blocks.unused = frozenset(
                 i for i, address in self.program.addresses.items() if address in needed.unused
             )
+            self.blocks.assume(needed.assumes)
         self._pieces: dict[int, _Piece] = {}
         self._system = {address: name for name, address in launch.system.items()}
         self._now: Instruction | None = None
@@ -83,12 +92,19 @@ class Machine:
 
     def run(self) -> None:
         """Run to the end of all threads."""
+        blocks = self.blocks
         with np.errstate(all="ignore"):
-            while self.blocks.places:
+            while blocks.places or self._again():
                 self.step()
-        if self.blocks.alive.any():
+        if blocks.alive.any():
             raise self._deadlock()
         self.counters.end()
+
+    def _again(self) -> bool:
+        """Let those go on that tire of waiting for a phase, where nobody else does."""
+        for to, lanes in self.blocks.phases.tired(self.blocks.predicates):
+            self.blocks.go(to, lanes)
+        return bool(self.blocks.places)
 
     def step(self) -> None:
         """Carry out one piece of code: the first, and now and then another."""
@@ -131,16 +147,22 @@ class Machine:
     def _deadlock(self) -> DeadlockError:
         """Who waits where, for what never comes."""
         blocks = self.blocks
-        waiting = [
-            *(
-                ("at a barrier of the block", *each)
-                for each in blocks.block_barriers.waiting.items()
-            ),
-            *(("for other threads of the warp", *each) for each in blocks.meetings.waiting.items()),
+        found = [
+            self._waiting(kind, behind, lanes)
+            for kind, barriers in (
+                ("at a barrier of the block", blocks.block_barriers),
+                ("for other threads of the warp", blocks.meetings),
+            )
+            for (_, behind), lanes in barriers.waiting.items()
         ]
-        found = [self._waiting(kind, behind, lanes) for kind, (_, behind), lanes in waiting]
-        for behind, lanes in blocks.clusters.waiting.items():
-            found.append(self._waiting("at a barrier of the cluster", behind, lanes))
+        found += [
+            self._waiting(kind, behind, lanes)
+            for kind, barriers in (
+                ("at a barrier of the cluster", blocks.clusters),
+                (FOR_PHASE, blocks.phases),
+            )
+            for behind, lanes in barriers.waiting.items()
+        ]
         ended = int((blocks.thread_of_block < blocks.threads).sum() - blocks.alive.sum())
         return DeadlockError(found, ended)
 
@@ -164,8 +186,8 @@ class Machine:
             if each.guard is not None:
                 steps.append((each, self._noting(each)))
             steps.append((each, _unknown(each) if found is None else _made(found, each)))
-            if each.opcode in FENCES:
-                steps.append((each, self.counters.fenced))
+            if each.opcode in _ORDERING:
+                steps.append((each, partial(self.counters.ordered, i=each)))
         end = None if block.end is None else self._end(block.end, block)
         piece = self._pieces[at] = _Piece(block, tuple(steps), end)
         return piece

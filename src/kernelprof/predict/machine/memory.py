@@ -11,6 +11,7 @@ import numpy as np
 from kernelprof.errors import KernelprofError
 from kernelprof.predict.machine.arrays import fixed
 from kernelprof.predict.machine.faults import MisalignedError, OutsideError, UnwrittenError
+from kernelprof.predict.machine.needed import AssumedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -23,6 +24,8 @@ ALIGNMENT: Final = 256
 _FIRST_ADDRESS: Final = 0x7F00_0000_0000
 _GAP: Final = 1 << 21
 """Between two arrays, so that a wild access meets nothing."""
+_NEGATIVE: Final = 1 << 31
+"""From here on an address of 32 bits is one before the beginning."""
 _ROUNDED_TO: Final = 32
 """Bytes of the widest access: arrays are stored in a multiple of them."""
 
@@ -38,14 +41,19 @@ class Buffer:
     """Makes what it holds at first; ``None``: zeros."""
     written: Array | None = None
     """Of each byte 255 where something was written, else 0; ``None``: that is not noted."""
+    changed: bool = False
+    """Whether something was stored since it began."""
 
     @cached_property
     def data(self) -> Array:
         """Its bytes, and some more to a round number."""
+        if self.content is None:
+            return np.zeros(_rounded(self.size), np.uint8)
+        values = np.ascontiguousarray(self.content()).reshape(-1).view(np.uint8)
+        if values.size == _rounded(self.size) and values.flags.writeable:
+            return values
         stored = np.zeros(_rounded(self.size), np.uint8)
-        if self.content is not None:
-            values = np.ascontiguousarray(self.content())
-            stored[: self.size] = values.reshape(-1).view(np.uint8)
+        stored[: self.size] = values
         return stored
 
     @property
@@ -60,6 +68,9 @@ class GlobalMemory:
     def __init__(self) -> None:
         self._buffers: list[Buffer] = []
         self._next = _FIRST_ADDRESS
+        self._noted: tuple[set[str], dict[str, set[int]]] | None = None
+        """Arrays that were read, and those to which something should have been stored, each with
+        the instructions that did not; ``None``: nobody asks."""
 
     @property
     def buffers(self) -> Sequence[Buffer]:
@@ -119,6 +130,9 @@ class GlobalMemory:
         """
         _check_aligned(addresses, taking, size, "global")
         parts = self._split(addresses, taking, size)
+        if self._noted is not None:
+            self._noted[0].update(buffer.name for buffer, _ in parts)
+            self._check_noted()
         if not parts:
             return _empty(addresses.shape, size)
         if len(parts) == 1:
@@ -130,12 +144,38 @@ class GlobalMemory:
             result[lanes] = got[lanes]
         return result
 
+    def begin_anew(self) -> None:
+        """Have every array hold what it did at first."""
+        for buffer in self._buffers:
+            if buffer.changed:
+                del buffer.data
+                buffer.changed = False
+
+    def note(self, asked: bool) -> None:
+        """See to it that nothing is read from arrays that :meth:`forget` was told of."""
+        self._noted = (set(), {}) if asked else None
+
+    def forget(self, addresses: Array, taking: Array | None, size: int, store: int) -> None:
+        """Something was to be stored there, by an instruction of this identity, and was not."""
+        if self._noted is not None:
+            for buffer, _ in self._split(addresses, taking, size):
+                self._noted[1].setdefault(buffer.name, set()).add(store)
+            self._check_noted()
+
+    def _check_noted(self) -> None:
+        if self._noted is not None:
+            read, forgotten = self._noted
+            both = read & forgotten.keys()
+            if both:
+                raise AssumedError(frozenset().union(*(forgotten[name] for name in both)))
+
     def store(self, addresses: Array, taking: Array | None, values: Array, size: int) -> None:
         """Write ``values``, shaped as :meth:`load` gives them; of two in a place the last stays."""
         _check_aligned(addresses, taking, size, "global")
         for buffer, lanes in self._split(addresses, taking, size):
             at = addresses - buffer.base
             _put(buffer.data, at, lanes, values, size)
+            buffer.changed = True
             if buffer.written is not None:
                 _mark(buffer.written, at, lanes, size)
 
@@ -182,6 +222,7 @@ class PrivateMemory:
     def _outside(self, addresses: Array, wrong: Array, size: int) -> OutsideError:
         every = np.broadcast_to(addresses, wrong.shape)[wrong]
         first = int(every[0])
+        first -= (first >= _NEGATIVE) << 32
         if first < self.reserved:
             what = f"is {self.reserved - first} bytes before {self.space} memory"
         else:
@@ -206,6 +247,12 @@ class PrivateMemory:
         _put(self.data, at, taking, values, size)
         if self.written is not None:
             _mark(self.written, at, taking, size)
+
+    def forget(self, addresses: Array, pieces: Array, taking: Array | None, size: int) -> None:
+        """Something was to be stored there, and was not: what is there may not be read."""
+        at = np.broadcast_to(self._at(addresses, pieces, taking, size), addresses.shape)
+        if self.written is not None:
+            _mark(self.written, at, taking, size, written=False)
 
 
 class Constants:
@@ -302,15 +349,16 @@ def _read(buffer: Buffer, addresses: Array, taking: Array | None, size: int) -> 
     return _taken(buffer.data, at, size)
 
 
-def _mark(written: Array, at: Array, lanes: Array | None, size: int) -> None:
-    """Note that something was written."""
+def _mark(marks: Array, at: Array, lanes: Array | None, size: int, *, written: bool = True) -> None:
+    """Note that something was written, or that it was not."""
     places = at >> _SHIFTS[size]
     if lanes is not None:
         places = places[lanes]
+    mark = _WRITTEN[min(size, _WORD)] if written else 0
     if size <= _WORD:
-        written.view(_KINDS[size])[places] = _WRITTEN[size]
+        marks.view(_KINDS[size])[places] = mark
     else:
-        written.view(np.uint32).reshape(-1, size // _WORD)[places] = _WRITTEN[_WORD]
+        marks.view(np.uint32).reshape(-1, size // _WORD)[places] = mark
 
 
 def _check_written(

@@ -21,3 +21,20 @@ class Needed:
     """Whether it depends on what arrays in global memory hold."""
     live: Mapping[int, frozenset[str]]
     """Registers that are needed where a straight piece of code begins, by its address."""
+    assumes: frozenset[str] = frozenset()
+    """The kinds of memory in which it is assumed that nothing is read that an unused access stores:
+    :class:`AssumedError` is raised where that is not so."""
+    decides: frozenset[int] = frozenset()
+    """Addresses of atomics on global memory whose result says where threads go on: what a block
+    does depends on others."""
+
+
+class AssumedError(Exception):
+    """Something reads what accesses were to store that were taken for unused.
+
+    ``stores`` are those in global memory, by identity.
+    """
+
+    def __init__(self, stores: frozenset[int] = frozenset()) -> None:
+        super().__init__()
+        self.stores = stores

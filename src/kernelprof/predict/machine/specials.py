@@ -23,17 +23,17 @@ UNKNOWN: Final = {
 """What a special register that starts so holds, in the user's terms; only a GPU knows it."""
 
 _ALL: Final = np.uint32(0xFFFFFFFF)
-_MASKS: Final = {
+_ALWAYS: Final = {
+    "LANEID": LANE,
     "EQMASK": BITS,
     "LTMASK": BITS - np.uint32(1),
     "LEMASK": BITS | (BITS - np.uint32(1)),
     "GTMASK": _ALL ^ (BITS | (BITS - np.uint32(1))),
     "GEMASK": _ALL ^ (BITS - np.uint32(1)),
+    "CgaSize": NOTHING,  # Which of two tables of a cluster's sizes holds; there is one here.
+    "SWINLO": NOTHING,
+    "LMEMHIOFF": NOTHING,  # Where a thread's stack must end at least, in code for debugging.
 }
-
-
-_FIXED: Final = {**_MASKS, "LANEID": LANE, "CgaSize": NOTHING, "SWINLO": NOTHING}
-"""What is the same for all warps of all launches."""
 
 
 def special(name: str, launch: Launch, thread: Array, block: Array) -> Array | None:
@@ -43,15 +43,13 @@ def special(name: str, launch: Launch, thread: Array, block: Array) -> Array | N
     grid, as one column.
     """
     kind, _, axis = name.removeprefix("SR_").partition(".")
-    if kind == "TID" and axis:
-        return along(axis, thread, launch.block)
-    if kind == "CTAID" and axis:
-        return along(axis, block, launch.grid)
+    if kind in ("TID", "CTAID") and axis:
+        return along(axis, *((thread, launch.block) if kind == "TID" else (block, launch.grid)))
     if kind == "CgaCtaId":
         return launch.rank_in_cluster(block)
     if kind == "SWINHI":
         return np.full((1, 1), launch.shared_window >> 32, np.uint32)
-    return _FIXED.get(kind)
+    return _ALWAYS.get(kind)
 
 
 def along(axis: str, number: Array, size: tuple[int, int, int]) -> Array:

@@ -36,20 +36,25 @@ _CONTROL: Final = frozenset(
             "RET",
         ),
         *("BSSY", "BMOV", "NANOSLEEP", "BPT", "ENDCOLLECTIVE", "UCGABAR_ARV", "UCGABAR_WAIT"),
+        *("SYNCS", "ARRIVES", "STAS"),
     )
 )
 """Opcodes that say who goes on where, and are always carried out."""
-
+_BY_ADDRESS: Final = frozenset(("BRX", "BRXU", "JMX", "JMXU", "CALL", "RET"))
+"""Those that go to an address in registers, of 64 bits; the others read 32."""
+_WIDEST: Final = 4
+"""Registers that an operand may stand for, where that is not known."""
 
 LOADS: Final = {
     "LDG": "global", "LD": "global", "LDS": "shared", "LDL": "local", "LDSM": "shared",
     "ATOMG": "global", "ATOM": "global", "ATOMS": "shared", "LDGSTS": "global", "LDC": "constant",
+    "UBLKCP": "global",
 }  # fmt: skip
 """Opcodes that read memory, by the kind of memory."""
 STORES: Final = {
     "STG": "global", "ST": "global", "STS": "shared", "STL": "local", "STSM": "shared",
     "RED": "global", "REDG": "global", "ATOMG": "global", "ATOM": "global", "ATOMS": "shared",
-    "LDGSTS": "shared",
+    "LDGSTS": "shared", "UBLKCP": "shared",
 }  # fmt: skip
 """Opcodes that write memory."""
 MEMORY: Final = frozenset(LOADS) | frozenset(STORES)
@@ -91,6 +96,8 @@ class _Nothing:
 
     size = 1
     """There are no clusters."""
+
+    assumes: frozenset[str] = frozenset()
 
     def __init__(self) -> None:
         self.block_row = np.zeros((1, 1), np.int64)
@@ -161,8 +168,11 @@ def uses_of(i: Instruction) -> Uses:
     make = operations().get(i.opcode)
     guard = _asked_by(guard_of(i)) if i.guard is not None else set()
     partial = i.guard is not None
-    if i.opcode in _CONTROL or make is None:
-        named = _named(i)
+    if i.opcode in _CONTROL:
+        named = _named(i, 2 if i.opcode in _BY_ADDRESS else 1)
+        return Uses(frozenset(), frozenset(), frozenset(named | guard), True, True)
+    if make is None:
+        named = _named(i, _WIDEST)
         return Uses(frozenset(), frozenset(), frozenset(named | guard), True, True)
     try:
         with np.errstate(all="ignore"):
@@ -172,7 +182,7 @@ def uses_of(i: Instruction) -> Uses:
             step(lazy)  # type: ignore[arg-type]
             step(full)  # type: ignore[arg-type]
     except (TypeError, ValueError, IndexError, StopIteration, NotKnownError, AttributeError):
-        named = _named(i)
+        named = _named(i, _WIDEST)
         return Uses(frozenset(), frozenset(), frozenset(named | guard), True, True)
     told = lazy.told | full.told
     if i.opcode in MEMORY:
@@ -188,8 +198,8 @@ def _asked_by(read: Any) -> set[str]:
     return recorder.asked
 
 
-def _named(i: Instruction) -> set[str]:
-    """All registers that operands name, and the next where an address has two."""
+def _named(i: Instruction, registers_each: int) -> set[str]:
+    """All registers that operands name, each with those behind it that belong to it."""
     found: set[str] = set()
     for each in i.operands:
         registers: list[Register | None] = []
@@ -204,5 +214,5 @@ def _named(i: Instruction) -> set[str]:
         for register in registers:
             if register is not None and register.index != ZERO:
                 prefix = "UR" if register.uniform else "R"
-                found |= {f"{prefix}{register.index + n}" for n in range(4)}
+                found |= {f"{prefix}{register.index + n}" for n in range(registers_each)}
     return found

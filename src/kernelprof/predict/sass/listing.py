@@ -47,6 +47,11 @@ class Instruction:
         return any(each in self.modifiers for each in modifiers)
 
     @property
+    def line(self) -> Line | None:
+        """The innermost line of the file that the kernel itself is in, not one of a header."""
+        return next((each for each in self.lines if each.file == self.lines[-1].file), None)
+
+    @property
     def width(self) -> int:
         """Bits that a thread moves, where it is an access to memory."""
         for each, bits in _WIDTHS.items():

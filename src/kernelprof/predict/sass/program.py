@@ -30,6 +30,12 @@ ENDS: Final = frozenset(
 )
 """Opcodes after which a warp may go on elsewhere, wait, or be fewer threads."""
 
+
+def is_end(i: Instruction) -> bool:
+    """Whether a warp may go on elsewhere behind an instruction, wait, or be fewer threads."""
+    return i.opcode in ENDS or (i.opcode == "SYNCS" and i.has("TRYWAIT"))
+
+
 _NUMBER_AT: Final = 4
 _NUMBER_BYTES: Final = 4
 """Where an instruction holds a number of 32 bits (seen by changing it: ``nvdisasm -hex``)."""
@@ -70,7 +76,7 @@ class Program:
             starts = {0, *function.labels.values()}
             first = 0
             for n, each in enumerate(code):
-                ends = each.opcode in ENDS
+                ends = is_end(each)
                 behind = each.address + INSTRUCTION_BYTES
                 if ends or behind in starts or n + 1 == len(code):
                     body = code[first:n] if ends else code[first : n + 1]

@@ -48,6 +48,21 @@ class Together(Counters):
         for each in self._parts:
             each.access(c, i, space, kind, addresses, taking=taking, size=size)
 
+    def bulk(
+        self,
+        c: Context,
+        i: Instruction,
+        outside: Array,
+        inside: Array,
+        sizes: Array,
+        *,
+        taking: Array,
+        inward: bool,
+    ) -> None:
+        """Warps copy bytes to shared memory, or from it."""
+        for each in self._parts:
+            each.bulk(c, i, outside, inside, sizes, taking=taking, inward=inward)
+
     def stored(
         self, c: Context, addresses: Array, values: Array, *, taking: Array | None, size: int
     ) -> None:
@@ -60,10 +75,10 @@ class Together(Counters):
         for each in self._parts:
             each.arrived(i, lanes)
 
-    def fenced(self, c: Context) -> None:
-        """Threads order their accesses."""
+    def ordered(self, c: Context, i: Instruction) -> None:
+        """Threads order their accesses beside the barriers of their block."""
         for each in self._parts:
-            each.fenced(c)
+            each.ordered(c, i)
 
     def end(self) -> None:
         """All threads have ended."""

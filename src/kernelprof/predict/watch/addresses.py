@@ -27,7 +27,7 @@ def described(fault: AccessError, bound: Bound) -> str:
     if fault.space == "global":
         return _in_arrays(fault, address, bound)
     if fault.space == "constant":
-        return f"Address {address:#x} is not within constant memory"
+        return f"address {address:#x} is not within constant memory"
     launch = bound.launch
     begin, size, whose = 0, launch.local_bytes, "thread"
     if fault.space == "shared":
@@ -37,27 +37,27 @@ def described(fault: AccessError, bound: Bound) -> str:
     if at >= _SIGN:
         at -= 2 * _SIGN
     whole = f"{fault.space} memory, of which a {whose} has {size} bytes"
-    return _said(fault, at, size, what=f"Byte {at}", whole=whole)
+    return _said(fault, at, size, what=f"byte {at}", whole=whole)
 
 
 def _in_arrays(fault: AccessError, address: int, bound: Bound) -> str:
     if 0 <= address < _NULL:
         offset = f" plus {address} bytes" if address else ""
-        return f"Address {address:#x} is a null pointer{offset}"
+        return f"address {address:#x} is a null pointer{offset}"
     near = _nearest(address, bound.launch.memory.buffers)
     if near is None:
-        return f"Address {address:#x} is in none of the kernel's arrays: it has none"
+        return f"address {address:#x} is in none of the kernel's arrays: it has none"
     if _away(address, near) > max(_FAR, near.size):
         near = _nearest(address, bound.buffers.values()) or near
         return (
-            f"Address {address:#x} is in none of the kernel's arrays; {near.name}, the nearest, is "
+            f"address {address:#x} is in none of the kernel's arrays; {near.name}, the nearest, is "
             f"{_away(address, near)} bytes away"
         )
     at = address - near.base
     element = _element_bytes(near, bound)
     if element is None:
         whole = f"{near.name}, which has {near.size} bytes"
-        return _said(fault, at, near.size, what=f"Byte {at}", whole=whole)
+        return _said(fault, at, near.size, what=f"byte {at}", whole=whole)
     whole = f"{near.name}, which has {near.size // element} elements ({near.size} bytes)"
     what = f"{near.name}[{at // element}]"
     return _said(fault, at, near.size, what=what, whole=whole, element=element)
@@ -86,7 +86,7 @@ def _said(
         return f"{what} is not aligned: {fault.size} does not divide byte {at} of {whole}"
     if isinstance(fault, UnwrittenError):
         where = what if element > 1 else f"byte {at} of {whole}"
-        return f"Nothing was written to {where} before"
+        return f"nothing was written to {where} before"
     if at < 0:
         return f"{what} is {_distance(-at, element)} before the first of {whole}"
     past = _distance(at + fault.size - size, element)

@@ -6,77 +6,61 @@ memory, or for as many as the shortest access of the kernel has. Not found are r
 one warp, those in global memory, and those in blocks that are not looked at.
 
 Where threads wait for each other in a way of their own (a fence, an mbarrier, the barrier of a
-cluster, a barrier of some of the block's threads) it counts as a barrier of the block: a race may
-be missed then, and none is made up.
+cluster, a barrier of some of the block's threads, a loop until a value in shared memory changes) it
+counts as a barrier of the block: a race may be missed then, and none is made up.
 """
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelprof.predict.counts.sampling import sample
 from kernelprof.predict.machine.arrays import LANES
-from kernelprof.predict.machine.clusters import OFFSET_MASK
 from kernelprof.predict.machine.context import Counters
 from kernelprof.predict.machine.faults import At, RaceError
-from kernelprof.predict.machine.operations.spaces import GENERIC, SHARED, SPACES
+from kernelprof.predict.machine.operations.spaces import SHARED
+from kernelprof.predict.watch.cells import is_atomic, of_rows
 
 if TYPE_CHECKING:
     from kernelprof.predict.machine.arrays import Array
     from kernelprof.predict.machine.blocks import Blocks
     from kernelprof.predict.machine.context import Context
-    from kernelprof.predict.machine.launch import Launch
     from kernelprof.predict.sass.listing import Instruction
-    from kernelprof.predict.sass.program import Program
+    from kernelprof.predict.watch.cells import Cells
 
-_THREADS: Final = 4096
-"""Threads in blocks that are looked at: what they touch is noted at each of their accesses."""
-_CELLS: Final = 1 << 22
-"""Notes that are kept at most, four bytes each; of one block there may be more."""
-_LANES: Final = np.arange(LANES, dtype=np.uint32)
+OF_COPIES: Final = frozenset(("LDGDEPBAR", "DEPBAR"))
+"""Opcodes by which a thread waits for its own copies, and for nobody else."""
 _LANE_BITS: Final = 5
 
 
 class Races(Counters):
-    """Looks for races in some of a grid's blocks: at its edges, and spread over the inside."""
+    """Looks for races of warps in those blocks that ``cells`` chooses."""
 
-    def __init__(self, launch: Launch) -> None:
+    def __init__(self, cells: Cells) -> None:
         super().__init__()
-        self._bytes = -(-launch.shared_bytes // 16) * 16
-        self._warps = -(-math.prod(launch.block) // LANES)
-        self._grain = _grain(launch.program)
-        self._cells = self._bytes // self._grain
-        most = min(_THREADS // (self._warps * LANES), _CELLS // max(1, self._cells * self._warps))
-        self.blocks = sample(launch.grid, max(1, most)).blocks
-        """Numbers of the blocks that are looked at."""
+        self._cells = cells
+        self._warps = cells.warps
         self._known: dict[int, int] = {}
         self._instructions: list[Instruction] = []
-        self._shift = _LANE_BITS + _accesses(launch.program).bit_length()
+        self._shift = _LANE_BITS + cells.instructions.bit_length()
 
     def begin(self, blocks: Blocks) -> None:
-        """Look at those of the blocks that run which are among the sampled ones."""
-        self._blocks = blocks
-        self._chosen = np.flatnonzero(np.isin(blocks.numbers, self.blocks))
-        count = len(self._chosen)
-        self._idle = count == 0 or self._warps == 1 or self._bytes == 0
+        """Nothing is touched yet."""
+        self._running, cells = blocks, self._cells
+        alone = self._warps == 1 and not cells.has_copies
+        self._idle = cells.count == 0 or alone
         if self._idle:
             return
-        warps, cells = self._warps, self._cells
-        rows = (self._chosen[:, None] * warps + np.arange(warps)).reshape(-1)
-        self._slot = np.full(blocks.warps, -1)
-        self._slot[rows] = np.arange(len(rows))
-        self._base = (np.arange(count)[:, None] * cells * warps + np.arange(warps)).reshape(-1, 1)
         # Who touched a cell last, by warp: time, then instruction, then lane.
-        size = count * cells * warps
+        size = cells.count * self._warps
         self._reads, self._writes, self._atomics = (np.zeros(size, np.uint32) for _ in range(3))
-        self._values = np.zeros((count * warps, self._bytes), np.uint8)
+        self._values = np.zeros((cells.slots, cells.bytes), np.uint8)
         self._time = 1
-        self._since = np.full(count, self._time << self._shift, np.uint32)
+        self._since = np.full(len(cells.chosen), self._time << self._shift, np.uint32)
         # Cells that were changed since the last barrier.
-        self._written, self._combined = (np.zeros((count, cells), np.bool_) for _ in range(2))
+        shape = len(cells.chosen), cells.of_block
+        self._written, self._combined = (np.zeros(shape, np.bool_) for _ in range(2))
         blocks.block_barriers.listeners.append(self._met)
 
     def access(
@@ -93,32 +77,49 @@ class Races(Counters):
         """Note a read, or an atomic operation; what else writes is noted once it has."""
         if space != SHARED or self._idle:
             return
-        self._now = i
+        self._now, self._is_noted = i, not (is_atomic(i) or kind == "barrier")
         if kind in ("store", "copy") or i.opcode == "STSM":
             return
-        slots, rows = self._which(c)
+        if kind == "barrier" or id(i) in self._cells.spins:
+            self.ordered(c, i)
+            return
+        slots, rows = self._cells.which(c)
         if not len(slots):
             return
-        cells, lanes = self._places(slots, rows, addresses, taking, size)
-        if kind in ("load", "matrix"):
-            self._note(self._reads, i, cells, lanes)
+        notes, lanes = self._cells.touched(slots, rows, addresses, taking, size)
+        if is_atomic(i) or id(i) in self._cells.swaps:
+            self._note(self._atomics, i, notes, lanes)
+            np.put(self._combined, notes // self._warps, True, mode="clip")
         else:
-            self._note(self._atomics, i, cells, lanes)
-            np.put(self._combined, cells // self._warps, True, mode="clip")
+            self._note(self._reads, i, notes, lanes)
+
+    def bulk(
+        self,
+        c: Context,
+        i: Instruction,
+        outside: Array,
+        inside: Array,
+        sizes: Array,
+        *,
+        taking: Array,
+        inward: bool,
+    ) -> None:
+        """What a copy in bulk writes is noted once it has."""
+        del c, outside, inside, sizes, taking, inward
+        self._now, self._is_noted = i, True
 
     def stored(
         self, c: Context, addresses: Array, values: Array, *, taking: Array | None, size: int
     ) -> None:
         """Note who wrote what."""
-        if self._idle or self._now.opcode.startswith(("ATOM", "RED")):
+        if self._idle or not self._is_noted:
             return
-        slots, rows = self._which(c)
+        slots, rows = self._cells.which(c)
         if not len(slots):
             return
-        cells, lanes = self._places(slots, rows, addresses, taking, size)
-        self._note(self._writes, self._now, cells, lanes)
-        np.put(self._written, cells // self._warps, True)
-        at = self._of_rows(addresses, rows) + slots[:, None] * self._bytes
+        notes, lanes = self._cells.touched(slots, rows, addresses, taking, size)
+        self.wrote(self._now, notes, lanes)
+        at = of_rows(addresses, rows) + slots[:, None] * self._cells.bytes
         if values.shape[:2] != (c.warps, LANES):
             values = np.broadcast_to(values, (c.warps, LANES, *values.shape[2:]))
         values = values[rows]
@@ -129,68 +130,43 @@ class Races(Counters):
         raw = np.ascontiguousarray(values).view(np.uint8).reshape(-1, size)
         self._values.reshape(-1, size)[at.reshape(-1) // size] = raw
 
-    def _met(self, lanes: Array) -> None:
-        """Nothing before a barrier races with anything behind it."""
-        blocks: Array = np.any(lanes.reshape(-1, self._warps * LANES), axis=1)
-        self._close(blocks[self._chosen])
+    def wrote(self, i: Instruction, notes: Array, lanes: Array) -> None:
+        """Note who wrote, now or by a copy that has ended now."""
+        self._note(self._writes, i, notes, lanes)
+        np.put(self._written, notes // self._warps, True)
 
-    def fenced(self, c: Context) -> None:
+    def ordered(self, c: Context, i: Instruction) -> None:
         """Nobody knows here whom a fence is for."""
-        if self._idle:
+        if self._idle or i.opcode in OF_COPIES:
             return
-        slots, _ = self._which(c)
-        blocks = np.zeros(len(self._chosen), np.bool_)
+        slots, _ = self._cells.which(c)
+        blocks = np.zeros(len(self._cells.chosen), np.bool_)
         blocks[slots // self._warps] = True
         self._close(blocks)
 
     def end(self) -> None:
         """Look at what was touched behind the last barrier."""
         if not self._idle:
-            self._close(np.ones(len(self._chosen), np.bool_))
+            self._close(np.ones(len(self._cells.chosen), np.bool_))
 
-    def _which(self, c: Context) -> tuple[Array, Array | slice]:
-        """The warps of a context that are looked at, and which of its rows they are."""
-        slots = self._slot[c.where]
-        chosen = slots >= 0
-        if chosen.all():
-            return slots, slice(None)
-        rows = np.flatnonzero(chosen)
-        return slots[rows], rows
+    def who_wrote(self, note: int) -> At:
+        """The thread that wrote last what a note is of."""
+        cell, warp = divmod(note, self._warps)
+        return self._at(cell, warp, int(self._writes[note]))
 
-    def _of_rows(self, values: Array, rows: Array | slice) -> Array:
-        return values if values.shape[0] == 1 else values[rows]
+    def _met(self, lanes: Array) -> None:
+        """Nothing before a barrier races with anything behind it."""
+        blocks: Array = np.any(lanes.reshape(-1, self._warps * LANES), axis=1)
+        self._close(blocks[self._cells.chosen])
 
-    def _places(
-        self,
-        slots: Array,
-        rows: Array | slice,
-        addresses: Array,
-        taking: Array | None,
-        size: int,
-    ) -> tuple[Array, Array]:
-        """The notes that accesses change, and lanes: as many, or such as repeat."""
-        at = self._of_rows(addresses, rows) & OFFSET_MASK
-        cells = self._base[slots] + at // self._grain * self._warps
-        lanes = _LANES[: cells.shape[1]]
-        if taking is not None:
-            mask = taking[rows]
-            if cells.shape[1] == 1:
-                cells = np.broadcast_to(cells, mask.shape)
-            cells, lanes = cells[mask], mask.nonzero()[1].astype(np.uint32)
-        count = size // self._grain
-        if count > 1:
-            cells = cells[..., None] + np.arange(count) * self._warps
-            lanes = lanes.repeat(count)
-        return cells, lanes
-
-    def _note(self, table: Array, i: Instruction, cells: Array, lanes: Array) -> None:
+    def _note(self, table: Array, i: Instruction, notes: Array, lanes: Array) -> None:
         number = self._known.get(id(i))
         if number is None:
             number = self._known[id(i)] = len(self._instructions)
             self._instructions.append(i)
         stamp = np.uint32((self._time << self._shift) + (number << _LANE_BITS))
         # An access outside of shared memory is told when it is carried out.
-        np.put(table, cells, lanes + stamp, mode="clip")
+        np.put(table, notes, lanes + stamp, mode="clip")
 
     def _close(self, blocks: Array) -> None:
         """Look at what was touched since their last barrier, in blocks that meet now."""
@@ -224,7 +200,7 @@ class Races(Counters):
 
     def _touched(self, table: Array, cells: Array) -> Array:
         """Which warps touched cells since the last barrier of their block."""
-        since = self._since[cells // self._cells][:, None]
+        since = self._since[cells // self._cells.of_block][:, None]
         found: Array = table.reshape(-1, self._warps)[cells] >= since
         return found
 
@@ -250,9 +226,8 @@ class Races(Counters):
 
     def _differ(self, cells: Array, writes: Array) -> Array:
         """Whether warps wrote different values: the same value twice does no harm."""
-        warps = self._warps
-        values = self._values.reshape(-1, warps, self._cells, self._grain)
-        block, cell = cells // self._cells, cells % self._cells
+        block, cell = np.divmod(cells, self._cells.of_block)
+        values = self._values.reshape(-1, self._warps, self._cells.of_block, self._cells.grain)
         each = values[block, :, cell]
         first = each[np.arange(len(cells)), writes.argmax(axis=1)][:, None]
         found: Array = ((each != first).any(axis=2) & writes).any(axis=1)
@@ -260,48 +235,28 @@ class Races(Counters):
 
     def _race(self, cells: Array, changing: Array) -> RaceError:
         """The error for cells that warps race for; ``changing`` notes who changed them."""
-        cell = cells[:1]
+        cell = int(cells[0])
+        block, at = divmod(cell, self._cells.of_block)
+        since = self._since[block]
+        changed = changing.reshape(-1, self._warps)[cell]
         tables = (self._reads, self._atomics, self._writes)
-        stamps = [table.reshape(-1, self._warps)[cell[0]] for table in tables]
-        since = self._since[cell[0] // self._cells]
-        changed = changing.reshape(-1, self._warps)[cell[0]]
         pairs = (
-            (int(a), int(b), table)
-            for table in stamps
+            (int(a), int(b), stamps)
+            for stamps in (table.reshape(-1, self._warps)[cell] for table in tables)
             for a in np.flatnonzero(changed >= since)
-            for b in np.flatnonzero(table >= since)
+            for b in np.flatnonzero(stamps >= since)
             if a != b
         )
-        one, other, table = next(pairs)
-        block = int(cell[0] // self._cells)
+        one, other, stamps = next(pairs)
         return RaceError(
-            self._at(block, one, int(changed[one])),
-            self._at(block, other, int(table[other])),
-            address=int(cell[0] % self._cells) * self._grain,
-            size=int((cells // self._cells == block).sum()) * self._grain,
+            self._at(cell, one, int(changed[one])),
+            self._at(cell, other, int(stamps[other])),
+            address=at * self._cells.grain,
+            size=int((cells // self._cells.of_block == block).sum()) * self._cells.grain,
         )
 
-    def _at(self, block: int, warp: int, stamp: int) -> At:
+    def _at(self, cell: int, warp: int, stamp: int) -> At:
         """Who touched something, and by which instruction."""
         i = self._instructions[(stamp & (1 << self._shift) - 1) >> _LANE_BITS]
-        row = int(self._chosen[block]) * self._warps + warp
-        return At(i, self._blocks.place(row, stamp & (LANES - 1)))
-
-
-def _shared(program: Program) -> list[Instruction]:
-    """The instructions that may touch shared memory."""
-    return [
-        i
-        for function in program.functions
-        for i in function.instructions
-        if SPACES.get(i.opcode) in (SHARED, GENERIC) or i.opcode == "LDGSTS"
-    ]
-
-
-def _accesses(program: Program) -> int:
-    return len(_shared(program))
-
-
-def _grain(program: Program) -> int:
-    """Bytes of the shortest access to shared memory."""
-    return min((i.width // 8 for i in _shared(program)), default=4)
+        row = self._cells.row(cell // self._cells.of_block, warp)
+        return At(i, self._running.place(row, stamp & (LANES - 1)))

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.launch.faults import ILLEGAL_ACCESS, MISALIGNED
 from kernelprof.launch.trial import LaunchError
+from kernelprof.predict.lines import Places
 from kernelprof.predict.machine.faults import (
+    COPIES,
+    FOR_PHASE,
     AccessError,
     At,
     BarrierError,
@@ -38,6 +41,14 @@ _FIRST: Final = "correct it first: what a kernel computes after such a mistake m
 _EVERYONE: Final = (
     "every thread of the block that has not ended has to come to the same __syncthreads(): take it "
     "out of the condition"
+)
+_WAIT: Final = (
+    "the thread that copies has to wait for it (cp.async.wait_group, __pipeline_wait_prior), and "
+    "the others for that thread at a barrier behind"
+)
+_ARRIVALS: Final = (
+    "an mbarrier was told of more threads, or of more bytes, than come: look at its count and at "
+    "what expect_tx says"
 )
 _MEANINGS: Final[dict[type[FaultError], tuple[str, str]]] = {
     OutsideError: (
@@ -88,14 +99,23 @@ class _Words:
     def __init__(self, bound: Bound, source: Path, kernel: str) -> None:
         self._bound = bound
         self._source = source
+        self._files = Places(source)
         self._kernel = kernel
 
     def error(self, fault: FaultError) -> LaunchError:
         """The error of a launch that a mistake is."""
         what, hint = _MEANINGS[type(fault)]
+        if isinstance(fault, RaceError) and fault.copies:
+            hint = _WAIT
+        if isinstance(fault, DeadlockError) and any(
+            each.kind == FOR_PHASE for each in fault.waiting
+        ):
+            hint = _ARRIVALS
         there = _threads_of(fault)
         found = next((line for each in there if (line := self._line(each.instruction))), None)
-        where = str(self._source) if found is None else f"{found.file}:{found.number}"
+        where = str(self._source)
+        if found is not None:
+            where = f"{self._files.name(found.file)}:{found.number}"
         hints = dict.fromkeys([hint, *(_instruction(each.instruction) for each in there)])
         return LaunchError(
             "\n".join([f"{what or fault.diagnosis}:", *self._details(fault)]),
@@ -109,48 +129,50 @@ class _Words:
         if isinstance(fault, BarrierError):
             return self._barrier(fault)
         if isinstance(fault, DeadlockError):
-            lines = [line for each in fault.waiting for line in self._waiting(each)]
-            return [*lines, *([f" {fault.ended} have ended"] if fault.ended else [])]
+            waiting = [line for each in fault.waiting for line in self._waiting(each)]
+            return [*waiting, f"{fault.ended} have ended"]
         (at,) = _threads_of(fault)
         if not isinstance(fault, AccessError):
-            return self._who(at)
+            return [*self._who(at)]
         kind = _kind(at.instruction, fault.space)
         what = f"Invalid __{fault.space}__ {kind}"
         if isinstance(fault, UnwrittenError):
             what = f"Uninitialized __{fault.space}__ memory {kind}"
-        return [
-            f" {what} of size {fault.size} bytes",
-            *self._who(at),
-            f"     {described(fault, self._bound)}",
-        ]
+        first, last = self._who(at)
+        address = described(fault, self._bound)
+        return [f"{what} of size {fault.size} bytes", first, f"{last}:", address]
 
     def _race(self, fault: RaceError) -> list[str]:
         one, other = fault.one, fault.other
         first, second = (_kind(each.instruction, "shared").title() for each in (one, other))
         byte = fault.address - self._bound.launch.reserved_shared
+        between = "with no barrier between"
+        if fault.copies:
+            between = "before the copy was waited for"
         return [
-            f" Race reported between {first} access at {self._name(one.instruction)}",
-            f"     and {second} access at {self._name(other.instruction)}",
-            f"     by thread {_dim(one.place.thread)} and thread {_dim(other.place.thread)} in "
-            f"block {_dim(one.place.block)}, with no barrier between",
-            f"     Byte {byte} of shared memory, one of {fault.size} that the block's threads race "
-            "for",
+            f"Race reported between {first} access at {self._name(one.instruction)}",
+            f"and {second} access at {self._name(other.instruction)}",
+            f"by thread {_dim(one.place.thread)} and thread {_dim(other.place.thread)} in block "
+            f"{_dim(one.place.block)}, {between}:",
+            f"byte {byte} of shared memory, one of {fault.size} that the block's threads race for",
         ]
 
     def _barrier(self, fault: BarrierError) -> list[str]:
-        lines = [f" Barrier error detected. {fault.diagnosis}", *self._who(fault.here)]
+        first, last = self._who(fault.here)
+        lines = [f"Barrier error detected. {fault.diagnosis}", first, f"{last}:"]
         if fault.missing is not None:
-            lines.append(f"     Thread {_dim(fault.missing.thread)} goes on without it")
+            lines.append(f"thread {_dim(fault.missing.thread)} goes on without it")
         if fault.there is not None:
             name, thread = self._name(fault.there.instruction), _dim(fault.there.place.thread)
-            lines.append(f"     Thread {thread} waits at {name}")
+            lines.append(f"thread {thread} waits at {name}")
         return lines
 
     def _waiting(self, waiting: Waiting) -> list[str]:
-        return [f" {waiting.threads} wait {waiting.kind}, the first", *self._who(waiting.first)]
+        first, last = self._who(waiting.first)
+        return [f"{waiting.threads} wait {waiting.kind}, the first", first, f"{last};"]
 
-    def _who(self, at: At) -> list[str]:
-        return [f"     at {self._name(at.instruction)}", f"     {_by(at.place)}"]
+    def _who(self, at: At) -> tuple[str, str]:
+        return f"at {self._name(at.instruction)}", _by(at.place)
 
     def _name(self, i: Instruction) -> str:
         """An instruction and its line, as ``compute-sanitizer`` writes them."""
@@ -197,8 +219,9 @@ def _kind(i: Instruction, space: str) -> str:
     """How an instruction accesses a kind of memory, as ``compute-sanitizer`` says it."""
     if i.opcode.startswith(("ATOM", "RED")):
         return "atomic"
-    if i.opcode == "LDGSTS":
-        return "write" if space == "shared" else "read"
+    if i.opcode in COPIES:
+        # UBLKCP.G.S copies from shared to global memory, all others the other way.
+        return "write" if (space == "shared") != (i.modifiers[0] == "G") else "read"
     return "read" if i.opcode.startswith("LD") else "write"
 
 

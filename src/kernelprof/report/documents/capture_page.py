@@ -129,15 +129,18 @@ def cards(
         undecided = kernel.verdict.status is Status.INCONCLUSIVE
         told, known = found(kernel.verdict), evidence.table(kernel.verdict)
         facts = (*(() if known is None else (known,)), *((told,) if told.items else ()))
-        advice = tuple(guidance(kernel.verdict, diagnosis.origin, on_page=True))
+        predicted = beside.prediction is not None
+        advice = tuple(
+            guidance(kernel.verdict, diagnosis.origin, on_page=True, predicted=predicted)
+        )
         parts = [Section("What would settle it" if undecided else "What to do", advice)]
         if facts:
             parts.append(Section("What is known" if undecided else "Evidence", facts))
-        # What a capture leaves open is a long list, below which nobody looks for what it shows.
-        blocks += reversed(parts) if undecided else parts
         if beside.prediction is not None:
             found_accesses = prediction.section(beside.prediction, beside.source_text, place)
-            blocks += [found_accesses] if found_accesses is not None else []
+            parts += [found_accesses] if found_accesses is not None else []
+        # What a capture leaves open is a long list, below which nobody looks for what it shows.
+        blocks += [*parts[1:], parts[0]] if undecided else parts
         if panels := tuple(_panels(name, launch, own, manifest, counted)):
             blocks.append(Section("", panels, layout=Layout.GRID))
         # A text without a manifest is of a lone kernel.
@@ -145,7 +148,8 @@ def cards(
             hot = source.hot_of(kernel.name, beside.hot_lines)
             made_by = beside.prediction or own
             made_from = None if made_by is None else made_by.source
-            listing = source.section(made_from, beside.source_text, hot, place)
+            notes = prediction.notes(beside.prediction) if beside.prediction else None
+            listing = source.section(made_from, beside.source_text, hot, place, notes)
             blocks += [listing] if listing is not None else []
         blocks.append(tables.section(row, name))
         tone = TONES[kernel.verdict.status]
@@ -359,7 +363,8 @@ def _occupancy(launch: Launch) -> Iterable[Section]:
     found = multiprocessor.occupancy(launch)
     if found is None:
         return
-    text = f"Theoretical {share(found.theoretical)}, achieved {share(found.achieved)}."
+    text = f"Theoretical {share(found.theoretical)}"
+    text += "." if found.achieved is None else f", achieved {share(found.achieved)}."
     if found.limiters:
         text += f" Limited by {', '.join(found.limiters)}."
     rows = tuple(

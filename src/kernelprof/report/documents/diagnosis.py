@@ -108,7 +108,7 @@ def _section(
     tone = TONES[verdict.status]
     return Section(
         (f"{number} ", *name),
-        (*_card(kernel, diagnosis.origin), *_accesses(diagnosis, explain=True)),
+        (*_card(kernel, diagnosis), *_accesses(diagnosis, explain=True)),
         tone=tone,
         folded=len(diagnosis.kernels) > 1,
         summary=(Span(headline(verdict), tone), f" Confidence: {verdict.confidence.value}."),
@@ -121,6 +121,8 @@ def _brief(
     """A kernel's verdict in short."""
     verdict, time = kernel.verdict, kernel.duration_ns
     tone = TONES[verdict.status]
+    predicted = prediction.of(diagnosis) is not None
+    lines = _accesses(diagnosis, explain=False)
     told = []
     if time is not None:
         many = f"{kernel.launches:,} launches of " if kernel.launches > 1 else ""
@@ -130,7 +132,7 @@ def _brief(
     after = "".join(f", {each}" for each in told)
     return Section(
         (f"{number} ", *name, after),
-        tuple(brief(verdict, diagnosis.origin, _accesses(diagnosis, explain=False))),
+        tuple(brief(verdict, diagnosis.origin, lines, predicted=predicted)),
         tone=tone,
         layout=Layout.DENSE,
         summary=(Span(headline(verdict), tone), f" Confidence: {verdict.confidence.value}."),
@@ -200,13 +202,14 @@ def table(
     return Table(_COLUMNS[on_page:], tuple(rows), label="Kernels, costliest first", long=on_page)
 
 
-def _card(kernel: KernelDiagnosis, origin: str) -> Iterable[Block]:
+def _card(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Iterable[Block]:
     verdict = kernel.verdict
     yield Paragraph(Span(middle(printable(kernel.name), _NAME_WIDTH), code=True), Tone.MUTED)
     yield Paragraph(Span(summary(kernel)), Tone.MUTED)
     yield evidence(verdict)
     yield found(verdict)
-    yield from guidance(verdict, origin)
+    predicted = prediction.of(diagnosis) is not None
+    yield from guidance(verdict, diagnosis.origin, predicted=predicted)
 
 
 def launch_parts(kernel: KernelDiagnosis) -> list[str]:

@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.model.numbers import count, number, share
-from kernelprof.report.document import Cell, Column, Note, Paragraph, Section, Span, Table, Tone
+from kernelprof.report.document import (
+    Cell,
+    Column,
+    LineNote,
+    Note,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    Tone,
+)
 from kernelprof.report.figures.accesses import LOCAL, Waste, accesses
 from kernelprof.report.private import file_name, shown
 
@@ -81,6 +92,36 @@ def section(prediction: PredictionFacts, text: str | None, anchor: str = "") -> 
     return Section(_LABEL, (rows, Note(_IDEAL)))
 
 
+def notes(prediction: PredictionFacts) -> tuple[LineNote, ...]:
+    """What stands beside the lines of the source, in their order: what a request takes there."""
+    at: dict[int, list[Moved]] = defaultdict(list)
+    for each in accesses(prediction):
+        if each.access.file == prediction.counted.file and each.access.line:
+            at[each.access.line].append(each)
+    return tuple(
+        LineNote(
+            line,
+            ", ".join(dict.fromkeys(map(_beside, found))),
+            max(each.access.needless or 0.0 for each in found),
+            any(each.waste is Waste.OF_THE_KERNEL for each in found),
+        )
+        for line, found in sorted(at.items())
+    )
+
+
+def _beside(each: Moved) -> str:
+    """``32 sectors (4)``: what a request takes, and the ideal where that is less."""
+    ideal = _ideal(each)
+    return f"{each.text} ({ideal})" if ideal not in {"", number(each.a_request)} else each.text
+
+
+def _ideal(each: Moved) -> str:
+    """What a request takes at best; empty where that is not known."""
+    if each.access.space == LOCAL:
+        return "none"
+    return "" if each.ideal is None else number(each.ideal)
+
+
 def table(
     prediction: PredictionFacts, rows: Sequence[Moved], text: str | None, anchor: str = ""
 ) -> Table:
@@ -97,7 +138,7 @@ def _row(each: Moved, own: str, lines: Sequence[str], anchor: str) -> tuple[Cell
     code = lines[access.line - 1].strip() if known else ""
     place = str(access.line) if here else f"{shown(file_name(access.file))}:{access.line}"
     target = f"{anchor}-line-{access.line}" if anchor and known else ""
-    ideal = "none" if access.space == LOCAL else "-" if each.ideal is None else number(each.ideal)
+    ideal = _ideal(each) or "-"
     return (
         Cell(Span(place if access.line else "-", target=target), sort=access.line),
         Cell(Span(code, code=True)),

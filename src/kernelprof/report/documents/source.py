@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.model.kernel_name import function_name
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from kernelprof.model.manifest import SourceFacts
-    from kernelprof.report.document import Block
+    from kernelprof.report.document import Block, LineNote
 
 _NOT_TAKEN = (
     "This capture has no samples by source line, so no line is marked: `kernelprof profile "
@@ -27,6 +28,11 @@ _NONE_HERE = "No line is marked: no sample of this kernel is at a line of this s
 _TAKEN = (
     "Warps were sampled while the kernel ran; lines with at least 1 % of its samples are marked. "
     "A warp that waits for a value is at the line that needs it, not at the one that loads it."
+)
+_NOTED: Final = "A request"
+_PREDICTED: Final = (
+    "Beside a line stands what a request of its accesses to memory takes, in brackets the ideal "
+    "where that is less."
 )
 _OTHER = "The source below differs from the one that was measured (their hashes differ)."
 
@@ -44,11 +50,12 @@ def section(
     text: str | None,
     hot: Mapping[int, float] | None,
     anchor: str,
+    notes: tuple[LineNote, ...] | None = None,
 ) -> Section | None:
     """The source that a capture was made from; ``None`` where none is known.
 
     ``hot`` are lines with their share of the samples, ``None`` where no samples were taken;
-    ``anchor`` is that of the section around it.
+    ``anchor`` is that of the section around it. ``notes`` are what a prediction says of lines.
     """
     if found is None and text is None:
         return None
@@ -66,11 +73,16 @@ def section(
         return Section("Source", tuple(blocks))
     path = shown(file_name(found.path)) if found is not None else "source"
     listing = Code(text, language="cuda", name=path, shares=shares, numbered=True)
+    if notes:
+        listing = replace(listing, notes=notes, noted=_NOTED)
     title = Span(path, code=True)
-    blocks.append(Section(title, (listing,), folded=not shares))
-    notes = [_OTHER] if found is not None and _differs(text, found.sha256) else []
-    notes.append(_TAKEN if shares else _NOT_TAKEN if hot is None else _NONE_HERE)
-    return Section("Source", (*blocks, Note(" ".join(notes))))
+    blocks.append(Section(title, (listing,), folded=not (shares or notes)))
+    told = [_OTHER] if found is not None and _differs(text, found.sha256) else []
+    if notes is None:
+        told.append(_TAKEN if shares else _NOT_TAKEN if hot is None else _NONE_HERE)
+    else:
+        told.append(_PREDICTED)
+    return Section("Source", (*blocks, Note(" ".join(told))))
 
 
 def hot_of(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.analysis.rules import registry
 from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import Confidence, Status, Verdict
-from kernelprof.model.numbers import comparison, factor
+from kernelprof.model.numbers import comparison, count, factor
 from kernelprof.report.document import (
     Bullets,
     Cell,
@@ -47,6 +47,7 @@ _TIPS: Final = {
     "Gain": "An estimate; between the factors in brackets four of five gains came out that were "
     "measured for kernels with a known bottleneck."
 }
+_ONLY_ON_A_GPU: Final = "what only a GPU tells: time, how busy units are, stalls, what caches hold"
 _EXPORTS: Final = (".csv", ".gz", ".txt", ".ncu-rep")
 _EVIDENCE: Final = (Column("evidence"), Column("what"), Column("metric"))
 
@@ -138,10 +139,13 @@ def found(verdict: Verdict, most: int | None = None) -> Bullets:
     return Bullets(tuple(Span(each.text) for each in verdict.findings[:most]))
 
 
-def brief(verdict: Verdict, origin: str, beside: Iterable[Block] = ()) -> Iterable[Block]:
+def brief(
+    verdict: Verdict, origin: str, beside: Iterable[Block] = (), *, predicted: bool = False
+) -> Iterable[Block]:
     """The verdict in a few lines: three facts, what to do, the gain and what to measure next.
 
-    ``beside`` stands before the last of these.
+    ``beside`` stands before the last of these, which needs a GPU: of a verdict that was
+    ``predicted`` without one that is said.
     """
     if verdict.status is Status.INCONCLUSIVE and verdict.findings:
         yield found(verdict, BRIEF_ROWS)
@@ -158,7 +162,8 @@ def brief(verdict: Verdict, origin: str, beside: Iterable[Block] = ()) -> Iterab
     if verdict.command is not None:
         following = next_step(verdict.command, origin)
         undecided = verdict.status is Status.INCONCLUSIVE
-        yield Paragraph("To decide:" if undecided else "To be surer:")
+        what = "To decide" if undecided else "To be surer"
+        yield Paragraph(f"{what}{', on a machine with a GPU' if predicted else ''}:")
         yield Code("\n".join(filter(None, (verdict.command, following))), language="sh", copy=True)
 
 
@@ -180,13 +185,15 @@ def _brief_facts(verdict: Verdict) -> Iterable[Fact]:
         yield Fact("Note", verdict.notes[:1])
 
 
-def guidance(verdict: Verdict, origin: str, *, on_page: bool = False) -> Iterable[Block]:
-    """What to do about a verdict, and the command that collects what it lacks.
+def guidance(
+    verdict: Verdict, origin: str, *, on_page: bool = False, predicted: bool = False
+) -> Iterable[Block]:
+    """What to do about a verdict, and the command that collects what it lacks, on a GPU.
 
     On a page nothing is left out but the folders of users.
     """
     hidden = without_homes if on_page else str
-    told = parts(verdict, everything=on_page)
+    told = parts(verdict, everything=on_page, predicted=predicted)
     yield Facts(
         tuple(Fact(title, tuple(map(hidden, lines)), _TIPS.get(title, "")) for title, lines in told)
     )
@@ -194,14 +201,17 @@ def guidance(verdict: Verdict, origin: str, *, on_page: bool = False) -> Iterabl
         return
     undecided = verdict.status is Status.INCONCLUSIVE
     what = "decide" if undecided else "raise the confidence"
-    yield Paragraph(f"This command collects what would {what}:")
+    where = ", on a machine with a GPU" if predicted else ""
+    yield Paragraph(f"This command collects what would {what}{where}:")
     yield Code(hidden(verdict.command), language="sh", copy=True)
     if following := next_step(verdict.command, origin):
         yield Paragraph("Then diagnose both captures as one:")
         yield Code(hidden(following), language="sh", copy=True)
 
 
-def parts(verdict: Verdict, *, everything: bool = False) -> list[tuple[str, list[str]]]:
+def parts(
+    verdict: Verdict, *, everything: bool = False, predicted: bool = False
+) -> list[tuple[str, list[str]]]:
     """What a card says below the evidence: titles with their lines."""
     undecided = verdict.status is Status.INCONCLUSIVE
     at_limit = verdict.status is Status.AT_LIMIT
@@ -219,6 +229,9 @@ def parts(verdict: Verdict, *, everything: bool = False) -> list[tuple[str, list
     else:
         named = [", ".join(named)] if named else []
     made = [f"{each.label}: {each.formula}" for each in verdict.evidence if each.formula]
+    missing = _missing(verdict, everything=everything)
+    if predicted and missing:  # most that there is, and nobody chose to leave it out
+        missing = [f"{_ONLY_ON_A_GPU} ({count(len(verdict.missing), 'metric')})"]
     found = [
         ("Worked out", [] if everything else made),
         ("Why", [verdict.why] if verdict.why and not listed else []),
@@ -226,7 +239,7 @@ def parts(verdict: Verdict, *, everything: bool = False) -> list[tuple[str, list
         ("Less work" if at_limit else "Gain", [gain(verdict)]),
         ("Candidates" if undecided else "Runner-up", named),
         ("Note", list(verdict.notes)),
-        ("Missing" if undecided else "Would help", _missing(verdict, everything=everything)),
+        ("Missing" if undecided else "Would help", missing),
     ]
     return [(title, lines) for title, lines in found if any(lines)]
 

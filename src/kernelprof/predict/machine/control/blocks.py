@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from kernelprof.predict.machine.arrays import first_of
+from kernelprof.predict.machine.arrays import ALWAYS, first_of
 from kernelprof.predict.machine.context import NotKnownError
 from kernelprof.predict.machine.control import ending
 from kernelprof.predict.machine.faults import TrapError
-from kernelprof.predict.machine.values import guard_of, predicate, whole
+from kernelprof.predict.machine.operations.barriers import phase_of, upper_word
+from kernelprof.predict.machine.values import guard_of, predicate, put_predicate, whole
 from kernelprof.predict.sass.operands import Immediate, Predicate, Register
 
 if TYPE_CHECKING:
@@ -110,7 +111,7 @@ def _cluster_barrier(i: Instruction, block: Block, program: Program) -> End:
 
     def end(c: Context) -> None:
         clusters = c.blocks.clusters
-        c.counters.fenced(c)
+        c.counters.ordered(c, i)
         if waits:
             clusters.wait(block.follows, c.lanes)
         else:
@@ -119,6 +120,47 @@ def _cluster_barrier(i: Instruction, block: Block, program: Program) -> End:
         c.blocks.release()
 
     return end
+
+
+@ending("SYNCS")
+def _wait_for_phase(i: Instruction, block: Block, program: Program) -> End:
+    """``mbarrier.try_wait``: threads wait until a phase has ended, and then it has."""
+    del program
+    if not i.has("PHASECHK"):
+        raise NotKnownError(i)
+    (at, phase), guard = phase_of(i), guard_of(i)
+    named = i.operands[0]
+    if not isinstance(named, Predicate):
+        raise NotKnownError(i)
+    flag, flag_index = put_predicate(named), named.index
+
+    def end(c: Context) -> None:
+        phases = c.blocks.phases
+        places = upper_word(c, at(c))
+        ended = phases.ended(places, phase(c))
+        active = guard(c)
+        flag(c, ALWAYS, active)
+        staying = c.here & ~ended if active is None else c.here & ~ended & active
+        going = c.here & ~staying
+        if going.any():
+            c.go(block.follows, going)
+        if staying.any():
+            wanted = c.every(phase(c))
+            lanes = c.spread(staying)
+            phases.wait(
+                block.follows, lanes, _spread(c, places), _spread(c, wanted), flag=flag_index
+            )
+
+    return end
+
+
+def _spread(c: Context, values: Array) -> Array:
+    """Values of these warps as some of all warps."""
+    if c.rows is None:
+        return values
+    found = np.zeros(c.lanes.shape, values.dtype)
+    found[c.where] = values
+    return found
 
 
 @ending("BPT")

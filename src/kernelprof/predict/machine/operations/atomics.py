@@ -29,6 +29,7 @@ from kernelprof.predict.machine.operations.spaces import (
     store,
     where,
 )
+from kernelprof.predict.machine.phases import came_before_hopper
 from kernelprof.predict.machine.values import guard_of, put, put_predicate
 from kernelprof.predict.sass.operands import ZERO, Predicate, Register
 
@@ -126,6 +127,8 @@ def _atomic(i: Instruction) -> Step:
         return _compare_and_swap(i)
     if i.has("POPC"):
         return _count(i)
+    if i.has("ARRIVE"):
+        return _arrive(i)
     name, combine, kind = _combination(i)
     atomic = _Atomic(i, kind.itemsize)
     given = values_of(i, atomic.sources[0], kind.itemsize)
@@ -173,6 +176,23 @@ def _count(i: Instruction) -> Step:
                 ones = np.ones((c.warps, LANES), kind)
                 meeting = Meeting(c, part, everyone(c, part.taking))
                 old = meeting.carry_out(ones, np.add, "ADD", returns=atomic.returns)
+            if atomic.returns:
+                atomic.give_back(c, old, active)
+
+    return work
+
+
+def _arrive(i: Instruction) -> Step:
+    """A thread comes to a barrier in shared memory, before compute capability 9.0."""
+    kind = np.dtype(np.uint64)
+    atomic = _Atomic(i, kind.itemsize)
+
+    def work(c: Context) -> None:
+        active = atomic.guard(c)
+        given = np.zeros((c.warps, LANES), kind)
+        for part in atomic.parts(c, active, "barrier"):
+            meeting = Meeting(c, part, everyone(c, part.taking))
+            old = meeting.carry_out(given, came_before_hopper, "ARRIVE", returns=True)
             if atomic.returns:
                 atomic.give_back(c, old, active)
 

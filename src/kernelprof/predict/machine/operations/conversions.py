@@ -82,7 +82,7 @@ def _number_of_whole(i: Instruction) -> Step:
     return work
 
 
-@operation("I2F", "UI2F", modifiers=f"F16 F32 F64 {_WHOLES} {DIRECTIONS}")
+@operation("I2F", "UI2F", modifiers=f"F16 BF16 F32 F64 {_WHOLES} {DIRECTIONS}")
 def _float_of_whole(i: Instruction) -> Step:
     kind = _whole_kind(i)
     guard, read = guard_of(i), _part_read(i, 8 * kind.itemsize)
@@ -97,6 +97,8 @@ def _float_of_whole(i: Instruction) -> Step:
             new: Array = value.astype(np.float64)
         elif i.has("F16"):
             new = _directed_half(value.astype(np.float64), i)
+        elif i.has("BF16"):
+            new = _brain(value.astype(np.float64), i)
         elif kind.itemsize < 8:
             new = rounded(value.astype(np.float64), i)
         else:

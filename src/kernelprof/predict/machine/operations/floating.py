@@ -295,11 +295,19 @@ def half_of(i: Instruction, operand: Operand) -> Read:
 
 
 def _upper_half(i: Instruction, name: str) -> Step:
-    """The upper half of a number of 64 bits, from the upper half of another."""
-    high, guard, result = whole(i.operands[1]), guard_of(i), put(i.operands[0])
+    """The upper half of a number of 64 bits, from the upper half of another.
+
+    A number in the instruction stands for all 64 bits; those of the lower half are zeros.
+    """
+    source, guard, result = i.operands[1], guard_of(i), put(i.operands[0])
+    if isinstance(source, Immediate):
+        read = double(source)
+    else:
+        high = single(source)
+        read = lambda c: (high(c).view(np.uint32).astype(np.uint64) << 32).view(F64)  # noqa: E731
 
     def work(c: Context) -> None:
-        x = (high(c).astype(np.uint64) << 32).view(F64)
+        x = read(c)
         y = 1 / (x if name == "RCP64H" else np.sqrt(x))
         result(c, (y.view(np.uint64) >> 32).astype(np.uint32), guard(c))
 

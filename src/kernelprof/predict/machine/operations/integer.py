@@ -63,9 +63,9 @@ def _plain(operand: Operand) -> tuple[Operand, bool]:
     return operand, False
 
 
-@operation("IADD3", "UIADD3", modifiers="X 64")
-def _add_three(i: Instruction) -> Step:
-    """Sums of three; carries are as many as the sum has beyond 32 bits, one or two."""
+@operation("IADD", "UIADD", "IADD3", "UIADD3", modifiers="X 64")
+def _add_some(i: Instruction) -> Step:
+    """Sums of two or three; carries are as many as the sum has beyond 32 bits, one or two."""
     if i.has("64"):
         return _add_wide(i)
     overflows, sources, carried = _parted(i)
@@ -127,13 +127,6 @@ def _add_wide(i: Instruction) -> Step:
             overflow(c, over >= least, active)
 
     return add
-
-
-@operation("IADD", "UIADD", modifiers="64 X")
-def _add_two_wide(i: Instruction) -> Step:
-    if not i.has("64"):
-        raise NotKnownError(i)
-    return _add_wide(i)
 
 
 @operation("VIADD", "UVIADD", modifiers="S16x2 U16x2 S8x4 U8x4")

@@ -10,10 +10,13 @@ from kernelprof.predict.machine.arrays import LANES
 from kernelprof.predict.machine.context import NotKnownError
 from kernelprof.predict.machine.operations import operation
 from kernelprof.predict.machine.operations.spaces import (
+    CLUSTER,
     GLOBAL,
+    LOCAL,
     SHARED,
     SPACES,
     address_of,
+    forget,
     load,
     parts_of,
     store,
@@ -117,7 +120,9 @@ def _store(i: Instruction) -> Step:
             return
         parts = parts_of(space, c, at(c), taking)
         count(c, i, "store", parts, size)
-        if not c.is_unused(i):
+        if c.is_unused(i):
+            forget(c, i, parts, size)
+        else:
             store(c, parts, read(c), size)
 
     return work
@@ -173,6 +178,7 @@ def _copy(i: Instruction) -> Step:
             count(c, i, "copy", sources, size)
         count(c, i, "copy", targets, size)
         if c.is_unused(i):
+            forget(c, i, targets, size)
             return
         got = load(c, sources, size)
         got = np.broadcast_to(got, (c.warps, LANES, *got.shape[2:]))
@@ -195,19 +201,19 @@ def _filled(got: Array, kept: Array, size: int) -> Array:
 
 @operation("QSPC")
 def _ask_space(i: Instruction) -> Step:
-    """Whether a generic address is one of global, shared or local memory."""
+    """Whether a generic address is one of global, shared or local memory, or of a cluster's."""
     flag, guard = put_predicate(i.operands[0]), guard_of(i)
     _, operand = address_in(i)
     at = address_of(i, operand, wide=True)
-    asked = {"G": GLOBAL, "S": SHARED, "L": "local"}
-    wanted = next((space for name, space in asked.items() if i.has(name)), None)
+    asked = {"G": (GLOBAL,), "S": (SHARED,), "D": (SHARED, CLUSTER), "L": (LOCAL,)}
+    wanted = next((spaces for name, spaces in asked.items() if i.has(name)), None)
     if wanted is None:
         raise NotKnownError(i)
 
     def work(c: Context) -> None:
         found = np.zeros((c.warps, LANES), np.bool_)
         for part in parts_of(SPACES["LD"], c, at(c), None):
-            if part.space == wanted or (wanted == SHARED and part.space == "cluster"):
+            if part.space in wanted:
                 found |= everyone(c, part.taking)
         flag(c, found, guard(c))
 

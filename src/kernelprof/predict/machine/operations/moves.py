@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -34,7 +35,9 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.arrays import Array
     from kernelprof.predict.machine.context import Context
     from kernelprof.predict.machine.operations import Step
+    from kernelprof.predict.machine.values import Read, Write
     from kernelprof.predict.sass.listing import Instruction
+    from kernelprof.predict.sass.operands import Operand
 
 
 @operation("MOV", "UMOV")
@@ -118,20 +121,27 @@ def _load_constant(i: Instruction) -> Step:
     return gather
 
 
-@operation("S2R", "S2UR", "CS2R")
+_TIMER: Final = "SR_GLOBALTIMER"
+_WAITING: Final = re.compile(r"(^|/)cuda/(std/)?__(atomic|barrier|chrono|semaphore|thread)")
+"""Headers of libcu++ that look at the time to say how long a thread sleeps until it asks again:
+no time passes here, and it need not sleep."""
+
+
+@operation("S2R", "S2UR", "CS2R", "CS2UR", modifiers="32")
 def _special(i: Instruction) -> Step:
     source = i.operands[1]
     if not isinstance(source, Special):
         raise NotKnownError(i)
     guard, result = guard_of(i), put(i.operands[0])
-    second = put(i.operands[0], 1) if i.opcode == "CS2R" and not i.has("32") else None
+    second = put(i.operands[0], 1) if i.opcode.startswith("CS") and not i.has("32") else None
     name = source.name
 
+    waits = name.startswith(_TIMER) and any(_WAITING.search(each.file) for each in i.lines)
     unknown = next((what for start, what in UNKNOWN.items() if name[3:].startswith(start)), name)
 
     def work(c: Context) -> None:
         active = guard(c)
-        values = NOTHING if name == "SRZ" else c.blocks.special(name)
+        values = NOTHING if name == "SRZ" or waits else c.blocks.special(name)
         if values is None:
             raise NotKnownError(i, f"reads {unknown}, which is not known without a GPU")
         result(c, c.of_warps(values).copy(), active)
@@ -244,32 +254,41 @@ def _set_up_meeting(i: Instruction) -> Step:
 
 @operation("BMOV")
 def _barrier_move(i: Instruction) -> Step:
-    """A convergence barrier to a register and back: who is to meet there."""
+    """Who is to meet at a convergence barrier: to a register or another barrier, and back."""
     target, source = i.operands[:2]
-    guard = guard_of(i)
-    if isinstance(source, Barrier) and isinstance(target, Register):
-        result = put(target)
+    guard, clears = guard_of(i), i.has("CLEAR")
+    masks, keep = _masks_of(source), _masks_to(target)
 
-        def save(c: Context) -> None:
-            meetings, active = c.blocks.meetings, guard(c)
-            result(c, meetings.masks(source.index, c.where).copy(), active)
-            if i.has("CLEAR"):
-                meetings.set_masks(source.index, c.where, c.active(active), NOTHING)
+    def move(c: Context) -> None:
+        active = guard(c)
+        keep(c, masks(c), active)
+        if clears and isinstance(source, Barrier):
+            c.blocks.meetings.set_masks(source.index, c.where, c.active(active), NOTHING)
 
-        return save
-    if not isinstance(target, Barrier) or not isinstance(source, Register):
-        raise NotKnownError(i)
-    a = whole(source)
+    return move
 
-    def restore(c: Context) -> None:
-        c.blocks.meetings.set_masks(target.index, c.where, c.active(guard(c)), a(c))
 
-    return restore
+def _masks_of(operand: Operand) -> Read:
+    """Masks of threads: those that are to meet at a barrier, or numbers."""
+    if not isinstance(operand, Barrier):
+        return whole(operand)
+    return lambda c: c.blocks.meetings.masks(operand.index, c.where).copy()
+
+
+def _masks_to(operand: Operand) -> Write:
+    """Where masks go: to a barrier or a register."""
+    if not isinstance(operand, Barrier):
+        return put(operand)
+
+    def keep(c: Context, masks: Array, active: Array | None) -> None:
+        c.blocks.meetings.set_masks(operand.index, c.where, c.active(active), masks)
+
+    return keep
 
 
 @operation(
-    "NOP", "YIELD", "NANOSLEEP", "DEPBAR", "LDGDEPBAR", "MEMBAR", "ERRBAR", "CGAERRBAR", "CCTL",
-    "FENCE", "USETMAXREG", "PREEXIT", "ACQBULK", "PMTRIG", "CCTLL",
+    "NOP", "YIELD", "NANOSLEEP", "DEPBAR", "LDGDEPBAR", "UTMACMDFLUSH", "MEMBAR", "ERRBAR",
+    "CGAERRBAR", "CCTL", "FENCE", "USETMAXREG", "PREEXIT", "ACQBULK", "PMTRIG", "CCTLL",
 )  # fmt: skip
 def _nothing(i: Instruction) -> Step:
     """What orders memory or waits: everything is done in order here."""

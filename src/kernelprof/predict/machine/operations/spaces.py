@@ -130,6 +130,21 @@ def store(c: Context, parts: list[Part], values: Array, size: int) -> None:
                 c.counters.stored(c, at, values, taking=part.taking, size=size)
 
 
+def forget(c: Context, i: Instruction, parts: list[Part], size: int) -> None:
+    """Note that an instruction was to store something there, and did not."""
+    for part in parts:
+        if part.space not in c.blocks.assumes:
+            continue
+        at = c.every(part.addresses)
+        if part.space == GLOBAL:
+            c.blocks.memory.forget(at, part.taking, size, id(i))
+        elif part.space == LOCAL:
+            c.blocks.local.forget(at, c.of_warps(c.blocks.thread_row), part.taking, size)
+        else:
+            at, piece = placed(c, at, part.taking)
+            c.blocks.shared.forget(at, piece, part.taking, size)
+
+
 def placed(c: Context, addresses: Array, taking: Array | None) -> tuple[Array, Array]:
     """Offsets in shared memory, and whose: the block's own, or another's of its cluster."""
     own = block_of(c)

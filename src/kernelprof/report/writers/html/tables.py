@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.names import printable
 from kernelprof.model.numbers import share
+from kernelprof.report.document import LineNote
 from kernelprof.report.writers.html.markup import Markup, classes, element, inline, joined
 
 if TYPE_CHECKING:
@@ -62,22 +63,23 @@ def code(found: Code, anchor: str, page: Page) -> Markup:
 
 
 def _listing(found: Code, anchor: str, page: Page) -> Markup:
-    """Code line by line as a compiler counts them, with the shares of those to mark."""
-    shares = dict(found.shares)
+    """Code line by line as a compiler counts them, with the shares or notes of those to mark."""
+    notes = found.notes or tuple(LineNote(n, share(by), by, True) for n, by in found.shares)
+    beside = {each.line: each for each in notes}
     rows = []
     for number, text in enumerate(found.text.removesuffix("\n").split("\n"), start=1):
-        part = shares.get(number)
+        note = beside.get(number)
+        is_hot = note is not None and note.marked
         cells = [_number(number), element("td", element("code", text.rstrip("\r")))]
-        if shares:
-            style = "" if part is None else f"--share: {100 * part:.1f}%"
-            sampled = "" if part is None else share(part)
-            cells.insert(0, element("td", sampled, class_="part", style=style))
-        is_hot = part is not None
-        line = f"{anchor}-line-{number}" if is_hot and not page.static else None
+        if notes:
+            style = f"--share: {100 * note.part:.1f}%" if note is not None and is_hot else ""
+            text_beside = "" if note is None else note.text
+            cells.insert(0, element("td", text_beside, class_="part", style=style))
+        line = f"{anchor}-line-{number}" if note is not None and not page.static else None
         rows.append(element("tr", *cells, class_="hot" if is_hot else "", id=line))
-    titles = (*(("Samples",) if shares else ()), "Line", "Source")
-    hottest = max(shares, key=shares.__getitem__, default=None)
-    show = None if hottest is None or page.static else f"{anchor}-line-{hottest}"
+    titles = (*((found.noted or "Samples",) if notes else ()), "Line", "Source")
+    hottest = max(notes, key=lambda each: each.part, default=None)
+    show = None if hottest is None or page.static else f"{anchor}-line-{hottest.line}"
     whole = _source(titles, rows, "source")
     return _scrolling(whole, "code", page.label(f"Source: {found.name}"), show)
 

@@ -1,0 +1,132 @@
+"""How many kernels of other people can be predicted: ``python -m benchmarks.predict.others DIR``.
+
+``DIR`` holds checkouts of the three repositories. Sources and specifications are put together in a
+temporary folder, and each kernel is predicted in a process of its own. A table in Markdown goes to
+standard output.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from benchmarks.predict.others.kernels import choose
+
+from benchmarks import command
+from kernelprof.predict.prediction import DEFAULT_ARCH
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from benchmarks.predict.others.kernels import Kernel
+
+PROGRAM: Final = "benchmarks.predict.others"
+_ROOT: Final = Path(__file__).parents[3]
+_HEAD: Final = "| kernel | runs | right | CPU s | MB | blocks run | stopped by |"
+_LINE: Final = "| --- | --- | --- | --: | --: | --: | --- |"
+_LONGEST: Final = 160
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the table; an error is told in a sentence and gives its exit code."""
+    options = _parser().parse_args(arguments)
+    return command.run(PROGRAM, lambda: _run(options))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog=f"python -m {PROGRAM}",
+        description="Predict kernels of other people: which run, and whose results are right.",
+    )
+    parser.add_argument(
+        "checkouts",
+        type=Path,
+        metavar="DIR",
+        help="what holds llm.c, cuda-samples and HeCBench",
+    )
+    parser.add_argument("kernels", nargs="*", metavar="KERNEL", help="only these, by their folder")
+    parser.add_argument("--arch", default=DEFAULT_ARCH, help=f"default: {DEFAULT_ARCH}")
+    parser.add_argument(
+        "--seconds", type=float, default=120, help="stop a kernel after so many (default: 120)"
+    )
+    return parser
+
+
+def _run(options: argparse.Namespace) -> int:
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for kernel in choose(options.kernels):
+            source = kernel.lay_out(options.checkouts, Path(folder))
+            found.append((kernel, outcome(source, options.arch, options.seconds)))
+            sys.stderr.write(f"{row(*found[-1])}\n")
+    sys.stdout.write(table(found))
+    return 0
+
+
+def outcome(source: Path, arch: str, seconds: float) -> dict[str, Any]:
+    """What comes of a source that was laid out, as :mod:`benchmarks.predict.others.one` says it."""
+    try:
+        done = subprocess.run(
+            [sys.executable, "-m", f"{PROGRAM}.one", str(source), arch],
+            cwd=_ROOT,
+            capture_output=True,
+            text=True,
+            timeout=seconds,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return {"stage": "running", "what": f"not done after {seconds:g} s"}
+    if done.returncode != 0:
+        return {"stage": "running", "what": f"it crashed: {done.stderr.strip()[-_LONGEST:]}"}
+    answer: dict[str, Any] = json.loads(done.stdout)
+    return answer
+
+
+def table(found: Iterable[tuple[Kernel, Mapping[str, Any]]]) -> str:
+    """All outcomes, those that run first, and how many there are."""
+    every = sorted(found, key=lambda pair: (not _right(pair[1]), pair[0].name))
+    right = sum(_right(each) for _, each in every)
+    rows = [_HEAD, _LINE, *(row(kernel, each) for kernel, each in every)]
+    return "\n".join((*rows, "", f"{right} of {len(every)} run and are right.", ""))
+
+
+def row(kernel: Kernel, found: Mapping[str, Any]) -> str:
+    """One line of the table."""
+    stopped = " ".join(str(found.get("what", "")).split()).replace("|", r"\|")[:_LONGEST]
+    blocks = f"{found['blocks_run']} of {found['blocks']}" if "blocks" in found else ""
+    cells = (
+        kernel.name,
+        "yes" if _ran(found) else "no",
+        _rightness(found),
+        f"{found['seconds']:.1f}" if "seconds" in found else "",
+        f"{found['megabytes']:.0f}" if "megabytes" in found else "",
+        blocks,
+        stopped,
+    )
+    return f"| {' | '.join(cells)} |"
+
+
+def _ran(found: Mapping[str, Any]) -> bool:
+    """Whether its check came to an end."""
+    return found["stage"] in {"counting", "done"} or found.get("error") == "LaunchError"
+
+
+def _right(found: Mapping[str, Any]) -> bool:
+    return bool(found["stage"] == "done" and found["outputs"])
+
+
+def _rightness(found: Mapping[str, Any]) -> str:
+    if not _ran(found):
+        return ""
+    if found.get("error") == "LaunchError":
+        return "no"
+    return "yes" if found.get("outputs", 1) else "not checked"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,355 @@
+"""Kernels without a GPU on the command line: diagnosed, gated, held by a baseline."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from tests.report.test_sarif_diagnosis import checked
+from tests.support.few import one_in
+from tests.support.wheels import without_wheels
+
+from kernelprof.cli.main import main
+from kernelprof.predict import prediction
+from kernelprof.report.writers.json import schema
+
+ROOT = Path(__file__).parents[2]
+SOURCE = ROOT / "examples" / "matvec.cu"
+LINE = 55
+"""That of its only loop, which reads a row a thread."""
+LOAD = "sum += A[row * N + k] * x[k];"
+
+
+@pytest.fixture
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder with the example in it, on a machine without ``ncu``, a GPU and records."""
+    monkeypatch.setenv("COLUMNS", "80")
+    monkeypatch.setenv("KERNELPROF_NCU", "/no/such/ncu")
+    monkeypatch.setattr("kernelprof.collect.recorded.FOLDER", tmp_path / "no-records")
+    shutil.copy(SOURCE, tmp_path / "matvec.cu")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def changed(work: Path, *edits: tuple[str, str]) -> str:
+    """The name of a version of the example."""
+    text = SOURCE.read_text("utf-8")
+    for old, new in edits:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    name = f"after{len(list(work.glob('after*')))}.cu"
+    (work / name).write_text(text, encoding="utf-8")
+    return name
+
+
+def said(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    code = main(list(words))
+    found = capsys.readouterr()
+    return code, found.out, found.err
+
+
+def asked_json(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:
+    code, out, _ = said(capsys, *words, "--format", "json")
+    return code, json.loads(out)
+
+
+@pytest.mark.usefixtures("work")
+def test_a_source_without_a_gpu_is_predicted_and_says_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    code, out, err = said(capsys, "diagnose", "matvec.cu")
+    assert code in (0, 3)
+    first, second, third, *_ = out.splitlines()
+    assert first == "matvec.cu as predicted for sm_90 (no GPU and no ncu here)"
+    told = f"{second} {third}"
+    assert re.fullmatch(
+        r"1 kernel, predicted from machine code for sm_90, not measured: \d+ of 256 blocks run\.",
+        told,
+    )
+    assert max(len(line) for line in out.splitlines() if "kernelprof " not in line) <= 80
+    (row,) = [line for line in out.splitlines() if line.lstrip().startswith(f"{LINE} ")]
+    assert row.split() == [
+        *f"{LINE} {LOAD} global load 4 B 32 sectors".split(),
+        *("4", "88", "%"),
+    ]
+    assert "checked against gemv in float64 at M=300, N=200" in err
+
+
+@pytest.mark.usefixtures("work")
+def test_without_the_compiler_the_command_that_brings_it_comes_first(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prediction, "find_toolchain", without_wheels)
+    code, _, err = said(capsys, "diagnose", "matvec.cu")
+    assert code == 4
+    assert "matvec.cu cannot be measured here: this machine has no NVIDIA GPU" in err
+    assert "to predict it here, without a GPU: pip install 'kernelprof[predict]'\n" in err
+    assert "kernelprof profile matvec.cu -o matvec\n" in err
+    code, _, err = said(capsys, "diagnose", "matvec.cu", "--predict")
+    assert code == 4
+    assert "next: pip install 'kernelprof[predict]'\n" in err
+
+
+@pytest.mark.usefixtures("work")
+def test_each_architecture_is_an_entry_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
+    code, found = asked_json(
+        capsys, "diagnose", "matvec.cu", "--predict", "--arch", "sm_90,sm_80", "--arch", "sm_75"
+    )
+    jsonschema.validate(found, json.loads(schema()))
+    kernels = found["kernels"]
+    assert [each["predicted"]["arch"] for each in kernels] == ["sm_90", "sm_80", "sm_75"]
+    assert [each["compute_capability"] for each in kernels] == ["9.0", "8.0", "7.5"]
+    assert len({each["predicted"]["code"] for each in kernels}) == 3
+    inconclusive = any(each["verdict"]["status"] == "inconclusive" for each in kernels)
+    assert code == (3 if inconclusive else 0)
+    for each in kernels:
+        loads = [a for a in each["predicted"]["accesses"] if a["line"] == LINE]
+        found_ratios = {a["sectors"]["value"] / a["requests"]["value"] for a in loads}
+        assert {32.0, 1.0} <= found_ratios  # of the matrix, and of the vector, a broadcast
+        assert {a["file"] for a in loads} == {"matvec.cu"}
+        assert sum(a["requests"]["value"] for a in loads if a["bytes_a_thread"] == 4) >= 2048 * 1024
+
+
+@pytest.mark.usefixtures("work")
+def test_sarif_has_each_access_at_its_line_by_what_it_wastes(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _, out, _ = said(capsys, "diagnose", "matvec.cu", "--predict", "--format", "sarif")
+    run = checked(out)
+    at = [
+        (
+            each["level"],
+            each["ruleId"],
+            each["locations"][0]["physicalLocation"]["region"]["startLine"],
+        )
+        for each in run["results"]
+    ]
+    assert ("warning", "uncoalesced-global-access", LINE) in at[1:]
+    assert ("none", "memory-access", LINE) in at
+    assert ("none", "memory-access", LINE + 2) in at  # y[row] = sum
+    message = next(each["message"]["text"] for each in run["results"] if each["level"] == "warning")
+    assert message.startswith(
+        "global load, 4 bytes a thread: 32 sectors a request, 4 with adjacent addresses "
+        "(88 % needless). Predicted for sm_90"
+    )
+    uris = {
+        each["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        for each in run["results"]
+    }
+    assert uris == {"matvec.cu"}
+
+
+def test_the_page_has_all_accesses_and_on_what_it_rests(
+    capsys: pytest.CaptureFixture[str], work: Path
+) -> None:
+    said(capsys, "diagnose", "matvec.cu", "--predict", "--html", "page.html")
+    page = (work / "page.html").read_text("utf-8")
+    assert "Predicted from machine code for sm_90, not measured" in page
+    assert "Accesses to memory by line" in page
+    assert page.count("global load 4 B") >= 2
+    # Each line of the table leads to the listing, where the same stands beside it.
+    led = set(re.findall(r'href="#(kernel-1-line-\d+)"', page))
+    assert led == {f"kernel-1-line-{LINE}", f"kernel-1-line-{LINE + 2}"}
+    assert all(page.count(f' id="{each}"') == 1 for each in led)
+    (row,) = re.findall(rf'<tr[^>]* id="kernel-1-line-{LINE}">.*?</tr>', page)
+    assert 'class="hot"' in row
+    assert "32 sectors (4), 1 sector<" in row
+    assert 'style="--share: 87.5%"' in row
+    assert "no samples by source line" not in page
+    assert "what only a GPU tells: time" in page
+    assert page.index("Accesses to memory by line") < page.index("What would settle it")
+    assert "page of Nsight Compute" not in page
+
+
+@pytest.mark.usefixtures("work")
+@pytest.mark.parametrize(
+    ("words", "code", "expected"),
+    [
+        (["matvec.cu", "--arch", "sm_91"], 2, "there are: sm_75, sm_80"),
+        (["matvec.cu", "--predict", "--arch", "90"], 2, "'90' is no architecture"),
+        (["matvec.cu", "--predict", "--keep", "x"], 2, "--keep cannot be done with a prediction"),
+        (["matvec.cu", "--predict", "--sanitize", "memcheck"], 2, "--sanitize cannot be done"),
+        (["--predict", "--", "./app"], 2, "a program cannot be predicted"),
+        (["x.csv", "--predict"], 2, "only a .cu file can be predicted"),
+        (["no.cu", "--predict"], 2, "there is no such file"),
+        (["matvec.cu", "--predict", "--size", "K=8"], 2, "--size K"),
+    ],
+    ids=lambda each: " ".join(each) if isinstance(each, list) else "",
+)
+def test_what_cannot_be_predicted_is_refused(
+    capsys: pytest.CaptureFixture[str], words: list[str], code: int, expected: str
+) -> None:
+    found, _, err = said(capsys, "diagnose", *words)
+    assert found == code
+    assert expected in err
+
+
+def test_a_kernel_that_only_a_gpu_can_run_is_named_with_its_line(
+    capsys: pytest.CaptureFixture[str], work: Path
+) -> None:
+    name = changed(work, (LOAD, f"{LOAD}\n        sum += clock64() == 1;"))
+    code, _, err = said(capsys, "diagnose", name)
+    assert code == 4
+    assert "it cannot be predicted either: the instruction 'CS2R" in err
+    code, _, err = said(capsys, "diagnose", name, "--predict")
+    assert code == 4
+    assert f"where: {name}:{LINE + 1}\n" in err
+
+
+def test_a_wrong_kernel_is_not_diagnosed(capsys: pytest.CaptureFixture[str], work: Path) -> None:
+    name = changed(work, ("sum += A", "sum -= A"))
+    code, _, err = said(capsys, "diagnose", name, "--predict")
+    assert code == 2
+    assert "the kernel's result is wrong" in err
+
+
+def test_what_does_not_compile_is_said_as_the_compiler_says_it(
+    capsys: pytest.CaptureFixture[str], work: Path
+) -> None:
+    name = changed(work, ("float sum = 0.0f;", "float sum = 0.0f"))
+    for command in (["diagnose", name], ["gate", "matvec.cu", name]):
+        code, _, err = said(capsys, *command, "--predict")
+        assert code == 2
+        lines = err.splitlines()
+        assert "kernelprof: error: the kernel does not compile:" in lines
+        assert f'  | {name}({LINE - 1}): error: expected a ";"' in lines
+        assert f"  where: {name}:{LINE - 1}" in lines
+        assert any(line.startswith("  next: correct the source") for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("edit", "what", "at"),
+    one_in(
+        2,
+        [
+            (("row >= M", "row > M"), "the kernel accessed memory that is not its own", LINE - 5),
+            (("sum += A", "sum -= A"), "the kernel's result is wrong", LINE),
+            (("k < N", "k < N - 1"), "the kernel's result is wrong", LINE - 1),
+        ],
+        why="the mutations of tests/predict are like it",
+    ),
+)
+def test_a_wrong_candidate_is_a_regression_with_the_line_that_was_changed(
+    capsys: pytest.CaptureFixture[str], work: Path, edit: tuple[str, str], what: str, at: int
+) -> None:
+    name = changed(work, edit)
+    outputs = ["--junit", "g.xml", "--sarif", "g.sarif"]
+    code, found = asked_json(capsys, "gate", "matvec.cu", name, "--predict", *outputs)
+    assert code == 1
+    (kernel,) = found["kernels"]
+    (finding,) = kernel["findings"]
+    assert (finding["code"], finding["outcome"]) == ("wrong-result", "regression")
+    assert finding["text"].startswith(what)
+    assert finding["places"][0] == {"file": name, "line": at}
+    assert kernel["summary"].startswith(what)
+    assert f"{name}:{at}" in (work / "g.xml").read_text("utf-8")
+    (result,) = json.loads((work / "g.sarif").read_text("utf-8"))["runs"][0]["results"]
+    assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == at
+
+
+def test_a_wrong_kernel_is_held_against_a_baseline_and_never_put_into_one(
+    capsys: pytest.CaptureFixture[str], work: Path
+) -> None:
+    name = changed(work, ("sum += A", "sum -= A"))
+    save = ["baseline", "save", "--predict", "-o", "b.json"]
+    assert said(capsys, *save, name)[0] == 2
+    assert said(capsys, *save, "matvec.cu")[0] == 0
+    held = (work / "b.json").read_text("utf-8")
+    code, out, _ = said(capsys, "gate", "b.json", name)
+    assert code == 1
+    assert max(map(len, out.splitlines())) <= 80
+    assert said(capsys, "baseline", "update", "b.json", name)[0] == 1
+    code, _, err = said(capsys, "baseline", "accept", "b.json", name, "--reason", "a test")
+    assert code == 2
+    assert "a wrong kernel cannot be a baseline" in err
+    assert (work / "b.json").read_text("utf-8") == held
+
+
+def test_two_versions_are_gated_with_the_line_in_every_output(
+    capsys: pytest.CaptureFixture[str], work: Path
+) -> None:
+    worse = changed(work, (LOAD, f"{LOAD}\n        y[row] = sum;"))
+    outputs = ["--junit", "g.xml", "--sarif", "g.sarif", "--markdown", "g.md"]
+    code, found = asked_json(capsys, "gate", "matvec.cu", worse, "--predict", *outputs)
+    assert code == 1
+    jsonschema.validate(found, json.loads(schema("gate")))
+    (kernel,) = found["kernels"]
+    stores = next(
+        each for each in kernel["findings"] if each["text"].startswith("global sectors: ")
+    )
+    assert stores["outcome"] == "regression"
+    assert stores["places"][0] == {"file": worse, "line": LINE + 1}
+    assert kernel["arch"] == "sm_90"
+    assert not kernel["same_code"]
+    assert f"{worse}:{LINE + 1}" in (work / "g.xml").read_text("utf-8")
+    assert f"`{worse}:{LINE + 1}`" in (work / "g.md").read_text("utf-8")
+    results = json.loads((work / "g.sarif").read_text("utf-8"))["runs"][0]["results"]
+    places = [each["locations"][0]["physicalLocation"]["region"]["startLine"] for each in results]
+    assert LINE + 1 in places
+
+
+def test_a_baseline_of_predictions_holds_sources_of_every_architecture(
+    capsys: pytest.CaptureFixture[str], work: Path
+) -> None:
+    save = ["baseline", "save", "matvec.cu", "--predict", "--arch", "sm_80,sm_90", "-o", "b.json"]
+    code, out, _ = said(capsys, *save)
+    assert (code, out) == (0, "b.json: 2 kernels of matvec.cu\n")
+    text = (work / "b.json").read_text("utf-8")
+    assert [each["predicted"]["arch"] for each in json.loads(text)["kernels"]] == ["sm_80", "sm_90"]
+    assert len(text.splitlines()) < 600
+    shown = said(capsys, "baseline", "show", "b.json")[1].splitlines()
+    assert shown[1].startswith("2 kernels predicted, not measured, ")
+
+    same = changed(work, ("float sum", "// a comment\n    float sum"))
+    code, found = asked_json(capsys, "gate", "b.json", same)
+    assert code == 0
+    assert [each["same_code"] for each in found["kernels"]] == [True, True]
+    worse = changed(work, (LOAD, f"{LOAD}\n        y[row] = sum;"))
+    code, found = asked_json(capsys, "gate", "b.json", worse, "--arch", "sm_90")
+    assert code == 1
+    assert [each["arch"] for each in found["kernels"]] == ["sm_90"]
+
+
+def test_a_baseline_of_predictions_is_updated_by_sources(
+    capsys: pytest.CaptureFixture[str], work: Path
+) -> None:
+    said(capsys, "baseline", "save", "matvec.cu", "--predict", "-o", "b.json")
+    worse = changed(work, (LOAD, f"{LOAD}\n        y[row] = sum;"))
+    assert said(capsys, "baseline", "update", "b.json", worse)[0] == 1
+    accept = ["baseline", "accept", "b.json", worse, "--reason", "a test"]
+    assert said(capsys, *accept)[0] == 0
+    assert said(capsys, "gate", "b.json", worse)[0] == 0
+    # The other way round less is counted, and the baseline follows.
+    assert said(capsys, "baseline", "update", "b.json", "matvec.cu")[0] == 0
+    held = json.loads((work / "b.json").read_text("utf-8"))
+    assert [each["inputs"]["path"] for each in held["kernels"]] == ["matvec.cu"]
+
+
+@pytest.mark.usefixtures("work")
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["gate", "matvec.cu", "matvec.cu"], "a source is not measured here"),
+        (["gate", "matvec.cu", "a.cu", "b.cu", "--predict"], "compared with one other version"),
+        (["gate", "{tile}", "matvec.cu"], "the baseline was measured, and a source is predicted"),
+        (["gate", "{tile}", "{tile}", "--predict"], "--predict is for sources"),
+        (["gate", "{tile}", "{tile}", "--arch", "sm_90"], "--arch is for sources"),
+        (["gate", "{tile}", "{tile}", "matvec.cu"], "sources and captures are given together"),
+        (["gate", "b.json", "{tile}", "--calibrate", "--predict"], "--calibrate judges nothing"),
+        (["baseline", "save", "matvec.cu", "-o", "x.json"], "a source is not measured here"),
+        (["baseline", "save", "{tile}", "--predict", "-o", "x.json"], "--predict is for sources"),
+    ],
+    ids=lambda each: " ".join(each) if isinstance(each, list) else "",
+)
+def test_what_does_not_go_together_is_refused(
+    capsys: pytest.CaptureFixture[str], words: list[str], expected: str
+) -> None:
+    tile = str(ROOT / "tests" / "captures" / "h200_changes" / "tile" / "1")
+    code, _, err = said(capsys, *(each.format(tile=tile) for each in words))
+    assert code == 2
+    assert expected in err

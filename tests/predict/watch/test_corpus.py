@@ -1,0 +1,90 @@
+"""Every kernel of the ladders and the corpus is right, and so nothing may be told of it.
+
+Without one barrier some of them race, and that has to be told.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from kernelprof.launch.overrides import LaunchOverrides
+from kernelprof.launch.trial import LaunchError
+from kernelprof.predict.bind import bind
+from kernelprof.predict.check import watched
+from kernelprof.predict.machine.context import NotKnownError
+from kernelprof.predict.machine.faults import RaceError
+from kernelprof.predict.prediction import compiled
+from kernelprof.predict.problems import NotRunnableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CUDA = Path(__file__).parents[3] / "cuda"
+FILES = sorted(CUDA.rglob("*.cu"))
+PARTS = 8
+
+WITHOUT_BARRIER = {
+    # Removed is the first barrier in the source, or the one of that number.
+    "ladder/12_warp_tile.cu": 0,
+    "ladder/13_double_buffered.cu": -1,
+    "pairs/transpose-wide-padded-tile/before.cu": 0,
+    "pairs/chebyshev-series-in-double/before.cu": 0,
+    "pairs/bought-together-one-warp-blocks/after.cu": -1,
+    "pairs/hash-join-room-for-most-groups/after.cu": 0,
+    "pairs/running-sums-raking-stride/before.cu": -1,
+    "pairs/dgemm-one-output-a-thread/before.cu": -1,
+    "pairs/covariance-product-unsplit/before.cu": 0,
+    "ladder/bf16/03_cp_async_ring.cu": 0,
+}
+BARRIER = re.compile(r"__syncthreads\(\)")
+
+
+def run(source: Path) -> None:
+    """Compile a source and watch it at its check sizes."""
+    found = compiled(source, LaunchOverrides(), progress=lambda _: None)
+    spec, folder = found.spec, source.parent
+    sizes = spec.resolve(spec.check_sizes)
+    watched(spec, bind(found.code, found.built, sizes, folder, str(source)), source)
+
+
+def runnable(files: list[Path]) -> Iterator[str]:
+    """Run sources; gives what is told of those that can be run."""
+    for file in files:
+        try:
+            run(file)
+        except (NotRunnableError, NotKnownError):
+            continue
+        except LaunchError as error:
+            yield f"{file.relative_to(CUDA)}: {error.what}"
+
+
+@pytest.mark.slow("compiles and runs 300 kernels")
+@pytest.mark.parametrize("part", range(PARTS))
+def test_nothing_is_told_of_a_right_kernel(part: int) -> None:
+    assert list(runnable(FILES[part::PARTS])) == []
+
+
+@pytest.mark.parametrize("name", ["ladder/12_warp_tile.cu", "ladder/bf16/03_cp_async_ring.cu"])
+def test_two_of_them_are_right(name: str) -> None:
+    run(CUDA / name)
+
+
+@pytest.mark.parametrize("name", WITHOUT_BARRIER)
+def test_a_barrier_that_is_missing_is_told(name: str, tmp_path: Path) -> None:
+    source = CUDA / name
+    for each in source.parent.iterdir():
+        if each.is_file():
+            shutil.copy(each, tmp_path)
+    text = source.read_text(encoding="utf-8")
+    place = list(BARRIER.finditer(text))[WITHOUT_BARRIER[name]]
+    copy = tmp_path / source.name
+    copy.write_text(text[: place.start()] + "(void)0" + text[place.end() :], encoding="utf-8")
+    with pytest.raises(LaunchError, match="race for shared memory") as caught:
+        run(copy)
+    assert isinstance(caught.value.__cause__, RaceError)
+    assert re.fullmatch(rf"{re.escape(str(copy))}:\d+", caught.value.where or "")
