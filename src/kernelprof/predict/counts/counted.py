@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -41,7 +40,6 @@ _AT_ONCE_S: Final = 0.5
 _MORE: Final = 1.5
 """How many times as many blocks have to be run to be worth another pass."""
 _GROWS: Final = 4
-_TICK_S: Final = 1e-6
 _MOST_TRIES: Final = 8
 
 
@@ -117,31 +115,32 @@ class Counted:
 def count(launch: Launch, needed: Needed, *, seconds: float) -> Counted:
     """Run a sample of the blocks, and more of them where they differ, in about so much time.
 
-    All are run where that is a matter of a moment, or where they depend on each other.
+    Time is what :class:`Machine` estimates of the instructions carried out: the same kernel has the
+    same sample wherever it is predicted. All blocks are run where that is a matter of a moment, or
+    where they depend on each other.
     """
     warps = -(-math.prod(launch.block) // LANES)
     lanes_of_block = warps * LANES
     every = math.prod(launch.grid)
     runner = _Runner(launch, needed)
-    began = time.process_time()
     fits = every * lanes_of_block <= _MOST_LANES
     most = max(_FIRST_BLOCKS, _FIRST_LANES // lanes_of_block)
     if needed.decides and fits:
         most = every
     while True:
-        start = time.process_time()
+        before = runner.work_s
         found = runner.run(most)
-        now = max(time.process_time(), start + _TICK_S)
+        took = runner.work_s - before
         run = len(found.sample.blocks)
         if found.sample.complete or run * lanes_of_block * _MORE > _MOST_LANES:
             return found
         enough = max(_BLOCKS, _LANES // lanes_of_block)
-        if fits and (now - start) * every <= _AT_ONCE_S * run:
+        if fits and took * every <= _AT_ONCE_S * run:
             most = every
-        elif (run * _MORE >= enough or now - start > _LONG_S) and _is_settled(found):
+        elif (run * _MORE >= enough or took > _LONG_S) and _is_settled(found):
             return found
         else:
-            left = int((seconds - (now - began)) * run / (now - start))
+            left = int((seconds - runner.work_s) * run / took)
             most = min(max(enough, _GROWS * run), left, _MOST_LANES // lanes_of_block)
             if most < _MORE * run:
                 return found
@@ -155,6 +154,7 @@ class _Runner:
         self._needed = wanted
         self._stores: frozenset[int] = frozenset()
         self._tries = 0
+        self.work_s = 0.0
 
     def run(self, most: int) -> Counted:
         """Run so many blocks at most.
@@ -166,7 +166,11 @@ class _Runner:
             tally = Tally()
             self._launch.memory.begin_anew()
             try:
-                LoopingMachine(self._launch, chosen.blocks, tally, self._needed).run()
+                machine = LoopingMachine(self._launch, chosen.blocks, tally, self._needed)
+                try:
+                    machine.run()
+                finally:
+                    self.work_s += machine.work_s
                 return Counted(self._launch, chosen, tally)
             except AssumedError as error:
                 self._need_more(error.stores)

@@ -47,6 +47,11 @@ if TYPE_CHECKING:
 _ORDERING: Final = frozenset(("MEMBAR", "SYNCS", "ARRIVES", "LDGDEPBAR", "DEPBAR"))
 """Opcodes by which threads order their accesses, or wait, beside barriers of their block."""
 
+_STEP_S: Final = 40e-6
+_WARP_S: Final = 0.15e-6
+"""What an instruction takes here, and each warp of it, about: from half to three times that on the
+processor at hand (2026), by what the instruction is."""
+
 _PATIENCE: Final = 512
 """Pieces of code after which those who wait behind a loop get their turn: they may be what it
 waits for."""
@@ -87,7 +92,9 @@ class Machine:
         self._pieces: dict[int, _Piece] = {}
         self._system = {address: name for name, address in launch.system.items()}
         self._now: Instruction | None = None
+        self._every_warp = np.arange(self.blocks.warps)
         self._turn = 0
+        self.work_s = 0.0
         counters.begin(self.blocks)
 
     def run(self) -> None:
@@ -131,6 +138,8 @@ class Machine:
 
     def _carry_out_piece(self, piece: _Piece, c: Context) -> None:
         self.counters.piece(c, piece.block)
+        warps = self._every_warp[c.where].size
+        self.work_s += (len(piece.steps) + 1) * (_STEP_S + _WARP_S * warps)
         for self._now, step in piece.steps:
             step(c)
         if piece.end is None:
@@ -141,7 +150,7 @@ class Machine:
 
     def _place(self, c: Context, pair: Array) -> Place:
         """The thread of the grid that a row and a lane of a context are."""
-        row = np.arange(self.blocks.warps)[c.where][pair[0]]
+        row = self._every_warp[c.where][pair[0]]
         return self.blocks.place(int(row), int(pair[1]))
 
     def _deadlock(self) -> DeadlockError:
