@@ -45,13 +45,12 @@ class Buffer:
     @cached_property
     def data(self) -> Array:
         """Its bytes, and some more to a round number."""
-        if self.content is None:
-            return np.zeros(_rounded(self.size), np.uint8)
-        values = np.ascontiguousarray(self.content()).reshape(-1).view(np.uint8)
-        if values.size == _rounded(self.size) and values.flags.writeable:
-            return values
         stored = np.zeros(_rounded(self.size), np.uint8)
-        stored[: self.size] = values
+        if self.content is not None:
+            values = np.ascontiguousarray(self.content()).reshape(-1).view(np.uint8)
+            if len(values) == len(stored) and values.flags.writeable:
+                return values
+            stored[: self.size] = values
         return stored
 
     @property
@@ -76,10 +75,7 @@ class GlobalMemory:
         return self._buffers
 
     def allocate(self, name: str, size: int, content: Callable[[], Array] | None = None) -> Buffer:
-        """An array of so many bytes; ``content`` makes what it holds, ``None``: zeros.
-
-        What it gives is the memory then, if it can be written to.
-        """
+        """An array of so many bytes; what ``content`` gives is the memory, ``None``: zeros."""
         buffer = Buffer(name, self._next, size, content)
         self._buffers.append(buffer)
         self._next += -(-(size + _GAP) // _GAP) * _GAP
@@ -308,11 +304,9 @@ def _mark(marks: Array, at: Array, lanes: Array | None, size: int, *, written: b
     places = at >> _SHIFTS[size]
     if lanes is not None:
         places = places[lanes]
-    mark = _WRITTEN[min(size, _WORD)] if written else 0
-    if size <= _WORD:
-        marks.view(_KINDS[size])[places] = mark
-    else:
-        marks.view(np.uint32).reshape(-1, size // _WORD)[places] = mark
+    unit = min(size, _WORD)
+    mark = _WRITTEN[unit] if written else 0
+    marks.view(_KINDS[unit]).reshape(-1, size // unit)[places] = mark
 
 
 def _check_written(
