@@ -40,8 +40,11 @@ _CONTROL: Final = frozenset(
     )
 )
 """Opcodes that say who goes on where, and are always carried out."""
-_BY_ADDRESS: Final = frozenset(("BRX", "BRXU", "JMX", "JMXU", "CALL", "RET"))
-"""Those that go to an address in registers, of 64 bits; the others read 32."""
+_OF_64_BITS: Final = frozenset(
+    ("BRX", "BRXU", "JMX", "JMXU", "CALL", "RET", "SYNCS", "ARRIVES", "STAS")
+)
+"""Those that read an address of code, or a barrier in memory, in pairs of registers; the others
+read 32 bits."""
 _WIDEST: Final = 4
 """Registers that an operand may stand for, where that is not known."""
 
@@ -169,7 +172,7 @@ def uses_of(i: Instruction) -> Uses:
     guard = _asked_by(guard_of(i)) if i.guard is not None else set()
     partial = i.guard is not None
     if i.opcode in _CONTROL:
-        named = _named(i, 2 if i.opcode in _BY_ADDRESS else 1)
+        named = _named(i, 2 if i.opcode in _OF_64_BITS else 1)
         return Uses(frozenset(), frozenset(), frozenset(named | guard), True, True)
     if make is None:
         named = _named(i, _WIDEST)
