@@ -21,7 +21,9 @@ OPEN: Final = "it hangs on the time that was predicted, or on what warps wait fo
 def weighed(graded: Grade, judged: Judgement, row: int) -> Grade:
     """The grade of a verdict by what the cases make of it.
 
-    At most medium where one leaves it open, low where one has another; as it is without cases.
+    A step lower where one leaves it open, low where one has another; as it is without cases. Of 114
+    verdicts on predictions of the corpus that only a case took the first step off 101 are those on
+    the measured kernel, of 36 that had lost one before 17.
     """
     slug = judged.rule(row).slug
     named = {_named(each, row) for each in judged.cases}
@@ -31,7 +33,7 @@ def weighed(graded: Grade, judged: Judgement, row: int) -> Grade:
         reason = f"with a time about as likely it would be {' or '.join(others)}"
         return Grade(Confidence.LOW, (*graded.reasons, reason))
     high = graded.confidence is Confidence.HIGH
-    return Grade(Confidence.MEDIUM if high else graded.confidence, (*graded.reasons, OPEN))
+    return Grade(Confidence.MEDIUM if high else Confidence.LOW, (*graded.reasons, OPEN))
 
 
 def _named(case: Judgement, row: int) -> str | None:

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from kernelprof.predict.counts.patterns import SECTOR
 from kernelprof.predict.machine.uses import MEMORY
+from kernelprof.predict.sass.cubin import machine_code
 from kernelprof.predict.sass.listing import INSTRUCTION_BYTES
+from kernelprof.predict.sass.operands import Immediate
 from kernelprof.predict.timing.control import PLAIN, controls
 from kernelprof.predict.timing.pipes import Costs, latencies
 
@@ -74,6 +76,8 @@ class Op(NamedTuple):
     kind: str
     """``barrier``, ``exit`` or nothing special."""
     name: str
+    pending: int = -1
+    """Groups of asynchronous copies that may be under way after it; negative: it waits for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +92,8 @@ def code(counted: Counted, cubin: bytes, known: Architecture, misses: Misses) ->
     """What the executed pieces of a program take."""
     program = counted.launch.program
     maker = _Maker(counted, Costs(known), misses)
-    said = {f.name: controls(cubin, f.name) for f in program.functions}
+    texts = machine_code(cubin)
+    said = {f.name: controls(texts.get(f.name, b"")) for f in program.functions}
     found = {}
     size = 0
     for start in counted.tally.runs:
@@ -138,6 +143,7 @@ class _Maker:
             memory=self._memory(i),
             kind={"BAR": "barrier", "EXIT": "exit"}.get(i.opcode, ""),
             name=i.opcode,
+            pending=_pending(i),
         )
 
     def _memory(self, i: Instruction) -> Memory | None:
@@ -183,6 +189,13 @@ def _mean(each: Accesses, count: str) -> float:
     """A count for one access of a warp."""
     values = each.counts.get(count)
     return 0.0 if values is None else float(values.sum()) / max(1.0, each.counts["requests"].sum())
+
+
+def _pending(i: Instruction) -> int:
+    """``DEPBAR.LE SB0, 0x1`` waits until one group of copies is under way at most."""
+    if i.opcode != "DEPBAR":
+        return -1
+    return next((each.bits for each in i.operands if isinstance(each, Immediate)), 0)
 
 
 def _latency(i: Instruction) -> float:

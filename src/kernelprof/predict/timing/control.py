@@ -8,9 +8,8 @@ two that the instruction raises until its result is there and until its operands
 
 from __future__ import annotations
 
-import io
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from kernelprof.predict.sass.listing import INSTRUCTION_BYTES
 
@@ -37,13 +36,8 @@ PLAIN: Final = Control(1, (), None, None)
 """Of an instruction whose code is not at hand."""
 
 
-def controls(cubin: bytes, function: str) -> tuple[Control, ...]:
-    """What the instructions of a function say, in their order; nothing where it is not there."""
-    from elftools.elf.elffile import ELFFile
-
-    file: Any = ELFFile(io.BytesIO(cubin))
-    section = file.get_section_by_name(f".text.{function}")
-    code: bytes = b"" if section is None else section.data()
+def controls(code: bytes) -> tuple[Control, ...]:
+    """What the instructions of a function's machine code say, in their order."""
     return tuple(
         _control(code[at : at + INSTRUCTION_BYTES]) for at in range(0, len(code), INSTRUCTION_BYTES)
     )

@@ -64,7 +64,9 @@ class Rates:
 
 
 class _Warp:
-    __slots__ = ("at", "block", "board", "last", "marked", "part", "place", "steps")
+    __slots__ = (
+        "at", "block", "board", "copied", "groups", "last", "marked", "part", "place", "steps",
+    )  # fmt: skip
 
     def __init__(self, steps: tuple[Step, ...], part: int, block: _Block, now: float) -> None:
         self.steps = steps
@@ -79,6 +81,10 @@ class _Warp:
         """Since when time is not yet counted."""
         self.last = ""
         """The instruction that raised a scoreboard last."""
+        self.copied = now
+        """When all asynchronous copies are done that it began."""
+        self.groups: list[float] = []
+        """The same of each group of them."""
 
 
 class _Block:
@@ -180,6 +186,11 @@ class Multiprocessor:
             issue, done = self._access(warp, op, op.memory, issue, weight)
         elif op.operands is not None:
             warp.board[op.operands] = max(warp.board[op.operands], issue + _PIPE_QUEUE)
+        if op.name == COPY:
+            warp.copied = max(warp.copied, done)
+        elif op.name == GROUP:
+            done = warp.copied
+            warp.groups.append(done)
         if op.result is not None:
             done = done or issue + op.latency
             warp.board[op.result] = max(warp.board[op.result], done)
@@ -189,10 +200,22 @@ class Multiprocessor:
         self._stalls["wait"] += (op.stall - 1.0) * weight
         self._pass(warp, after, weight)
         self._run.instructions += weight
+        if op.pending >= 0:
+            after = self._await_copies(warp, op.pending, after, weight)
         if op.kind == "barrier":
             self._arrive(warp, after)
         else:
             self._go_on(warp, after)
+
+    def _await_copies(self, warp: _Warp, pending: int, now: float, weight: float) -> float:
+        """When so many groups of a warp's copies are under way at most."""
+        older = len(warp.groups) - pending
+        there = warp.groups[older - 1] if older > 0 else now
+        if there <= now:
+            return now
+        self._stalls["long_scoreboard"] += (there - now) * weight
+        self._pass(warp, there, weight)
+        return there
 
     def _pass(self, warp: _Warp, until: float, weight: float) -> None:
         """Count the time of a warp, and that of all that its instruction stands for."""
@@ -365,4 +388,6 @@ CODE_SEGMENTS: Final = 128
 """Segments of code that the instruction cache of an SM holds: 128 KiB."""
 CONSTANT_CYCLES: Final = 2.0
 _OPS_OF_A_SECTOR: Final = 2
+COPY: Final = "LDGSTS"
+GROUP: Final = "LDGDEPBAR"
 _FAR_LOADS: Final = frozenset(("LDG", "LD", "LDL", "ATOM", "ATOMG", "LDGDEPBAR"))
