@@ -10,8 +10,9 @@ import numpy as np
 from kernelprof.predict.machine.arrays import LANES, NEVER, NOTHING, compact
 from kernelprof.predict.machine.barriers import BlockBarriers, Meetings
 from kernelprof.predict.machine.clusters import Clusters
+from kernelprof.predict.machine.constants import Constants
 from kernelprof.predict.machine.faults import Place
-from kernelprof.predict.machine.memory import Constants, PrivateMemory
+from kernelprof.predict.machine.memory import PrivateMemory
 from kernelprof.predict.machine.phases import Phases
 from kernelprof.predict.machine.places import Places
 from kernelprof.predict.machine.specials import along, special

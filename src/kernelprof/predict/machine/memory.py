@@ -1,4 +1,4 @@
-"""Global, shared, local and constant memory of a launch."""
+"""Global, shared and local memory of a launch."""
 
 from __future__ import annotations
 
@@ -8,13 +8,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from kernelprof.errors import KernelprofError
-from kernelprof.predict.machine.arrays import fixed
 from kernelprof.predict.machine.faults import MisalignedError, OutsideError, UnwrittenError
 from kernelprof.predict.machine.needed import AssumedError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from kernelprof.predict.machine.arrays import Array
 
@@ -217,7 +215,7 @@ class PrivateMemory:
                 wrong = wrong & taking
             if wrong.any():
                 raise self._outside(addresses, wrong, size)
-        return _inside(addresses + pieces * self.size, taking)
+        return inside(addresses + pieces * self.size, taking)
 
     def _outside(self, addresses: Array, wrong: Array, size: int) -> OutsideError:
         every = np.broadcast_to(addresses, wrong.shape)[wrong]
@@ -236,7 +234,7 @@ class PrivateMemory:
         at = self._at(addresses, pieces, taking, size)
         if self.written is not None:
             _check_written(self.written, at, addresses, taking, size=size, space=self.space)
-        return _taken(self.data, at, size)
+        return taken(self.data, at, size)
 
     def store(
         self, addresses: Array, pieces: Array, taking: Array | None, values: Array, size: int
@@ -255,54 +253,6 @@ class PrivateMemory:
             _mark(self.written, at, taking, size, written=False)
 
 
-class Constants:
-    """The constant banks: parameters and sizes of the launch, ``__constant__`` arrays, tables.
-
-    ``unknown`` are offsets of words of bank 0 that only a driver knows.
-    """
-
-    def __init__(self, banks: Mapping[int, bytes], unknown: frozenset[int]) -> None:
-        self._banks = {
-            bank: np.frombuffer(data + bytes(-len(data) % 4 + 64), np.uint8)
-            for bank, data in banks.items()
-        }
-        self._unknown = unknown
-        self._words: dict[tuple[int, int], Array] = {}
-
-    def word(self, bank: int, offset: int) -> Array:
-        """A word of 4 bytes, as one row and column, never to be written into."""
-        key = bank, offset
-        if key not in self._words:
-            data = self._banks.get(bank)
-            if data is None or offset + 4 > len(data) or (bank == 0 and offset in self._unknown):
-                raise KernelprofError(
-                    f"the code asks for what is not known without a GPU (c[{bank:#x}][{offset:#x}])"
-                )
-            words = data[offset : offset + 4].copy().view(np.uint32)
-            self._words[key] = fixed(words.reshape(1, 1))
-        return self._words[key]
-
-    def gather(self, bank: int, offsets: Array, size: int, taking: Array | None = None) -> Array:
-        """Numbers of 1, 2 or 4 bytes at offsets that differ by lane, as 32 bits."""
-        data = self._banks.get(bank)
-        if data is None:
-            raise KernelprofError(f"constant bank {bank} is not known")
-        at = offsets.astype(np.int64)
-        wrong = (at < 0) | (at + size > len(data))
-        if taking is not None:
-            wrong = wrong & taking
-        if wrong.any():
-            spread = np.broadcast_to(at, wrong.shape)
-            what, where = "leaves constant memory", spread[wrong]
-            raise OutsideError(what, np.argwhere(wrong), where, space="constant", size=size)
-        if bank == 0 and self._unknown and (at < max(self._unknown)).any():
-            for word in np.unique(
-                at & -4 if taking is None else np.broadcast_to(at & -4, taking.shape)[taking]
-            ):
-                self.word(bank, int(word))
-        return _taken(data, _inside(at, taking), size).astype(np.uint32)
-
-
 _SHIFTS: Final = {1: 0, 2: 1, 4: 2, 8: 3, 16: 4, 32: 5}
 _KINDS: Final[dict[int, Any]] = {
     1: np.dtype(np.uint8), 2: np.dtype(np.uint16), 4: np.dtype(np.uint32),
@@ -315,7 +265,8 @@ def _rounded(size: int) -> int:
     return -(-max(size, 1) // _ROUNDED_TO) * _ROUNDED_TO
 
 
-def _taken(data: Array, at: Array, size: int) -> Array:
+def taken(data: Array, at: Array, size: int) -> Array:
+    """Numbers of a size at places of bytes, shaped as :meth:`GlobalMemory.load` gives them."""
     if size > 16:
         rows: Array = data.view(np.uint32).reshape(-1, size // 4)[at >> _SHIFTS[size]]
         return rows
@@ -343,10 +294,10 @@ _WRITTEN: Final[dict[int, Any]] = {
 
 
 def _read(buffer: Buffer, addresses: Array, taking: Array | None, size: int) -> Array:
-    at = _inside(addresses - buffer.base, taking)
+    at = inside(addresses - buffer.base, taking)
     if buffer.written is not None:
         _check_written(buffer.written, at, addresses, taking, size=size, space="global")
-    return _taken(buffer.data, at, size)
+    return taken(buffer.data, at, size)
 
 
 def _mark(marks: Array, at: Array, lanes: Array | None, size: int, *, written: bool = True) -> None:
@@ -365,7 +316,7 @@ def _check_written(
     written: Array, at: Array, addresses: Array, taking: Array | None, *, size: int, space: str
 ) -> None:
     """Refuse to read what nothing was written to."""
-    wrong = _taken(written, at, size) != _WRITTEN[min(size, _WORD)]
+    wrong = taken(written, at, size) != _WRITTEN[min(size, _WORD)]
     if not wrong.any():
         return
     if size > _WORD:
@@ -384,7 +335,8 @@ def _empty(shape: tuple[int, ...], size: int) -> Array:
     return np.zeros((*shape, size // 4), np.uint32)
 
 
-def _inside(offsets: Array, taking: Array | None) -> Array:
+def inside(offsets: Array, taking: Array | None) -> Array:
+    """Offsets of the lanes that take part; the others read the first byte."""
     return offsets if taking is None else np.where(taking, offsets, 0)
 
 
