@@ -13,7 +13,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.predict.machine.uses import MEMORY, uses_of
-from kernelprof.predict.sass.operands import TRUE, ZERO, Constant, Immediate, Predicate, Register
+from kernelprof.predict.sass.operands import (
+    TRUE,
+    ZERO,
+    Constant,
+    Immediate,
+    Label,
+    Predicate,
+    Register,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -35,6 +43,30 @@ _SUMS: Final = frozenset(
 _SIGN: Final = 31
 _IN_MEMORY: Final = frozenset(("SYNCS", "ARRIVES", "UBLKCP", "STAS"))
 """Barriers that are values in shared memory: who waits depends on what is there."""
+
+
+def _has_barriers_in_memory(program: Program) -> bool:
+    """Whether threads wait for values in shared memory that a turn of a loop changes (mbarrier)."""
+    return any(
+        i.opcode in _IN_MEMORY or (i.opcode == "ATOMS" and i.has("ARRIVE"))
+        for block in program.blocks.values()
+        for i in (*block.body, *filter(None, (block.end,)))
+    )
+
+
+def heads(program: Program) -> frozenset[int]:
+    """Pieces that branches further down lead back to; none where barriers are in shared memory."""
+    if _has_barriers_in_memory(program):
+        return frozenset()
+    found = set()
+    for start, block in program.blocks.items():
+        if block.end is None or block.end.opcode != "BRA":
+            continue
+        for each in block.end.operands:
+            target = program.target(block.function, each) if isinstance(each, Label) else None
+            if target is not None and target <= start:
+                found.add(target)
+    return frozenset(found)
 
 
 class Evenly:
@@ -61,12 +93,10 @@ class Evenly:
             now = {name: step for name, step in now.items() if name in live}
             for i in block.body:
                 address = base + i.address
-                if i.opcode in _IN_MEMORY or not self._go_on(now, i, address):
+                if not self._go_on(now, i, address):
                     return False
             end = block.end
-            if end is not None and (
-                end.opcode in _IN_MEMORY or now.keys() & _asked(self._use(end, base))
-            ):
+            if end is not None and now.keys() & _asked(self._use(end, base)):
                 return False
         return True
 

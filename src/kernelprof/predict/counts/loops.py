@@ -21,7 +21,14 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from kernelprof.errors import KernelprofError
-from kernelprof.predict.counts.even import Evenly, carry_is_seen, has_carry, is_decision, is_sign
+from kernelprof.predict.counts.even import (
+    Evenly,
+    carry_is_seen,
+    has_carry,
+    heads,
+    is_decision,
+    is_sign,
+)
 from kernelprof.predict.counts.steps import (
     Compared,
     as_predicted,
@@ -47,7 +54,7 @@ from kernelprof.predict.counts.watched import (
 from kernelprof.predict.machine.machine import Machine
 from kernelprof.predict.machine.uses import STORES
 from kernelprof.predict.machine.values import whole
-from kernelprof.predict.sass.operands import ZERO, Label, Register
+from kernelprof.predict.sass.operands import ZERO, Register
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -60,7 +67,6 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.needed import Needed
     from kernelprof.predict.machine.operations import Step
     from kernelprof.predict.sass.listing import Instruction
-    from kernelprof.predict.sass.program import Program
 
 _FIRST_TRY: Final = 4
 """Turns of a loop after which leaving some out is tried."""
@@ -123,7 +129,7 @@ class LoopingMachine(Machine):
         self._live = needed.live
         self._visits: dict[int, _Visits] = {}
         # What clusters wait for is not looked at.
-        self._heads = frozenset() if self.blocks.clusters.size > 1 else _heads(launch.program)
+        self._heads = frozenset() if self.blocks.clusters.size > 1 else heads(launch.program)
         self._evenly = Evenly(launch.program, needed)
         self._seen: Turn | None = None
         self.left_out = 0
@@ -379,16 +385,3 @@ class LoopingMachine(Machine):
                 step(c)
 
         return watched
-
-
-def _heads(program: Program) -> frozenset[int]:
-    """Pieces that branches further down lead back to."""
-    found = set()
-    for start, block in program.blocks.items():
-        if block.end is None or block.end.opcode != "BRA":
-            continue
-        for each in block.end.operands:
-            target = program.target(block.function, each) if isinstance(each, Label) else None
-            if target is not None and target <= start:
-                found.add(target)
-    return frozenset(found)

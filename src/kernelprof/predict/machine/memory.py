@@ -45,13 +45,12 @@ class Buffer:
     @cached_property
     def data(self) -> Array:
         """Its bytes, and some more to a round number."""
-        if self.content is None:
-            return np.zeros(_rounded(self.size), np.uint8)
-        values = np.ascontiguousarray(self.content()).reshape(-1).view(np.uint8)
-        if values.size == _rounded(self.size) and values.flags.writeable:
-            return values
         stored = np.zeros(_rounded(self.size), np.uint8)
-        stored[: self.size] = values
+        if self.content is not None:
+            values = np.ascontiguousarray(self.content()).reshape(-1).view(np.uint8)
+            if len(values) == len(stored) and values.flags.writeable:
+                return values
+            stored[: self.size] = values
         return stored
 
     @property
@@ -76,7 +75,7 @@ class GlobalMemory:
         return self._buffers
 
     def allocate(self, name: str, size: int, content: Callable[[], Array] | None = None) -> Buffer:
-        """An array of so many bytes; ``content`` makes it, for nobody else; ``None``: zeros."""
+        """An array of so many bytes; what ``content`` gives is the memory, ``None``: zeros."""
         buffer = Buffer(name, self._next, size, content)
         self._buffers.append(buffer)
         self._next += -(-(size + _GAP) // _GAP) * _GAP
@@ -266,7 +265,7 @@ def _rounded(size: int) -> int:
 
 
 def taken(data: Array, at: Array, size: int) -> Array:
-    """Numbers of a size at places of bytes, shaped as :meth:`GlobalMemory.load` gives them."""
+    """Numbers of so many bytes, at offsets that are multiples of it."""
     if size > 16:
         rows: Array = data.view(np.uint32).reshape(-1, size // 4)[at >> _SHIFTS[size]]
         return rows
@@ -305,11 +304,9 @@ def _mark(marks: Array, at: Array, lanes: Array | None, size: int, *, written: b
     places = at >> _SHIFTS[size]
     if lanes is not None:
         places = places[lanes]
-    mark = _WRITTEN[min(size, _WORD)] if written else 0
-    if size <= _WORD:
-        marks.view(_KINDS[size])[places] = mark
-    else:
-        marks.view(np.uint32).reshape(-1, size // _WORD)[places] = mark
+    unit = min(size, _WORD)
+    mark = _WRITTEN[unit] if written else 0
+    marks.view(_KINDS[unit]).reshape(-1, size // unit)[places] = mark
 
 
 def _check_written(
@@ -336,7 +333,7 @@ def _empty(shape: tuple[int, ...], size: int) -> Array:
 
 
 def inside(offsets: Array, taking: Array | None) -> Array:
-    """Offsets of the lanes that take part; the others read the first byte."""
+    """Offsets, and 0 for lanes that take none."""
     return offsets if taking is None else np.where(taking, offsets, 0)
 
 
