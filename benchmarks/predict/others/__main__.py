@@ -133,7 +133,7 @@ def row(kernel: Kernel, found: Mapping[str, Any]) -> str:
 
 def _is_told(found: Mapping[str, Any]) -> bool:
     """Whether a kernel is said to be wrong."""
-    return found.get("error") == "LaunchError"
+    return found.get("error") in {"LaunchError", "WrongResultError"}
 
 
 def _ran(found: Mapping[str, Any]) -> bool:

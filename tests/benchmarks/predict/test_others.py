@@ -112,6 +112,8 @@ def test_a_kernel_is_predicted_in_a_process_of_its_own(
     found = outcome(source, "sm_90", 60)
     assert found["stage"] == ("done" if right else "checking")
     assert ("wrong" in found.get("what", "")) != right
+    kernel = KERNELS["llmc-adamw"]
+    assert f" | yes | {'yes' if right else 'no'} | " in row(kernel, found)
 
 
 def test_a_kernel_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
