@@ -105,3 +105,13 @@ def test_on_a_gpu_that_nothing_was_compared_with_no_verdict_is_sure() -> None:
         (kernel,) = kernelprof.predict(source, arch=arch).diagnose().kernels
         assert kernel.verdict.bottleneck == "uncoalesced-global-access"
         assert kernel.verdict.confidence.value == confidence
+
+
+def test_what_the_model_of_time_does_not_have_is_counted_alone() -> None:
+    # It copies in bulk, and waits at barriers in shared memory.
+    capture = kernelprof.predict(
+        CUDA / "pairs" / "seismic-window-energies-one-buffer" / "before.cu"
+    )
+    assert value(capture, "instructions") > 0
+    assert catalogue()["duration"].ncu[0] not in capture.columns
+    assert catalogue()["tma_load_sectors"].ncu[0] not in capture.columns
