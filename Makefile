@@ -9,7 +9,7 @@ CAPTURES ?= build/captures
 EXAMPLE := examples/matvec.cu
 
 .PHONY: demo test test-all fuzz gpu-test captures browser-test lint types rules reports screenshots vendor \
-	lock wheel clean help gate-report corpus-report predict-report
+	lock wheel clean help gate-report corpus-report predict-report predict-others
 
 help:
 	@echo "make demo    diagnose a kernel from its source, without a GPU"
@@ -27,6 +27,7 @@ help:
 	@echo "make gate-report  write reports/gate-h200.md from the captures of known changes"
 	@echo "make corpus-report  score the corpus again, into reports/corpus-h200.md and .html"
 	@echo "make predict-report  predict every kernel, beside what an H200 measured, into reports/predict-h200.md"
+	@echo "make predict-others CHECKOUTS=DIR  predict kernels of other people, into reports/predict-others.md"
 	@echo "make vendor  copy the pinned chart library of web/ into the package (needs npm)"
 	@echo "make lock    pin what the actions install again, with hashes, into requirements/"
 	@echo "make wheel   build dist/*.whl (by way of the source archive)"
@@ -94,6 +95,11 @@ corpus-report: $(VENV)/.runtime
 predict-report: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.predict run
 	$(BIN)/python -m benchmarks.predict write -o reports/predict-h200.md
+
+# CHECKOUTS holds the repositories that benchmarks/predict/others/repositories.toml names.
+predict-others: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.predict.others $(CHECKOUTS) > reports/predict-others.md.new
+	mv reports/predict-others.md.new reports/predict-others.md
 
 vendor: web/node_modules/.package-lock.json
 	node web/vendor.mjs

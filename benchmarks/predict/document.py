@@ -166,7 +166,7 @@ def _differences(title: str, found: Sequence[tuple[Beside, Compared]]) -> Sectio
                 number(each.measured),
                 share(each.off),
                 f"{row.outcome.blocks_run:,} of {row.outcome.blocks:,}",
-                reason(row),
+                reason(row, each.name),
             )
         )
     names = len({row.kernel.name for row, _ in found})

@@ -16,13 +16,15 @@ FILE: Final = Path(__file__).parent / "reasons.toml"
 
 
 @cache
-def reasons() -> Mapping[str, str]:
-    """A sentence for a kernel, or for all of a folder, by its path below ``cuda``."""
-    found: Mapping[str, str] = tomllib.loads(FILE.read_text("utf-8"))
+def reasons() -> Mapping[str, Mapping[str, str]]:
+    """Sentences for kernels, or for all of a folder, by their path below ``cuda``; for values."""
+    found: Mapping[str, Mapping[str, str]] = tomllib.loads(FILE.read_text("utf-8"))
     return found
 
 
-def reason(row: Beside) -> str:
-    """Why the values of a kernel are off; empty where that was not looked into."""
-    name = row.kernel.name
-    return reasons().get(name) or reasons().get(name.rpartition("/")[0], "")
+def reason(row: Beside, value: str) -> str:
+    """Why a value of a kernel is off; empty where that was not looked into."""
+    name, known = row.kernel.name, reasons()
+    folder = name.rpartition("/")[0]
+    kernels = known["kernels"]
+    return known["values"].get(value) or kernels.get(name) or kernels.get(folder, "")

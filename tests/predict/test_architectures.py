@@ -8,8 +8,8 @@ import pytest
 
 from kernelprof.launch.overrides import LaunchOverrides
 from kernelprof.predict.architectures import KNOWN
-from kernelprof.predict.machine.context import NotKnownError
 from kernelprof.predict.prediction import compiled, predict
+from kernelprof.predict.problems import NotRunnableError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +39,7 @@ HEAD = """\
 """
 MIXTURE = """\
 #include <cuda_fp16.h>
-// Each block turns its part of x around and takes its sum and its largest number away.
+// Each block turns its part of x around, divides it and takes its sum and its largest number away.
 extern "C" __global__ void mixture(const float* x, float* y) {
     __shared__ float tile[128];
     __shared__ float sum, largest[4];
@@ -58,7 +58,7 @@ extern "C" __global__ void mixture(const float* x, float* y) {
     }
     __syncthreads();
     high = fmaxf(fmaxf(largest[0], largest[1]), fmaxf(largest[2], largest[3]));
-    y[at] = (float)((double)tile[127 - t] - sum) - high;
+    y[at] = (float)((double)tile[127 - t] / 0.35 - sum) - high;
 }
 """
 REFERENCE = """\
@@ -68,7 +68,7 @@ import numpy as np
 def expected(x, n):
     parts = x.reshape(2, 128)
     sums, largest = parts.sum(axis=1, keepdims=True), parts.max(axis=1, keepdims=True)
-    return {"y": (parts[:, ::-1] - sums - largest).reshape(-1)}
+    return {"y": (parts[:, ::-1] / 0.35 - sums - largest).reshape(-1)}
 """
 ONLY_ON_A_GPU = {
     "wgmma": (
@@ -127,6 +127,9 @@ def test_a_kernel_is_right_on_every_architecture(arch: str, tmp_path: Path) -> N
 def test_what_only_a_gpu_can_run_is_named(name: str, tmp_path: Path) -> None:
     arch, statement, what = ONLY_ON_A_GPU[name]
     code = f'extern "C" __global__ void alone(const float* x, float* y) {{\n{statement}\n}}\n'
-    with pytest.raises(NotKnownError) as error:
+    with pytest.raises(NotRunnableError) as error:
         predicted(tmp_path, "alone", code, arch)
     assert what in error.value.what
+    file, _, line = (error.value.where or "").rpartition(":")
+    assert file == str(tmp_path / "kernel.cu")
+    assert int(line) > HEAD.count("\n") + 1

@@ -1,14 +1,17 @@
 """How many kernels of other people can be predicted: ``python -m benchmarks.predict.others DIR``.
 
-``DIR`` holds checkouts of the three repositories. Sources and specifications are put together in a
-temporary folder, and each kernel is predicted in a process of its own. A table in Markdown goes to
-standard output.
+``DIR`` holds checkouts of the repositories in ``repositories.toml``, at the commits there, each in
+a folder of its name; nothing is fetched. Sources and specifications are put together in a temporary
+folder, and each kernel is predicted in a process of its own. A table in Markdown goes to standard
+output; ``make predict-others CHECKOUTS=DIR`` keeps it in ``reports/predict-others.md``.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,14 +24,17 @@ from benchmarks import command
 from kernelprof.predict.prediction import DEFAULT_ARCH
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from benchmarks.predict.others.kernels import Kernel
 
 PROGRAM: Final = "benchmarks.predict.others"
 _ROOT: Final = Path(__file__).parents[3]
-_HEAD: Final = "| kernel | runs | right | CPU s | MB | blocks run | stopped by |"
-_LINE: Final = "| --- | --- | --- | --: | --: | --: | --- |"
+_HEAD: Final = (
+    "| kernel | source | runs | right | CPU s | MB | blocks run | stopped by |\n"
+    "| --- | --- | --- | --- | --: | --: | --: | --- |"
+)
+_TITLE: Final = "# Kernels of other people, predicted from their source"
 _LONGEST: Final = 160
 
 
@@ -52,7 +58,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("kernels", nargs="*", metavar="KERNEL", help="only these, by their folder")
     parser.add_argument("--arch", default=DEFAULT_ARCH, help=f"default: {DEFAULT_ARCH}")
     parser.add_argument(
-        "--seconds", type=float, default=120, help="stop a kernel after so many (default: 120)"
+        "--seconds", type=int, default=120, help="CPU time of a kernel (default: 120)"
     )
     return parser
 
@@ -64,43 +70,57 @@ def _run(options: argparse.Namespace) -> int:
             source = kernel.lay_out(options.checkouts, Path(folder))
             found.append((kernel, outcome(source, options.arch, options.seconds)))
             sys.stderr.write(f"{row(*found[-1])}\n")
-    sys.stdout.write(table(found))
+    sys.stdout.write(document(found, options.arch))
     return 0
 
 
-def outcome(source: Path, arch: str, seconds: float) -> dict[str, Any]:
+def outcome(source: Path, arch: str, seconds: int) -> dict[str, Any]:
     """What comes of a source that was laid out, as :mod:`benchmarks.predict.others.one` says it."""
-    try:
-        done = subprocess.run(
-            [sys.executable, "-m", f"{PROGRAM}.one", str(source), arch],
-            cwd=_ROOT,
-            capture_output=True,
-            text=True,
-            timeout=seconds,
-            check=False,
-        )
-    except subprocess.TimeoutExpired:
-        return {"stage": "running", "what": f"not done after {seconds:g} s"}
+    done = subprocess.run(
+        [sys.executable, "-m", f"{PROGRAM}.one", str(source), arch, str(seconds)],
+        cwd=_ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode == -signal.SIGXCPU:
+        return {"stage": "running", "what": f"not done after {seconds} s of CPU time"}
     if done.returncode != 0:
         return {"stage": "running", "what": f"it crashed: {done.stderr.strip()[-_LONGEST:]}"}
     answer: dict[str, Any] = json.loads(done.stdout)
     return answer
 
 
-def table(found: Iterable[tuple[Kernel, Mapping[str, Any]]]) -> str:
-    """All outcomes, those that run first, and how many there are."""
+def document(found: Sequence[tuple[Kernel, Mapping[str, Any]]], arch: str) -> str:
+    """All outcomes, those that run first, with how many there are and where they come from."""
     every = sorted(found, key=lambda pair: (not _right(pair[1]), pair[0].name))
     right = sum(_right(each) for _, each in every)
-    rows = [_HEAD, _LINE, *(row(kernel, each) for kernel, each in every)]
-    return "\n".join((*rows, "", f"{right} of {len(every)} run and are right.", ""))
+    told = [kernel for kernel, each in every if kernel.mistake and _is_told(each)]
+    origins = {kernel.repository.name: kernel.repository.commit for kernel, _ in every}
+    sentences = [
+        f"Of {len(every)} kernels {right} run for `{arch}` and give what their reference does.",
+    ]
+    if told:
+        sentences.append(f"In {len(told)} more a mistake of the kernel's own is found (below).")
+    return "\n".join(
+        (
+            *(_TITLE, "", " ".join(sentences), ""),
+            *(f"- {name} at `{commit}`" for name, commit in sorted(origins.items())),
+            *("", _HEAD, *(row(kernel, each) for kernel, each in every), ""),
+            *(f"- **{kernel.name}**: {kernel.mistake}" for kernel in told),
+            *([""] if told else []),
+        )
+    )
 
 
 def row(kernel: Kernel, found: Mapping[str, Any]) -> str:
     """One line of the table."""
-    stopped = " ".join(str(found.get("what", "")).split()).replace("|", r"\|")[:_LONGEST]
+    stopped = " ".join(str(found.get("what", "")).split()).replace("|", r"\|")
+    stopped = re.sub(r"/\S*/", "", stopped)[:_LONGEST]
     blocks = f"{found['blocks_run']} of {found['blocks']}" if "blocks" in found else ""
     cells = (
         kernel.name,
+        f"{kernel.repository.name.rpartition('/')[2]}: {kernel.folder}/{kernel.source}",
         "yes" if _ran(found) else "no",
         _rightness(found),
         f"{found['seconds']:.1f}" if "seconds" in found else "",
@@ -111,9 +131,14 @@ def row(kernel: Kernel, found: Mapping[str, Any]) -> str:
     return f"| {' | '.join(cells)} |"
 
 
+def _is_told(found: Mapping[str, Any]) -> bool:
+    """Whether a kernel is said to be wrong."""
+    return found.get("error") == "LaunchError"
+
+
 def _ran(found: Mapping[str, Any]) -> bool:
     """Whether its check came to an end."""
-    return found["stage"] in {"counting", "done"} or found.get("error") == "LaunchError"
+    return found["stage"] in {"counting", "done"} or _is_told(found)
 
 
 def _right(found: Mapping[str, Any]) -> bool:
@@ -123,7 +148,7 @@ def _right(found: Mapping[str, Any]) -> bool:
 def _rightness(found: Mapping[str, Any]) -> str:
     if not _ran(found):
         return ""
-    if found.get("error") == "LaunchError":
+    if _is_told(found):
         return "no"
     return "yes" if found.get("outputs", 1) else "not checked"
 

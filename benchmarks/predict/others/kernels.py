@@ -46,6 +46,8 @@ class Kernel:
     """More folders of the repository, which flags name as ``../FOLDER``."""
     drawn: bool
     """Whether it was drawn; the others were asked for by name."""
+    mistake: str
+    """What is wrong in the kernel itself, if something is: then that has to be told."""
 
     @property
     def home(self) -> Path:
@@ -104,6 +106,7 @@ def _kernel(home: Path, repositories: dict[str, Repository]) -> Kernel:
         source=table["source"],
         beside=tuple(table.get("beside", ())),
         drawn=table["drawn"],
+        mistake=table.get("mistake", ""),
     )
 
 

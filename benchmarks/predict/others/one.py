@@ -1,6 +1,6 @@
 """One kernel, predicted in a process of its own.
 
-    python -m benchmarks.predict.others.one SOURCE ARCH
+    python -m benchmarks.predict.others.one SOURCE ARCH SECONDS
 
 A document in JSON goes to standard output: how far it came, and what stopped it.
 """
@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print what came of it."""
-    source, arch = sys.argv[1:] if arguments is None else arguments
+    """Print what came of it; more CPU time than allowed ends the process (SIGXCPU)."""
+    source, arch, seconds = sys.argv[1:] if arguments is None else arguments
+    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), int(seconds) + 1))
     json.dump(predicted(Path(source), arch), sys.stdout)
     return 0
 

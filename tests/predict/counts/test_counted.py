@@ -56,6 +56,7 @@ SHARED_WORK = (
 @pytest.mark.parametrize("blocks", [3, 40, 500])
 def test_work_that_blocks_share_is_done_once(blocks: int) -> None:
     found = launch(*SHARED_WORK, blocks=blocks, values=np.zeros(4096, np.uint32))
+    assert needed(found.program).decides == {0x40}
     assert stores(found) == 1000 * THREADS // 32
 
 

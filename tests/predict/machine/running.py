@@ -58,7 +58,7 @@ class Code:
         for n, each in enumerate(arguments):
             if isinstance(each, np.ndarray):
                 content = np.ascontiguousarray(each)
-                buffer = memory.allocate(f"argument {n}", each.nbytes, lambda x=content: x)
+                buffer = memory.allocate(f"argument {n}", each.nbytes, lambda x=content: x.copy())
                 buffers.append((buffer, each))
                 values.append(buffer.base.to_bytes(8, "little"))
             else:

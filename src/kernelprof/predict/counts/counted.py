@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -37,11 +36,10 @@ _EXACT_ENOUGH: Final = 0.005
 """Half of an interval, of the total, from which no more blocks are run."""
 _MOST_LANES: Final = 1 << 18
 _AT_ONCE_S: Final = 0.5
-"""Seconds of a processor within which all blocks of a grid are run rather than a sample."""
+"""Seconds within which all blocks of a grid are run rather than a sample."""
 _MORE: Final = 1.5
 """How many times as many blocks have to be run to be worth another pass."""
 _GROWS: Final = 4
-_TICK_S: Final = 1e-6
 _MOST_TRIES: Final = 8
 
 
@@ -117,31 +115,31 @@ class Counted:
 def count(launch: Launch, needed: Needed, *, seconds: float) -> Counted:
     """Run a sample of the blocks, and more of them where they differ, in about so much time.
 
-    All are run where that is a matter of a moment, or where they depend on each other.
+    All are run where that is a matter of a moment, or where they depend on each other. How long
+    blocks take is worked out and not measured: the same blocks are run on every machine.
     """
     warps = -(-math.prod(launch.block) // LANES)
     lanes_of_block = warps * LANES
     every = math.prod(launch.grid)
     runner = _Runner(launch, needed)
-    began = time.process_time()
     fits = every * lanes_of_block <= _MOST_LANES
     most = max(_FIRST_BLOCKS, _FIRST_LANES // lanes_of_block)
     if needed.decides and fits:
         most = every
+    spent = 0.0
     while True:
-        start = time.process_time()
-        found = runner.run(most)
-        now = max(time.process_time(), start + _TICK_S)
+        found, took = runner.run(most)
+        spent += took
         run = len(found.sample.blocks)
         if found.sample.complete or run * lanes_of_block * _MORE > _MOST_LANES:
             return found
         enough = max(_BLOCKS, _LANES // lanes_of_block)
-        if fits and (now - start) * every <= _AT_ONCE_S * run:
+        if fits and took * every <= _AT_ONCE_S * run:
             most = every
-        elif (run * _MORE >= enough or now - start > _LONG_S) and _is_settled(found):
+        elif (run * _MORE >= enough or took > _LONG_S) and _is_settled(found):
             return found
         else:
-            left = int((seconds - (now - began)) * run / (now - start))
+            left = int((seconds - spent) * run / took)
             most = min(max(enough, _GROWS * run), left, _MOST_LANES // lanes_of_block)
             if most < _MORE * run:
                 return found
@@ -156,24 +154,27 @@ class _Runner:
         self._stores: frozenset[int] = frozenset()
         self._tries = 0
 
-    def run(self, most: int) -> Counted:
-        """Run so many blocks at most.
+    def run(self, most: int) -> tuple[Counted, float]:
+        """Run so many blocks at most; and about how long that took.
 
         Where something is needed after all that was taken for unused, they are run again with it.
         """
         chosen = sample(self._launch.grid, most)
+        took = 0.0
         while True:
             tally = Tally()
             self._launch.memory.begin_anew()
+            machine = LoopingMachine(self._launch, chosen.blocks, tally, self._needed)
             try:
-                LoopingMachine(self._launch, chosen.blocks, tally, self._needed).run()
-                return Counted(self._launch, chosen, tally)
+                machine.run()
+                return Counted(self._launch, chosen, tally), took + machine.seconds
             except AssumedError as error:
                 self._need_more(error.stores)
             except UnwrittenError as error:
                 if error.space not in self._needed.assumes:
                     raise
                 self._need_more(frozenset())
+            took += machine.seconds
 
     def _need_more(self, stores: frozenset[int]) -> None:
         """Take note of stores whose values are read; without them of all that may be."""

@@ -33,6 +33,8 @@ _SUMS: Final = frozenset(
     )
 )
 _SIGN: Final = 31
+_IN_MEMORY: Final = frozenset(("SYNCS", "ARRIVES", "UBLKCP", "STAS"))
+"""Barriers that are values in shared memory: who waits depends on what is there."""
 
 
 class Evenly:
@@ -59,15 +61,21 @@ class Evenly:
             now = {name: step for name, step in now.items() if name in live}
             for i in block.body:
                 address = base + i.address
-                if not self._go_on(now, i, address):
+                if i.opcode in _IN_MEMORY or not self._go_on(now, i, address):
                     return False
-            if block.end is not None and now.keys() & _asked(self._use(block.end, base)):
+            end = block.end
+            if end is not None and (
+                end.opcode in _IN_MEMORY or now.keys() & _asked(self._use(end, base))
+            ):
                 return False
         return True
 
     def _go_on(self, now: dict[str, int], i: Instruction, address: int) -> bool:
         """Note what moves behind an instruction; whether it moves evenly."""
         use = self._use(i, address - i.address)
+        if i.opcode == "LDC":
+            _rest(now, use)
+            return not _asked(use) & now.keys()
         if i.opcode in MEMORY:
             # Addresses are compared with what the steps predict; a guard has to stay.
             _rest(now, use)

@@ -39,13 +39,7 @@ def needed(
     addresses of those in global memory for which it did not.
     """
     uses = {address: uses_of(i) for address, i in _all(program)}
-    spaces: set[str] = set()
-    while True:
-        live, kept = _fixed_point(program, uses, spaces, stores)
-        more = spaces | _spaces_read(program, kept, cautious=cautious)
-        if more == spaces:
-            break
-        spaces = more
+    live, kept, spaces = _kept(program, uses, stores, cautious=cautious)
     left_out = {
         address: i for address, i in _all(program) if i.opcode in MEMORY and address not in kept
     }
@@ -59,17 +53,38 @@ def needed(
         "global" in spaces,
         {start: frozenset(names) for start, names in live.items()},
         frozenset(STORES[i.opcode] for i in doubtful),
-        _deciding(program, uses, spaces),
+        _deciding(program, uses, stores),
     )
+
+
+def _kept(
+    program: Program,
+    uses: dict[int, Uses],
+    stores: frozenset[int],
+    *,
+    cautious: bool,
+    addresses: bool = True,
+) -> tuple[dict[int, Live], set[int], set[str]]:
+    """What is needed where blocks begin, the instructions that make it, and the memory they read.
+
+    ``stores`` are addresses of some that are needed. Without ``addresses`` those for branches.
+    """
+    spaces: set[str] = set()
+    while True:
+        live, kept = _fixed_point(program, uses, spaces, stores, addresses=addresses)
+        more = spaces | _spaces_read(program, kept, cautious=cautious)
+        if more == spaces:
+            return live, kept, spaces
+        spaces = more
 
 
 _FORGOTTEN: Final = frozenset(("STG", "STS", "STL", "LDGSTS"))
 """Stores that the machine notes where it leaves them out."""
 
 
-def _deciding(program: Program, uses: dict[int, Uses], spaces: set[str]) -> frozenset[int]:
+def _deciding(program: Program, uses: dict[int, Uses], stores: frozenset[int]) -> frozenset[int]:
     """Atomics on global memory whose result is needed to know where threads go on."""
-    _, kept = _fixed_point(program, uses, spaces, frozenset(), addresses=False)
+    _, kept, _ = _kept(program, uses, stores, cautious=False, addresses=False)
     return frozenset(
         address
         for address, i in _all(program)
@@ -159,7 +174,7 @@ def _fixed_point(
             use = uses[address]
             if not addresses and i.opcode in MEMORY:
                 use = replace(use, addressing=frozenset())
-            writes = address in stores or (addresses and _writes_into(i, spaces))
+            writes = address in stores or _writes_into(i, spaces)
             if _go_back(now, i, use, stores=writes):
                 kept.add(address)
         if now != live[start]:

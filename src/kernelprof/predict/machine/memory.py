@@ -78,7 +78,10 @@ class GlobalMemory:
         return self._buffers
 
     def allocate(self, name: str, size: int, content: Callable[[], Array] | None = None) -> Buffer:
-        """An array of so many bytes; ``content`` makes what it holds, ``None``: zeros."""
+        """An array of so many bytes; ``content`` makes what it holds, ``None``: zeros.
+
+        What it gives is the memory then, if it can be written to.
+        """
         buffer = Buffer(name, self._next, size, content)
         self._buffers.append(buffer)
         self._next += -(-(size + _GAP) // _GAP) * _GAP

@@ -47,7 +47,7 @@ _TIPS: Final = {
     "Gain": "An estimate; between the factors in brackets four of five gains came out that were "
     "measured for kernels with a known bottleneck."
 }
-_ONLY_ON_A_GPU: Final = "what only a GPU tells: time, how busy units are, stalls, what caches hold"
+_ONLY_ON_A_GPU: Final = "what only a GPU can measure"
 _EXPORTS: Final = (".csv", ".gz", ".txt", ".ncu-rep")
 _EVIDENCE: Final = (Column("evidence"), Column("what"), Column("metric"))
 
