@@ -127,7 +127,7 @@ def test_the_prediction_of_the_first_screen_is_the_real_one(
     monkeypatch.chdir(ROOT)
     printed = terminal.write(document(kernelprof.predict(EXAMPLE).diagnose(), explain=False))
     # A slow machine runs fewer of them.
-    printed = re.sub(r"\d+ of 256 blocks", "57 of 256 blocks", printed)
+    printed = re.sub(r"\d+ of 256 blocks", "256 of 256 blocks", printed)
     assert f"$ kernelprof diagnose {EXAMPLE} --predict\n{printed.rstrip()}\n" in read("README.md")
     (row,) = [line for line in printed.splitlines() if "sum += A[row" in line]
     assert row in read("docs/predict.md")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.analysis.verdict.support import CAPTURES
@@ -133,3 +135,21 @@ def test_that_all_is_needed_is_said_only_where_nothing_else_is() -> None:
 def test_findings_stand_only_where_the_verdict_rests_on_little() -> None:
     for kernel in diagnose(read_capture(CAPTURES / "gemm_series.full.raw.csv")).kernels:
         assert bool(kernel.verdict.findings) == (kernel.verdict.status is Status.INCONCLUSIVE)
+
+
+def test_what_a_source_lacks_is_measured_by_kernelprof_and_not_by_starting_the_source() -> None:
+    """One metric less is a command of ``ncu`` for a program; a source is none."""
+    full = read_capture(CAPTURES / "gemm_series.full.raw.csv")
+    dropped = "dram__throughput.avg.pct_of_peak_sustained_elapsed"
+    columns = {name: each for name, each in full.columns.items() if "dram" not in name}
+    assert dropped not in columns
+    commands = {
+        application: {
+            kernel.verdict.command
+            for kernel in diagnose(replace(full, columns=columns, application=application)).kernels
+        }
+        - {None}
+        for application in ("./app", "kernels/a.cu")
+    }
+    assert any("ncu --metrics" in each for each in commands["./app"] if each)
+    assert commands["kernels/a.cu"] == {"kernelprof diagnose kernels/a.cu --preset full"}

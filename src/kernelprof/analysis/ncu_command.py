@@ -156,7 +156,7 @@ class NextStep:
             return None
         capability = self._facts.capture.launches[row].compute_capability
         wanted = metrics_for([each.metric for each in missing], capability)
-        if self._preset is not None or len(wanted) > MOST_METRICS:
+        if self._preset is not None or self._source is not None or len(wanted) > MOST_METRICS:
             return self.full_command(row, rows)
         return self._command(row, rows, collection(wanted, capability))
 
@@ -166,14 +166,20 @@ class NextStep:
         It names a set: a hundred metrics fit no terminal.
         """
         capture = self._facts.capture
-        source = capture.application if (capture.application or "").endswith(SOURCES) else None
-        if source is not None:
-            return quote(["kernelprof", "diagnose", source, "--preset", self._preset or "full"])
+        if self._source is not None:
+            wanted = ["--preset", self._preset or "full"]
+            return quote(["kernelprof", "diagnose", self._source, *wanted])
         if self._preset is not None:
             program = _program(capture.application) or PLACEHOLDER
             wanted = ["--preset", self._preset, "-o", "followup", "--", *program]
             return quote(["kernelprof", "profile", *wanted])
         return self._command(row, rows, ["--set", "full"])
+
+    @property
+    def _source(self) -> str | None:
+        """The source that was measured or predicted: no program that ``ncu`` could start."""
+        application = self._facts.capture.application
+        return application if application and application.endswith(SOURCES) else None
 
     def tool(self, row: int) -> str:
         """Which Nsight Compute still profiles the launch's GPU; empty where today's does."""
