@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -11,6 +12,7 @@ from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.verdict.cases import OPEN
 from kernelprof.comparison.sides import snapshot
 from kernelprof.model.capture import Origin
+from kernelprof.predict.estimates import estimate
 
 CUDA = Path(__file__).parents[2] / "cuda"
 
@@ -105,3 +107,9 @@ def test_on_a_gpu_that_nothing_was_compared_with_no_verdict_is_sure() -> None:
         (kernel,) = kernelprof.predict(source, arch=arch).diagnose().kernels
         assert kernel.verdict.bottleneck == "uncoalesced-global-access"
         assert kernel.verdict.confidence.value == confidence
+
+
+def test_what_the_model_of_time_does_not_have_gets_no_time() -> None:
+    waits = SimpleNamespace(opcode="SYNCS")
+    counted = SimpleNamespace(executed=lambda: iter([(waits, None, None)]))
+    assert estimate(counted, b"", (9, 0), resident=1, shared_bytes=0) is None  # type: ignore[arg-type]

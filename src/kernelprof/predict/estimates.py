@@ -36,8 +36,10 @@ _PIPES: Final = {
     "xu_pipe": "xu",
     "tensor_pipe": "tensor",
 }
-_NEVER_RUN: Final = (*BULK_COPIES, "wgmma_pipe")
-"""What only instructions do that cannot be predicted."""
+_NEVER_DONE: Final = (*BULK_COPIES, "wgmma_pipe")
+"""What only instructions do that are refused, or have no time."""
+_UNTIMED: Final = frozenset(("SYNCS", "ARRIVES", "STAS", "UBLKCP"))
+"""Barriers in shared memory and copies that they wait for: the model of time has none."""
 
 
 @dataclass(frozen=True)
@@ -63,7 +65,7 @@ class Estimate:
         yield "duration", cycles / self.device.clock_hz * 1e9
         yield "sm_cycles_elapsed", cycles
         yield "sm_cycles_active", min(active, cycles)
-        for name in _NEVER_RUN:
+        for name in _NEVER_DONE:
             yield name, 0.0
         for name, threads in self.work.threads.items():
             yield name, threads / cycles
@@ -126,12 +128,13 @@ class Estimate:
 def estimate(
     counted: Counted, cubin: bytes, capability: Capability, *, resident: int, shared_bytes: int
 ) -> Estimate | None:
-    """What a launch does in time; ``None`` where no GPU of its architecture is known.
+    """What a launch does in time; ``None`` where no GPU of its architecture is known, or an
+    instruction that the model does not have was carried out.
 
     ``resident`` blocks fit on an SM, each with so many bytes of shared memory.
     """
     device = devices().get(capability)
-    if device is None or not counted.tally.recorded.size:
+    if device is None or any(i.opcode in _UNTIMED for i, _, _ in counted.executed()):
         return None
     launch = counted.launch
     placed = residence(
