@@ -206,7 +206,11 @@ def test_a_changed_byte_refuses_the_record(
 ) -> None:
     monkeypatch.setattr("kernelprof.collect.environment.machine", Machine)
     monkeypatch.setattr(prediction, "find_toolchain", without_wheels)
-    copy = tmp_path / rung.file
+    # Both ladders begin with a 01_naive.cu: the folder tells which of them a copy is of.
+    copy = tmp_path / rung.path.parent.name / rung.file
+    copy.parent.mkdir()
+    for header in rung.path.parent.glob("*.cuh"):
+        shutil.copy(header, copy.parent)
     source = rung.path.read_bytes()
     copy.write_bytes(source)
     assert main(["diagnose", str(copy)]) == 0

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 
 MOST_BARS: Final = 20
 NOTABLE_EXCESS: Final = 0.01
+_IN_A_MODEL: Final = "By a model of one SM, within a factor of 1.5 nearly always; not measured."
 _TIMED: Final = "CUDA events; the median, and the shortest and longest launch."
 _BUSIEST: Final = "The part of the GPU that is nearest to the most that its counter can show."
 _SHOWN: Final = "All numbers below are of this launch, the one with the median time."
@@ -125,11 +126,11 @@ def cards(
         row = measured.representative(kernel)
         launch = Launch(measured, row)
         counted = flops.count(launch, manifest)
-        blocks: list[Block] = [*_answer(kernel, name, launch, own, counted)]
+        predicted = beside.prediction is not None
+        blocks: list[Block] = [*_answer(kernel, name, launch, own, counted, predicted=predicted)]
         undecided = kernel.verdict.status is Status.INCONCLUSIVE
         told, known = found(kernel.verdict), evidence.table(kernel.verdict)
         facts = (*(() if known is None else (known,)), *((told,) if told.items else ()))
-        predicted = beside.prediction is not None
         advice = tuple(
             guidance(kernel.verdict, diagnosis.origin, on_page=True, predicted=predicted)
         )
@@ -260,9 +261,11 @@ def _answer(
     launch: Launch,
     own: Manifest | None,
     counted: Counted | None,
+    *,
+    predicted: bool,
 ) -> Iterable[Block]:
     timing = None if own is None else own.timing
-    yield Facts(tuple(_facts(kernel, launch, timing, counted)))
+    yield Facts(tuple(_facts(kernel, launch, timing, counted, predicted=predicted)))
     full = shown(kernel.name)
     if full != name:
         yield Paragraph(Span(full, code=True), Tone.MUTED)
@@ -270,7 +273,12 @@ def _answer(
 
 
 def _facts(
-    kernel: KernelDiagnosis, launch: Launch, timing: TimingFacts | None, counted: Counted | None
+    kernel: KernelDiagnosis,
+    launch: Launch,
+    timing: TimingFacts | None,
+    counted: Counted | None,
+    *,
+    predicted: bool,
 ) -> Iterable[Fact]:
     yield Fact("confidence", (kernel.verdict.confidence.value,))
     if gpu := device(kernel):
@@ -278,7 +286,10 @@ def _facts(
     if kernel.duration_ns is not None:
         spread = kernel.duration_ns
         text = time_text(spread.median, spread.low, spread.high, kernel.launches)
-        yield Fact("time", (text,), "Under the profiler.")
+        if predicted:
+            yield Fact("predicted time", (f"about {text}",), _IN_A_MODEL)
+        else:
+            yield Fact("time", (text,), "Under the profiler.")
     if timing is not None:
         text = time_text(timing.median_ns, timing.low_ns, timing.high_ns, timing.launches)
         launches = count(timing.launches, "launch")

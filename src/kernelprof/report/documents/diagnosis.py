@@ -126,7 +126,7 @@ def _brief(
     told = []
     if time is not None:
         many = f"{kernel.launches:,} launches of " if kernel.launches > 1 else ""
-        told.append(f"{many}{quantity(time.median, 'ns')}")
+        told.append(f"{many}{'about ' if predicted else ''}{quantity(time.median, 'ns')}")
     if kernel.share is not None and len(diagnosis.kernels) > 1:
         told.append(f"{share(kernel.share)} of the time")
     after = "".join(f", {each}" for each in told)
@@ -205,10 +205,10 @@ def table(
 def _card(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Iterable[Block]:
     verdict = kernel.verdict
     yield Paragraph(Span(middle(printable(kernel.name), _NAME_WIDTH), code=True), Tone.MUTED)
-    yield Paragraph(Span(summary(kernel)), Tone.MUTED)
+    predicted = prediction.of(diagnosis) is not None
+    yield Paragraph(Span(summary(kernel, predicted=predicted)), Tone.MUTED)
     yield evidence(verdict)
     yield found(verdict)
-    predicted = prediction.of(diagnosis) is not None
     yield from guidance(verdict, diagnosis.origin, predicted=predicted)
 
 
@@ -223,12 +223,13 @@ def launch_parts(kernel: KernelDiagnosis) -> list[str]:
     return [*parts, f"{count(kernel.launches, 'launch')} (ID {ids})"]
 
 
-def summary(kernel: KernelDiagnosis) -> str:
-    """Where and how often the kernel ran and how long that took."""
+def summary(kernel: KernelDiagnosis, *, predicted: bool) -> str:
+    """Where and how often the kernel ran and how long that took, or may take."""
     parts = launch_parts(kernel)
     if kernel.duration_ns is not None:
         spread = kernel.duration_ns
-        parts.append(time_text(spread.median, spread.low, spread.high, kernel.launches))
+        text = time_text(spread.median, spread.low, spread.high, kernel.launches)
+        parts.append(f"about {text}" if predicted else text)
     if kernel.share is not None:
         parts.append(f"{share(kernel.share)} of the time")
     return ", ".join(parts)
