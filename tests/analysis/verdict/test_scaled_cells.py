@@ -38,7 +38,8 @@ LEFT = {
     "tensor_ladder": 11,
 }
 """Flips that no relation between metrics shows, by group of captures; they may only become fewer
-for the same captures: five pairs brought 12 of those of ``tensor_recorded``. Before there were any relations, the first export alone had 99."""
+for the same captures: five pairs brought 12 of those of ``tensor_recorded``. Before there were any
+relations, the first export alone had 99."""
 
 SILENT = {"source_page", "sanitizer", "peers", "ncu_behaviour"}
 EXPORTS = sorted(
