@@ -47,6 +47,11 @@ class Compared:
         return self.off <= within or abs(self.predicted.value - self.measured) <= rounding
 
     @property
+    def counted(self) -> bool:
+        """Whether it is counted, or of the compiler, and of no model of caches or time."""
+        return self.name in COUNTED or self.predicted.origin == "compiler"
+
+    @property
     def held(self) -> bool:
         """Whether the interval holds what was measured."""
         room = max(_ROUNDED.get(self.name, 0.0), _NOISE * abs(self.measured))
@@ -112,6 +117,14 @@ GOALS: Final = (
     Goal("instructions within 5 %", frozenset(("instructions",)), 0.05, 0.75),
     Goal("theoretical occupancy", frozenset(("theoretical_occupancy",)), 0.001, 0.98),
 )
+
+COUNTED: Final = frozenset().union(
+    *(goal.names for goal in GOALS),
+    (f"tma_{each}" for each in ("loads", "load_sectors", "store_sectors", "reduction_sectors")),
+    ("local_load_sectors", "local_store_sectors"),
+)
+"""What the sample of blocks counts; all else that is predicted is of models of caches and time, and
+its interval is that of the time alone."""
 
 HELD: Final = 0.95
 """The share of all predicted values whose interval has to hold what was measured."""
