@@ -11,6 +11,7 @@ from kernelprof.analysis.metrics.groups import BULK_COPIES, STALLS
 from kernelprof.predict.caches import Misses, misses
 from kernelprof.predict.counts.patterns import SECTOR
 from kernelprof.predict.device import Device, devices
+from kernelprof.predict.machine.uses import is_of_phases
 from kernelprof.predict.residence import Residence, residence
 from kernelprof.predict.timing.elapsed import TURN, Elapsed, elapsed
 from kernelprof.predict.work import Work, work
@@ -38,8 +39,6 @@ _PIPES: Final = {
 }
 _NEVER_DONE: Final = (*BULK_COPIES, "wgmma_pipe")
 """What only instructions do that are refused, or have no time."""
-_UNTIMED: Final = frozenset(("SYNCS", "ARRIVES", "STAS", "UBLKCP"))
-"""Barriers in shared memory and copies that they wait for: the model of time has none."""
 
 
 @dataclass(frozen=True)
@@ -128,13 +127,13 @@ class Estimate:
 def estimate(
     counted: Counted, cubin: bytes, capability: Capability, *, resident: int, shared_bytes: int
 ) -> Estimate | None:
-    """What a launch does in time; ``None`` where no GPU of its architecture is known, or an
-    instruction that the model does not have was carried out.
+    """What a launch does in time; ``None`` where no GPU of its architecture is known, or barriers
+    in shared memory or copies in bulk were carried out, which the model of time lacks.
 
     ``resident`` blocks fit on an SM, each with so many bytes of shared memory.
     """
     device = devices().get(capability)
-    if device is None or any(i.opcode in _UNTIMED for i, _, _ in counted.executed()):
+    if device is None or any(is_of_phases(i) for i, _, _ in counted.executed()):
         return None
     launch = counted.launch
     placed = residence(

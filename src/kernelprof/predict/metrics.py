@@ -65,25 +65,14 @@ def capture_of(
         compute_capability=capability,
     )
     counts = Capture(launches=(launch,), columns=columns, origin=str(spec.path or spec.kernel))
-    in_time = (
-        fits
-        and not _copies_in_bulk(counted)
-        and estimate(
-            counted,
-            cubin,
-            capability,
-            resident=fits.resident,
-            shared_bytes=shared_bytes(counted.launch.program.image.resources, resolved, capability),
-        )
+    in_time = fits and estimate(
+        counted,
+        cubin,
+        capability,
+        resident=fits.resident,
+        shared_bytes=shared_bytes(counted.launch.program.image.resources, resolved, capability),
     )
     return _in_time(counts, in_time) if in_time else counts
-
-
-def _copies_in_bulk(counted: Counted) -> bool:
-    """Whether there are copies in bulk or barriers in memory, which the model of time lacks."""
-    return any(
-        each.space == BULK or each.kind == "barrier" for each in counted.tally.accesses.values()
-    )
 
 
 def _in_time(counts: Capture, found: Estimate) -> Capture:

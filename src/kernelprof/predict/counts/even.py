@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.predict.machine.uses import MEMORY, uses_of
+from kernelprof.predict.machine.uses import MEMORY, is_of_phases, uses_of
 from kernelprof.predict.sass.operands import (
     TRUE,
     ZERO,
@@ -41,22 +41,11 @@ _SUMS: Final = frozenset(
     )
 )
 _SIGN: Final = 31
-_IN_MEMORY: Final = frozenset(("SYNCS", "ARRIVES", "UBLKCP", "STAS"))
-"""Barriers that are values in shared memory: who waits depends on what is there."""
-
-
-def _has_barriers_in_memory(program: Program) -> bool:
-    """Whether threads wait for values in shared memory that a turn of a loop changes (mbarrier)."""
-    return any(
-        i.opcode in _IN_MEMORY or (i.opcode == "ATOMS" and i.has("ARRIVE"))
-        for block in program.blocks.values()
-        for i in (*block.body, *filter(None, (block.end,)))
-    )
 
 
 def heads(program: Program) -> frozenset[int]:
     """Pieces that branches further down lead back to; none where barriers are in shared memory."""
-    if _has_barriers_in_memory(program):
+    if any(is_of_phases(i) for block in program.blocks.values() for i in block.instructions):
         return frozenset()
     found = set()
     for start, block in program.blocks.items():

@@ -95,7 +95,7 @@ def _deciding(program: Program, uses: dict[int, Uses], stores: frozenset[int]) -
 def _all(program: Program) -> Iterable[tuple[int, Instruction]]:
     for block in program.blocks.values():
         base = program.base(block.function)
-        for i in (*block.body, *((block.end,) if block.end else ())):
+        for i in block.instructions:
             yield base + i.address, i
 
 
@@ -168,8 +168,7 @@ def _fixed_point(
         for each in after[start]:
             for name, condition in live[each].items():
                 _need(now, name, condition)
-        ends = (block.end,) if block.end else ()
-        for i in reversed((*block.body, *ends)):
+        for i in reversed(block.instructions):
             address = base + i.address
             use = uses[address]
             if not addresses and i.opcode in MEMORY:

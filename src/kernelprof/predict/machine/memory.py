@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
     from kernelprof.predict.machine.arrays import Array
 
-ALIGNMENT: Final = 256
-"""How the driver aligns what it allocates (CUDA C++ Programming Guide, "Device Memory")."""
-
 _FIRST_ADDRESS: Final = 0x7F00_0000_0000
 _GAP: Final = 1 << 21
 """Between two arrays, so that a wild access meets nothing."""
@@ -175,11 +172,6 @@ class GlobalMemory:
             buffer.changed = True
             if buffer.written is not None:
                 _mark(buffer.written, at, lanes, size)
-
-    def locate(self, addresses: Array, taking: Array) -> list[tuple[Buffer, Array]]:
-        """The arrays in which addresses lie, with the lanes."""
-        parts = self._split(addresses, taking, 1)
-        return [(buffer, taking if lanes is None else lanes) for buffer, lanes in parts]
 
     def text(self, address: int) -> str:
         """The text that begins at an address and ends with a zero; empty where there is none."""

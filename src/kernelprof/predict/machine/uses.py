@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.arrays import Array
     from kernelprof.predict.sass.listing import Instruction
 
+_PHASES: Final = ("SYNCS", "ARRIVES", "STAS")
+"""Opcodes of barriers in shared memory (mbarriers), whose phases threads wait for."""
 _CONTROL: Final = frozenset(
     (
         *(
@@ -36,13 +38,11 @@ _CONTROL: Final = frozenset(
             "RET",
         ),
         *("BSSY", "BMOV", "NANOSLEEP", "BPT", "ENDCOLLECTIVE", "UCGABAR_ARV", "UCGABAR_WAIT"),
-        *("SYNCS", "ARRIVES", "STAS"),
+        *_PHASES,
     )
 )
 """Opcodes that say who goes on where, and are always carried out."""
-_OF_64_BITS: Final = frozenset(
-    ("BRX", "BRXU", "JMX", "JMXU", "CALL", "RET", "SYNCS", "ARRIVES", "STAS")
-)
+_OF_64_BITS: Final = frozenset(("BRX", "BRXU", "JMX", "JMXU", "CALL", "RET", *_PHASES))
 """Those that read an address of code, or a barrier in memory, in pairs of registers; the others
 read 32 bits."""
 _WIDEST: Final = 4
@@ -164,6 +164,14 @@ class _Recorder:
         return self.every(ALWAYS)
 
     alive = here
+
+
+def is_of_phases(i: Instruction) -> bool:
+    """Whether it is of a barrier in shared memory, or a copy in bulk that one is told of.
+
+    Who waits then depends on what is in memory.
+    """
+    return i.opcode in (*_PHASES, "UBLKCP") or (i.opcode == "ATOMS" and i.has("ARRIVE"))
 
 
 def uses_of(i: Instruction) -> Uses:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 _TEXT: Final = ".text."
 _SIZED: Final = 4
 """The format of an attribute whose value stands after its size (EIFMT_SVAL)."""
-_HALF: Final = 3
-"""The format of an attribute of two bytes (EIFMT_HVAL)."""
 
 _REGISTERS: Final = 0x2F
 """EIATTR_REGCOUNT: a function's symbol, and its registers a thread."""

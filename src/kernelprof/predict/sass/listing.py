@@ -79,7 +79,6 @@ class Function:
 
 _SECTION: Final = re.compile(r"\t\.section\t\.text\.(\S+?),")
 _LABEL: Final = re.compile(r"([^\s:]+):$")
-_SIZE: Final = re.compile(r"\s+\.size\s")
 _LINE: Final = re.compile(r'\t//## File "([^"]*)", line (\d+)( inlined at "([^"]*)", line (\d+))?')
 _CODE: Final = re.compile(
     r"\s+/\*(?P<address>[0-9a-f]{4,})\*/\s+(?:@(?P<guard>!?U?P\w+)\s+)?"

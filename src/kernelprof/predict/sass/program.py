@@ -56,6 +56,11 @@ class Block:
     """The address behind it."""
     function: Function
 
+    @property
+    def instructions(self) -> tuple[Instruction, ...]:
+        """All of them, with that at the end."""
+        return self.body if self.end is None else (*self.body, self.end)
+
 
 @dataclass(frozen=True)
 class Program:

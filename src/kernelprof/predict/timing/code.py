@@ -98,15 +98,10 @@ def code(counted: Counted, cubin: bytes, known: Architecture, misses: Misses) ->
     size = 0
     for start in counted.tally.runs:
         block = program.blocks[start]
-        ops = [maker.op(i, _said(said, block, i)) for i in instructions(block)]
+        ops = [maker.op(i, _said(said, block, i)) for i in block.instructions]
         size += len(ops) * INSTRUCTION_BYTES
         found[start] = tuple(tuple(ops[at : at + SEGMENT]) for at in range(0, len(ops), SEGMENT))
     return Code(found, size)
-
-
-def instructions(block: Block) -> tuple[Instruction, ...]:
-    """All instructions of a piece, with that at its end."""
-    return block.body if block.end is None else (*block.body, block.end)
 
 
 def _said(said: Mapping[str, tuple[Control, ...]], block: Block, i: Instruction) -> Control:

@@ -51,8 +51,6 @@ class Elapsed:
     active: float
     """Cycles in which an average SM has blocks."""
     run: Run
-    uneven: float
-    """How much longer it takes because blocks differ, or do not fill the last wave."""
 
 
 def elapsed(
@@ -69,17 +67,17 @@ def elapsed(
     blocks = min(of_sm, max(blocks // resident, 1) * resident) if of_sm > blocks else blocks
     held = max(1, int(CODE_SEGMENTS * whole.kept))
     given = rates(device, residence, misses, made.bytes_executed, held)
-    order = _ordinary_first(counted)
+    work = counted.tally.of_blocks(counted.instructions()).astype(np.float64)
+    order = _ordinary_first(counted, work)
     run = Multiprocessor(whole.ordered(order), given).run(blocks, resident)
     even = _all_blocks(run, resident, of_sm) * run.whole
-    share, uneven = _balance(counted, residence, order[np.arange(blocks) % recorded])
+    share, uneven = _balance(counted, residence, work, order[np.arange(blocks) % recorded])
     launch = _LAUNCH_NS * device.clock_hz * 1e-9
     cycles = even * share * uneven + launch
     return Elapsed(
         cycles=cycles,
         active=even * share * residence.grid / (of_sm * device.sms),
         run=run,
-        uneven=uneven,
     )
 
 
@@ -117,20 +115,20 @@ def rates(
     )
 
 
-def _ordinary_first(counted: Counted) -> Array:
+def _ordinary_first(counted: Counted, work: Array) -> Array:
     """Places of the recorded blocks among them, those first whose work is nearest to the mean."""
-    work = counted.tally.of_blocks(counted.instructions()).astype(np.float64)
     far = np.abs(np.log((work + 1.0) / (work.mean() + 1.0)))
     return np.argsort(far[counted.tally.recorded], kind="stable")
 
 
-def _balance(counted: Counted, residence: Residence, run: Array) -> tuple[float, float]:
+def _balance(
+    counted: Counted, residence: Residence, work: Array, run: Array
+) -> tuple[float, float]:
     """The work of an average block against those that were ``run``, and how unevenly it lies.
 
     The second is how much longer the last SM takes than the average one, where blocks go to the SM
     that is free first.
     """
-    work = counted.tally.of_blocks(counted.instructions()).astype(np.float64)
     mean = counted.sample.total(work)[0] / residence.grid
     share = mean / max(float(work[counted.tally.recorded[run]].mean()), 1.0)
     if float(work.max()) <= float(work.min()) * 1.02:

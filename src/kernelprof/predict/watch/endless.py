@@ -108,8 +108,7 @@ class Endless(Counters):
     def _first(self, c: Context, block: Block) -> At:
         """The first thread, at the first instruction of its piece of code."""
         warp, lane = (int(each) for each in np.argwhere(c.lanes)[0])
-        end = () if block.end is None else (block.end,)
-        return At((*block.body, *end)[0], self._blocks.place(warp, lane))
+        return At(block.instructions[0], self._blocks.place(warp, lane))
 
 
 def _copied(arrays: dict[int, Array]) -> dict[int, Array]:
