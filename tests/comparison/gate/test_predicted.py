@@ -144,6 +144,75 @@ def test_a_percent_more_instructions_or_fewer_threads_pass() -> None:
     assert codes(result) == [("pass", "counter-worse")] * 2
 
 
+def test_divergence_is_lanes_that_idle_and_not_an_average() -> None:
+    """Instructions of whole warps went away: an instruction has fewer threads, none idles more."""
+    old = before(metrics={**COUNTS, "instructions": 26_804_222, "threads_per_instruction": 30.7066})
+    fewer = 32 - (32 - 30.7066) * 26_804_222 / 21_561_342
+    result = gated(old, after(instructions=21_561_342, threads_per_instruction=fewer))
+    assert codes(result) == [("pass", "counter-better")]
+    assert why(result.kernels[0]) == "predicted: fewer instructions"
+    changes = {each.metric: each.worse for each in result.kernels[0].kernel.counters}
+    assert changes == {"instructions": False, "threads_per_instruction": None}
+
+
+def test_more_lanes_that_idle_are_a_regression_that_names_them() -> None:
+    (worse,) = gated(before(), after(threads_per_instruction=31)).kernels[0].findings
+    assert worse.outcome is Outcome.REGRESSION
+    assert "32 to 31 thread (-3.12 %); idle lanes of warps: 0 to 8,192; " in worse.text
+    # One lane of 32 more idles: 3.1 % of them.
+    rules = {"max_increase": {"threads_per_instruction": "4 %"}}
+    assert gated(before(), after(threads_per_instruction=31), rules).outcome is Outcome.PASS
+
+
+def test_more_instructions_that_idle_no_more_are_more_threads_an_instruction_and_no_gain() -> None:
+    old = before(metrics={**COUNTS, "threads_per_instruction": 30})
+    result = gated(old, after(instructions=16_384, threads_per_instruction=31))
+    assert codes(result) == [("regression", "counter-worse")]
+    assert why(result.kernels[0]) == "predicted: more instructions; k.cu:2"
+
+
+def test_blocks_of_another_size_are_compared_by_their_threads() -> None:
+    limits = {"block_limit_registers": 32, "block_limit_shared_mem": 32}
+    small = replace(after(block_limit_warps=32, **limits), block=(32, 1, 1))
+    result = gated(before(), small)
+    (worse,) = result.kernels[0].findings
+    assert worse.text.startswith("threads that fit on an SM: 2,048 to 1,024 thread (-50 %)")
+    assert why(result.kernels[0]).startswith("predicted: fewer threads that fit on an SM")
+    assert gated(small, before()).outcome is Outcome.PASS
+    as_many = replace(small, block=(64, 1, 1))
+    assert codes(gated(before(), as_many)) == []
+
+
+def test_what_got_worse_is_named_alone_and_what_costs_most_first() -> None:
+    more = {"global_load_sectors": 4096, "global_sectors": 6144, "instructions": 14_000}
+    result = gated(before(), after(**more, shared_wavefronts=1200, threads_per_instruction=32))
+    assert why(result.kernels[0]) == (
+        "predicted: more instructions, more global load sectors, more wavefronts by bank conflicts"
+        "; k.cu:2"
+    )
+    texts = [each.text.partition(":")[0] for each in result.kernels[0].findings]
+    assert texts == [
+        "instructions",
+        "global load sectors",
+        "global sectors",
+        "wavefronts by bank conflicts",
+        "shared-memory wavefronts",
+    ]
+
+
+def test_what_the_policy_allows_is_not_what_stops_it() -> None:
+    more = {"global_sectors": 5000, "local_sectors": 64}
+    result = gated(before(), after(**more), {"max_increase": {"global_sectors": "30 %"}})
+    assert why(result.kernels[0]).startswith("predicted: more local-memory sectors (spills);")
+
+
+def test_of_a_trade_both_sides_are_named() -> None:
+    result = gated(before(), after(global_sectors=1024, shared_wavefronts=3072))
+    assert why(result.kernels[0]).startswith(
+        "predicted: more wavefronts by bank conflicts, fewer global sectors"
+    )
+
+
 def test_the_policy_says_what_a_counter_may_cost() -> None:
     rules = {"max_increase": {"global_sectors": "15 %"}}
     assert gated(before(), after(global_sectors=4608), rules).outcome is Outcome.PASS
