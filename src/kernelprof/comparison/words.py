@@ -354,8 +354,12 @@ def reason(result: GateResult) -> str:
 
 def gate_line(result: GateResult) -> str:
     """The outcome and how many kernels have which, in a line."""
+    alone = [each for each in result.kernels if each.kernel.before is None]
+    new = sum(each.outcome is Outcome.PASS for each in alone)
     found = Counter(each.outcome for each in result.kernels)
+    found[Outcome.PASS] -= new
     counted = [f"{found[each]} {words}" for each, words in _OUTCOMES.items() if found[each]]
+    counted += [f"{new} new"] * bool(new)
     line = f"{result.outcome.value.capitalize()}: {', '.join(counted) or 'no kernel'}."
     if result.outcome is Outcome.INCONCLUSIVE and result.lets_pass:
         line += " The policy lets that pass."

@@ -12,12 +12,14 @@ from kernelprof.comparison.compare import compare
 from kernelprof.comparison.gate.judge import judge
 from kernelprof.comparison.gate.policy import Policy, load_policy
 from kernelprof.comparison.predictions import architectures, check_alike, held, of_code, together
-from kernelprof.comparison.words import why
+from kernelprof.comparison.words import gate_line, why
 from kernelprof.errors import InputError
 from kernelprof.model.diagnosis import Confidence, Status, Verdict
 from kernelprof.model.gate import Code, GateResult, Outcome, Place
 from kernelprof.model.manifest import SourceFacts
 from kernelprof.model.prediction import Mistake, PredictionFacts
+from kernelprof.report.document import Note, Paragraph, Section, Span
+from kernelprof.report.documents.gate import document
 
 if TYPE_CHECKING:
     from kernelprof.model.snapshot import KernelSnapshot
@@ -248,9 +250,23 @@ def test_budgets_hold_for_predictions() -> None:
 
 
 def test_other_sizes_are_other_work() -> None:
-    inputs = replace(after().inputs, specification={**SPECIFICATION, "sizes": {"N": 8}})
+    inputs = replace(after().inputs, specification={**SPECIFICATION, "sizes": {"N": 8192}})
     result = gated(before(), replace(after(), inputs=inputs))
-    assert ("inconclusive", "other-work") in codes(result)
+    assert codes(result) == [("inconclusive", "other-work")]
+    assert why(result.kernels[0]) == "other sizes: N 4096 to 8192"
+    assert result.kernels[0].kernel.kinds == ("source", "sizes")
+
+
+def test_only_other_sizes_are_one_kind_of_change_though_they_stand_in_the_source() -> None:
+    inputs = replace(
+        before().inputs,
+        source_sha256="f" * 64,
+        specification={**SPECIFICATION, "sizes": {"N": 8192, "M": 2}},
+    )
+    result = gated(before(), replace(before(), grid=(32, 1, 1), inputs=inputs))
+    assert codes(result) == [("inconclusive", "other-work")]
+    assert why(result.kernels[0]) == "other sizes: N 4096 to 8192, M none to 2"
+    assert result.kernels[0].kernel.kinds == ("sizes",)
 
 
 def test_a_weaker_check_of_the_result_is_a_regression() -> None:
@@ -287,9 +303,23 @@ def test_kernels_are_compared_with_those_for_the_same_architecture() -> None:
         "sm_90": "pass",
     }
     assert architectures(new.kernels) == ("sm_80", "sm_90")
+    older = judge(compare(side(of(before(), "sm_80")), side(after())), Policy())
+    assert [each.text for each in older.general] == [
+        "the baseline is for sm_80, and the candidate for sm_90: nothing was compared"
+    ]
     alone = judge(compare(old, side(after())), Policy())
     assert {each.kernel.match.value for each in alone.kernels} == {"same", "vanished"}
     assert alone.exit_code == 3
+
+
+def test_what_nothing_is_compared_with_is_new_and_that_is_told_once() -> None:
+    result = judge(compare(side(), side(after())), Policy())
+    assert gate_line(result) == "Inconclusive: 1 new."
+    (first, *others) = document(result).blocks
+    told = "No kernel is on both sides: nothing was compared."
+    assert isinstance(first, Section)
+    assert first.blocks == (Paragraph(Span(told)),)
+    assert not [each for each in others if isinstance(each, Note)]
 
 
 def test_a_prediction_is_not_compared_with_a_measurement() -> None:
