@@ -9,6 +9,7 @@ from kernelprof.analysis.rules import (
     EvidenceItem,
     Finding,
     Headline,
+    Place,
     Rule,
     RuleContext,
     Threshold,
@@ -88,6 +89,7 @@ RULE = Rule(
     slug="low-occupancy",
     title="Low occupancy",
     order=70,
+    place=Place.WAITING,
     headline=Headline(
         plain="Too few threads fit on the GPU at once to hide the time that each of them waits.",
         numbered="Too few threads fit on the GPU at once to hide the time that each of them "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.diagnosis import Status
@@ -29,6 +30,7 @@ from kernelprof.report.documents.verdict import (
     gain_cell,
     guidance,
     headline,
+    saving,
     verdict_cell,
 )
 from kernelprof.report.figures.measured import finite
@@ -46,6 +48,7 @@ MOST_ROWS: Final = 30
 MOST_WARNINGS: Final = 10
 _NAME_WIDTH: Final = 400
 
+_SPARE: Final = {"launches", "time", "verdict", "confidence", "gain"}
 _COLUMNS: Final = (
     Column("#", number=True),
     Column("kernel", yielding=True),
@@ -56,6 +59,11 @@ _COLUMNS: Final = (
     Column("confidence", brief="conf", optional=True),
     Column("gain", number=True),
 )
+_ON_PAGE: Final = (
+    *(replace(each, optional=each.title in _SPARE) for each in _COLUMNS[1:]),
+    Column("could save", number=True),
+)
+_SAVES: Final = "Of all time: its share of the time, less that share over the gain."
 _CONFIDENCE: Final = ("low", "medium", "high")
 
 
@@ -198,8 +206,11 @@ def table(
             Cell(verdict.confidence.value, sort=_CONFIDENCE.index(verdict.confidence.value)),
             Cell(gain_cell(verdict), sort=finite(verdict.gain) or 0.0),
         )
-        rows.append(row[on_page:])
-    return Table(_COLUMNS[on_page:], tuple(rows), label="Kernels, costliest first", long=on_page)
+        saved = (finite(kernel.share) or 0.0) * saving(verdict)
+        saves = Cell(share(saved) if saved > 0 else "-", sort=saved, tip=_SAVES)
+        rows.append((*row[1:], saves) if on_page else row)
+    columns = _ON_PAGE if on_page else _COLUMNS
+    return Table(columns, tuple(rows), label="Kernels, costliest first", long=on_page)
 
 
 def _card(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Iterable[Block]:
