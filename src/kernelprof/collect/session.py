@@ -181,7 +181,8 @@ def _measured(
     # Named after what was profiled, not after a folder that is gone.
     origin = str(request.keep or request.source or shlex.join(request.application))
     if request.source is not None:
-        capture = replace(capture, application=str(request.source))
+        options = tuple(request.overrides.options())
+        capture = replace(capture, application=str(request.source), options=options)
     return ProfileResult(replace(capture, origin=origin), manifest, drill_down, lines=session.lines)
 
 

@@ -193,13 +193,14 @@ def _result(
     number = times_seen[identity] = times_seen.get(identity, 0) + 1
     kind, level = _KINDS[verdict.status]
     where, hottest = place.places(kernel.name)
+    said = _message(verdict, predicted=bool(place.basis))
     shown = " ".join(filter(None, (middle(short, _LONGEST_LABEL), detail)))
     found: Json = {
         "ruleId": name,
         "ruleIndex": rules[name],
         "kind": kind,
         "level": level,
-        "message": {"text": sarif_log.plain(f"{shown}: {_message(verdict)}{place.basis}")},
+        "message": {"text": sarif_log.plain(f"{shown}: {said}{place.basis}")},
         "locations": [where],
         "partialFingerprints": sarif_log.fingerprints(*identity, *[str(number)] * (number > 1)),
         "properties": {"confidence": verdict.confidence.value, "launches": kernel.launches},
@@ -212,9 +213,9 @@ def _result(
     return found
 
 
-def _message(verdict: Verdict) -> str:
+def _message(verdict: Verdict, *, predicted: bool) -> str:
     """The verdict, what it rests on, and what it would bring or what would settle it."""
-    said = [words.headline(verdict)]
+    said = [words.headline(verdict, predicted=predicted)]
     if verdict.status is Status.INCONCLUSIVE:
         said += [each.text for each in verdict.findings[: words.BRIEF_ROWS]]
         if verdict.command is not None:

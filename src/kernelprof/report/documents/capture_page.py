@@ -155,7 +155,7 @@ def cards(
             anchor=place,
             tone=tone,
             layout=Layout.HERO,
-            summary=evidence.headline(kernel.verdict),
+            summary=evidence.headline(kernel.verdict, predicted=predicted),
         )
 
 

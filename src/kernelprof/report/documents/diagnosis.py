@@ -39,8 +39,8 @@ from kernelprof.report.private import shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis
-    from kernelprof.report.document import Block
+    from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis, Verdict
+    from kernelprof.report.document import Block, Text
 
 SHARE_OF_CARDS: Final = 0.9
 MOST_CARDS: Final = 5
@@ -112,14 +112,12 @@ def _section(
     number: int, kernel: KernelDiagnosis, name: tuple[Span, ...], diagnosis: Diagnosis
 ) -> Section:
     """All of a kernel's verdict."""
-    verdict = kernel.verdict
-    tone = TONES[verdict.status]
     return Section(
         (f"{number} ", *name),
         (*_card(kernel, diagnosis), *_accesses(diagnosis, explain=True)),
-        tone=tone,
+        tone=TONES[kernel.verdict.status],
         folded=len(diagnosis.kernels) > 1,
-        summary=(Span(headline(verdict), tone), f" Confidence: {verdict.confidence.value}."),
+        summary=_in_a_line(kernel.verdict, diagnosis),
     )
 
 
@@ -128,7 +126,6 @@ def _brief(
 ) -> Section:
     """A kernel's verdict in short."""
     verdict, time = kernel.verdict, kernel.duration_ns
-    tone = TONES[verdict.status]
     predicted = prediction.of(diagnosis) is not None
     lines = _accesses(diagnosis, explain=False)
     told = []
@@ -141,10 +138,16 @@ def _brief(
     return Section(
         (f"{number} ", *name, after),
         tuple(brief(verdict, diagnosis.origin, lines, predicted=predicted)),
-        tone=tone,
+        tone=TONES[verdict.status],
         layout=Layout.DENSE,
-        summary=(Span(headline(verdict), tone), f" Confidence: {verdict.confidence.value}."),
+        summary=_in_a_line(verdict, diagnosis),
     )
+
+
+def _in_a_line(verdict: Verdict, diagnosis: Diagnosis) -> Text:
+    """The verdict, and how sure it is."""
+    text = headline(verdict, predicted=prediction.of(diagnosis) is not None)
+    return (Span(text, TONES[verdict.status]), f" Confidence: {verdict.confidence.value}.")
 
 
 def _accesses(diagnosis: Diagnosis, *, explain: bool) -> Iterable[Block]:

@@ -53,8 +53,9 @@ _EXPORTS: Final = (".csv", ".gz", ".txt", ".ncu-rep")
 _EVIDENCE: Final = (Column("evidence"), Column("what"), Column("metric"))
 
 
-def headline(verdict: Verdict) -> str:
-    """The verdict in one plain sentence."""
+def headline(verdict: Verdict, *, predicted: bool = False) -> str:
+    """The verdict in one plain sentence; ``predicted`` says on what it rests."""
+    basis = "prediction" if predicted else "capture"
     if verdict.bottleneck == DEBUG_BUILD:
         return f"Compiled for debugging ({DEBUG_BUILD}): no other verdict would mean anything."
     if verdict.status is Status.BOTTLENECK:
@@ -66,9 +67,9 @@ def headline(verdict: Verdict) -> str:
     if verdict.also:
         names = alternatives([candidate.bottleneck for candidate in verdict.also])
         if len(verdict.also) == 1:
-            return f"Inconclusive: the capture points to {names}, and does not decide it."
-        return f"Inconclusive: the capture does not decide between {names}."
-    return "Inconclusive: the capture lacks what would decide."
+            return f"Inconclusive: the {basis} points to {names}, and does not decide it."
+        return f"Inconclusive: the {basis} does not decide between {names}."
+    return f"Inconclusive: the {basis} lacks what would decide."
 
 
 def verdict_cell(verdict: Verdict) -> str:
