@@ -10,7 +10,7 @@ from kernelprof.model.kernel_name import opening
 from kernelprof.model.numbers import dimensions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from kernelprof.model.diagnosis import KernelDiagnosis
     from kernelprof.model.snapshot import KernelSnapshot
@@ -86,6 +86,12 @@ def middle(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
         return text[:width]
     tail = room // 2
     return f"{text[: room - tail]}{ellipsis}{text[-tail:]}"
+
+
+def alternatives(names: Iterable[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def labels(kernels: Sequence[KernelDiagnosis | KernelSnapshot]) -> list[tuple[str, str]]:
