@@ -194,6 +194,7 @@ def test_a_diagnosis_with_a_page_samples_in_its_first_run(machine) -> None:
     ],
 )
 @pytest.mark.usefixtures("source")
+@pytest.mark.slow("several runs")
 def test_nothing_else_asks_for_samples(machine, options, sampled) -> None:
     assert main(["diagnose", "fixture.cu", "--keep", "out", *options]) in {0, 3}
     runs = _manifest(machine / "out")["runs"]

@@ -9,7 +9,7 @@ from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.rules import registry
 from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import Confidence, Status
-from kernelprof.model.numbers import number, quantity, relation, share
+from kernelprof.model.numbers import ends, number, quantity, relation, share
 from kernelprof.report.document import Bar, Cell, Column, Span, Table, Tone
 from kernelprof.report.figures.measured import clip
 
@@ -66,6 +66,8 @@ def _how(fact: Evidence) -> Iterable[str]:
     """How a value came about that is not the one that the capture has for its metric."""
     if fact.formula:
         yield f"Worked out: {fact.formula}."
+    if fact.ends:
+        yield f"Between {ends(fact)}."
 
 
 def _bar(fact: Evidence) -> Bar | None:
