@@ -151,6 +151,8 @@ def _history(rows: Rows, scale: str = "") -> Markup:
     x = axes.dates(*(end(real(row, "date") for row in rows) for end in (min, max)))
     times = [real(row, field) for row in rows for field in ("low", "time", "high")]
     found = axes.around(times, zero=scale != "log", log=scale == "log")
+    if not found.log:  # room for what is written above the points
+        found = axes.Scale(found.low, 1.1 * found.high)
     y = axes.Axis(found, found.ticks(8), lambda value: axes.prefixed(value, "s"), "Time")
     places = [(x.at(real(row, "date")), (1 - y.at(real(row, "time"))) * HEIGHT) for row in rows]
     marks = [
