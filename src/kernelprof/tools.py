@@ -32,6 +32,16 @@ HOW_TO_GET_NVCC: Final = (
     f"bin on the search path, or name the toolkit's folder in ${_NVCC_VARIABLES[0]}"
 )
 
+BROWSER_VARIABLE: Final = "KERNELPROF_CHROMIUM"
+_BROWSERS: Final = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+    "microsoft-edge",
+    "msedge",
+)
 _ANSWER_LIMIT_S = 60
 
 
@@ -92,6 +102,22 @@ def ncu_version(ncu: str) -> str | None:
     done = ask(ncu, "--version")
     match = re.search(r"^Version (\S+)", done.stdout if done else "", re.MULTILINE)
     return match[1] if match else None
+
+
+def find_browser() -> str:
+    """The path of Chromium, or of a browser made of it: $KERNELPROF_CHROMIUM, then the search path.
+
+    Raises :class:`MissingToolError` where there is none.
+    """
+    named = os.environ.get(BROWSER_VARIABLE)
+    found = which(named) if named else next(filter(None, map(which, _BROWSERS)), None)
+    if found is None:
+        raise MissingToolError(
+            "a picture takes a browser, and there is none here",
+            where=f"${BROWSER_VARIABLE}, the search path",
+            hint="install Chromium, or write the page and open it elsewhere",
+        )
+    return found
 
 
 def find_nvcc() -> str:
