@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelprof.errors import InputError
 from kernelprof.model.capture import Capture, Launches, MetricColumn, Origin
+from kernelprof.model.sampled import together
 
 
 def merge(first: Capture, more: Capture) -> Capture:
@@ -92,6 +93,7 @@ def _both(first: Capture, more: Capture) -> Capture:
         clock_control=first.clock_control if first.clock_control == more.clock_control else None,
         warnings=(*first.warnings, *more.warnings),
         damage=(*first.damage, *more.damage),
+        code=together((*first.code, *more.code)),
     )
 
 
