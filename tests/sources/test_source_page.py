@@ -186,7 +186,25 @@ def test_the_hottest_line_of_a_real_kernel() -> None:
     assert sum(found.values()) == pytest.approx(1.0)
 
 
-def test_a_reader_of_captures_says_what_it_was_given() -> None:
+def test_a_source_page_is_a_capture_of_instructions_without_counters() -> None:
+    capture = read_capture(PAGES / "fixture.csv.gz")
+    assert [each.kernel for each in capture.launches] == [
+        "scale(float *, float, int)",
+        "strided(const float *, float *, int, int)",
+        "rounds(float *, int)",
+    ]
+    assert [each.samples for each in capture.code] == [1317, 3867, 4991]
+    assert not capture.columns
+    assert "raw page of the same report" in capture.warnings[0]
+
+
+def test_a_page_without_instructions_says_so() -> None:
+    page = '"File Path","/k.cu"\n"Function Name","k"\n"Line No","Source","# Samples"\n"7","x","5"\n'
+    with pytest.raises(InputError, match="the source page holds no instruction"):
+        read_bytes(page.encode(), "k.csv")
+
+
+def test_a_page_behind_much_other_text_is_recognised_by_its_table() -> None:
     data = gzip.decompress((PAGES / "fixture.csv.gz").read_bytes())
     with pytest.raises(InputError, match="this is the source page of Nsight Compute"):
-        read_bytes(data, "fixture.csv")
+        read_bytes(b"step\n" * 20_000 + data, "fixture.csv")

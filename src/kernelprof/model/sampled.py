@@ -10,14 +10,15 @@ import msgspec
 from kernelprof.model.records import RecordError, build, read_json
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
 ISSUED: Final = ("selected", "not_selected")
 """States of a sampled warp that waits for nothing: it issues, or another one does instead."""
 STALLS: Final = (
-    "barrier", "branch_resolving", "dispatch_stall", "drain", "gmma", "imc_miss", "lg_throttle",
+    "barrier", "branch_resolving", "dispatch_stall", "drain", "imc_miss", "lg_throttle",
     "long_scoreboard", "math_pipe_throttle", "membar", "mio_throttle", "misc", "no_instructions",
     "not_selected", "selected", "short_scoreboard", "sleeping", "tex_throttle", "wait",
+    "warpgroup_arrive",
 )  # fmt: skip
 """States of a sampled warp, as the metrics ``smsp__pcsamp_warps_issue_stalled_*`` call them."""
 
@@ -68,6 +69,8 @@ class Counts:
         return Counts(self.samples + other.samples, states, **sums)
 
 
+PAGE: Final = "source"
+"""The page of ``ncu`` that instructions stand on, and that has nothing else."""
 COUNTERS: Final = (
     "executed", "threads", "divergent", "sectors", "ideal_sectors", "wavefronts",
     "ideal_wavefronts", "local_sectors",
@@ -117,6 +120,20 @@ class SampledCode:
         """The file that the kernel itself is in: that of its first instruction with a line."""
         places = (each.places[0].file for each in self.instructions if each.places)
         return next(places, None)
+
+    def with_files(self, name: Callable[[str], str]) -> SampledCode:
+        """The same with files called what ``name`` makes of their path."""
+        paths = {place.file for each in self.instructions for place in each.places}
+        names = {path: name(path) for path in paths}
+
+        def called(place: Place) -> Place:
+            return Place(names[place.file], place.line)
+
+        instructions = tuple(
+            replace(each, places=tuple(map(called, each.places))) for each in self.instructions
+        )
+        source = {called(place): text for place, text in self.source.items()}
+        return replace(self, instructions=instructions, source=source)
 
     def text_of(self, place: Place) -> str:
         """The text of a line without blanks around it; empty where it is not known."""

@@ -139,7 +139,9 @@ def _waits(
 _MEMORY: Final = _waits(frozenset(("long_scoreboard", "lg_throttle", "tex_throttle")))
 _CHAIN: Final = _waits(frozenset(("wait", "short_scoreboard", "math_pipe_throttle")))
 _ASYNC: Final = _waits(
-    frozenset(("long_scoreboard", "barrier", "gmma", "membar", "short_scoreboard", "misc"))
+    frozenset(
+        ("long_scoreboard", "barrier", "warpgroup_arrive", "membar", "short_scoreboard", "misc")
+    )
 )
 
 BLAMED: Final[dict[str, tuple[Kind, ...]]] = {

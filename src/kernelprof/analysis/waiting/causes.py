@@ -33,7 +33,7 @@ _SCOREBOARDS: Final = {"long_scoreboard": LONG, "short_scoreboard": SHORT}
 _VARIABLE: Final = LONG | SHORT | ATOMICS
 _POINTS: Final = {
     "barrier": BARRIERS,
-    "gmma": frozenset(("WARPGROUP",)),
+    "warpgroup_arrive": frozenset(("WARPGROUP",)),
     "membar": FENCES,
     "branch_resolving": BRANCHES,
 }

@@ -40,7 +40,7 @@ SAMPLES: Final = (
 )
 """Columns with the samples of all states; the last ones in a page of ``--set full`` or of source
 counters, of which earlier versions call the third one so."""
-_COUNTERS: Final = {
+COUNTERS: Final = {
     "executed": ("Instructions Executed", "inst_executed"),
     "threads": ("Predicated-On Thread Instructions Executed", "thread_inst_executed_true"),
     "divergent": ("Divergent Branches", "smsp__branch_targets_threads_divergent"),
@@ -54,7 +54,7 @@ _COUNTERS: Final = {
     "local_sectors": ("L2 Theoretical Sectors Local", "memory_l2_theoretical_sectors_local"),
 }
 """The columns of a counter, as they are called with a section and with ``--metrics``."""
-_STALL_METRIC: Final = "smsp__pcsamp_warps_issue_stalled_"
+STALL_METRIC: Final = "smsp__pcsamp_warps_issue_stalled_"
 _SHORT: Final = {
     "dispatch_stall": "dispatch", "imc_miss": "imc", "lg_throttle": "lg",
     "long_scoreboard": "long_sb", "math_pipe_throttle": "math", "mio_throttle": "mio",
@@ -62,7 +62,12 @@ _SHORT: Final = {
     "tex_throttle": "tex",
 }  # fmt: skip
 """States that the page calls otherwise than the metrics."""
+_WITHOUT_COLUMN: Final = "warpgroup_arrive"
+"""The one state that a page of Nsight Compute 2025.3 counts in the sum and has no column of: what
+the others leave of the sum is its metric's value, at every instruction of 145 reports."""
 _TARGET: Final = re.compile(r"0x[0-9a-f]{6,16}\b")
+_LABEL: Final = re.compile(r"`\([^)]*\)\s*(?=0x)")
+"""The label of a branch, which the package prints beside its target."""
 _LARGEST_TEXT: Final = 400
 """Characters of an instruction or a line of source that are kept."""
 
@@ -86,10 +91,10 @@ class _Columns:
             return next((cells.index(name) - width for name in names if name in cells), None)
 
         states = {
-            state: place(f"stall_{_SHORT.get(state, state)}", f"{_STALL_METRIC}{state}")
+            state: place(f"stall_{_SHORT.get(state, state)}", f"{STALL_METRIC}{state}")
             for state in STALLS
         }
-        counters = {name: place(*columns) for name, columns in _COUNTERS.items()}
+        counters = {name: place(*columns) for name, columns in COUNTERS.items()}
         return cls(
             width,
             cells.index(_ADDRESS) - width,
@@ -103,12 +108,14 @@ class _Columns:
         states = {name: whole(cells[at]) for name, at in self.states.items()}
         stalls = {name: samples for name, samples in states.items() if samples}
         samples = whole(cells[self.samples]) if self.samples is not None else None
+        if self.states and samples is not None and (rest := samples - sum(stalls.values())) > 0:
+            stalls[_WITHOUT_COLUMN] = stalls.get(_WITHOUT_COLUMN, 0) + rest
         counters = {name: whole(cells[at]) for name, at in self.counters.items()}
         return Counts(sum(stalls.values()) if samples is None else samples, stalls, **counters)
 
 
 @dataclass(slots=True)
-class _Launch:
+class ReadLaunch:
     """A launch of a kernel whose tables are being read, one for each file."""
 
     function: str
@@ -140,9 +147,9 @@ class _Launch:
             if places and places[0].file == own:
                 called.update(dict.fromkeys((p for p in places if p.file != own), (places[0],)))
             elif places:
-                # The page names where code of a header was inlined at some of its instructions.
+                # Where code of a header was inlined is said at some of its instructions only.
                 places = [*called.get(places[0], ()), *places]
-            shown = _TARGET.sub(inside, text)[:_LARGEST_TEXT]
+            shown = _TARGET.sub(inside, _LABEL.sub("", text))[:_LARGEST_TEXT]
             instructions.append(Instruction(address - first, shown, tuple(places), counts))
         used = {place for each in instructions for place in each.places}
         source = {place: text for place, text in self.source.items() if place in used and text}
@@ -157,7 +164,7 @@ def read_instructions(page: Iterable[str]) -> tuple[SampledCode, ...]:
     return together(code for each in _launches(page) if (code := each.code()) is not None)
 
 
-def _launches(page: Iterable[str]) -> Iterator[_Launch]:
+def _launches(page: Iterable[str]) -> Iterator[ReadLaunch]:
     reader = _Reader()
     for text in page:
         if not text.startswith('"'):  # what ncu says itself has no quote
@@ -182,12 +189,12 @@ class _Reader:
     """Where in a page a row stands."""
 
     def __init__(self) -> None:
-        self.launch: _Launch | None = None
+        self.launch: ReadLaunch | None = None
         self.columns: _Columns | None = None
         self.file = ""
         self._place: Place | None = None
 
-    def begin(self, function: str, *, alone: bool) -> _Launch | None:
+    def begin(self, function: str, *, alone: bool) -> ReadLaunch | None:
         """A table of a kernel begins, ``alone`` without lines; the launch that ends with that."""
         self.columns = self._place = None
         if alone:
@@ -195,7 +202,7 @@ class _Reader:
         before = self.launch
         goes_on = before is not None and before.function == function
         if before is None or not goes_on or alone or self.file in before.files:
-            self.launch = _Launch(function)
+            self.launch = ReadLaunch(function)
         assert self.launch is not None
         self.launch.files.add(self.file)
         return None if before is self.launch else before
