@@ -1,4 +1,4 @@
-"""Predictions beside measurements: ``python -m benchmarks.predict run | write``."""
+"""Predictions beside measurements: ``python -m benchmarks.predict run | calibrate | write``."""
 
 from __future__ import annotations
 
@@ -37,7 +37,11 @@ def _parser() -> argparse.ArgumentParser:
     write = commands.add_parser("write", help="write the report of what is known; nothing is run")
     write.set_defaults(work=_write)
     write.add_argument("-o", "--output", type=Path, metavar="FILE", help="write into this file")
-    for each in (run, write):
+    calibrate = commands.add_parser(
+        "calibrate", help="write how far models are off on what is known; then run again"
+    )
+    calibrate.set_defaults(work=_calibrate)
+    for each in (run, calibrate, write):
         each.add_argument("kernels", nargs="*", metavar="TEXT", help="only those whose path has it")
     return parser
 
@@ -46,6 +50,18 @@ def _run(options: argparse.Namespace) -> int:
     from benchmarks.predict.outcomes import predicted
 
     predicted(choose(options.kernels), _say, workers=options.workers, anew=options.anew)
+    return 0
+
+
+def _calibrate(options: argparse.Namespace) -> int:
+    from benchmarks.predict.beside import beside
+    from benchmarks.predict.calibrate import calibrated, modelled, to_toml
+    from benchmarks.predict.outcomes import kept
+
+    from kernelprof.predict.spread import FILE
+
+    chosen = choose(options.kernels)
+    command.write(to_toml(calibrated(modelled(beside(chosen, kept(chosen))))), FILE)
     return 0
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from benchmarks.corpus.pairs import Kind
 from benchmarks.predict.beside import GOALS, HELD, MEDIAN_S, MOST_BYTES, MOST_S
+from benchmarks.predict.calibrate import held_elsewhere
 from benchmarks.predict.reasons import reason
 from benchmarks.predict.verdicts import judgements
 
@@ -89,6 +90,8 @@ def _goals(report: Report) -> Section:
         ("of them, by models of caches and time", [each for each in values if not each.counted]),
     ):
         rows.append(_goal(title, sum(each.held for each in those), len(those), HELD))
+    title = "the same, intervals from other pairs alone (drawn by lot, 20 times)"
+    rows.append(_goal(title, *held_elsewhere(report), HELD))
     seconds = [row.outcome.seconds for row in report.ran]
     if seconds:
         peak = max(row.outcome.peak_bytes for row in report.ran)

@@ -96,6 +96,7 @@ def test_without_the_compiler_the_command_that_brings_it_comes_first(
 
 
 @pytest.mark.usefixtures("work")
+@pytest.mark.slow("three predictions")
 def test_each_architecture_is_an_entry_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     code, found = asked_json(
         capsys, "diagnose", "matvec.cu", "--predict", "--arch", "sm_90,sm_80", "--arch", "sm_75"
@@ -251,6 +252,7 @@ def test_a_wrong_candidate_is_a_regression_with_the_line_that_was_changed(
     assert result["locations"][0]["physicalLocation"]["region"]["startLine"] == at
 
 
+@pytest.mark.slow("a dozen predictions")
 def test_a_wrong_kernel_is_held_against_a_baseline_and_never_put_into_one(
     capsys: pytest.CaptureFixture[str], work: Path
 ) -> None:
@@ -292,6 +294,7 @@ def test_two_versions_are_gated_with_the_line_in_every_output(
     assert LINE + 1 in places
 
 
+@pytest.mark.slow("a dozen predictions")
 def test_a_baseline_of_predictions_holds_sources_of_every_architecture(
     capsys: pytest.CaptureFixture[str], work: Path
 ) -> None:
@@ -314,6 +317,7 @@ def test_a_baseline_of_predictions_holds_sources_of_every_architecture(
     assert [each["arch"] for each in found["kernels"]] == ["sm_90"]
 
 
+@pytest.mark.slow("a dozen predictions")
 def test_a_baseline_of_predictions_is_updated_by_sources(
     capsys: pytest.CaptureFixture[str], work: Path
 ) -> None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page, Request
     from tests.conftest import RunCli
 
+_HERE = Path(__file__).parent
 INCONCLUSIVE = CAPTURES / "pycuda_two_kernels.seven-metrics.raw.csv"
 SIGNATURE = "(const float *, const float *, float *, int, int, int)"
 HOSTILE = [
@@ -45,6 +46,13 @@ FLAGS = [
 ]
 PHONE = 390
 DESKTOP = 1280
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """`make test` opens no browser: a page takes seconds, and `make browser-test` has them all."""
+    for item in items:
+        if item.path.is_relative_to(_HERE):
+            item.add_marker(pytest.mark.slow("opens a browser"))
 
 
 def missing(what: str) -> NoReturn:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from tests.support.few import few
 
 from kernelprof.errors import InputError
 from kernelprof.launch import flags
@@ -43,7 +44,7 @@ EVERY = [
 ]
 
 
-@pytest.mark.parametrize("dashes", ["-", "--"])
+@pytest.mark.parametrize("dashes", few(["-", "--"], "--", why="the same with one dash"))
 def test_each_option_of_a_specification_is_taken(compile_cu, dashes: str) -> None:
     """Whatever ``nvcc`` takes, by each of its names."""
     refused = {}

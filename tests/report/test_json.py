@@ -63,6 +63,8 @@ def test_a_bottleneck(samples) -> None:
         "threshold": 16,
         "source": "measured",
         "formula": "",
+        "low": None,
+        "high": None,
     }
     assert verdict["evidence"][3]["source"] == "derived"
     assert verdict["evidence"][3]["formula"] == "sectors loaded / sectors needed"

@@ -135,6 +135,8 @@ class MetricColumn:
 
     ``values`` has one float64 a launch in ``unit``; NaN is missing, never zero.
     ``original_unit`` is the unit as the export gave it (of the first part, where parts differ).
+    ``ends`` are the lowest and the highest that a predicted value can be, ``None`` where it is
+    known exactly; a prediction has one launch.
     """
 
     name: str
@@ -142,10 +144,12 @@ class MetricColumn:
     unit: str
     original_unit: str
     source: Origin
+    ends: tuple[float, float] | None = None
 
     def holding(self, values: FloatArray) -> MetricColumn:
         """The same metric of other launches, faster than ``replace``: a capture has hundreds."""
-        return MetricColumn(self.name, values, self.unit, self.original_unit, self.source)
+        unit = self.original_unit
+        return MetricColumn(self.name, values, self.unit, unit, self.source, self.ends)
 
 
 @dataclass(frozen=True)

@@ -39,7 +39,8 @@ class Evidence:
 
     ``metric`` is the canonical name, ``label`` what people call it. ``threshold`` is ``None`` for a
     fact that is shown without being compared; ``op`` is then ``"="``. A value that is worked
-    out says how in ``formula``; any other is what the capture has for the metric.
+    out says how in ``formula``; any other is what the capture has for the metric. ``ends`` are the
+    lowest and the highest that one can be that is predicted, and not exactly known.
     """
 
     metric: str
@@ -50,6 +51,7 @@ class Evidence:
     threshold: float | None = None
     source: Origin = Origin.MEASURED
     formula: str = ""
+    ends: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,15 @@ def comparison(evidence: Evidence) -> str:
     return f"{left} {relation(evidence)} {right} {shown}".rstrip()
 
 
+def ends(evidence: Evidence) -> str:
+    """Where a predicted value lies: ``50.1 to 98.4 %``; empty where it is known exactly."""
+    if evidence.ends is None:
+        return ""
+    factor, shown = _scale(evidence.value, evidence.unit)
+    low, high = (number(each / factor) for each in evidence.ends)
+    return f"{low} to {high} {shown}".rstrip()
+
+
 def relation(evidence: Evidence) -> str:
     """The operator between value and threshold as it holds: a fact may speak against a rule."""
     compare, opposite = _RELATIONS.get(evidence.op, (None, evidence.op))

@@ -13,6 +13,7 @@ from kernelprof.model.prediction import Mistake, Predicted, PredictionFacts
 from kernelprof.model.specification import NO_REFERENCE
 from kernelprof.predict.lines import Places
 from kernelprof.predict.machine.faults import FaultError
+from kernelprof.predict.metrics import intervals
 from kernelprof.predict.prediction import digest
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def facts(found: Prediction) -> PredictionFacts:
             accesses=found.by_line.accesses,
             lines=found.by_line.work,
         ),
-        intervals=found.intervals,
+        intervals=intervals(found.capture),
         correctness=None
         if spec.reference == NO_REFERENCE
         else CorrectnessFacts(

@@ -15,6 +15,7 @@ from kernelprof.predict.counts.counted import Total
 from kernelprof.predict.counts.tally import BULK
 from kernelprof.predict.estimates import TIMES, estimate
 from kernelprof.predict.occupancy import occupancy
+from kernelprof.predict.spread import spreads
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -72,7 +73,8 @@ def capture_of(
         resident=fits.resident,
         shared_bytes=shared_bytes(counted.launch.program.image.resources, resolved, capability),
     )
-    return _in_time(counts, in_time) if in_time else counts
+    found = _in_time(counts, in_time) if in_time else counts
+    return _with_ends(found, counted, capability)
 
 
 def _in_time(counts: Capture, found: Estimate) -> Capture:
@@ -88,22 +90,33 @@ def _in_time(counts: Capture, found: Estimate) -> Capture:
     return replace(at(1.0, waits=True), cases=tuple(cases))
 
 
-def intervals(counted: Counted, capture: Capture, arch: str) -> dict[str, tuple[float, float]]:
-    """The lowest and the highest that values can be, of those that are not known exactly.
-
-    Of those that take time they are those at both ends of the interval of the time.
+def _with_ends(capture: Capture, counted: Counted, capability: tuple[int, int]) -> Capture:
+    """With where each value lies that is not known exactly: from the sample, or, where a model of
+    caches and time says it, as far off as the model was on the corpus.
     """
-    names = {metric.ncu[0]: name for name, metric in catalogue().items() if metric.ncu}
-    found = {}
-    for name in {name for each in capture.cases for name in each.columns}:
-        columns = [each.columns[name] for each in capture.cases if name in each.columns]
-        values = [float(each.values[0]) for each in columns]
-        if min(values) < max(values):
-            found[names[name]] = min(values), max(values)
-    for name, value in _counts(counted, capability_of(arch)):
+    ends: dict[str, tuple[float, float]] = {}
+    for name, spread in spreads().items():
+        metric = catalogue()[name]
+        column = capture.columns.get(metric.ncu[0])
+        if column is not None:
+            predicted = float(column.values[0])
+            low, high = spread.around(predicted)
+            ends[name] = low, min(high, max(100.0, predicted)) if metric.unit == "%" else high
+    for name, value in _counts(counted, capability):
         if isinstance(value, Total) and not value.exact:
-            found[name] = max(value.low, 0.0), value.high
-    return found
+            ends[name] = max(value.low, 0.0), value.high
+    columns = dict(capture.columns)
+    for name, (low, high) in ends.items():
+        ncu_name = catalogue()[name].ncu[0]
+        if low < high and ncu_name in columns:
+            columns[ncu_name] = replace(columns[ncu_name], ends=(low, high))
+    return replace(capture, columns=columns)
+
+
+def intervals(capture: Capture) -> dict[str, tuple[float, float]]:
+    """The lowest and the highest that values can be, by canonical name, of those not exact."""
+    names = {metric.ncu[0]: name for name, metric in catalogue().items() if metric.ncu}
+    return {names[name]: each.ends for name, each in capture.columns.items() if each.ends}
 
 
 def capability_of(arch: str) -> tuple[int, int]:

@@ -17,7 +17,7 @@ from kernelprof.predict.counts.needed import needed
 from kernelprof.predict.disassemble import disassemble
 from kernelprof.predict.lines import Places, by_line
 from kernelprof.predict.machine.context import NotKnownError
-from kernelprof.predict.metrics import capture_of, intervals
+from kernelprof.predict.metrics import capture_of
 from kernelprof.predict.problems import NotRunnableError
 from kernelprof.predict.sass.program import program
 from kernelprof.predict.toolchain import find_toolchain
@@ -65,8 +65,6 @@ class Prediction:
     compiled: Compiled
     capture: Capture
     """One launch, with predicted and compiler's values."""
-    intervals: dict[str, tuple[float, float]]
-    """Where its values lie that are not known exactly, by canonical name."""
     by_line: ByLine
     checked: tuple[CheckedOutput, ...]
     blocks: int
@@ -129,7 +127,6 @@ def _predicted(found: Compiled, progress: Say, seconds: float) -> Prediction:
     return Prediction(
         compiled=found,
         capture=capture,
-        intervals=intervals(counted, capture, found.arch),
         by_line=by_line(counted, source),
         checked=checked,
         blocks=sum(every for _, every in counted.sample.counts),

@@ -77,6 +77,10 @@ class Evidence(Object):
     formula: Annotated[
         str, about("How a value was worked out; empty where it is the metric's own.")
     ] = ""
+    low: Annotated[
+        float | None, about("The least that a predicted value can be; null where it is exact.")
+    ] = None
+    high: Annotated[float | None, about("The most that it can be.")] = None
 
 
 class Finding(Object):

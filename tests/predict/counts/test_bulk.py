@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.predict.machine.running import architectures, code
+from tests.predict.machine.running import code, each_architecture
 
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.launch.overrides import LaunchOverrides
@@ -18,7 +18,7 @@ PAIR = "seismic-window-energies-one-buffer"
 ROOT = Path(__file__).parents[3]
 
 
-@pytest.mark.parametrize("arch", architectures("barriers", 90))
+@pytest.mark.parametrize("arch", each_architecture("barriers", 90))
 def test_a_copy_counts_as_itself_and_its_barriers_as_nothing(arch: str) -> None:
     tally = Tally()
     arrays = np.zeros(256, np.float32), np.ones(256, np.float32)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from tests.support.few import few
 
 from kernelprof.launch.cubin import packed, parameters
 from kernelprof.predict.machine.launch import bound
@@ -97,6 +98,13 @@ def architectures(name: str, least: int = 0) -> list[str]:
     return sorted(
         (each for each in found if int(each[3:]) >= least), key=lambda each: int(each[3:])
     )
+
+
+def each_architecture(name: str, least: int = 0) -> list[Any]:
+    """The same as parameters, of which ``make test`` tries one."""
+    found = architectures(name, least)
+    tried = "sm_90" if "sm_90" in found else found[0]
+    return few(found, tried, why="the same of another architecture")
 
 
 def words(*values: Sequence[int]) -> Array:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
-from tests.predict.machine.running import architectures, code
+from tests.predict.machine.running import code, each_architecture
 
 from kernelprof.predict.machine.faults import DeadlockError
 from kernelprof.predict.machine.phases import came, came_before_hopper
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from tests.predict.machine.running import Array, Code
 
 T64, T128 = np.arange(64), np.arange(128)
-HOPPER = architectures("barriers", 90)
+HOPPER = each_architecture("barriers", 90)
 
 
-@pytest.fixture(params=architectures("barriers"))
+@pytest.fixture(params=each_architecture("barriers"))
 def kernels(request: pytest.FixtureRequest) -> Code:
     """The code for each architecture."""
     return code("barriers", request.param)

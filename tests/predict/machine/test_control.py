@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from tests.predict.machine.running import architectures, code
+from tests.predict.machine.running import code, each_architecture
 
 from kernelprof.predict.machine.context import NotKnownError
 from kernelprof.predict.machine.faults import DeadlockError, Place, TrapError
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     from tests.predict.machine.running import Code
 
-ALL = architectures("control")
+ALL = each_architecture("control")
 LANES = np.arange(32)
 ZEROS = np.zeros(32, np.int32)
 
@@ -82,7 +82,7 @@ def test_groups_with_masks_of_their_own_do_not_see_each_other(kernels: Code, siz
     assert out.tolist() == signed(wanted).tolist()
 
 
-@pytest.mark.parametrize("arch", architectures("control", 80))
+@pytest.mark.parametrize("arch", each_architecture("control", 80))
 @pytest.mark.parametrize("size", [8, 16, 32])
 def test_groups_reduce_each_for_itself(arch: str, size: int) -> None:
     given = values() - 500
@@ -226,7 +226,7 @@ def test_lanes_know_those_below_and_above_them(kernels: Code) -> None:
         assert part.tolist() == [bits(compare(LANES, lane)) for lane in LANES]
 
 
-@pytest.mark.parametrize("arch", architectures("control", 90))
+@pytest.mark.parametrize("arch", each_architecture("control", 90))
 def test_blocks_of_a_cluster_reach_each_others_memory(arch: str) -> None:
     kernels = code("control", arch)
     (out,) = kernels.run("cluster", np.zeros(16 * 64, np.int32), grid=(4, 4, 1))

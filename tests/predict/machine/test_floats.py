@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from tests.predict.machine.running import architectures, code
+from tests.predict.machine.running import code, each_architecture
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -148,7 +148,7 @@ LOOSE: dict[str, tuple[Callable[[Array, Array], Array], float]] = {
 """What a kernel approximates fast, for numbers of moderate size, and its relative error."""
 
 
-@pytest.fixture(params=architectures("floats"))
+@pytest.fixture(params=each_architecture("floats"))
 def kernels(request: pytest.FixtureRequest) -> Code:
     """The code for each architecture."""
     return code("floats", request.param)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from tests.predict.machine.running import architectures, code
+from tests.predict.machine.running import code, each_architecture
 
 from kernelprof.predict.machine.numbers import SMALL, bfloat, of_bfloat, small_bits
 
@@ -19,7 +19,7 @@ COUNT = 256
 EDGES = [0.0, -0.0, np.inf, -np.inf, np.nan, 1.0, -1.0, 0.5, 6e-8, 60000.0, 1.5, 2.5, -2.5]
 
 
-@pytest.fixture(params=architectures("halves"))
+@pytest.fixture(params=each_architecture("halves"))
 def kernels(request: pytest.FixtureRequest) -> Code:
     """The code for each architecture."""
     return code("halves", request.param)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from tests.predict.machine.running import architectures, code
+from tests.predict.machine.running import code, each_architecture
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -193,7 +193,7 @@ def numbers(kind: np.dtype[Any], seed: int) -> Array:
     return found
 
 
-@pytest.fixture(params=architectures("integers"))
+@pytest.fixture(params=each_architecture("integers"))
 def kernels(request: pytest.FixtureRequest) -> Code:
     """The code for each architecture."""
     return code("integers", request.param)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
-from tests.predict.machine.running import architectures, code
+from tests.predict.machine.running import architectures, code, each_architecture
 
 from kernelprof.predict.machine.faults import OutsideError, Place
 
@@ -17,7 +17,7 @@ LANES = np.arange(32)
 T64 = np.arange(64)
 
 
-@pytest.fixture(params=architectures("memory"))
+@pytest.fixture(params=each_architecture("memory"))
 def kernels(request: pytest.FixtureRequest) -> Code:
     """The code for each architecture."""
     return code("memory", request.param)
@@ -52,7 +52,7 @@ def test_threads_of_a_warp_reach_three_kinds_of_memory_at_once(kernels: Code) ->
     assert (out[:32] == 200 + LANES + 0.5 * (where == 0)).all()
 
 
-@pytest.mark.parametrize("arch", architectures("memory", 80))
+@pytest.mark.parametrize("arch", each_architecture("memory", 80))
 @pytest.mark.parametrize("n", [0, 1, 100, 127, 250, 256])
 def test_the_rest_of_a_copy_is_zeros(arch: str, n: int) -> None:
     kernels = code("memory", arch)
@@ -95,7 +95,7 @@ def test_sums_of_half_precision(kernels: Code) -> None:
     assert one.tolist() == [32, 32, 32, 0]
 
 
-@pytest.mark.parametrize("arch", architectures("memory", 90))
+@pytest.mark.parametrize("arch", each_architecture("memory", 90))
 def test_sums_of_two_numbers(arch: str) -> None:
     kernels = code("memory", arch)
     (out,) = kernels.run("brain_sums", np.zeros((2, 2), np.uint16), block=(64, 1, 1))
@@ -232,7 +232,7 @@ def test_vectors_are_moved_at_once(kernels: Code) -> None:
     assert (shorts == small[:, ::-1]).all()
 
 
-@pytest.mark.parametrize("arch", architectures("memory", 100))
+@pytest.mark.parametrize("arch", each_architecture("memory", 100))
 def test_32_bytes_are_moved_at_once(arch: str) -> None:
     given = np.arange(256, dtype=np.float32).reshape(32, 8)
     out, _ = code("memory", arch).run("wide_vectors", np.zeros((32, 8), np.float32), given)

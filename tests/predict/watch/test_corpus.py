@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.few import few
 
 from kernelprof.launch.overrides import LaunchOverrides
 from kernelprof.launch.trial import LaunchError
@@ -41,6 +42,7 @@ WITHOUT_BARRIER = {
     "pairs/covariance-product-unsplit/before.cu": 0,
     "ladder/bf16/03_cp_async_ring.cu": 0,
 }
+TRIED = ("ladder/13_double_buffered.cu", "pairs/transpose-wide-padded-tile/before.cu")
 BARRIER = re.compile(r"__syncthreads\(\)")
 
 
@@ -69,12 +71,7 @@ def test_nothing_is_told_of_a_right_kernel(part: int) -> None:
     assert list(runnable(FILES[part::PARTS])) == []
 
 
-@pytest.mark.parametrize("name", ["ladder/12_warp_tile.cu", "ladder/bf16/03_cp_async_ring.cu"])
-def test_two_of_them_are_right(name: str) -> None:
-    run(CUDA / name)
-
-
-@pytest.mark.parametrize("name", WITHOUT_BARRIER)
+@pytest.mark.parametrize("name", few(WITHOUT_BARRIER, *TRIED, why="runs a kernel"))
 def test_a_barrier_that_is_missing_is_told(name: str, tmp_path: Path) -> None:
     source = CUDA / name
     for each in source.parent.iterdir():

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
     import numpy.typing as npt
 
+    from kernelprof.model.capture import MetricColumn
+
     FloatArray = npt.NDArray[np.float64]
     BoolArray = npt.NDArray[np.bool_]
 
@@ -190,12 +192,21 @@ class Facts:
         """Where the value in a launch comes from."""
         if self._column(name).reported[row]:
             return Origin.REPORTED
-        metric = self._catalogue[name]
-        for ncu_name in metric.all_ncu_names():
+        column = self._read_from(name, row)
+        return Origin.MEASURED if column is None else column.source
+
+    def ends(self, name: str, row: int) -> tuple[float, float] | None:
+        """Where a predicted value lies that is not known exactly."""
+        column = self._read_from(name, row)
+        return None if column is None else column.ends
+
+    def _read_from(self, name: str, row: int) -> MetricColumn | None:
+        """The column that the value of a launch is read from."""
+        for ncu_name in self._catalogue[name].all_ncu_names():
             column = self.capture.columns.get(ncu_name)
             if column is not None and not np.isnan(column.values[row]):
-                return column.source
-        return Origin.MEASURED
+                return column
+        return None
 
     def by_capability(self, holds: Callable[[tuple[int, int] | None], bool]) -> BoolArray:
         """What holds for each launch, by the compute capability of its device."""

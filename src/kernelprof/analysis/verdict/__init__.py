@@ -247,6 +247,7 @@ def _evidence(context: RuleContext, finding: Finding, row: int) -> tuple[Evidenc
                 threshold=shown.threshold if holds else None,
                 source=Origin.DERIVED if formula else context.facts.source(metric, row),
                 formula=formula,
+                ends=None if formula else context.facts.ends(metric, row),
             )
         )
     return tuple(known)

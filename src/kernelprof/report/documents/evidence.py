@@ -9,7 +9,7 @@ from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.rules import registry
 from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import Confidence, Status
-from kernelprof.model.numbers import comparison, number, quantity, share
+from kernelprof.model.numbers import comparison, ends, number, quantity, share
 from kernelprof.report.document import Bar, Cell, Column, Span, Table, Tone
 from kernelprof.report.figures.measured import clip
 
@@ -63,6 +63,8 @@ def _how(fact: Evidence) -> tuple[Span, ...]:
     """How a value came about that is not the one that the capture has for its metric."""
     if fact.formula:
         return (Span(f" (worked out: {fact.formula})", Tone.MUTED),)
+    if fact.ends:
+        return (Span(f" (predicted: {ends(fact)})", Tone.MUTED),)
     return (Span(" (worked out)", Tone.MUTED),) if fact.source is Origin.DERIVED else ()
 
 

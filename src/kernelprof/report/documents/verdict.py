@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.analysis.rules import registry
 from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import Confidence, Status, Verdict
-from kernelprof.model.numbers import comparison, count, factor
+from kernelprof.model.numbers import comparison, count, ends, factor
 from kernelprof.report.document import (
     Bullets,
     Cell,
@@ -131,7 +131,9 @@ def _origin(each: Evidence) -> str:
     """Whether a value is another than the one that the capture has for its metric."""
     if each.formula:
         return ", worked out"
-    return "" if each.source is Origin.MEASURED else f", {each.source.value}"
+    if each.source is Origin.MEASURED:
+        return ""
+    return f", {each.source.value}" + (f": {ends(each)}" if each.ends else "")
 
 
 def found(verdict: Verdict, most: int | None = None) -> Bullets:

@@ -143,7 +143,11 @@ _SIDES: Final[dict[str, Fill]] = {
 
 _FILL: Final[dict[type, dict[str, Fill]]] = {
     json_schema.Duration: {"min": attrgetter("low"), "max": attrgetter("high")},
-    json_schema.Evidence: {"op": relation},
+    json_schema.Evidence: {
+        "op": relation,
+        "low": lambda fact: fact.ends and fact.ends[0],
+        "high": lambda fact: fact.ends and fact.ends[1],
+    },
     json_schema.Verdict: {
         **_ANSWER,
         "evidence": lambda verdict: [e for e in verdict.evidence if math.isfinite(e.value)],
