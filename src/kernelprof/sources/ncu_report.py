@@ -47,35 +47,35 @@ _FUNCTION: Final = "Function Name"
 _LINE: Final = "Line No"
 
 
-def read(found: Input, only: Container[str] | None) -> Capture:
+def read(found: Input, _only: Container[str] | None) -> Capture:
     """The capture in a report. Runs ``ncu`` (or what $KERNELPROF_NCU names) if it is there.
 
-    With its instructions and their samples, unless ``only`` some metrics are wanted.
+    With its instructions and their samples, where it has any.
 
     Raises InputError if the report cannot be opened or holds no launch, MissingToolError if neither
     ``ncu`` nor the package ncu-report is installed.
     """
     path = found.path
     if path is None or (found.packed and not is_repz(found)):
-        return _unpacked(found, with_code=only is None)
-    return _read_file(path, found.origin, with_code=only is None)
+        return _unpacked(found)
+    return _read_file(path, found.origin)
 
 
-def _unpacked(found: Input, *, with_code: bool) -> Capture:
+def _unpacked(found: Input) -> Capture:
     """The capture in a report that came compressed or by a pipe: readers want a file."""
     with tempfile.TemporaryDirectory(prefix="kernelprof-") as folder:
         path = Path(folder) / "report.ncu-rep"
         with path.open("wb") as file:
             file.writelines(found.pieces())
-        return _read_file(path, found.origin, with_code=with_code)
+        return _read_file(path, found.origin)
 
 
-def _read_file(path: Path, origin: str, *, with_code: bool) -> Capture:
+def _read_file(path: Path, origin: str) -> Capture:
     """The capture in a file, which messages and the capture call by its ``origin``."""
     tool = _tool()
     if tool is not None:
         capture = _through_ncu(tool, path, origin)
-        return replace(capture, code=_code_by_ncu(tool, path)) if with_code else capture
+        return replace(capture, code=_code_by_ncu(tool, path))
     try:
         package = importlib.import_module("ncu_report")
     except ImportError as error:
@@ -87,7 +87,7 @@ def _read_file(path: Path, origin: str, *, with_code: bool) -> Capture:
                 f"where ncu is installed: `{CONVERT}`."
             ),
         ) from error
-    return _through_package(package, path, origin, with_code=with_code)
+    return _through_package(package, path, origin)
 
 
 def _tool() -> str | None:
@@ -157,7 +157,7 @@ def _code_by_ncu(tool: str, path: Path) -> tuple[SampledCode, ...]:
     return found
 
 
-def _through_package(package: Any, path: Path, origin: str, *, with_code: bool) -> Capture:
+def _through_package(package: Any, path: Path, origin: str) -> Capture:
     from kernelprof.sources import read_bytes
     from kernelprof.sources.ncu.report_code import code_of
 
@@ -167,7 +167,7 @@ def _through_package(package: Any, path: Path, origin: str, *, with_code: bool) 
         ranges = (context.range_by_idx(at) for at in range(number))
         actions = [each.action_by_idx(at) for each in ranges for at in range(each.num_actions())]
         text = _as_csv(package, actions) if actions else b""
-        code = code_of(package, actions) if with_code else ()
+        code = code_of(package, actions)
     except Exception as error:  # SWIG raises what it likes for a damaged file, and late
         what = f"the report cannot be opened: {error}"
         raise NoCaptureError(what) from error

@@ -27,6 +27,7 @@ MOST_LINES: Final = 5
 """Lines that are named of one kernel."""
 LEAST_SHARE: Final = 0.01
 """A line with less of the waiting is not named."""
+LEAST_BLAME: Final = 0.05
 MOST_CALLS: Final = 3
 """Calls of a helper that are named; of one with more nothing can be said."""
 
@@ -60,8 +61,12 @@ class Blame:
         return []
 
     def line_of(self, bottleneck: str | None) -> Blamed | None:
-        """The line that a bottleneck is to be blamed on; ``None`` where there is none."""
-        return next(iter(self.lines_of(bottleneck)), None) if bottleneck else None
+        """The line that a bottleneck is to be blamed on; ``None`` where there is none.
+
+        One with less than :data:`LEAST_BLAME` of it is one of many, and not to blame.
+        """
+        lines = self.lines_of(bottleneck) if bottleneck else []
+        return lines[0] if lines and lines[0].share >= LEAST_BLAME else None
 
     def _lines(self, weights: Weights, of: str, total: float) -> list[Blamed]:
         """Weights by line; an instruction without one stands for itself."""

@@ -30,6 +30,9 @@ if TYPE_CHECKING:
     from kernelprof.analysis.waiting.flow import Flow
 
 _SCOREBOARDS: Final = {"long_scoreboard": LONG, "short_scoreboard": SHORT}
+_CHAIN: Final = 24
+"""Instructions before one whose latency, where it is fixed, can still be waited for: it is a few
+issues long."""
 _VARIABLE: Final = LONG | SHORT | ATOMICS
 _POINTS: Final = {
     "barrier": BARRIERS,
@@ -114,7 +117,9 @@ def _chain(flow: Flow, at: int) -> set[int]:
     Its latency is fixed, so what was carried out last is what it waits for.
     """
     found = {
-        n for n in flow.writers(at, flow.uses[at].read) if flow.uses[n].opcode not in _VARIABLE
+        n
+        for n in flow.writers(at, flow.uses[at].read, _CHAIN)
+        if flow.uses[n].opcode not in _VARIABLE
     }
     earlier = [n for n in found if n < at]
     if earlier:

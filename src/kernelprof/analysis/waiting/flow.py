@@ -48,11 +48,16 @@ class Flow:
                 found[number + 1].append(number)
         return tuple(map(tuple, found))
 
-    def writers(self, number: int, registers: Collection[str]) -> Iterator[int]:
-        """Instructions that may have written what some registers hold before an instruction."""
+    def writers(
+        self, number: int, registers: Collection[str], most: int = _MOST_STEPS
+    ) -> Iterator[int]:
+        """Instructions that may have written what some registers hold before an instruction.
+
+        At ``most`` so many are looked at.
+        """
         seen: set[tuple[int, frozenset[str]]] = set()
         waiting = [(each, frozenset(registers)) for each in self.before[number]]
-        while waiting and len(seen) < _MOST_STEPS:
+        while waiting and len(seen) < most:
             at, wanted = step = waiting.pop()
             if step in seen:
                 continue

@@ -23,7 +23,14 @@ from kernelprof.report.document import (
     Span,
     Tone,
 )
-from kernelprof.report.documents import TONES, evidence, prediction, provenance, source
+from kernelprof.report.documents import (
+    TONES,
+    evidence,
+    prediction,
+    provenance,
+    source,
+    waiting,
+)
 from kernelprof.report.documents.diagnosis import (
     device,
     label_text,
@@ -142,6 +149,8 @@ def cards(
             parts += [found_accesses] if found_accesses is not None else []
         # What a capture leaves open is a long list, below which nobody looks for what it shows.
         blocks += [*parts[1:], parts[0]] if undecided else parts
+        if (lines := waiting.section(kernel)) is not None:
+            blocks.append(lines)
         if panels := tuple(_panels(name, launch, own, manifest, counted)):
             blocks.append(Section("", panels, layout=Layout.GRID))
         # A text without a manifest is of a lone kernel.

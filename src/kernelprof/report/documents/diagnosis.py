@@ -19,7 +19,7 @@ from kernelprof.report.document import (
     Table,
     Tone,
 )
-from kernelprof.report.documents import TONES, prediction
+from kernelprof.report.documents import TONES, prediction, waiting
 from kernelprof.report.documents.verdict import (
     about,
     alternatives,
@@ -108,7 +108,7 @@ def _section(
     tone = TONES[verdict.status]
     return Section(
         (f"{number} ", *name),
-        (*_card(kernel, diagnosis), *_accesses(diagnosis, explain=True)),
+        (*_card(kernel, diagnosis), *_waiting(kernel), *_accesses(diagnosis, explain=True)),
         tone=tone,
         folded=len(diagnosis.kernels) > 1,
         summary=(Span(headline(verdict), tone), f" Confidence: {verdict.confidence.value}."),
@@ -132,11 +132,20 @@ def _brief(
     after = "".join(f", {each}" for each in told)
     return Section(
         (f"{number} ", *name, after),
-        tuple(brief(verdict, diagnosis.origin, lines, predicted=predicted)),
+        (*waiting.told(kernel), *brief(verdict, diagnosis.origin, lines, predicted=predicted)),
         tone=tone,
         layout=Layout.DENSE,
         summary=(Span(headline(verdict), tone), f" Confidence: {verdict.confidence.value}."),
     )
+
+
+def _waiting(kernel: KernelDiagnosis) -> Iterable[Block]:
+    """What warps wait for, with the line that the verdict blames."""
+    lines = waiting.section(kernel)
+    if lines is not None:
+        yield lines
+    else:
+        yield from waiting.told(kernel)
 
 
 def _accesses(diagnosis: Diagnosis, *, explain: bool) -> Iterable[Block]:

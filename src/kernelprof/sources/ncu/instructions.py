@@ -180,7 +180,7 @@ def _launches(page: Iterable[str]) -> Iterator[ReadLaunch]:
         elif cells[0] in (_LINE, _ADDRESS) and _ADDRESS in cells:
             reader.columns = _Columns.of(cells)
         else:
-            reader.row(cells)
+            reader.row(cells, text)
     if reader.launch is not None:
         yield reader.launch
 
@@ -207,21 +207,22 @@ class _Reader:
         self.launch.files.add(self.file)
         return None if before is self.launch else before
 
-    def row(self, cells: Sequence[str]) -> None:
+    def row(self, cells: Sequence[str], text: str) -> None:
         """A line, or an instruction that belongs to the last line."""
         launch, columns = self.launch, self.columns
         if launch is None or columns is None or len(cells) < columns.width:
             return
         at = _address(cells, columns)
         if at is not None:
-            text = cells[columns.address + 1].strip()
-            launch.rows.setdefault(at, (text, columns.counts(cells)))
+            printed = cells[columns.address + 1].strip()
+            launch.rows.setdefault(at, (printed, columns.counts(cells)))
             if self._place is not None:
                 launch.places.setdefault(at, []).append(self._place)
         elif (number := whole(cells[0])) is not None and self.file:
             self._place = Place(self.file, number)
-            shown = ",".join(cells[1 : len(cells) + columns.address]).strip()
-            launch.source.setdefault(self._place, shown[:_LARGEST_TEXT])
+            # Quotes of the source are printed as they are.
+            code = text.rstrip("\r\n").partition('","')[2].rsplit('","', columns.width - 2)[0]
+            launch.source.setdefault(self._place, code.strip()[:_LARGEST_TEXT])
 
 
 def _address(cells: Sequence[str], columns: _Columns) -> int | None:

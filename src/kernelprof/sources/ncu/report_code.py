@@ -5,6 +5,7 @@ The package names one line of an instruction: that of the code itself, not where
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.model.sampled import STALLS, Counts, Place, SampledCode, together
@@ -15,13 +16,18 @@ if TYPE_CHECKING:
 
 _BYTES: Final = 16
 """Since compute capability 7.0 every instruction takes 128 bits."""
+_MOST_LAUNCHES: Final = 200
 _MOST: Final = 1_000_000
 """Instructions of a kernel."""
 
 
 def code_of(package: Any, actions: Iterable[Any]) -> tuple[SampledCode, ...]:
-    """The kernels of a report with their instructions; empty where nothing was counted by them."""
-    return together(code for each in actions if (code := _code(package, each)) is not None)
+    """The kernels of a report with their instructions; empty where nothing was counted by them.
+
+    Of many launches the first are read: an instruction has thirty values in each.
+    """
+    some = islice(actions, _MOST_LAUNCHES)
+    return together(code for each in some if (code := _code(package, each)) is not None)
 
 
 def _code(package: Any, action: Any) -> SampledCode | None:
