@@ -8,7 +8,7 @@ RESULTS ?= build/gpu-test
 CAPTURES ?= build/captures
 EXAMPLE := examples/matvec.cu
 
-.PHONY: demo test test-all fuzz gpu-test captures browser-test lint types rules reports screenshots vendor \
+.PHONY: demo test test-all fuzz gpu-test captures browser-test lint types rules reports screenshots \
 	lock wheel clean help gate-report corpus-report predict-report predict-others
 
 help:
@@ -28,7 +28,6 @@ help:
 	@echo "make corpus-report  score the corpus again, into reports/corpus-h200.md and .html"
 	@echo "make predict-report  predict every kernel, beside what an H200 measured, into reports/predict-h200.md"
 	@echo "make predict-others CHECKOUTS=DIR  predict kernels of other people, into reports/predict-others.md"
-	@echo "make vendor  copy the pinned chart library of web/ into the package (needs npm)"
 	@echo "make lock    pin what the actions install again, with hashes, into requirements/"
 	@echo "make wheel   build dist/*.whl (by way of the source archive)"
 	@echo "make clean   remove the environment and everything built"
@@ -100,9 +99,6 @@ predict-report: $(VENV)/.dev
 predict-others: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.predict.others $(CHECKOUTS) > reports/predict-others.md.new
 	mv reports/predict-others.md.new reports/predict-others.md
-
-vendor: web/node_modules/.package-lock.json
-	node web/vendor.mjs
 
 # For every Python and machine at once, with nothing in it that says where it came from.
 lock: $(VENV)/.dev

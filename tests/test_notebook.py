@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import nbformat
+import pytest
 from nbclient import NotebookClient
-
-if TYPE_CHECKING:
-    import pytest
 
 ROOT = Path(__file__).parent.parent
 SECONDS_PER_CELL = 120
@@ -30,6 +28,7 @@ def test_the_notebook_is_kept_without_outputs() -> None:
     assert all(not cell.outputs and cell.execution_count is None for cell in code)
 
 
+@pytest.mark.slow("starts a Jupyter kernel")
 def test_every_cell_runs_and_the_diagnosis_is_the_expected_one(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

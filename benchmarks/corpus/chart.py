@@ -3,27 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.corpus.score import NEAR
 
 from kernelprof.model.numbers import factor
 from kernelprof.report import charts
-from kernelprof.report.charts.parts import (
-    ACCENT,
-    CALM,
-    MUTED,
-    Kind,
-    Row,
-    Spec,
-    layer,
-    log_axis,
-    spec,
-    tidy,
-)
+from kernelprof.report.charts import axes, drawing
+from kernelprof.report.charts.parts import ACCENT, Kind, Row, Rows, real, tidy
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from kernelprof.report.markup import Markup
 
 NAME: Final = "gains"
 HEIGHT: Final = 420
@@ -33,14 +26,13 @@ _ROOM: Final = 1.15
 _LOOKS: Final = {True: (ACCENT, "circle"), False: ("var(--failed)", "triangle-up")}
 """A point within the band, and one outside."""
 
-_TOOLTIP: Final = [
-    {"field": "name", "title": "Pair"},
-    {"field": "verdict", "title": "Verdict"},
-    {"field": "confidence", "title": "Confidence"},
-    {"field": "promised", "title": "Predicted"},
-    {"field": "brought", "title": "Fix brought"},
-    {"field": "off", "title": "Off by"},
-]
+_TOLD: Final = (
+    ("verdict", "Verdict"),
+    ("confidence", "Confidence"),
+    ("promised", "Predicted"),
+    ("brought", "Fix brought"),
+    ("off", "Off by"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,30 +87,35 @@ def _row(point: Point) -> Row:
     }
 
 
-def chart() -> Spec:
-    """The specification: both axes are logarithmic, so that a factor is a distance."""
-    shared = {"type": "quantitative", **log_axis("~r")}
-    x: Spec = {"field": "predicted", "title": "Predicted gain, as a factor", **shared}
-    y: Spec = {"field": "measured", "title": "What the fix brought", **shared}
-    band = "datum.what == 'band'"
-    area = {"type": "area", "color": CALM, "opacity": 0.3}
-    dashes = {"type": "line", "color": MUTED, "strokeDash": [4, 3]}
-    return spec(
-        height=HEIGHT,
-        layer=[
-            layer(band, area, x=x, y={**y, "field": "low"}, y2={"field": "high"}),
-            layer(band, dashes, x=x, y=y),
-            layer(
-                "datum.what == 'point'",
-                {"type": "point", "filled": True, "size": 110, "opacity": 0.9},
-                x=x,
-                y=y,
-                color={"field": "colour", "type": "nominal", "scale": None},
-                shape={"field": "shape", "type": "nominal", "scale": None},
-                tooltip=_TOOLTIP,
-            ),
-        ],
+def draw(found: Rows) -> Markup:
+    """Both axes are logarithmic, so that a factor is a distance."""
+    band = [row for row in found if row["what"] == "band"]
+    low, high = real(band[0], "predicted"), real(band[-1], "predicted")
+    scale = axes.Scale(low, high, log=True)
+    across, up = (
+        axes.Axis(scale, scale.ticks(most), lambda value: f"{value:g}x", title)
+        for most, title in ((6, "Predicted gain, as a factor"), (4, "What the fix brought"))
     )
 
+    def down(value: float) -> float:
+        return (1 - scale.at(value)) * HEIGHT
 
-charts.KINDS[NAME] = Kind(chart, wide=True)
+    marks = []
+    for start, end in pairwise(band):
+        sides = [(scale.at(real(row, "predicted")), row) for row in (start, end)]
+        for field in ("low", "high", "measured"):
+            (x, one), (x2, other) = sides
+            look = "dashed" if field == "measured" else "band"
+            marks.append(
+                drawing.line(x, down(real(one, field)), x2, down(real(other, field)), look)
+            )
+    for row in found:
+        if row["what"] == "point":
+            place = scale.at(real(row, "predicted")), down(real(row, "measured"))
+            told = "\n".join(f"{title}: {row[field]}" for field, title in _TOLD)
+            said = f"{row['name']}\n{told}"
+            marks.append(drawing.symbol(*place, str(row["shape"]), str(row["colour"]), title=said))
+    return drawing.plot(HEIGHT, marks, x=across, y=up)
+
+
+charts.KINDS[NAME] = Kind(draw, wide=True)

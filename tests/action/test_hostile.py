@@ -107,6 +107,7 @@ def test_the_example_believes_and_executes_nothing(runner: Make, hostile: Hostil
 
 
 @pytest.mark.parametrize("policy", [POLICY, pytest.param("", marks=pytest.mark.slow)])
+@pytest.mark.slow("a checkout and its pipeline")
 def test_the_action_in_a_hostile_checkout(runner: Make, hostile: Hostile, policy: str) -> None:
     """Where the workflow checks the pull request out, and a step before left settings of git."""
     hostile.write("pyproject.toml", '[tool.kernelprof.gate]\nmax_slowdown = "2 %"\n')
@@ -398,6 +399,7 @@ def gitlab(
 Gitlab = Callable[..., tuple[int, "Path"]]
 
 
+@pytest.mark.slow("a checkout and its pipeline")
 def test_the_example_for_gitlab(gitlab: Gitlab, hostile: Hostile, tmp_path: Path) -> None:
     hostile.attack()
     hostile.propose()

@@ -204,6 +204,7 @@ def test_a_diagnosis_with_a_page_samples_in_its_first_run(machine) -> None:
     ],
 )
 @pytest.mark.usefixtures("source")
+@pytest.mark.slow("several runs")
 def test_a_first_run_of_a_source_samples_and_no_other_preset(machine, options, sampled) -> None:
     assert main(["diagnose", "fixture.cu", "--keep", "out", *options]) in {0, 3}
     runs = _manifest(machine / "out")["runs"]

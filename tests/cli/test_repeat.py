@@ -45,6 +45,7 @@ def counted(machine: Path) -> Path:
     return machine
 
 
+@pytest.mark.slow("several runs")
 def test_each_capture_is_one_of_its_own(counted: Path, capsys) -> None:
     command = ["profile", "-o", "out/a b", "--repeat", "3", *PRESET, "--", "./gemm_series", "1"]
     assert main(command) == 0
@@ -112,6 +113,7 @@ def test_where_one_fails_none_is_kept(counted: Path, capsys) -> None:
     [(signal.SIGINT, 130), pytest.param(signal.SIGTERM, 143, marks=pytest.mark.slow)],
 )
 @pytest.mark.parametrize("kept", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.slow("several runs")
 def test_an_interrupt_leaves_what_was_there(
     counted: Path, cli_environment, number: int, code: int, kept: bool
 ) -> None:
@@ -189,6 +191,7 @@ def test_warnings_say_which_capture_they_are_of(counted: Path, capsys) -> None:
     assert "warning: out/2: The program ended with exit code 7" in err
 
 
+@pytest.mark.slow("several runs")
 def test_from_python_there_is_one_capture_or_a_tuple(counted: Path) -> None:
     program = ["./gemm_series"]
     alone = kp.profile(output="alone", program=program, preset="dram")

@@ -19,7 +19,6 @@ _SLOW = pytest.mark.slow(AGAIN)
 LIGHT_FIRST = [pytest.param(False, id="light"), pytest.param(True, id="dark", marks=_SLOW)]
 DARK_FIRST = [pytest.param(False, id="light", marks=_SLOW), pytest.param(True, id="dark")]
 """Whether a page is dark: all pages have one palette, so `make test` looks at each in one way."""
-VENDOR = Path(__file__).parents[2] / "src/kernelprof/report/writers/html/vendor"
 
 
 def has_horizontal_scroll(page: Page) -> bool:
@@ -34,24 +33,16 @@ def has_horizontal_scroll(page: Page) -> bool:
 
 
 UNDRAWN = """(within) => {
+    const marks = `svg :is(path, rect, circle, line:not(.grid, .base)), .fill, .cell, .link`;
     const isMark = (shape) => {
         const {width, height} = shape.getBoundingClientRect();
-        return (width > 0 || height > 0) && !shape.matches(".background, .foreground")
-            && !shape.closest(".role-axis, .role-legend, .role-title");
+        return width > 0 || height > 0;
     };
-    const isPainted = (canvas) => {
-        const context = canvas.getContext("2d");
-        const pixels = context?.getImageData(0, 0, canvas.width, canvas.height).data;
-        return new Set(pixels).size > 2;
-    };
-    const isDrawn = (chart) =>
-        [...chart.querySelectorAll("svg :is(path, rect, circle, line, text)")].some(isMark)
-        || [...chart.querySelectorAll("canvas")].some(isPainted);
-    const empty = [...document.querySelectorAll(`${within} [data-chart]`)]
-        .filter((chart) => chart.checkVisibility() && !isDrawn(chart));
-    empty[0]?.scrollIntoView({block: "center"});
-    return empty.map((chart) =>
-        [chart.closest("section[id]")?.id, chart.dataset.chart].filter(Boolean).join(" "));
+    const isDrawn = (chart) => [...chart.querySelectorAll(marks)].some(isMark);
+    return [...document.querySelectorAll(`${within} [data-chart]`)]
+        .filter((chart) => chart.checkVisibility() && !isDrawn(chart))
+        .map((chart) => [chart.closest("section[id]")?.id, chart.dataset.chart]
+            .filter(Boolean).join(" "));
 }"""
 
 
@@ -66,18 +57,10 @@ def charts(page: Page, within: str = "body") -> set[str]:
     )
 
 
-def undrawn_charts(page: Page, within: str = "body", patience_ms: int = 20_000) -> list[str]:
-    """The visible charts that stay empty; axes without a mark count as empty.
-
-    Charts may wait until they are scrolled to, so each is.
-    """
-    waited = 0
-    while True:
-        left: list[str] = page.evaluate(UNDRAWN, within)
-        if not left or waited >= patience_ms:
-            return left
-        page.wait_for_timeout(20)
-        waited += 20
+def undrawn_charts(page: Page, within: str = "body") -> list[str]:
+    """The visible charts that are empty; axes without a mark count as empty."""
+    left: list[str] = page.evaluate(UNDRAWN, within)
+    return left
 
 
 def screenshot(page: Page, name: str) -> None:
@@ -110,5 +93,5 @@ def open_card(page: Page, number: int) -> str:
     card = link.get_attribute("href")
     assert card is not None
     link.click()
-    page.locator(f"section.kernel{card}").wait_for()
+    page.locator(f"section.kernel{card} .hero").wait_for()
     return card

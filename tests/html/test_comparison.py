@@ -138,7 +138,7 @@ def test_every_chart_of_a_kernel_is_drawn(faster: Path, look_at: OpenPage, dark:
 def test_each_launch_is_a_dot(faster: Path, look_at: OpenPage):
     page = look_at(faster)
     assert undrawn_charts(page) == []
-    labels = page.locator("[data-chart=launches] svg [aria-label*='Launch:']")
+    labels = page.locator("[data-chart=launches] svg circle.launch > title")
     assert labels.count() == 20 + 20
     assert "Before: median 275.9 ms, 20 launches" in page.locator("main").inner_text()
 
@@ -150,7 +150,7 @@ def test_the_way_on_the_roofline_can_be_read(
 ):
     page = look_at(page_named(request, name), width=width)
     assert undrawn_charts(page) == []
-    points = page.locator("[data-chart=roofline] svg [aria-label*='FLOP per byte']")
+    points = page.locator("[data-chart=roofline] svg.symbol title:text-matches('FLOP per byte')")
     assert points.count() >= 2 * 3
 
 
@@ -158,7 +158,7 @@ def test_the_overview_has_a_mark_a_kernel(many: Path, look_at: OpenPage):
     page = look_at(many)
     assert {each.partition(":")[0] for each in charts(page)} == {"changes"}
     assert undrawn_charts(page) == []
-    marks = page.locator("[data-chart^=changes] svg .mark-symbol.role-mark path")
+    marks = page.locator("[data-chart^=changes] svg.symbol path")
     assert marks.count() == 9
     assert page.locator("#kernels tbody tr").count() == 9 + 2
     screenshot(page, "comparison-many")
@@ -335,6 +335,6 @@ def test_paper_has_the_whole_difference_and_no_controls(faster: Path, open_page:
     assert page.locator("table.diff tr").last.is_visible()
     box = "(() => { const {scrollHeight, clientHeight} = document.querySelector('.code'); "
     assert page.evaluate(f"{box} return scrollHeight <= clientHeight; }})()")
-    ink = "getComputedStyle(document.querySelector('[data-chart] .role-axis-label text')).fill"
+    ink = "getComputedStyle(document.querySelector('[data-chart] svg text.tick')).fill"
     assert page.evaluate(ink) == "rgb(26, 29, 33)"
     screenshot(page, "print-comparison")

@@ -85,20 +85,22 @@ def test_a_policy_forbids_the_network(four: Path):
     assert policy is not None
     assert "default-src &#39;none&#39;" in policy[1] or "default-src 'none'" in policy[1]
     assert "unsafe-eval" not in policy[1]
+    scripts = next(part for part in policy[1].split(";") if "script-src" in part)
+    assert "unsafe-inline" not in scripts
+    assert "sha256-" in scripts
     assert "http" not in policy[1]
 
 
 def test_no_folder_and_no_host_of_the_machine_is_in_it(four: Path):
     text = four.read_text(encoding="utf-8")
-    without_library = "".join(part for part in text.split("</script>") if "vega" not in part)
-    assert FULL.name in without_library
-    assert str(FULL.parent) not in without_library
-    assert "127.0.0.1" not in without_library
+    assert FULL.name in text
+    assert str(FULL.parent) not in text
+    assert "127.0.0.1" not in text
 
 
 def test_sizes(single: Path, many: Path):
-    assert single.stat().st_size < 2_000_000
-    assert many.stat().st_size < 5_000_000
+    assert single.stat().st_size < 400_000
+    assert many.stat().st_size < 1_500_000
 
 
 # Charts
@@ -127,7 +129,7 @@ def test_each_card_of_several_has_its_charts_drawn(four: Path, open_page: OpenPa
 def test_charts_stay_drawn_when_theme_and_width_change(single: Path, open_page: OpenPage):
     page = open_page(single)
     assert undrawn_charts(page) == []
-    ink = "getComputedStyle(document.querySelector('[data-chart] .role-axis-label text')).fill"
+    ink = "getComputedStyle(document.querySelector('[data-chart] svg text.tick')).fill"
     page.evaluate(
         "document.querySelectorAll('svg').forEach((svg) => { svg.dataset.same = 'yes'; })"
     )
@@ -139,14 +141,6 @@ def test_charts_stay_drawn_when_theme_and_width_change(single: Path, open_page: 
     page.wait_for_timeout(200)
     assert undrawn_charts(page) == []
     assert not has_horizontal_scroll(page)
-
-
-def test_charts_that_nobody_scrolled_to_are_drawn_too(single: Path, open_page: OpenPage):
-    page = open_page(single)
-    page.wait_for_function(
-        """() => [...document.querySelectorAll("[data-chart]")]
-            .every((chart) => chart.querySelector("svg"))"""
-    )
 
 
 # What can be done with it
@@ -231,6 +225,8 @@ def test_a_link_and_an_address_open_a_card(many: Path, open_page: OpenPage):
 def test_a_command_is_copied(unsettled: Path, open_page: OpenPage):
     page = open_page(unsettled)
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    card = open_card(page, 0)
+    page.locator(f"{card} details:has(button.copy) > summary").click()
     button = page.locator("button.copy[data-copy-target]").first
     target = button.get_attribute("data-copy-target")
     button.click()
@@ -300,6 +296,8 @@ def test_a_hostile_name_stays_text(hostile: Path, open_page: OpenPage):
 def test_tooltips_of_charts_are_text(hostile: Path, open_page: OpenPage):
     page = open_page(hostile)
     assert undrawn_charts(page) == []
-    for mark in page.locator("[data-chart=overview] .role-mark path").all()[:8]:
-        mark.hover(force=True)
+    told = page.locator("[data-chart=overview] .cell").evaluate_all(
+        "cells => cells.map((cell) => cell.title)"
+    )
+    assert len(told) == len(HOSTILE)
     assert page.locator("#injected, img, b[onmouseover]").count() == 0

@@ -90,6 +90,7 @@ def test_the_list_for_programs(capsys, monkeypatch) -> None:
 # --- climbing ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow("several runs")
 def test_two_rungs_with_captures_and_a_report(machine, workshop, cublas, results, capsys) -> None:
     command = shlex.split("--rung 1 --rung 02_coalesced.cu --captures caps -o ladder-h200.md")
     assert main([*RUN, *command]) == 0
@@ -327,6 +328,7 @@ def tiny(tmp_path, monkeypatch):
     return both[1]
 
 
+@pytest.mark.slow("several runs")
 def test_a_ladder_is_climbed_by_its_name_at_all_of_its_sizes(
     machine, workshop, tiny, *, cublas, results, capsys
 ) -> None:

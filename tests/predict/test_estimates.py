@@ -10,6 +10,7 @@ from tests.support.few import few
 
 import kernelprof
 from kernelprof.analysis.metrics.catalogue import catalogue
+from kernelprof.analysis.metrics.groups import STALLS
 from kernelprof.analysis.verdict.cases import OPEN
 from kernelprof.comparison.sides import snapshot
 from kernelprof.model.capture import Origin
@@ -59,6 +60,18 @@ def test_work_and_time_are_the_measured(
     for name in UNITS:
         busy = value(predicted, name) * longer
         assert busy == pytest.approx(value(measured, name), abs=POINTS), name
+
+
+def test_what_warps_wait_for_adds_up(
+    pair: tuple[str, kernelprof.Capture, kernelprof.Capture],
+) -> None:
+    """To the time between two instructions of a warp, which follows from how many there are."""
+    _, predicted, _ = pair
+    cycles = value(predicted, "warp_cycles_per_instruction")
+    waits = sum(value(predicted, f"stall_{name}") for name in STALLS)
+    assert waits == pytest.approx(cycles, rel=0.01)
+    issued = value(predicted, "issue_slots_active") / 100
+    assert value(predicted, "active_warps") == pytest.approx(cycles * issued, rel=0.01)
 
 
 def test_verdict_is_the_measured(

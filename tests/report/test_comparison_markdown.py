@@ -149,7 +149,7 @@ def test_nothing_compared() -> None:
     result = replace(answer(), outcome=Outcome.INCONCLUSIVE, general=(finding,))
     assert render_gate_markdown(result) == (
         "### kernelprof gate: inconclusive\n\n**Inconclusive: no kernel.** No kernel is on both "
-        "sides.\n\n- Warning: no kernel is on both sides\n\nBefore: `a.json`, after: `b`.\n"
+        "sides.\n\nBefore: `a.json`, after: `b`.\n"
     )
 
 

@@ -10,7 +10,7 @@ import pytest
 from kernelprof.analysis.advice import Advice, Condition
 from kernelprof.analysis.advice.lines import CALLER
 from kernelprof.analysis.metrics.catalogue import Metric, Preset, catalogue, presets
-from kernelprof.analysis.rules import Docs, Finding, Headline, Rule, Threshold, registry
+from kernelprof.analysis.rules import Docs, Finding, Headline, Place, Rule, Threshold, registry
 from kernelprof.report.documents import presets as preset_documents
 from kernelprof.report.documents import rule as rules
 from kernelprof.report.writers import markdown, terminal
@@ -29,6 +29,7 @@ RULE = Rule(
     slug="small-grid",
     title="Grid too small for the GPU",
     order=1,
+    place=Place.WAITING,
     headline=Headline("The launch is too small."),
     docs=Docs(
         detects="Launches with fewer blocks than\nthe GPU holds at once.",

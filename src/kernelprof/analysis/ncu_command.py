@@ -175,7 +175,7 @@ class NextStep:
         capture = self._facts.capture
         if self._source is not None:
             wanted = ["--preset", self._preset or "full"]
-            return quote(["kernelprof", "diagnose", self._source, *wanted])
+            return quote(["kernelprof", "diagnose", self._source, *capture.options, *wanted])
         if self._preset is not None:
             program = _program(capture.application) or PLACEHOLDER
             wanted = ["--preset", self._preset, "-o", "followup", "--", *program]

@@ -183,7 +183,8 @@ def _measured(
     # Named after what was profiled, not after a folder that is gone.
     origin = str(request.keep or request.source or shlex.join(request.application))
     if request.source is not None:
-        capture = replace(capture, application=str(request.source))
+        options = tuple(request.overrides.options())
+        capture = replace(capture, application=str(request.source), options=options)
     code = with_source(session.code, request.keep or Path(), manifest.source)
     capture = replace(capture, origin=origin, code=code)
     return ProfileResult(capture, manifest, drill_down, lines=session.lines)

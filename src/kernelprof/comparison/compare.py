@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.comparison.counters import COUNTERS, counter_changes, metric_changes
 from kernelprof.comparison.inputs import (
+    compiled_alike,
     input_changes,
     kinds_of_change,
     machine_changes,
@@ -124,7 +125,7 @@ def _kernel(
         inputs=inputs,
         other_work=work is not None,
         same_code=same_code(before, after),
-        kinds=kinds_of_change(inputs),
+        kinds=kinds_of_change(inputs, same_code=compiled_alike(before, after)),
         notes=tuple(filter(None, notes)),
         confirmed=said,
     )
@@ -133,7 +134,7 @@ def _kernel(
 def _time(before: KernelSnapshot, after: KernelSnapshot, apart: str | None) -> TimeChange:
     if before.predicted is None or after.predicted is None:
         return time_change(before, after, apart)
-    return TimeChange(TimeOutcome.NOT_MEASURED, reason="predictions have no time")
+    return TimeChange(TimeOutcome.NOT_MEASURED, reason=apart or "predictions have no time")
 
 
 def _text(kernel: KernelSnapshot, side: Snapshot) -> str | None:

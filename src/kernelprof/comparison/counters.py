@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.groups import UTILIZATIONS
+from kernelprof.comparison import costs
+from kernelprof.comparison.costs import BANK_CONFLICTS, RESIDENT_BLOCKS, RESIDENT_THREADS
 from kernelprof.model.comparison import CounterChange, MetricChange
 
 if TYPE_CHECKING:
@@ -64,18 +66,13 @@ _COUNTERS: Final = (
 
 COUNTERS: Final[Mapping[str, Counter]] = MappingProxyType({each.name: each for each in _COUNTERS})
 
-RESIDENT_BLOCKS: Final = "resident_blocks"
-"""Blocks that fit on an SM: the least of what registers, shared memory and warps allow."""
-
-BANK_CONFLICTS: Final = "conflict_wavefronts"
-"""Shared-memory wavefronts beyond those that the same accesses need without conflicts."""
-
 _DERIVED: Final = (
     Counter(BANK_CONFLICTS, "wavefronts by bank conflicts", True),
     Counter(RESIDENT_BLOCKS, "blocks that fit on an SM", False),
+    Counter(RESIDENT_THREADS, "threads that fit on an SM", False),
 )
 DERIVED: Final[Mapping[str, str]] = MappingProxyType(
-    {BANK_CONFLICTS: "wavefront", RESIDENT_BLOCKS: "block"}
+    {BANK_CONFLICTS: "wavefront", RESIDENT_BLOCKS: "block", RESIDENT_THREADS: "thread"}
 )
 """Counters that are worked out from others, with their units."""
 
@@ -102,6 +99,8 @@ def counter_changes(
 ) -> tuple[tuple[CounterChange, ...], tuple[str, ...]]:
     """Counters that differ, those that cost something first; and those that only one side has.
 
+    Of predictions those that cost most are the first of them (:mod:`kernelprof.comparison.costs`).
+
     Where launches of one side differ among themselves, a counter has changed if its ranges do not
     meet; where they meet, and some launches do more than any did before, by more than
     :data:`NOISE`, it has changed partly. Counters that calibration saw varying have to be further
@@ -109,6 +108,8 @@ def counter_changes(
     """
     changed, lacking = [], []
     for counter in (*_DERIVED, *_COUNTERS):
+        if counter.name == RESIDENT_THREADS and before.block == after.block:
+            continue  # the blocks say it
         old, new = _range(before, counter.name), _range(after, counter.name)
         if old is None or new is None:
             if (old is None) != (new is None):
@@ -122,7 +123,13 @@ def counter_changes(
             continue
         changed.append(_change(counter, before, after))
     changed.sort(key=lambda each: each.worse is not True)
+    if _both_predicted(before, after):
+        changed = costs.sorted_by_cost(changed, before, after)
     return tuple(changed), tuple(lacking)
+
+
+def _both_predicted(before: KernelSnapshot, after: KernelSnapshot) -> bool:
+    return before.predicted is not None and after.predicted is not None
 
 
 def value(kernel: KernelSnapshot, name: str) -> float | None:
@@ -134,6 +141,9 @@ def value(kernel: KernelSnapshot, name: str) -> float | None:
         return None if all_of_them is None or ideal is None else all_of_them - ideal
     if name == RESIDENT_BLOCKS:
         return _resident(kernel)
+    if name == RESIDENT_THREADS:
+        blocks = _resident(kernel)
+        return None if blocks is None or not kernel.block else blocks * math.prod(kernel.block)
     return metrics.get(name)
 
 
@@ -185,17 +195,15 @@ def _range(kernel: KernelSnapshot, name: str) -> tuple[float, float] | None:
 
 
 def _change(counter: Counter, before: KernelSnapshot, after: KernelSnapshot) -> CounterChange:
-    sides = (before, after)
-    old, new = (value(side, counter.name) for side in sides)
+    old, new = (value(side, counter.name) for side in (before, after))
     assert old is not None  # _range has seen both
     assert new is not None
     worse = None if counter.more_costs is None else (new > old) == counter.more_costs
-    if counter.name == RESIDENT_BLOCKS and before.block and after.block:
-        # Larger blocks are fewer: their threads are what counts.
-        threads = [
-            by * math.prod(side.block or ()) for by, side in zip((old, new), sides, strict=True)
-        ]
-        worse = None if threads[0] == threads[1] else threads[1] < threads[0]
+    if counter.name == RESIDENT_BLOCKS and before.block and after.block != before.block:
+        worse = None  # larger blocks are fewer: their threads are what counts
+    if counter.name == costs.THREADS and _both_predicted(before, after):
+        # An average also falls where instructions of whole warps went away.
+        worse = worse if costs.lanes_did(before, after) is worse else None
     return CounterChange(
         metric=counter.name,
         label=counter.label,

@@ -64,7 +64,7 @@ def other_work(before: KernelSnapshot, after: KernelSnapshot) -> str | None:
     if old is not None and new is not None:
         if old == new:
             return _declared(before, after)
-        return f"other sizes ({_named(old)} before, {_named(new)} after)"
+        return f"other sizes: {_differ(old, new)}"
     threads = [
         math.prod((*side.grid, *side.block)) if side.grid and side.block else None
         for side in (before, after)
@@ -93,12 +93,19 @@ def same_code(before: KernelSnapshot, after: KernelSnapshot) -> bool:
 
     Only of predictions the machine code is known.
     """
-    old, new = before.predicted, after.predicted
-    if old is None or new is None or (old.arch, old.code) != (new.arch, new.code):
+    if not compiled_alike(before, after):
         return False
     problems = [side.inputs and side.inputs.specification for side in (before, after)]
     alike = (before.grid, before.block) == (after.grid, after.block)
     return alike and None not in problems and problems[0] == problems[1]
+
+
+def compiled_alike(before: KernelSnapshot, after: KernelSnapshot) -> bool:
+    """Whether both sides are known to be the same machine code, whatever it is launched on."""
+    old, new = before.predicted, after.predicted
+    if old is None or new is None:
+        return False
+    return (old.arch, old.code) == (new.arch, new.code)
 
 
 def source_diff(before: str | None, after: str | None) -> str:
@@ -111,12 +118,15 @@ def source_diff(before: str | None, after: str | None) -> str:
     return "\n".join(lines)
 
 
-def kinds_of_change(changes: tuple[InputChange, ...]) -> tuple[str, ...]:
+def kinds_of_change(changes: tuple[InputChange, ...], *, same_code: bool) -> tuple[str, ...]:
     """The kinds of change that were made, each once; what follows from another is not counted.
 
-    A grid that another size or define gives is no change by itself.
+    A grid that another size or define gives is no change by itself, nor is a source that gives
+    the same machine code: the launch specification stands in it.
     """
     kinds = dict.fromkeys(each.kind for each in changes)
+    if same_code and len(kinds) > 1:
+        kinds.pop("source", None)
     if {"sizes", "defines", "source", "specification"} & kinds.keys():
         kinds.pop("launch", None)
     return tuple(kinds)
@@ -172,8 +182,10 @@ def _sizes(kernel: KernelSnapshot) -> dict[str, Any] | None:
     return None if specification is None else dict(specification.get("sizes") or {})
 
 
-def _named(sizes: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name}={value}" for name, value in sizes.items()) or "none"
+def _differ(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """``n 4096 to 1024, m none to 8``: the sizes that differ."""
+    names = [name for name in dict.fromkeys((*old, *new)) if old.get(name) != new.get(name)]
+    return ", ".join(f"{name} {old.get(name, 'none')} to {new.get(name, 'none')}" for name in names)
 
 
 def _short(value: object) -> str:

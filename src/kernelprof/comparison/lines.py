@@ -13,7 +13,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.comparison.counters import BANK_CONFLICTS
+from kernelprof.comparison.costs import BANK_CONFLICTS
 from kernelprof.model.gate import Place
 
 if TYPE_CHECKING:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.comparison.inputs import same_code
 from kernelprof.comparison.snapshots import inputs_of
 from kernelprof.errors import InputError
 from kernelprof.model.diagnosis import Confidence, Status, Verdict
+from kernelprof.model.gate import Code, Finding, Outcome
+from kernelprof.model.kernel_name import function_name
+from kernelprof.model.names import short_name
 from kernelprof.model.snapshot import KernelSnapshot, Snapshot
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Callable, Collection, Iterable, Sequence
 
     from kernelprof.model.prediction import PredictionFacts
     from kernelprof.model.snapshot import Extent
@@ -20,6 +24,9 @@ if TYPE_CHECKING:
 _NOT_RUN: Final = Verdict(
     Status.INCONCLUSIVE, None, Confidence.LOW, why="Only its machine code was looked at."
 )
+
+
+_MOST_NAMED: Final = 3
 
 
 def of_code(name: str, grid: Extent, block: Extent, known: PredictionFacts) -> KernelSnapshot:
@@ -62,6 +69,54 @@ def only(snapshot: Snapshot, archs: Collection[str]) -> Snapshot:
     """Without predictions for other architectures than these."""
     kept = tuple(each for each in snapshot.kernels if each.arch is None or each.arch in archs)
     return replace(snapshot, kernels=kept)
+
+
+def of_sources(
+    baseline: Snapshot,
+    candidate: Snapshot,
+    *,
+    renamed: Collection[str] = (),
+    is_gone: Callable[[str], bool] = lambda _: False,
+) -> tuple[Snapshot, tuple[KernelSnapshot, ...]]:
+    """What a baseline has of a candidate's sources, and its kernels of other sources.
+
+    Those sources are not named, so nothing is known of them: their kernels did not vanish, unless
+    the source itself ``is_gone``. A kernel belongs to a source by its path or by its name, also by
+    an old one of ``OLD=NEW``.
+    """
+    paths = [PurePath(each.inputs.path) for each in candidate.kernels if each.inputs]
+    names = {each.name for each in candidate.kernels}
+
+    def named(kernel: KernelSnapshot) -> bool:
+        if kernel.inputs is None or kernel.name in names:
+            return True
+        old = kernel.name, function_name(kernel.name)
+        if any(text.startswith(f"{name}=") for text in renamed for name in old):
+            return True
+        path = PurePath(kernel.inputs.path)
+        same = any(ends_with(path, each) or ends_with(each, path) for each in paths)
+        return same or is_gone(kernel.inputs.path)
+
+    kept = tuple(each for each in baseline.kernels if named(each))
+    return replace(baseline, kernels=kept), tuple(e for e in baseline.kernels if e not in kept)
+
+
+def ends_with(path: PurePath, end: PurePath) -> bool:
+    """Whether a path may name the same file as another one, seen from a folder further up."""
+    size = len(end.parts)
+    return bool(size) and len(path.parts) >= size and path.parts[-size:] == end.parts
+
+
+def left_out(kernels: Sequence[KernelSnapshot]) -> tuple[Finding, ...]:
+    """That kernels of a baseline are not judged, as their sources are not named."""
+    if not kernels:
+        return ()
+    names = list(dict.fromkeys(short_name(each.name) for each in kernels))
+    shown = ", ".join(names[:_MOST_NAMED])
+    if len(names) > _MOST_NAMED:
+        shown += f" and {len(names) - _MOST_NAMED} more"
+    text = f"not judged, as their sources are not named: {shown}"
+    return (Finding(Code.IGNORED, Outcome.PASS, text),)
 
 
 def check_alike(before: Snapshot, after: Snapshot) -> None:

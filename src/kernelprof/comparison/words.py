@@ -7,6 +7,7 @@ import shlex
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.comparison import costs
 from kernelprof.comparison.floors import LEAST_FLOOR
 from kernelprof.model import names
 from kernelprof.model.comparison import Match, TimeOutcome
@@ -16,7 +17,7 @@ from kernelprof.model.numbers import factor, number, quantity
 from kernelprof.model.snapshot import EVENTS, PROFILER
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
 
     from kernelprof.model.comparison import (
         Comparison,
@@ -35,24 +36,24 @@ _CLEAR: Final = 1.5
 """From this factor on people say "1.5x slower", below it "12 % slower"."""
 
 
-def headline(kernel: KernelComparison) -> str:
-    """What happened to a kernel, in a line."""
+def headline(kernel: KernelComparison, metrics: Collection[str] = ()) -> str:
+    """What happened to a kernel, in a line; of a prediction's counters these, if any are given."""
     if kernel.match is Match.VANISHED:
         return "is not in the second capture"
     if kernel.match is Match.APPEARED:
         return "is not in the first capture"
     assert kernel.before is not None  # both sides are there, by the match
     assert kernel.after is not None
-    worse = next((each for each in kernel.counters if each.worse), None)
     if kernel.arch is not None:
-        return _predicted_words(kernel, worse)
+        return _predicted_words(kernel, metrics)
+    worse = next((each for each in kernel.counters if each.worse), None)
     parts = [_time_words(kernel.time), verdict_text(kernel.before.verdict, kernel.after.verdict)]
     if worse and kernel.time.outcome is not TimeOutcome.FASTER and not kernel.other_work:
         parts.insert(1, _more_or_fewer(worse))
     return "; ".join(parts)
 
 
-def _predicted_words(kernel: KernelComparison, worse: CounterChange | None) -> str:
+def _predicted_words(kernel: KernelComparison, metrics: Collection[str]) -> str:
     """What a prediction says of a change, of which it knows no time."""
     if kernel.mistake is not None:
         return kernel.mistake.what
@@ -60,9 +61,9 @@ def _predicted_words(kernel: KernelComparison, worse: CounterChange | None) -> s
         return "the same machine code"
     if kernel.other_work:
         return "another amount of work"
-    better = next((each for each in kernel.counters if each.worse is False), None)
-    known = [_more_or_fewer(each) for each in (worse, better) if each is not None]
-    return f"predicted: {', '.join(known) or 'the same counts'}"
+    counters = [each for each in kernel.counters if not metrics or each.metric in metrics]
+    shown = ", ".join(map(_more_or_fewer, costs.told(counters)))
+    return f"predicted: {shown or 'the same counts'}"
 
 
 def _more_or_fewer(change: CounterChange) -> str:
@@ -294,9 +295,21 @@ def why(kernel: KernelResult) -> str:
     first = next(iter(kernel.findings), None)
     told = _IN_HEADLINE | {Code.WRONG_RESULT} if kernel.kernel.mistake else _IN_HEADLINE
     if first is None or first.outcome is Outcome.PASS or first.code in told:
-        text = headline(kernel.kernel)
+        text = headline(kernel.kernel, _decisive(kernel))
         return f"{text}; {place_text(first.places[0])}" if first and first.places else text
     return first.text
+
+
+def _decisive(kernel: KernelResult) -> Collection[str]:
+    """The counters of a prediction that its outcome follows from.
+
+    Of a trade they are what is more and what is less for it.
+    """
+    shown = {kernel.outcome, Outcome.PASS} if kernel.outcome is _OPEN else {kernel.outcome}
+    return {each.metric for each in kernel.findings if each.metric and each.outcome in shown}
+
+
+_OPEN: Final = Outcome.INCONCLUSIVE
 
 
 def place_text(place: Place) -> str:
@@ -341,8 +354,12 @@ def reason(result: GateResult) -> str:
 
 def gate_line(result: GateResult) -> str:
     """The outcome and how many kernels have which, in a line."""
+    alone = [each for each in result.kernels if each.kernel.before is None]
+    new = sum(each.outcome is Outcome.PASS for each in alone)
     found = Counter(each.outcome for each in result.kernels)
+    found[Outcome.PASS] -= new
     counted = [f"{found[each]} {words}" for each, words in _OUTCOMES.items() if found[each]]
+    counted += [f"{new} new"] * bool(new)
     line = f"{result.outcome.value.capitalize()}: {', '.join(counted) or 'no kernel'}."
     if result.outcome is Outcome.INCONCLUSIVE and result.lets_pass:
         line += " The policy lets that pass."

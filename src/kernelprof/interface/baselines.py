@@ -10,6 +10,7 @@ from __future__ import annotations
 import getpass
 import os
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from kernelprof.comparison.gate.baseline import Baseline
     from kernelprof.comparison_results import GateResult
     from kernelprof.interface.changes import Say
-    from kernelprof.model.snapshot import Snapshot
+    from kernelprof.model.snapshot import KernelSnapshot, Snapshot
     from kernelprof.results import PathLike, Side
 
     Write = Callable[[str, Path], object]
@@ -108,15 +109,18 @@ def update(
     Sources are predicted, for a baseline that holds predictions.
     """
     from kernelprof.comparison.compare import compare
-    from kernelprof.comparison.gate.changes import updated
+    from kernelprof.comparison.gate.changes import updated, with_others
     from kernelprof.comparison.gate.judge import judge
     from kernelprof.comparison.gate.policy import load_policy
     from kernelprof.comparison_results import GateResult
 
     new, limits = _candidate(file, candidate, progress), load_policy(policy)
     with _changing(file, write) as (old, keep):
-        result = judge(compare(old.snapshot(os.fspath(file)), new), limits)
-        made = None if result.exit_code else keep(updated(old, new, _now(), limits))
+        own, others = _apart(old, new, file, candidate)
+        result = judge(compare(own.snapshot(os.fspath(file)), new), limits)
+        made = None
+        if not result.exit_code:
+            made = keep(with_others(updated(own, new, _now(), limits), others))
     return as_result(GateResult, result), made
 
 
@@ -135,7 +139,7 @@ def accept(
     ``kernels`` are whole names, none for all of them; ``by`` is whom ``git`` knows otherwise.
     Sources are predicted, for a baseline that holds predictions.
     """
-    from kernelprof.comparison.gate.changes import accepted
+    from kernelprof.comparison.gate.changes import accepted, with_others
     from kernelprof.model.snapshot import Acceptance
 
     new = _candidate(file, candidate, progress)
@@ -143,7 +147,19 @@ def accept(
         raise UsageError("--reason is empty", hint="say why, for those who read it in a year")
     consent = Acceptance("", _now(), by or _who(), reason.strip())
     with _changing(file, write) as (old, keep):
-        return keep(accepted(old, new, kernels, consent))
+        own, others = _apart(old, new, file, candidate)
+        return keep(with_others(accepted(own, new, kernels, consent), others))
+
+
+def _apart(
+    baseline: Baseline, new: Snapshot, file: PathLike, candidate: Side
+) -> tuple[Baseline, tuple[KernelSnapshot, ...]]:
+    """A baseline without kernels of sources that are not named, and these: they stay in it."""
+    from kernelprof.interface import predicted_sides
+
+    held = baseline.snapshot(os.fspath(file))
+    kept, others = predicted_sides.held_against(held, new, candidate)
+    return replace(baseline, kernels=kept.kernels), others
 
 
 def _candidate(file: PathLike, candidate: Side, progress: Progress | None) -> Snapshot:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from kernelprof.collect.progress import Progress
     from kernelprof.collect.session import ProfileResult
     from kernelprof.comparison_results import Comparison, GateResult, History
-    from kernelprof.model.snapshot import Snapshot
+    from kernelprof.model.snapshot import KernelSnapshot, Snapshot
 
     Say = Callable[[str], object]
 
@@ -141,11 +141,15 @@ def gate(
     findings = proposal.findings(trusted, rules)
     before, rules = proposal.chosen(trusted, rules)
     after = after or predicted_sides.candidate(before, candidate, arch, progress) or side(candidate)
+    others: Sequence[KernelSnapshot] = ()
+    if first is None:
+        before, others = predicted_sides.held_against(before, after, candidate, rename)
     if arch:
         before = predictions.only(before, architectures(arch))
     both = choice.only_of_both(before, after, kernels)
     predictions.check_alike(*both)
-    result = judge(compared(*both, choice.renames(rename, *both)), rules)
+    known = predictions.left_out(others)
+    result = judge(compared(*both, choice.renames(rename, *both)), rules, known)
     return as_result(GateResult, with_proposed(result, rules, findings))
 
 

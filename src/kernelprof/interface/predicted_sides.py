@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
+from kernelprof import files
 from kernelprof.errors import InputError, UsageError
 from kernelprof.interface.prediction import architectures, compiled, predicted
 from kernelprof.interface.profiling import is_source
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from kernelprof.collect.progress import Progress
-    from kernelprof.model.snapshot import Snapshot
+    from kernelprof.model.snapshot import KernelSnapshot, Snapshot
     from kernelprof.predict.prediction import Compiled
     from kernelprof.results import PathLike, Side
 
@@ -115,14 +117,48 @@ def candidate(
             hint=f"measure it: kernelprof profile {os.fspath(named[0])} -o capture\nor make a "
             "baseline of predictions: kernelprof baseline save KERNEL.cu --predict -o FILE",
         )
+    wanted = architectures(arch or known)
+    if known and (lacking := [each for each in wanted if each not in known]):
+        raise UsageError(
+            f"the baseline holds predictions for {', '.join(known)}, and none for "
+            f"{', '.join(lacking)}",
+            where=baseline.origin,
+            hint="leave out --arch, or make a baseline for it: kernelprof baseline save KERNEL.cu "
+            f"--predict --arch {','.join((*known, *lacking))} -o FILE",
+        )
     found = []
     for target in named:
-        for each in architectures(arch or known):
+        for each in wanted:
             code = _compile(target, each, progress)
             bare = _bare(code)
             held = None if run else predictions.held(baseline, bare.kernels[0])
             found.append(replace(bare, kernels=(held,)) if held else _judged(code, progress))
     return _together(found)
+
+
+def held_against(
+    baseline: Snapshot, candidate: Snapshot, targets: Side, rename: Sequence[str] = ()
+) -> tuple[Snapshot, tuple[KernelSnapshot, ...]]:
+    """The kernels of a baseline that sources stand for, and those of other sources.
+
+    All of them where the candidate is of captures: what is not in those is gone.
+    """
+    from kernelprof.comparison.predictions import ends_with, of_sources
+
+    named = [Path(each) for each in sources(targets)]
+    if not named:
+        return baseline, ()
+
+    # Paths are those of the folder in which the baseline was made.
+    folders = {Path(), Path(baseline.origin).parent}
+    for kernel in baseline.kernels:
+        held = Path(kernel.inputs.path if kernel.inputs else "")
+        folders |= {each.parents[len(held.parts) - 1] for each in named if ends_with(each, held)}
+
+    def is_gone(path: str) -> bool:
+        return not any(files.is_plain(folder / path) for folder in folders)
+
+    return of_sources(baseline, candidate, renamed=rename, is_gone=is_gone)
 
 
 def refuse_unasked(source: PathLike, *, predict: bool) -> None:

@@ -164,6 +164,8 @@ class Capture:
     was to be captured: rows or launches are lost, values contradict each other, or the program or
     the profiler failed. ``unavailable`` names metrics that were asked for and that ncu could not
     give.
+    ``options`` are those with which a source, the ``application``, was launched otherwise than its
+    specification says, as the command line takes them.
     ``whole_seen`` is, for a part of a larger capture, :attr:`seen` of that one.
     ``cases`` are the same launches with other values, or fewer, that are as likely: those of a
     prediction. A verdict that they do not share is less sure. ``code`` are the machine instructions
@@ -176,6 +178,7 @@ class Capture:
     origin: str = "<memory>"
     page: str = "raw"
     application: str | None = None
+    options: tuple[str, ...] = ()
     clock_control: str | None = None
     warnings: tuple[str, ...] = ()
     damage: tuple[str, ...] = ()

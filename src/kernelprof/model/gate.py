@@ -67,13 +67,15 @@ class Place(NamedTuple):
 class Finding:
     """One thing that was found, and what it means for the outcome. ``text`` is one sentence.
 
-    ``places`` are the lines to blame, where that is known, first those that were changed.
+    ``places`` are the lines to blame, where that is known, first those that were changed, and
+    ``metric`` is the counter of a prediction that it is about.
     """
 
     code: Code
     outcome: Outcome
     text: str
     places: tuple[Place, ...] = ()
+    metric: str = ""
 
 
 @dataclass(frozen=True, slots=True)

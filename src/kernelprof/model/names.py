@@ -16,11 +16,14 @@ if TYPE_CHECKING:
     from kernelprof.model.snapshot import KernelSnapshot
 
 ELLIPSIS = "…"
+_LONGEST_NAME = 40
+"""Characters of a name with its template arguments that still fit beside others."""
 
 _CAST = re.compile(r"\([A-Za-z_][A-Za-z0-9_: ]*\)(?=-?[0-9])")
 
 _TORN = re.compile(r"(?<![<\w])unnamed>::")
 """Where ncu leaves out the start of ``ns::<unnamed>::``, it takes the bracket with it."""
+_INSTANCE = re.compile(r"(\w+)<.*>")
 _CLONE = re.compile(r"( \[clone [^\]]*\])+$")
 
 _CAST = re.compile(r"\((?:bool|char|short|int|long|unsigned [a-z]+)\)(?=[-\w])")
@@ -114,6 +117,44 @@ def labels(kernels: Sequence[KernelDiagnosis | KernelSnapshot]) -> list[tuple[st
         alike.setdefault(short_name(kernel.name), []).append(kernel)
     details = {name: iter(_details(group)) for name, group in alike.items()}
     return [(name, next(details[name])) for name in (short_name(each.name) for each in kernels)]
+
+
+def brief_labels(kernels: Sequence[KernelDiagnosis | KernelSnapshot]) -> list[tuple[str, str]]:
+    """Names without namespaces and template arguments, and what tells those of one name apart.
+
+    Template arguments stay where they do that in few characters: ``gemm_tiled<16, 0, 1>``.
+    """
+    bare: dict[str, list[tuple[str, str]]] = {}
+    told = labels(kernels)
+    for label in told:
+        bare.setdefault(bare_name(label[0]), []).append(label)
+    # Several kernels of one bare name are told apart by what they are instances of.
+    telling = {
+        name: _details([each for each in kernels if bare_name(short_name(each.name)) == name])
+        for name, alike in bare.items()
+        if len(alike) > 1
+        and any(len(_without_namespaces(full)) > _LONGEST_NAME for full, _ in alike)
+    }
+    found = []
+    at: dict[str, int] = {}
+    for full, detail in told:
+        name = bare_name(full)
+        if len(bare[name]) == 1:
+            found.append((name, ""))
+        elif name in telling:
+            position = at.get(name, 0)
+            at[name] = position + 1
+            found.append((name, telling[name][position]))
+        else:
+            found.append((_without_namespaces(full), detail))
+    return found
+
+
+def bare_name(name: str) -> str:
+    """A short name without namespaces and template arguments: ``gemm_tiled``."""
+    last = _without_namespaces(name)
+    found = _INSTANCE.fullmatch(last)
+    return last if found is None else found[1]
 
 
 def fit(label: tuple[str, str], width: int, ellipsis: str = ELLIPSIS) -> str:

@@ -37,6 +37,7 @@ _PIPES: Final = {
     "xu_pipe": "xu",
     "tensor_pipe": "tensor",
 }
+_FIXED: Final = ("selected", "wait")
 _NEVER_DONE: Final = (*BULK_COPIES, "wgmma_pipe")
 """What only instructions do that are refused, or have no time."""
 
@@ -114,14 +115,16 @@ class Estimate:
 
     def _waits(self, run: Run, active: float) -> Values:
         """What warps wait for, in cycles for each instruction."""
-        instructions = max(run.instructions, 1.0)
         resident = min(run.residence / max(run.cycles * run.whole, 1.0), EVERY.warps_per_sm)
-        yield "issue_slots_active", _percent(self.work.issue, self.device.sms * active)
+        issued, warps = self.work.issue / (self.device.sms * active), resident / EVERY.schedulers
+        yield "issue_slots_active", _percent(issued, 1.0)
         yield "achieved_occupancy", _percent(resident, EVERY.warps_per_sm)
-        yield "active_warps", resident / EVERY.schedulers
-        yield "warp_cycles_per_instruction", run.residence / instructions
-        for name in STALLS:
-            yield f"stall_{name}", run.stalls.get(name, 0.0) / instructions
+        yield "active_warps", warps
+        # Little's law: the blocks that were run issue as often as those of the whole launch.
+        cycles = warps / min(issued, 1.0)
+        yield "warp_cycles_per_instruction", cycles
+        for name, each in _spread(run, cycles).items():
+            yield f"stall_{name}", each
 
 
 def estimate(
@@ -151,6 +154,21 @@ def estimate(
         work=work(counted, device, missed),
         elapsed=elapsed(counted, cubin, device, placed, missed),
     )
+
+
+def _spread(run: Run, cycles: float) -> dict[str, float]:
+    """Cycles of a warp for each instruction by what it waits for, ``cycles`` together.
+
+    What the code fixes stays as it is: an instruction is issued, and waits for the one before it.
+    """
+    instructions = max(run.instructions, 1.0)
+    found = {name: run.stalls.get(name, 0.0) / instructions for name in STALLS}
+    others = [name for name in STALLS if name not in _FIXED]
+    waits = sum(found[name] for name in others)
+    left = cycles - sum(found[name] for name in _FIXED)
+    if waits > 0 and left > 0:
+        found |= {name: found[name] * left / waits for name in others}
+    return found
 
 
 def _percent(part: float, whole: float) -> float:

@@ -31,7 +31,8 @@ class Spread:
     def around(self, value: float) -> tuple[float, float]:
         """The lowest and the highest that a predicted value can be."""
         moved = value + self.offset
-        return max(moved * self.low - self.offset, 0.0), moved * self.high - self.offset
+        low, high = (moved * each - self.offset for each in (self.low, self.high))
+        return min(max(low, 0.0), value), max(high, value)  # a factor of 1 may round
 
 
 @cache

@@ -202,13 +202,14 @@ def _result(
     number = times_seen[identity] = times_seen.get(identity, 0) + 1
     kind, level = _KINDS[verdict.status]
     where, *beside = place.places(kernel)
+    said = _message(kernel, predicted=bool(place.basis))
     shown = " ".join(filter(None, (middle(short, _LONGEST_LABEL), detail)))
     found: Json = {
         "ruleId": name,
         "ruleIndex": rules[name],
         "kind": kind,
         "level": level,
-        "message": {"text": sarif_log.plain(f"{shown}: {_message(kernel)}{place.basis}")},
+        "message": {"text": sarif_log.plain(f"{shown}: {said}{place.basis}")},
         "locations": [where],
         "partialFingerprints": sarif_log.fingerprints(*identity, *[str(number)] * (number > 1)),
         "properties": {"confidence": verdict.confidence.value, "launches": kernel.launches},
@@ -221,10 +222,10 @@ def _result(
     return found
 
 
-def _message(kernel: KernelDiagnosis) -> str:
+def _message(kernel: KernelDiagnosis, *, predicted: bool) -> str:
     """The verdict, its line, what it rests on, and what it would bring or what would settle it."""
     verdict = kernel.verdict
-    said = [words.headline(verdict)]
+    said = [words.headline(verdict, predicted=predicted)]
     if kernel.place is not None:
         said.append(f"{waiting.sentence(kernel.place)}.")
     if verdict.status is Status.INCONCLUSIVE:

@@ -227,6 +227,7 @@ def test_all_pairs_are_timed_by_one_process(python: Path) -> None:
         ("hang", "the program was still running after 1.3 s and was ended", 3),
     ],
 )
+@pytest.mark.slow("processes that hang")
 def test_one_that_fails_leaves_the_others(
     python: Path, monkeypatch: pytest.MonkeyPatch, fate: str, told: str, processes: int
 ) -> None:

@@ -37,6 +37,7 @@ def climbed(machine: Path, workshop: Workshop, capsys: pytest.CaptureFixture[str
     return machine / "ladder.json"
 
 
+@pytest.mark.slow("several runs")
 def test_the_drill_down_the_full_set_and_variants(
     climbed: Path, workshop: Workshop, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -116,6 +116,7 @@ def test_a_kernel_is_predicted_in_a_process_of_its_own(
     assert f" | yes | {'yes' if right else 'no'} | " in row(kernel, found)
 
 
+@pytest.mark.slow("a process that hangs")
 def test_a_kernel_that_takes_too_long_is_stopped(tmp_path: Path) -> None:
     source = tmp_path / "twice.cu"
     source.write_text(DOUBLE, encoding="utf-8")

@@ -12,12 +12,14 @@ from kernelprof.comparison.compare import compare
 from kernelprof.comparison.gate.judge import judge
 from kernelprof.comparison.gate.policy import Policy, load_policy
 from kernelprof.comparison.predictions import architectures, check_alike, held, of_code, together
-from kernelprof.comparison.words import why
+from kernelprof.comparison.words import gate_line, why
 from kernelprof.errors import InputError
 from kernelprof.model.diagnosis import Confidence, Status, Verdict
 from kernelprof.model.gate import Code, GateResult, Outcome, Place
 from kernelprof.model.manifest import SourceFacts
 from kernelprof.model.prediction import Mistake, PredictionFacts
+from kernelprof.report.document import Note, Paragraph, Section, Span
+from kernelprof.report.documents.gate import document
 
 if TYPE_CHECKING:
     from kernelprof.model.snapshot import KernelSnapshot
@@ -144,6 +146,75 @@ def test_a_percent_more_instructions_or_fewer_threads_pass() -> None:
     assert codes(result) == [("pass", "counter-worse")] * 2
 
 
+def test_divergence_is_lanes_that_idle_and_not_an_average() -> None:
+    """Instructions of whole warps went away: an instruction has fewer threads, none idles more."""
+    old = before(metrics={**COUNTS, "instructions": 26_804_222, "threads_per_instruction": 30.7066})
+    fewer = 32 - (32 - 30.7066) * 26_804_222 / 21_561_342
+    result = gated(old, after(instructions=21_561_342, threads_per_instruction=fewer))
+    assert codes(result) == [("pass", "counter-better")]
+    assert why(result.kernels[0]) == "predicted: fewer instructions"
+    changes = {each.metric: each.worse for each in result.kernels[0].kernel.counters}
+    assert changes == {"instructions": False, "threads_per_instruction": None}
+
+
+def test_more_lanes_that_idle_are_a_regression_that_names_them() -> None:
+    (worse,) = gated(before(), after(threads_per_instruction=31)).kernels[0].findings
+    assert worse.outcome is Outcome.REGRESSION
+    assert "32 to 31 thread (-3.12 %); idle lanes of warps: 0 to 8,192; " in worse.text
+    # One lane of 32 more idles: 3.1 % of them.
+    rules = {"max_increase": {"threads_per_instruction": "4 %"}}
+    assert gated(before(), after(threads_per_instruction=31), rules).outcome is Outcome.PASS
+
+
+def test_more_instructions_that_idle_no_more_are_more_threads_an_instruction_and_no_gain() -> None:
+    old = before(metrics={**COUNTS, "threads_per_instruction": 30})
+    result = gated(old, after(instructions=16_384, threads_per_instruction=31))
+    assert codes(result) == [("regression", "counter-worse")]
+    assert why(result.kernels[0]) == "predicted: more instructions; k.cu:2"
+
+
+def test_blocks_of_another_size_are_compared_by_their_threads() -> None:
+    limits = {"block_limit_registers": 32, "block_limit_shared_mem": 32}
+    small = replace(after(block_limit_warps=32, **limits), block=(32, 1, 1))
+    result = gated(before(), small)
+    (worse,) = result.kernels[0].findings
+    assert worse.text.startswith("threads that fit on an SM: 2,048 to 1,024 thread (-50 %)")
+    assert why(result.kernels[0]).startswith("predicted: fewer threads that fit on an SM")
+    assert gated(small, before()).outcome is Outcome.PASS
+    as_many = replace(small, block=(64, 1, 1))
+    assert codes(gated(before(), as_many)) == []
+
+
+def test_what_got_worse_is_named_alone_and_what_costs_most_first() -> None:
+    more = {"global_load_sectors": 4096, "global_sectors": 6144, "instructions": 14_000}
+    result = gated(before(), after(**more, shared_wavefronts=1200, threads_per_instruction=32))
+    assert why(result.kernels[0]) == (
+        "predicted: more instructions, more global load sectors, more wavefronts by bank conflicts"
+        "; k.cu:2"
+    )
+    texts = [each.text.partition(":")[0] for each in result.kernels[0].findings]
+    assert texts == [
+        "instructions",
+        "global load sectors",
+        "global sectors",
+        "wavefronts by bank conflicts",
+        "shared-memory wavefronts",
+    ]
+
+
+def test_what_the_policy_allows_is_not_what_stops_it() -> None:
+    more = {"global_sectors": 5000, "local_sectors": 64}
+    result = gated(before(), after(**more), {"max_increase": {"global_sectors": "30 %"}})
+    assert why(result.kernels[0]).startswith("predicted: more local-memory sectors (spills);")
+
+
+def test_of_a_trade_both_sides_are_named() -> None:
+    result = gated(before(), after(global_sectors=1024, shared_wavefronts=3072))
+    assert why(result.kernels[0]).startswith(
+        "predicted: more wavefronts by bank conflicts, fewer global sectors"
+    )
+
+
 def test_the_policy_says_what_a_counter_may_cost() -> None:
     rules = {"max_increase": {"global_sectors": "15 %"}}
     assert gated(before(), after(global_sectors=4608), rules).outcome is Outcome.PASS
@@ -179,9 +250,23 @@ def test_budgets_hold_for_predictions() -> None:
 
 
 def test_other_sizes_are_other_work() -> None:
-    inputs = replace(after().inputs, specification={**SPECIFICATION, "sizes": {"N": 8}})
+    inputs = replace(after().inputs, specification={**SPECIFICATION, "sizes": {"N": 8192}})
     result = gated(before(), replace(after(), inputs=inputs))
-    assert ("inconclusive", "other-work") in codes(result)
+    assert codes(result) == [("inconclusive", "other-work")]
+    assert why(result.kernels[0]) == "other sizes: N 4096 to 8192"
+    assert result.kernels[0].kernel.kinds == ("source", "sizes")
+
+
+def test_only_other_sizes_are_one_kind_of_change_though_they_stand_in_the_source() -> None:
+    inputs = replace(
+        before().inputs,
+        source_sha256="f" * 64,
+        specification={**SPECIFICATION, "sizes": {"N": 8192, "M": 2}},
+    )
+    result = gated(before(), replace(before(), grid=(32, 1, 1), inputs=inputs))
+    assert codes(result) == [("inconclusive", "other-work")]
+    assert why(result.kernels[0]) == "other sizes: N 4096 to 8192, M none to 2"
+    assert result.kernels[0].kernel.kinds == ("sizes",)
 
 
 def test_a_weaker_check_of_the_result_is_a_regression() -> None:
@@ -218,9 +303,23 @@ def test_kernels_are_compared_with_those_for_the_same_architecture() -> None:
         "sm_90": "pass",
     }
     assert architectures(new.kernels) == ("sm_80", "sm_90")
+    older = judge(compare(side(of(before(), "sm_80")), side(after())), Policy())
+    assert [each.text for each in older.general] == [
+        "the baseline is for sm_80, and the candidate for sm_90: nothing was compared"
+    ]
     alone = judge(compare(old, side(after())), Policy())
     assert {each.kernel.match.value for each in alone.kernels} == {"same", "vanished"}
     assert alone.exit_code == 3
+
+
+def test_what_nothing_is_compared_with_is_new_and_that_is_told_once() -> None:
+    result = judge(compare(side(), side(after())), Policy())
+    assert gate_line(result) == "Inconclusive: 1 new."
+    (first, *others) = document(result).blocks
+    told = "No kernel is on both sides: nothing was compared."
+    assert isinstance(first, Section)
+    assert first.blocks == (Paragraph(Span(told)),)
+    assert not [each for each in others if isinstance(each, Note)]
 
 
 def test_a_prediction_is_not_compared_with_a_measurement() -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from kernelprof.model.diagnosis import Status
-from kernelprof.report.documents.capture_page import summary
+from kernelprof.report.documents.kernels_overview import summary
 
 if TYPE_CHECKING:
     from tests.report.html_views.helpers import Page
@@ -22,6 +22,7 @@ def test_it_names_what_takes_most_of_the_time(series: Page) -> None:
     assert (len(found), round(100 * time)) == (5, 60)
     assert series.headline == (
         "uncoalesced-global-access limits 5 of 26 kernels, which take 60 % of the time. "
+        "gemm_bad 32x32 has most to save: about 24 % of all time. "
         "4 kernels are at the limit of the GPU."
     )
 

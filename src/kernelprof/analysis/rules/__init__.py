@@ -8,6 +8,7 @@ wants, and one function. It is found by being there. The metrics that a capture 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cache, cached_property
 from importlib import import_module
 from pkgutil import iter_modules
@@ -24,6 +25,19 @@ if TYPE_CHECKING:
     from kernelprof.analysis.metrics.facts import Facts
     from kernelprof.analysis.metrics.highest import Named
     from kernelprof.analysis.metrics.interval import Interval, Truth
+
+
+class Place(StrEnum):
+    """Where on the GPU a bottleneck is: a path of the memory, or what the SMs do."""
+
+    DRAM = "device memory"
+    L2 = "L2"
+    L1 = "L1"
+    SHARED = "shared memory"
+    PIPES = "arithmetic"
+    INSTRUCTIONS = "instructions"
+    WAITING = "waiting"
+    """No unit is near its limit: too little is under way at once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +157,7 @@ class Rule:
     slug: str
     title: str
     order: int
+    place: Place
     headline: Headline
     docs: Docs
     requires: tuple[str, ...]
@@ -301,6 +316,7 @@ def pipe_rule(
         slug=slug,
         title=title,
         order=order,
+        place=Place.PIPES,
         headline=headline,
         docs=docs,
         requires=(pipe,),

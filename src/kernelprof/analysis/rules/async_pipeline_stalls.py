@@ -11,6 +11,7 @@ from kernelprof.analysis.rules import (
     Docs,
     Finding,
     Headline,
+    Place,
     Rule,
     RuleContext,
     Threshold,
@@ -138,6 +139,7 @@ RULE = Rule(
     slug="async-pipeline-stalls",
     title="Stalls of an asynchronous pipeline",
     order=205,
+    place=Place.WAITING,
     headline=Headline(
         plain="Copies and computation hardly overlap: while data is on its way, or a barrier or an "
         "epilogue holds up the next step, the arithmetic waits.",

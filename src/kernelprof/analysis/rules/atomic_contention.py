@@ -7,6 +7,7 @@ from kernelprof.analysis.rules import (
     Docs,
     Finding,
     Headline,
+    Place,
     Rule,
     RuleContext,
     Threshold,
@@ -110,6 +111,7 @@ RULE = Rule(
     slug="atomic-contention",
     title="Contended atomics",
     order=40,
+    place=Place.L2,
     headline=Headline(
         plain="Many threads update the same few addresses and have to wait for each other.",
         numbered="Many threads update the same few addresses and spend {x} of their time waiting "

@@ -7,6 +7,7 @@ from kernelprof.analysis.rules import (
     Docs,
     Finding,
     Headline,
+    Place,
     Rule,
     RuleContext,
     Threshold,
@@ -56,6 +57,7 @@ RULE = Rule(
     slug="barrier-stalls",
     title="Barrier stalls",
     order=90,
+    place=Place.WAITING,
     headline=Headline(
         plain="Warps wait at barriers for the slower warps of their block.",
         numbered="Warps spend {x} of their time waiting at barriers for other warps of their "

@@ -7,6 +7,7 @@ from kernelprof.analysis.rules import (
     Docs,
     Finding,
     Headline,
+    Place,
     Rule,
     RuleContext,
     Threshold,
@@ -66,6 +67,7 @@ RULE = Rule(
     slug="constant-cache",
     title="Constant cache",
     order=25,
+    place=Place.INSTRUCTIONS,
     headline=Headline(
         plain="Threads of a warp read different constants, which are served one after the other.",
         numbered="Threads of a warp read different constants, which are served one after the "

@@ -8,6 +8,7 @@ from kernelprof.analysis.rules import (
     EvidenceItem,
     Finding,
     Headline,
+    Place,
     Rule,
     RuleContext,
     Threshold,
@@ -62,6 +63,7 @@ RULE = Rule(
     slug="debug-build",
     title="Built for debugging",
     order=5,
+    place=Place.INSTRUCTIONS,
     headline=Headline(
         plain="The kernel was compiled for debugging, so nothing else about it means anything.",
         numbered="The kernel was compiled for debugging: each instruction waits {x} for the one "

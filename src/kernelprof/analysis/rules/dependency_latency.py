@@ -9,6 +9,7 @@ from kernelprof.analysis.rules import (
     Docs,
     Finding,
     Headline,
+    Place,
     Rule,
     RuleContext,
     Threshold,
@@ -58,6 +59,7 @@ RULE = Rule(
     slug="dependency-latency",
     title="Dependency latency",
     order=120,
+    place=Place.WAITING,
     headline=Headline(
         plain="Warps wait for the results of their own previous instructions.",
         numbered="Warps spend {x} of their time waiting for the results of their own previous "

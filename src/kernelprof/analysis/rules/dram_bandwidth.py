@@ -10,6 +10,7 @@ from kernelprof.analysis.rules import (
     EvidenceItem,
     Finding,
     Headline,
+    Place,
     Rule,
     RuleContext,
     near_limit,
@@ -59,6 +60,7 @@ RULE = Rule(
     slug="dram-bandwidth",
     title="Device memory bandwidth",
     order=170,
+    place=Place.DRAM,
     headline=Headline(
         plain="Device memory is what everything else waits for: it moves too much data.",
         numbered="Device memory is what everything else waits for: it runs at {x} of its peak.",

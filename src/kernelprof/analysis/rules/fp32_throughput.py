@@ -8,6 +8,7 @@ from kernelprof.analysis.rules import (
     Docs,
     Finding,
     Headline,
+    Place,
     Rule,
     RuleContext,
     near_limit,
@@ -58,6 +59,7 @@ RULE = Rule(
     slug="fp32-throughput",
     title="FP32 throughput",
     order=180,
+    place=Place.PIPES,
     headline=Headline(
         plain="FP32 arithmetic is what takes the time: its units are the busiest part of the GPU.",
         at_limit="FP32 arithmetic keeps its units about as busy as they get",

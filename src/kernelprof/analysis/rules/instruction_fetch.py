@@ -7,6 +7,7 @@ from kernelprof.analysis.rules import (
     Docs,
     Finding,
     Headline,
+    Place,
     Rule,
     RuleContext,
     Threshold,
@@ -48,6 +49,7 @@ RULE = Rule(
     slug="instruction-fetch",
     title="Instruction fetch",
     order=100,
+    place=Place.INSTRUCTIONS,
     headline=Headline(
         plain="Warps wait for their next instructions: the code is too long for the instruction "
         "caches.",

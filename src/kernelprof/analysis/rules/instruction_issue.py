@@ -8,6 +8,7 @@ from kernelprof.analysis.rules import (
     Docs,
     Finding,
     Headline,
+    Place,
     Rule,
     RuleContext,
     near_limit,
@@ -50,6 +51,7 @@ RULE = Rule(
     slug="instruction-issue",
     title="Instruction issue",
     order=150,
+    place=Place.INSTRUCTIONS,
     headline=Headline(
         plain="The GPU issues instructions nearly as fast as it can, and most of them are not the "
         "actual arithmetic.",

@@ -7,6 +7,7 @@ from kernelprof.analysis.rules import (
     Docs,
     Finding,
     Headline,
+    Place,
     Rule,
     RuleContext,
     near_limit,
@@ -44,6 +45,7 @@ RULE = Rule(
     slug="integer-throughput",
     title="Integer throughput",
     order=145,
+    place=Place.PIPES,
     headline=Headline(
         plain="Integer arithmetic keeps its units busy nearly all the time, and everything else "
         "waits.",

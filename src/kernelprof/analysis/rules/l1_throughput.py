@@ -9,6 +9,7 @@ from kernelprof.analysis.rules import (
     EvidenceItem,
     Finding,
     Headline,
+    Place,
     Rule,
     RuleContext,
     near_limit,
@@ -61,6 +62,7 @@ RULE = Rule(
     slug="l1-throughput",
     title="L1 throughput",
     order=130,
+    place=Place.L1,
     headline=Headline(
         plain="The path to the L1 cache is full: the kernel loads the same data again and again.",
         numbered="The path to the L1 cache is {x} busy: the kernel loads the same data again and "

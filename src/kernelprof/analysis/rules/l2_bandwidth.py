@@ -10,6 +10,7 @@ from kernelprof.analysis.rules import (
     EvidenceItem,
     Finding,
     Headline,
+    Place,
     Rule,
     RuleContext,
     l2_stage,
@@ -50,6 +51,7 @@ RULE = Rule(
     slug="l2-bandwidth",
     title="L2 bandwidth",
     order=160,
+    place=Place.L2,
     headline=Headline(
         plain="The L2 cache is what everything else waits for: it moves too much data.",
         numbered="The L2 cache is what everything else waits for: it is {x} busy with moving data.",

@@ -10,6 +10,7 @@ from kernelprof.analysis.rules import (
     Docs,
     Finding,
     Headline,
+    Place,
     Rule,
     RuleContext,
     Threshold,
@@ -76,6 +77,7 @@ RULE = Rule(
     slug="local-memory-traffic",
     title="Local-memory traffic",
     order=30,
+    place=Place.L1,
     headline=Headline(
         plain="Threads keep more data than fits into registers, and moving it to and from memory "
         "takes the time.",

@@ -9,6 +9,7 @@ from kernelprof.analysis.rules import (
     EvidenceItem,
     Finding,
     Headline,
+    Place,
     Rule,
     RuleContext,
     Threshold,
@@ -24,6 +25,8 @@ LOW_OCCUPANCY = Threshold(
     "rule also asks that warps wait and no unit is near its limit",
 )
 
+FULL = 99.0
+"""Percent of the warp slots from which nothing of the kernel's limits them."""
 LIMITS = {
     "block_limit_registers": "registers",
     "block_limit_shared_mem": "shared memory",
@@ -86,6 +89,7 @@ RULE = Rule(
     slug="low-occupancy",
     title="Low occupancy",
     order=70,
+    place=Place.WAITING,
     headline=Headline(
         plain="Too few threads fit on the GPU at once to hide the time that each of them waits.",
         numbered="Too few threads fit on the GPU at once to hide the time that each of them "
@@ -126,7 +130,8 @@ RULE = Rule(
             Advice(
                 "Cut the resource that limits: registers, shared memory, or the size of blocks.",
                 unless=Condition(
-                    "it is known which one limits", lambda seen: bool(seen.block_limits)
+                    "it is known which one limits, or as many warps fit as there can be",
+                    lambda seen: bool(seen.block_limits) or seen["theoretical_occupancy"] > FULL,
                 ),
             ),
             Advice(

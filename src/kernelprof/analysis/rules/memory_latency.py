@@ -15,6 +15,7 @@ from kernelprof.analysis.rules import (
     Docs,
     Finding,
     Headline,
+    Place,
     Rule,
     RuleContext,
     Threshold,
@@ -60,6 +61,7 @@ RULE = Rule(
     slug="memory-latency",
     title="Memory latency",
     order=110,
+    place=Place.WAITING,
     headline=Headline(
         plain="Warps wait for data from memory, although memory could deliver more at a time.",
         numbered="Warps spend {x} of their time waiting for data from memory, although memory "

@@ -8,6 +8,7 @@ from kernelprof.analysis.rules import (
     EvidenceItem,
     Finding,
     Headline,
+    Place,
     Rule,
     RuleContext,
     Threshold,
@@ -59,6 +60,7 @@ RULE = Rule(
     slug="shared-bank-conflicts",
     title="Shared-memory bank conflicts",
     order=20,
+    place=Place.SHARED,
     headline=Headline(
         plain="Threads of a warp want different words of one shared-memory bank and have to take "
         "turns.",

@@ -8,6 +8,7 @@ from kernelprof.analysis.rules import (
     Docs,
     Finding,
     Headline,
+    Place,
     Rule,
     RuleContext,
     near_limit,
@@ -64,6 +65,7 @@ RULE = Rule(
     slug="shared-memory-throughput",
     title="Shared-memory throughput",
     order=140,
+    place=Place.SHARED,
     headline=Headline(
         plain="The path to shared memory is full: each value that is loaded from it is used too "
         "rarely.",

@@ -9,6 +9,7 @@ from kernelprof.analysis.rules import (
     EvidenceItem,
     Finding,
     Headline,
+    Place,
     Rule,
     RuleContext,
     Threshold,
@@ -75,6 +76,7 @@ RULE = Rule(
     slug="small-grid",
     title="Grid too small for the GPU",
     order=60,
+    place=Place.WAITING,
     headline=Headline(
         plain="The launch is too small for this GPU: much of the time there is not enough work "
         "for it.",

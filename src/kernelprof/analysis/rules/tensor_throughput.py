@@ -15,6 +15,7 @@ from kernelprof.analysis.rules import (
     EvidenceItem,
     Finding,
     Headline,
+    Place,
     Rule,
     RuleContext,
     Threshold,
@@ -144,6 +145,7 @@ RULE = Rule(
     slug="tensor-throughput",
     title="Tensor-core throughput",
     order=200,
+    place=Place.PIPES,
     headline=Headline(
         plain="The tensor cores are what takes the time: they are the busiest part of the GPU.",
         numbered="The tensor cores are what takes the time: they are {x} busy.",

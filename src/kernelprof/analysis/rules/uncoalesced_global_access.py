@@ -9,6 +9,7 @@ from kernelprof.analysis.rules import (
     EvidenceItem,
     Finding,
     Headline,
+    Place,
     Rule,
     RuleContext,
     Threshold,
@@ -94,6 +95,7 @@ RULE = Rule(
     slug="uncoalesced-global-access",
     title="Uncoalesced global memory access",
     order=10,
+    place=Place.L1,
     headline=Headline(
         plain="Threads of a warp use addresses that lie far apart, so much of the memory traffic "
         "is wasted.",

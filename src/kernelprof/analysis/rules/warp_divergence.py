@@ -10,6 +10,7 @@ from kernelprof.analysis.rules import (
     EvidenceItem,
     Finding,
     Headline,
+    Place,
     Rule,
     RuleContext,
     Threshold,
@@ -59,6 +60,7 @@ RULE = Rule(
     slug="warp-divergence",
     title="Warp divergence",
     order=50,
+    place=Place.INSTRUCTIONS,
     headline=Headline(
         plain="Threads of a warp take different paths, so many of them wait while the others work.",
         numbered="Threads of a warp take different paths, so on average only {x} of 32 work at a "

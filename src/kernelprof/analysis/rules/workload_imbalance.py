@@ -9,6 +9,7 @@ from kernelprof.analysis.rules import (
     EvidenceItem,
     Finding,
     Headline,
+    Place,
     Rule,
     RuleContext,
     Threshold,
@@ -48,6 +49,7 @@ RULE = Rule(
     slug="workload-imbalance",
     title="Workload imbalance",
     order=80,
+    place=Place.WAITING,
     headline=Headline(
         plain="The work is spread unevenly, so parts of the GPU are done early and wait for the "
         "rest.",

@@ -62,7 +62,8 @@ def gate(
         ),
     ] = False,
     output_format: Annotated[
-        str, options.format_option("gate", "text, json or markdown: how to write the answer.")
+        str,
+        options.format_option("gate", "text, json, junit, markdown or sarif: how to write it."),
     ] = "text",
     file: options.OutputOption = None,
     junit: Annotated[

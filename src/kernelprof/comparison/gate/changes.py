@@ -110,6 +110,11 @@ def updated(
     return replace(fresh, kernels=kernels, accepted=baseline.accepted)
 
 
+def with_others(baseline: Baseline, kernels: Sequence[KernelSnapshot]) -> Baseline:
+    """A baseline with kernels that the candidate says nothing of, as they were."""
+    return replace(baseline, kernels=_sorted([*baseline.kernels, *kernels]))
+
+
 def _held(old: KernelSnapshot | None, new: KernelSnapshot) -> KernelSnapshot:
     """A kernel with the noise, and where they are the same the times, that it had."""
     if old is None:

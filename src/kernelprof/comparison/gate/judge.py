@@ -48,17 +48,19 @@ _ORDER: Final = (Outcome.PASS, Outcome.INCONCLUSIVE, Outcome.REGRESSION)
 _OF_THE_CODE: Final = frozenset({Code.COUNTER_WORSE, Code.NEW_BOTTLENECK, Code.LEFT_LIMIT})
 
 
-def judge(comparison: Comparison, policy: Policy) -> GateResult:
-    """Judge every kernel, and all together: the worst outcome counts."""
+def judge(comparison: Comparison, policy: Policy, known: Iterable[Finding] = ()) -> GateResult:
+    """Judge every kernel, and all together: the worst outcome counts.
+
+    ``known`` are findings of no single kernel that were made before.
+    """
     kernels = [_kernel(each, policy, comparison) for each in comparison.kernels]
     general = [*whole.damage(comparison, policy), *whole.totals(comparison, policy)]
-    general += whole.few_launches(comparison)
+    general += [*whole.few_launches(comparison), *known]
     if kernels and all(each.ignored for each in kernels):
         text = "the policy leaves out every kernel: nothing was judged"
         general.append(Finding(Code.IGNORED, Outcome.INCONCLUSIVE, text))
     if not any(each.kernel.before and each.kernel.after for each in kernels):
-        text = "no kernel is on both sides: nothing was compared"
-        general.append(Finding(Code.VANISHED, Outcome.INCONCLUSIVE, text))
+        general.append(whole.nothing_compared(comparison))
     outcome = _worst((*kernels, *general))
     if outcome is Outcome.INCONCLUSIVE and policy.inconclusive is Outcome.REGRESSION:
         outcome = Outcome.REGRESSION

@@ -10,10 +10,12 @@ import math
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.comparison.costs import LEAST, THREADS, WORK, idle_lanes, more_idle, whole
 from kernelprof.comparison.lines import changed, worse_lines
 from kernelprof.comparison.words import counter_text, verdict_text
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.gate import Code, Finding, Outcome, Place
+from kernelprof.model.numbers import number
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -23,24 +25,9 @@ if TYPE_CHECKING:
     from kernelprof.model.prediction import Predicted
     from kernelprof.model.snapshot import KernelSnapshot
 
-_WORK: Final = (
-    "global_sectors",
-    "local_sectors",
-    "shared_wavefronts",
-    "global_atomic_requests",
-    "global_reduction_requests",
-    "instructions",
-)
-"""What is work, each counted once. A sector, a wavefront and an instruction of a warp count alike:
-an SM takes two sectors a cycle from L2, one wavefront, and four instructions (architectures.toml;
-https://docs.nvidia.com/nsight-compute/ProfilingGuide/, "Memory Tables", "Scheduler")."""
-
-_ROOM: Final = {"threads_per_instruction": 0.01}
+_ROOM: Final = {THREADS: 0.01}
 """By how much a counter may get worse where the policy says nothing: an instruction more or less
-outside of a divergent part moves this average, as another compiler makes it."""
-
-_LEAST: Final = 0.001
-"""Relative changes below this are not told: a line more of the same length would say nothing."""
+in a divergent part makes lanes idle, as another compiler makes it."""
 
 LEAST_SAVED: Final = 0.01
 """Part of all work that has to go away for a trade: another compiler saves or adds that much."""
@@ -57,12 +44,18 @@ def findings(
     assert new is not None
     trade = _is_trade(kernel, before)
     for change in kernel.counters:
-        if change.before and abs(change.after / change.before - 1) < _LEAST:
+        increase = _increase(change, before, after)
+        if increase < LEAST:
             continue
+        text = counter_text(change)
+        if change.metric == THREADS:
+            sides = " to ".join(number(idle_lanes(each)) for each in (before, after))
+            text += f"; idle lanes of warps: {sides}"
         if change.worse:
-            yield _worse(change, old, new, limits, trade=trade)
+            found = _worse(change.metric, increase, text, limits, trade=trade)
+            yield with_lines(found, change.metric, old, new)
         elif change.worse is False:
-            yield Finding(Code.COUNTER_BETTER, Outcome.PASS, counter_text(change))
+            yield Finding(Code.COUNTER_BETTER, Outcome.PASS, text, metric=change.metric)
     for name in kernel.lacking:
         text = f"only one side has {name}: predict both with the same version of kernelprof"
         yield Finding(Code.COUNTER_MISSING, Outcome.INCONCLUSIVE, text)
@@ -86,17 +79,20 @@ def wrong(before: KernelSnapshot | None, after: KernelSnapshot) -> Finding:
     return _at(found, at, old or new, new)
 
 
-def _worse(
-    change: CounterChange, old: Predicted, new: Predicted, limits: Limits, *, trade: bool
-) -> Finding:
-    increase = abs(change.after / change.before - 1) if change.before else math.inf
+def _increase(change: CounterChange, before: KernelSnapshot, after: KernelSnapshot) -> float:
+    """By which part a counter changed; of divergence, by which part of all lanes."""
+    if change.metric == THREADS:
+        return abs(more_idle(before, after))
+    return abs(change.after / change.before - 1) if change.before else math.inf
+
+
+def _worse(metric: str, increase: float, text: str, limits: Limits, *, trade: bool) -> Finding:
     outcome = limits.counter_worse
-    text = counter_text(change)
-    if increase <= limits.max_increase.get(change.metric, _ROOM.get(change.metric, 0.0)):
+    if increase <= limits.max_increase.get(metric, _ROOM.get(metric, 0.0)):
         outcome = Outcome.PASS
     elif trade and outcome is Outcome.REGRESSION:
         outcome, text = Outcome.INCONCLUSIVE, f"{text}; {_TRADE}"
-    return with_lines(Finding(Code.COUNTER_WORSE, outcome, text), change.metric, old, new)
+    return Finding(Code.COUNTER_WORSE, outcome, text, metric=metric)
 
 
 def with_lines(finding: Finding, metric: str, old: Predicted, new: Predicted) -> Finding:
@@ -127,7 +123,6 @@ def _named(places: list[Place]) -> str:
 
 def _is_trade(kernel: KernelComparison, before: KernelSnapshot) -> bool:
     """Whether at least as much work went away as was added, and enough to be worth it."""
-    by = [each.after - each.before for each in kernel.counters if each.metric in _WORK]
+    by = [each.after - each.before for each in kernel.counters if each.metric in WORK]
     added, saved = sum(each for each in by if each > 0), -sum(each for each in by if each < 0)
-    whole = sum(before.metrics.get(name, 0.0) for name in _WORK)
-    return saved > LEAST_SAVED * whole and saved >= added
+    return saved > LEAST_SAVED * whole(before) and saved >= added

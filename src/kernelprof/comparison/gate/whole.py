@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from kernelprof.comparison.floors import FEWEST_SAMPLES, LEAST_FLOOR
+from kernelprof.comparison.predictions import architectures
 from kernelprof.comparison.words import to_settle
 from kernelprof.model.comparison import Match
 from kernelprof.model.gate import Code, Finding, Outcome
@@ -24,6 +25,16 @@ def damage(comparison: Comparison, policy: Policy) -> Iterator[Finding]:
     for side, snapshot in (("baseline", comparison.before), ("candidate", comparison.after)):
         for sentence in snapshot.damage:
             yield Finding(Code.DAMAGED_CAPTURE, policy.damaged, f"the {side}'s capture: {sentence}")
+
+
+def nothing_compared(comparison: Comparison) -> Finding:
+    """That no kernel is on both sides, and why where that is known."""
+    archs = [architectures(side.kernels) for side in (comparison.before, comparison.after)]
+    text = "no kernel is on both sides: nothing was compared"
+    if all(archs) and not set(archs[0]) & set(archs[1]):
+        old, new = (", ".join(each) for each in archs)
+        text = f"the baseline is for {old}, and the candidate for {new}: nothing was compared"
+    return Finding(Code.VANISHED, Outcome.INCONCLUSIVE, text)
 
 
 def few_launches(comparison: Comparison) -> Iterator[Finding]:

@@ -159,7 +159,7 @@ class _Runner:
 
         Where something is needed after all that was taken for unused, they are run again with it.
         """
-        chosen = sample(self._launch.grid, most)
+        chosen = sample(self._launch.grid, most, self._launch.cluster)
         took = 0.0
         while True:
             tally = Tally()

@@ -66,6 +66,8 @@ class Sample:
     """Numbers of the blocks."""
     counts: tuple[tuple[int, int], ...]
     """For each part how many blocks are run, and how many there are."""
+    together: int = 1
+    """Blocks of a cluster: all of them are run, one after the other, or none."""
 
     @property
     def complete(self) -> bool:
@@ -88,29 +90,36 @@ class Sample:
         variance = 0.0
         for part, every in self._parts(values):
             some = len(part)
-            if some == every:
+            if some * self.together == every:
                 continue
             if some < _LEAST:
-                variance += (every * self._spread(values)) ** 2
+                variance += (every * float(self._units(values).std())) ** 2
                 continue
             single = float((np.diff(part) ** 2).mean()) / 2
-            variance += every**2 * (1 - some / every) * single / some
+            variance += every**2 * (1 - some * self.together / every) * single / some
         return _SURE * math.sqrt(variance)
 
-    def _spread(self, values: Array) -> float:
-        """How much blocks of all parts differ: what is said of a part of which few are run."""
-        return float(values.std())
+    def _units(self, values: Array) -> Array:
+        """Means of what blocks counted, of those that are run together."""
+        found: Array = values.astype(np.float64).reshape(-1, self.together).mean(axis=1)
+        return found
 
     def _parts(self, values: Array) -> Iterator[tuple[Array, int]]:
-        """What the blocks of each part counted, and how many blocks it has."""
-        start = 0
+        """What the blocks of each part counted, as :meth:`_units`, and how many blocks it has."""
+        units, start = self._units(values), 0
         for some, every in self.counts:
-            yield values[start : start + some].astype(np.float64), every
-            start += some
+            end = start + some // self.together
+            yield units[start:end], every
+            start = end
 
 
-def sample(grid: Dim3, most: int) -> Sample:
-    """At most so many blocks of a grid, all of them where it has no more; at least one a part."""
+def sample(grid: Dim3, most: int, cluster: Dim3 | None = None) -> Sample:
+    """At most so many blocks of a grid, all of them where it has no more; at least one a part.
+
+    Of a grid of clusters, whole clusters.
+    """
+    if cluster is not None and math.prod(cluster) > 1:
+        return _of_clusters(grid, most, cluster)
     everything = math.prod(grid)
     if everything <= most:
         return Sample(grid, np.arange(everything), ((everything, everything),))
@@ -126,6 +135,26 @@ def sample(grid: Dim3, most: int) -> Sample:
         blocks.append(part.numbers(np.minimum(places, part.count - 1), grid))
     counts = tuple(zip(taken, (part.count for part in found), strict=True))
     return Sample(grid, np.concatenate(blocks), counts)
+
+
+def _of_clusters(grid: Dim3, most: int, cluster: Dim3) -> Sample:
+    size = math.prod(cluster)
+    clusters = (grid[0] // cluster[0], grid[1] // cluster[1], grid[2] // cluster[2])
+    chosen = sample(clusters, max(most // size, 1))
+    first = _places(chosen.blocks, clusters)
+    inside = _places(np.arange(size), cluster)
+    x, y, z = (
+        (each[:, None] * extent + within[None, :]).reshape(-1)
+        for each, extent, within in zip(first, cluster, inside, strict=True)
+    )
+    counts = tuple((some * size, every * size) for some, every in chosen.counts)
+    return Sample(grid, x + grid[0] * (y + grid[1] * z), counts, size)
+
+
+def _places(numbers: Array, grid: Dim3) -> tuple[Array, Array, Array]:
+    """Along each axis where blocks of a grid are, by their numbers."""
+    x, y, _ = grid
+    return numbers % x, numbers // x % y, numbers // (x * y)
 
 
 def _shift(some: int) -> Array:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.arrays import Array
     from kernelprof.predict.machine.blocks import Blocks
     from kernelprof.predict.machine.context import Context
+    from kernelprof.predict.machine.memory import GlobalMemory
     from kernelprof.predict.sass.listing import Instruction
     from kernelprof.predict.sass.program import Block
 
@@ -79,6 +80,7 @@ class Tally(Counters):
         self.trace: Trace
         self.stream: Stream
         self.footprints: Footprints
+        self._memory: GlobalMemory
         self.trying = False
         """Whether what runs now may be taken back: it leaves no marks then."""
 
@@ -94,6 +96,7 @@ class Tally(Counters):
         self.stream = Stream(rows, self.warps)
         halves = np.arange(self.warps) // self.warps_of_block % HALVES
         self.footprints = Footprints(blocks.memory.buffers, halves)
+        self._memory = blocks.memory
 
     def piece(self, c: Context, block: Block) -> None:
         """A straight piece of code is carried out once by each warp."""
@@ -176,6 +179,8 @@ class Tally(Counters):
         if space == "local":
             self._count(found, c, "sectors", _local_sectors(addresses, taking, size, c.warps))
             return
+        # Most accesses are counted without being carried out, which would see to that.
+        self._memory.check(addresses, taking, size)
         self._count(found, c, "sectors", sectors(addresses, taking))
         self._count(found, c, "ideal", ideal_sectors(addresses, taking, size))
         self._count(found, c, "lines", distinct_lines(addresses, taking))

@@ -117,6 +117,13 @@ class GlobalMemory:
         found = addresses[lanes]
         return OutsideError(what, np.argwhere(lanes), found, space="global", size=size)
 
+    def check(self, addresses: Array, taking: Array | None, size: int) -> None:
+        """Raise :class:`OutsideError` where an access leaves the arrays, or is not aligned."""
+        if taking is not None:
+            addresses = np.broadcast_to(addresses, taking.shape)
+        _check_aligned(addresses, taking, size, "global")
+        self._split(addresses, taking, size)
+
     def load(self, addresses: Array, taking: Array | None, size: int) -> Array:
         """What lies there: numbers of 1, 2 or 4 bytes, else words of 4 bytes in a last dimension.
 

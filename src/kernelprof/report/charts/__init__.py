@@ -1,7 +1,7 @@
-"""Charts as Vega-Lite specifications without data, found by their names.
+"""What charts draw, and how, found by their names.
 
-A chart's ``kind`` is a name of :data:`KINDS`, with options of the specification behind colons:
-``launches:near``. A specification stands in a page once; each chart brings its rows. Nothing is
+A chart's ``kind`` is a name of :data:`KINDS`, with options behind colons: ``launches:near``. Each
+kind makes markup of the rows of a chart, for every width and for both themes at once. Nothing is
 shown by colour alone: points have shapes and names, bars have their names.
 """
 
@@ -9,12 +9,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.report.charts import bars, roofline, times
+from kernelprof.report.charts import bars, kernels, memory, roofline, times
 
 if TYPE_CHECKING:
-    from kernelprof.report.charts.parts import Kind, Spec
+    from kernelprof.report.charts.parts import Kind, Rows
+    from kernelprof.report.markup import Markup
 
-KINDS: Final[dict[str, Kind]] = {**bars.KINDS, **times.KINDS, "roofline": roofline.KIND}
+KINDS: Final[dict[str, Kind]] = {
+    **bars.KINDS,
+    **times.KINDS,
+    "overview": kernels.KIND,
+    "memory": memory.KIND,
+    "roofline": roofline.KIND,
+}
 """Every chart by its name; what is no part of this package adds its own."""
 
 
@@ -23,6 +30,6 @@ def kind_of(name: str) -> Kind:
     return KINDS[name.partition(":")[0]]
 
 
-def spec_of(name: str) -> Spec:
-    """The specification of a chart with its options."""
-    return kind_of(name).spec(*name.split(":")[1:])
+def draw(name: str, rows: Rows) -> Markup:
+    """A chart with its options."""
+    return kind_of(name).draw(rows, *name.split(":")[1:])

@@ -1,65 +1,25 @@
-"""Bars with names: parts of a whole, bytes on their way, kernels by time, the climb."""
+"""Bars with names: parts of a whole, blocks that fit, states before and after, the climb."""
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.report.charts.parts import (
-    ACCENT,
-    BEFORE,
-    BOTTOM,
-    CALM,
-    DASHED,
-    INK,
-    NAMES,
-    ROW_HEIGHT,
-    TOP,
-    Key,
-    Kind,
-    Row,
-    Rows,
-    Spec,
-    axis,
-    layer,
-    log_axis,
-    look,
-    spec,
-    tidy,
-    tooltip,
-    written,
-)
+from kernelprof.report.charts.parts import ACCENT, BEFORE, Key, Kind, Row, Rows, real, tidy
+from kernelprof.report.markup import Markup, classes, element, joined
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
-STATUSES: Final = {
-    "bottleneck": ("var(--bar-held)", "limited by a bottleneck"),
-    "at-limit": ("var(--bar-limit)", "at its limit"),
-    "inconclusive": ("var(--bar-open)", "inconclusive"),
-    "others": ("var(--bar-rest)", "other kernels"),
-}
 TITLES: Final = {
     "warps": "Share of a warp's time",
     "pipes": "Utilization",
     "instructions": "Share of the instructions",
 }
-"""What the axis of shares says, by the option of the chart's name."""
+"""What is shared out, by the option of the chart's name."""
 
 FIELD_OF: Final = {"GFLOP/s": "gflops", "TFLOP/s": "tflops"}
 """The field of a rung's rate by its unit; all but the first are options of the chart's name."""
-
-_BAR: Final[Spec] = {"type": "bar", "cornerRadiusEnd": 3}
-_FIRST: Final[Spec] = {"condition": {"test": "datum.first", "value": ACCENT}, "value": CALM}
-"""The bars that matter stand out."""
-
-_PERCENT: Final = "format(100 * datum.value, 'd') + ' %'"
-_SHARES: Final[Spec] = {
-    "axis": {"labelExpr": _PERCENT, "values": [0, 0.25, 0.5, 0.75, 1]},
-    "scale": {"domain": [0, 1.15]},
-}
-"""The axis of shares: all of the whole, and room for the number at the end of a full bar."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,21 +28,6 @@ class Share:
 
     name: str
     share: float
-    tip: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Level:
-    """Bytes that passed one place on their way, as a ``multiple`` of the fewest possible.
-
-    ``hit_rate`` is 0 to 1; ``tip`` says what is counted there.
-    """
-
-    name: str
-    bytes: float
-    text: str
-    multiple: float | None = None
-    hit_rate: float | None = None
     tip: str = ""
 
 
@@ -100,133 +45,100 @@ def share_row(name: str, share: float) -> Row:
     return {"name": name, "share": tidy(share), "text": f"{100 * share:.1f} %"}
 
 
-def memory_rows(levels: Iterable[Level]) -> tuple[Row, ...]:
-    """A bar a level, from a power of ten below all of them: the axis is logarithmic."""
-    levels = [level for level in levels if level.bytes > 0]
-    if not levels:
-        return ()
-    fewest = [level.bytes / level.multiple for level in levels if level.multiple]
-    floor = 10.0 ** math.floor(math.log10(min([*fewest, *(each.bytes for each in levels)]) / 2))
-    return tuple(
-        {
-            "name": level.name,
-            "bytes": tidy(level.bytes),
-            "floor": floor,
-            "text": level.text,
-            "multiple": None if level.multiple is None else tidy(level.multiple),
-            "hits": level.hit_rate,
-            "least": tidy(fewest[0]) if fewest else None,
-        }
-        for level in levels
+def table(rows: Iterable[Markup], look: str = "") -> Markup:
+    """Bars as a table: names, bars and numbers are its columns, so that everybody can read it."""
+    return element("table", element("tbody", joined(rows)), class_=classes("bars", look))
+
+
+def bar(name: Markup, part: float, text: str, look: str = "", tip: str = "") -> Markup:
+    """A row: the bar is a ``part`` of its column, 0 to 1."""
+    fill = element("span", class_=classes("fill", look), style=f"width: {100 * part:.2f}%")
+    return element(
+        "tr",
+        element("th", name, scope="row", title=tip),
+        element("td", fill, class_="track", aria_hidden="true"),
+        element("td", text, class_="number"),
     )
 
 
-def _bars(x: Spec, colour: Spec, *more: Spec, **encoding: object) -> Spec:
-    """A bar a name, with a text behind its end."""
-    text = written("", {"align": "left", "dx": 4})
-    return spec(
-        height={"step": ROW_HEIGHT},
-        encoding={"x": x, "y": NAMES, **encoding},
-        layer=[layer("", _BAR, color=colour), text, *more],
+def _shares(rows: Rows, _: str) -> Markup:
+    return table(
+        bar(
+            element("span", str(row["name"])),
+            real(row, "share"),
+            str(row["text"]),
+            "first" if row["first"] else "",
+            str(row["tip"]),
+        )
+        for row in rows
     )
 
 
-def _shares(what: str) -> Spec:
-    tips = tooltip(("name", "Name"), ("text", TITLES[what]))
-    return _bars(axis("share", TITLES[what], **_SHARES), _FIRST, tooltip=tips)
-
-
-def _occupancy() -> Spec:
-    ticks = {"tickMinStep": 1, "tickCount": 5, "format": "d"}
-    return _bars(axis("blocks", "Blocks per SM", axis=ticks), _FIRST)
-
-
-def _states() -> Spec:
-    """Pairs of bars, above before, below after: a side is told by its place, too."""
-    tips = tooltip(("name", "Reason"), ("side", "Side"), ("text", "Share"))
-    offset = {"field": "side", "sort": ["Before", "After"]}
-    sides = look("side", {"Before": BEFORE, "After": ACCENT})
-    x = axis("share", TITLES["warps"], **_SHARES)
-    found = _bars(x, sides, yOffset=offset, tooltip=tips)
-    return {**found, "height": {"step": 16, "for": "offset"}}
-
-
-def _overview() -> Spec:
-    room = {"range": [0, {"expr": "width - 48"}]}
-    x = axis("share", "Share of time", axis={"labelExpr": _PERCENT, "tickCount": 5}, scale=room)
-    tips = tooltip(("name", "Kernel"), ("text", "Share of time"), ("verdict", "Verdict"))
-    colours = look("status", {status: colour for status, (colour, _) in STATUSES.items()})
-    return _bars(x, colours, tooltip=tips)
-
-
-def _overview_legend(rows: Rows) -> Sequence[Key]:
-    found = {row["status"] for row in rows}
-    return [Key(words, colour) for status, (colour, words) in STATUSES.items() if status in found]
-
-
-def _memory() -> Spec:
-    x = axis("bytes", "Bytes, on a logarithmic axis", **log_axis("~s", "B"))
-    fewest = layer(
-        "isValid(datum.least)",
-        {**DASHED, "color": INK},
-        x={"field": "least", "type": "quantitative"},
-        y=TOP,
-        y2=BOTTOM,
+def _occupancy(rows: Rows) -> Markup:
+    most = max((real(row, "blocks") for row in rows), default=0.0) or 1.0
+    return table(
+        bar(
+            element("span", str(row["name"])),
+            real(row, "blocks") / most,
+            str(row["text"]),
+            "first" if row["first"] else "",
+        )
+        for row in rows
     )
-    found = _bars(x, {"value": ACCENT}, fewest)
-    found["layer"][0]["encoding"]["x2"] = {"field": "floor"}
-    return found
 
 
-def _climb(field: str = "gflops") -> Spec:
-    """A bar a rung, in order, with its rate and its verdict, below dashed lines for the limits."""
-    rung, limit = "datum.what == 'rung'", "datum.what == 'limit'"
+def _states(rows: Rows) -> Markup:
+    """Pairs of bars, above before, below after: a side is told by its place and in words, too."""
+    found = []
+    for row in rows:
+        is_after = row["side"] == "After"
+        said = element("span", "after" if is_after else "before", class_="unseen")
+        shown = element("span", str(row["name"]), class_="unseen" if is_after else "")
+        name = joined([shown, said], " ")
+        look = "first" if is_after else "before"
+        found.append(bar(name, real(row, "share"), str(row["text"]), look, str(row["tip"])))
+    return table(found, "pairs")
+
+
+def _climb(rows: Rows, field: str = "gflops") -> Markup:
+    """A bar a rung, in order, with its rate and its verdict; lines across them are limits."""
     (unit,) = (unit for unit, each in FIELD_OF.items() if each == field)
-    x = axis(field, unit, scale={"nice": False, "range": [0, {"expr": "0.62 * width"}]})
-    tips = tooltip(("name", "Rung"), ("text", "Rate and verdict"), ("time", "Time"))
-    above = {"align": "right", "dy": {"expr": "-8 - 16 * datum.lift"}}
-    return spec(
-        height={"step": ROW_HEIGHT + 8},
-        encoding={"x": x},
-        layer=[
-            layer(limit, DASHED, y=TOP, y2=BOTTOM),
-            written(limit, above, y=TOP),
-            layer(rung, _BAR, y=NAMES, color=_FIRST, tooltip=tips),
-            written(rung, {"align": "left", "dx": 4}, y=NAMES),
-        ],
-    )
+    rungs = [row for row in rows if row["what"] == "rung"]
+    limits = [(str(row["text"]), real(row, field)) for row in rows if row["what"] == "limit"]
+    rates = [real(row, field) for row in rungs if row[field] is not None]
+    most = max([*rates, *(rate for _, rate in limits)], default=1.0)
+    lines = [
+        element("span", class_="limit", style=f"left: {100 * rate / most:.2f}%")
+        for _, rate in limits
+    ]
+    found = []
+    for row in rungs:
+        part = 0.0 if row[field] is None else real(row, field) / most
+        look = classes("fill", "first" if row["first"] else "")
+        fill = element("span", class_=look, style=f"width: {100 * part:.2f}%")
+        rate, _, verdict = str(row["text"]).partition(": ")
+        said = joined([element("strong", rate), element("span", verdict, class_="muted")], " ")
+        found.append(
+            element(
+                "tr",
+                element("th", str(row["name"]), scope="row"),
+                element("td", fill, *lines, class_="track", aria_hidden="true"),
+                element("td", said, title=f"{row['time']}"),
+            )
+        )
+    names = [
+        element("span", words, style=f"right: {100 * (1 - rate / most):.2f}%; top: {1.2 * at}em")
+        for at, (words, rate) in enumerate(limits)
+    ]
+    over = element("td", *names, class_="limits", style=f"height: {1.2 * len(names) + 0.3}em")
+    head = element("tr", element("td", unit, class_="muted"), over, element("td"))
+    return table([head, *found], "climb")
 
 
 _SIDES: Final = (Key("before", BEFORE), Key("after", ACCENT))
 KINDS: Final = {
-    "shares": Kind(
-        _shares,
-        table=(("What", "name", "text"), ("Share", "share", "share"), ("Meaning", "tip", "tip")),
-    ),
-    "occupancy": Kind(
-        _occupancy, table=(("Resource", "name", "text"), ("Blocks per SM", "blocks", "number"))
-    ),
-    "states": Kind(
-        _states,
-        table=(
-            ("Reason", "name", "text"),
-            ("Side", "side", "text"),
-            ("Share", "share", "share"),
-            ("Meaning", "tip", "tip"),
-        ),
-        wide=True,
-        legend=lambda _: _SIDES,
-    ),
-    "overview": Kind(_overview, wide=True, legend=_overview_legend),
-    "memory": Kind(
-        _memory,
-        table=(
-            ("Where", "name", "text"),
-            ("Bytes", "text", "text"),
-            ("Of the minimum", "multiple", "times"),
-            ("Hit rate", "hits", "share"),
-        ),
-        wide=True,
-    ),
-    "climb": Kind(_climb, wide=True),
+    "shares": Kind(_shares, readable=True),
+    "occupancy": Kind(_occupancy, readable=True),
+    "states": Kind(_states, readable=True, wide=True, legend=lambda _: _SIDES),
+    "climb": Kind(_climb, readable=True, wide=True),
 }

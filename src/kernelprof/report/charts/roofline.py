@@ -3,28 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.numbers import number
-from kernelprof.report.charts.parts import (
-    INK,
-    PANEL,
-    POINT,
-    ROOF,
-    Key,
-    Kind,
-    Row,
-    Rows,
-    Spec,
-    axis,
-    layer,
-    log_axis,
-    looks,
-    spec,
-    tidy,
-    tooltip,
-    written,
-)
+from kernelprof.report.charts import axes, drawing
+from kernelprof.report.charts.parts import Key, Kind, Row, Rows, real, tidy
+from kernelprof.report.markup import Markup, classes, element, joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -36,6 +21,7 @@ LEVELS: Final = {
     "DRAM": ("var(--point-dram)", "circle"),
     "L2": ("var(--point-l2)", "square"),
     "L1": ("var(--point-l1)", "triangle-up"),
+    "shared": ("var(--point-shared)", "triangle-down"),
     "ideal": ("var(--point-ideal)", "diamond"),
     "branch": ("var(--point-branch)", "cross"),
 }
@@ -45,6 +31,7 @@ _WORDS: Final = {
     "DRAM": "at device memory",
     "L2": "at L2",
     "L1": "at L1",
+    "shared": "at shared memory",
     "ideal": "fewest operations and bytes",
     "branch": "variant, at device memory",
 }
@@ -74,12 +61,14 @@ class Ceiling:
     """A horizontal (``compute``, FLOP/s) or sloping (``bandwidth``, bytes/s) limit.
 
     ``origin`` is ``measured``, ``computed`` from the chip's units and its clock, or ``datasheet``.
+    One that is ``limiting`` is what holds the kernel back, by its verdict.
     """
 
     label: str
     kind: str
     value: float
     origin: str
+    limiting: bool = False
 
     @property
     def shown(self) -> str:
@@ -131,7 +120,7 @@ def _limits(
             "label": each.shown,
             "shown": shown,
             "kind": each.kind,
-            "below": each.kind == "compute" and each.value < roof,
+            "limiting": each.limiting,
             "assumed": each.origin == DATASHEET,
             "text": f"{each.label} {shown}",
             **dict(zip(("x", "y", "x2", "y2"), map(tidy, ends), strict=True)),
@@ -160,68 +149,121 @@ def rate(value: float) -> str:
     return f"{number(value / size)} {prefix}"
 
 
-_SLOPE: Final = (
-    "-180 / PI * atan2(height / log(domain('y')[1] / domain('y')[0]), "
-    "width / log(domain('x')[1] / domain('x')[0]))"
-)
-"""The angle at which bandwidths rise in a plot of any width."""
-
-_X: Final = axis("x", "FLOP per byte", **log_axis("~g"))
-_Y: Final = axis("y", "FLOP/s", **log_axis("~s"))
+HEIGHT: Final = 360
+_WIDTHS: Final = (("broad", 1000.0), ("slim", 290.0))
+"""Where labels would meet depends on the width of a plot: they are put together for these two."""
+_LABEL: Final = (22.0, 15.0)
+"""Pixels between labels, along and down, from which both can be read."""
 
 
-def _limit_layers() -> list[Spec]:
-    limits = "datum.what == 'limit'"
-    x, y = {**_X, "field": "x2"}, {**_Y, "field": "y2"}
-    dashes = {"condition": {"test": "datum.assumed", "value": [6, 4]}, "value": [1, 0]}
-    return [
-        layer(
-            limits,
-            {"type": "rule", "strokeWidth": 2, "color": ROOF},
-            x2={"field": "x2"},
-            y2={"field": "y2"},
-            strokeDash=dashes,
-            tooltip=tooltip(("label", "Limit"), ("shown", "At most")),
-        ),
-        *(
-            written(f"{limits} && {test}", {"align": "right", **mark}, x=x, y=y)
-            for test, mark in (
-                ("datum.kind == 'compute' && !datum.below", {"dy": -10}),
-                ("datum.below", {"dy": 10}),
-                ("datum.kind == 'bandwidth'", {"dx": -14, "dy": -9, "angle": {"expr": _SLOPE}}),
-            )
-        ),
-    ]
-
-
-def _chart() -> Spec:
-    look = looks("level", LEVELS)
-    colour = look.pop("color")
-    inside = {"condition": {"test": "datum.hollow", "value": PANEL}, **colour}
-    tips = tooltip(("label", "What"), ("x", "FLOP per byte", ".3~g"), ("y", "FLOP/s", ".3~s"))
-    return spec(
-        height=380,
-        encoding={"x": _X, "y": _Y},
-        layer=[
-            layer("datum.what == 'corner'", {"type": "point", "opacity": 0, "aria": False}),
-            *_limit_layers(),
-            layer(
-                "datum.what == 'point' && datum.path",
-                {"type": "line", "strokeWidth": 1.5, "color": INK, "opacity": 0.55},
-                order={"field": "order"},
-                detail={"field": "path"},
-            ),
-            layer(
-                "datum.what == 'point'",
-                {**POINT, "size": 120, "strokeWidth": 2},
-                stroke=colour,
-                fill=inside,
-                tooltip=tips,
-                **look,
-            ),
-            written("datum.what == 'point'", {"dy": -14}),
-        ],
+def _draw(rows: Rows) -> Markup:
+    corners = [row for row in rows if row["what"] == "corner"]
+    x, y = (
+        axes.Scale(real(corners[0], field), real(corners[1], field), log=True)
+        for field in ("x", "y")
     )
+    across = axes.Axis(x, x.ticks(), _plain, "FLOP per byte")
+    up = axes.Axis(y, y.ticks(4), axes.prefixed, "FLOP/s")
+    limits = [row for row in rows if row["what"] == "limit"]
+    points = [row for row in rows if row["what"] == "point"]
+    marks = [
+        *(_limit(row, x, y) for row in limits),
+        *_paths(points, x, y),
+        *(_mark(row, x, y) for row in points),
+        *_named_limits(limits, x, y),
+        *_named_points(points, x, y),
+    ]
+    return drawing.plot(HEIGHT, marks, x=across, y=up)
+
+
+def _plain(value: float) -> str:
+    return f"{value:,.6g}"
+
+
+def _place(row: Row, x: axes.Scale, y: axes.Scale, end: str = "") -> tuple[float, float]:
+    """A place in the plot: a part of its width, and pixels from its top."""
+    return x.at(real(row, f"x{end}")), (1 - y.at(real(row, f"y{end}"))) * HEIGHT
+
+
+def _limit(row: Row, x: axes.Scale, y: axes.Scale) -> Markup:
+    look = classes(
+        "roof", "assumed" if row["assumed"] else "", "limiting" if row["limiting"] else ""
+    )
+    start, end = _place(row, x, y), _place(row, x, y, "2")
+    return drawing.line(*start, *end, look, title=f"{row['label']}: at most {row['shown']}")
+
+
+def _named_limits(limits: Rows, x: axes.Scale, y: axes.Scale) -> Iterable[Markup]:
+    """Names of limits: above a level one at its end; beside a slope, each at another height."""
+    slopes = sorted(
+        (row for row in limits if row["kind"] == "bandwidth"), key=lambda row: real(row, "x2")
+    )
+    for at, row in enumerate(slopes):
+        height = float(HEIGHT - 10 - 20 * (len(slopes) - 1 - at))
+        value = y.low * (y.high / y.low) ** (1 - height / HEIGHT)
+        place = real(row, "x2") * value / real(row, "y2")
+        part = min(max(x.at(max(place, x.low)), 0.0), 1.0)
+        yield drawing.text(part, height, _said(row), _name_look(row), dx=8)
+    lowest = HEIGHT * 2.0
+    for row in sorted((r for r in limits if r["kind"] == "compute"), key=lambda r: -real(r, "y")):
+        _, height = _place(row, x, y)
+        above = abs(height - lowest) > 2 * _LABEL[1]
+        lowest = height
+        yield drawing.text(
+            1.0, height + (-7 if above else 16), _said(row), _name_look(row), anchor="end"
+        )
+
+
+def _said(row: Row) -> str:
+    return f"{row['text']}: limits" if row["limiting"] else str(row["text"])
+
+
+def _name_look(row: Row) -> str:
+    return "roof-name limiting" if row["limiting"] else "roof-name"
+
+
+def _paths(points: Rows, x: axes.Scale, y: axes.Scale) -> Iterable[Markup]:
+    """The way from one point of a path to the next."""
+    paths: dict[str, list[Row]] = {}
+    for row in points:
+        if row["path"]:
+            paths.setdefault(str(row["path"]), []).append(row)
+    for path in paths.values():
+        for start, end in pairwise(path):
+            yield drawing.line(*_place(start, x, y), *_place(end, x, y), "way")
+
+
+def _mark(row: Row, x: axes.Scale, y: axes.Scale) -> Markup:
+    colour, shape = LEVELS[str(row["level"])]
+    said = f"{row['label']}: {row['shown']}"
+    return drawing.symbol(*_place(row, x, y), shape, colour, title=said, hollow=bool(row["hollow"]))
+
+
+def _named_points(points: Rows, x: axes.Scale, y: axes.Scale) -> Iterable[Markup]:
+    """What stands beside the points; points that lie close together share a label."""
+    named = [(*_place(row, x, y), str(row["text"])) for row in points if row["text"]]
+    for look, width in _WIDTHS:
+        labels = [
+            drawing.text(part, height - 12, ", ".join(words), anchor=drawing.inward(part))
+            for part, height, words in _together(named, width)
+        ]
+        if labels:
+            yield element("g", joined(labels, ""), class_=f"labels {look}")
+
+
+def _together(
+    named: Iterable[tuple[float, float, str]], width: float
+) -> list[tuple[float, float, list[str]]]:
+    groups: list[tuple[float, float, list[str]]] = []
+    for part, height, word in named:
+        for at, (other, top, words) in enumerate(groups):
+            near = _LABEL[0] + 4.0 * sum(map(len, words))
+            if abs(part - other) * width < near and abs(height - top) < 2 * _LABEL[1]:
+                groups[at] = (other, min(top, height), [*words, word])
+                break
+        else:
+            groups.append((part, height, [word]))
+    return groups
 
 
 def _legend(rows: Rows) -> Sequence[Key]:
@@ -229,9 +271,4 @@ def _legend(rows: Rows) -> Sequence[Key]:
     return [Key(_WORDS[level], *LEVELS[level]) for level in LEVELS if level in found]
 
 
-KIND: Final = Kind(
-    _chart,
-    table=(("What", "label", "text"), ("Value", "shown", "text")),
-    wide=True,
-    legend=_legend,
-)
+KIND: Final = Kind(_draw, table=(("What", "label"), ("Value", "shown")), wide=True, legend=_legend)

@@ -2,34 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.report.charts.parts import (
-    ACCENT,
-    BEFORE,
-    BOTTOM,
-    DASHED,
-    INK,
-    MUTED,
-    NAMES,
-    POINT,
-    SHAPES,
-    TOP,
-    Key,
-    Kind,
-    Rows,
-    Spec,
-    axis,
-    layer,
-    log_axis,
-    looks,
-    spec,
-    tooltip,
-    with_unit,
-)
+from kernelprof.report.charts import axes, drawing
+from kernelprof.report.charts.parts import SHAPES, Key, Kind, Row, Rows, real
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from kernelprof.report.markup import Markup
 
 OUTCOMES: Final = {
     "slower": ("var(--bar-held)", "triangle-up"),
@@ -39,34 +21,44 @@ OUTCOMES: Final = {
     "unknown": ("var(--bar-rest)", "cross"),
 }
 _WORDS: Final = {"same": "within the noise", "unknown": "not known"}
-_FACTORS: Final = (
-    "datum.value == 1 ? 'as before' : datum.value < 1 ? "
-    "format(1 / datum.value, '.3~g') + 'x faster' : format(datum.value, '.3~g') + 'x slower'"
-)
+HEIGHT: Final = 200
+ROW: Final = 28
+_SIDE: Final = 78
 
 
-def _changes() -> Spec:
+def _changes(rows: Rows) -> Markup:
     """A mark a kernel at its change, with its interval as a line; the middle is as before."""
-    ticks = {"labelExpr": _FACTORS, "labelOverlap": "greedy", "tickCount": 5}
-    x = axis("ratio", None, scale={"type": "log", "nice": False, "padding": 12}, axis=ticks)
-    middle = {"datum": 1, **{key: part for key, part in x.items() if key != "field"}}
-    look = looks("outcome", OUTCOMES)
-    tips = tooltip(("name", "Kernel"), ("text", "Change"), ("ratio", "After over before"))
-    return spec(
-        height={"step": 26},
-        encoding={"y": NAMES},
-        layer=[
-            layer("", DASHED, x=middle, y=TOP, y2=BOTTOM),
-            layer(
-                "",
-                {"type": "rule", "strokeWidth": 3},
-                x={**x, "field": "low"},
-                x2={"field": "high"},
-                color=look["color"],
-            ),
-            layer("", POINT, x=x, tooltip=tips, **look),
-        ],
-    )
+    ends = [real(row, field) for row in rows for field in ("low", "ratio", "high")]
+    scale = axes.around([*ends, 1.0], log=True)
+    x = axes.Axis(scale, _factors(scale), _factor)
+    height = ROW * len(rows)
+    marks = [drawing.line(x.at(1.0), 0, x.at(1.0), height, "dashed")]
+    for number, row in enumerate(rows):
+        y = ROW * (number + 0.5)
+        colour, shape = OUTCOMES[str(row["outcome"])]
+        low, high = x.at(real(row, "low")), x.at(real(row, "high"))
+        said = f"{row['name']}: {row['text']}"
+        marks.append(drawing.line(low, y, high, y, "spread", style=f"stroke: {colour}"))
+        marks.append(drawing.symbol(x.at(real(row, "ratio")), y, shape, colour, title=said))
+    return drawing.plot(height, marks, x=x, names=[str(row["name"]) for row in rows])
+
+
+def _factors(scale: axes.Scale) -> list[float]:
+    """Round factors on both sides of one; linear steps where all lie close to it."""
+    span = scale.high / scale.low
+    if span > 4.0:
+        powers = axes.Scale(1.0, max(scale.high, 1.0 / scale.low) * 1.001, log=True).ticks(4)
+        found = sorted({*powers, *(1.0 / each for each in powers)})
+    else:
+        step = axes.step_for(scale.high - scale.low, 5)
+        found = [1.0 + step * number for number in range(-10, 11)]
+    return [each for each in found if scale.low <= each <= scale.high]
+
+
+def _factor(value: float) -> str:
+    if abs(value - 1.0) < 1e-9:
+        return "as before"
+    return f"{1 / value:.3g}x faster" if value < 1 else f"{value:.3g}x slower"
 
 
 def _changes_legend(rows: Rows) -> Sequence[Key]:
@@ -74,78 +66,55 @@ def _changes_legend(rows: Rows) -> Sequence[Key]:
     return [Key(_WORDS.get(each, each), *OUTCOMES[each]) for each in OUTCOMES if each in found]
 
 
-def _launches(scale: str = "") -> Spec:
+def _launches(rows: Rows, scale: str = "") -> Markup:
     """Launches as dots in their order from top to bottom, with the median across them.
 
     A side is told by its place and its name; colours only repeat that.
     """
     near = scale == "near"
-    x = axis(
-        "x",
-        "Time of a launch" + ("; the axis does not begin at zero" if near else ""),
-        scale={"zero": not near, "padding": 12},
-        axis={"labelExpr": with_unit(".6~s", "s"), "tickCount": 5, "titleAnchor": "start"},
-    )
-    side = {**NAMES, "field": "side"}
-    colour = {"condition": {"test": "datum.side == 'After'", "value": ACCENT}, "value": BEFORE}
-    median = "datum.what == 'median'"
-    form = ".6~s"
-    interval = tooltip(
-        ("side", "Side"),
-        ("x", "Median (s)", form),
-        ("low", "95 % from (s)", form),
-        ("high", "to (s)", form),
-    )
-    return spec(
-        height=168,
-        layer=[
-            layer(
-                "datum.what == 'noise'",
-                {"type": "rect", "color": MUTED, "opacity": 0.14},
-                x=x,
-                x2={"field": "x2"},
-                y=TOP,
-                y2=BOTTOM,
-            ),
-            layer(
-                "datum.what == 'launch'",
-                {"type": "point", "filled": True, "size": 34, "opacity": 0.6},
-                x=x,
-                y=side,
-                yOffset={"field": "order", "type": "quantitative"},
-                color=colour,
-                tooltip=tooltip(("side", "Side"), ("order", "Launch"), ("x", "Time (s)", form)),
-            ),
-            layer(
-                median,
-                {"type": "rule", "strokeWidth": 7, "strokeCap": "butt", "opacity": 0.5},
-                x={**x, "field": "low"},
-                x2={"field": "high"},
-                y=side,
-                color=colour,
-                tooltip=interval,
-            ),
-            layer(
-                median,
-                {"type": "tick", "orient": "vertical", "size": 64, "thickness": 2, "color": INK},
-                x=x,
-                y=side,
-                tooltip=interval,
-            ),
-        ],
-    )
+    fields = {"launch": ("x",), "median": ("x", "low", "high"), "noise": ("x", "x2")}
+    values = [real(row, field) for row in rows for field in fields[str(row["what"])]]
+    found = axes.around(values, zero=not near)
+    title = "Time of a launch" + ("; the axis does not begin at zero" if near else "")
+    x = axes.Axis(found, found.ticks(5), lambda value: axes.prefixed(value, "s"), title)
+    sides = list(dict.fromkeys(str(row["side"]) for row in rows if "side" in row))
+    height = _SIDE * len(sides)
+    marks = [
+        drawing.box(
+            x.at(real(row, "x")), 0, x.at(real(row, "x2")) - x.at(real(row, "x")), height, "noise"
+        )
+        for row in rows
+        if row["what"] == "noise"
+    ]
+    for at, side in enumerate(sides):
+        own = [row for row in rows if row.get("side") == side]
+        marks += _side(own, x, at * _SIDE, "after" if side == "After" else "before")
+    return drawing.plot(height, marks, x=x, names=sides)
 
 
-_MINUTE_MS: Final = 60_000
-_DAY_MS: Final = 24 * 60 * _MINUTE_MS
-_SPAN: Final = "domain('x')[1] - domain('x')[0]"
-_DATE: Final = (
-    f"utcFormat(datum.value, {_SPAN} < {10 * _MINUTE_MS} ? '%H:%M:%S' : {_SPAN} < {_DAY_MS} "
-    f"? '%H:%M' : {_SPAN} < {5 * _DAY_MS} ? '%m-%d %H:%M' : '%Y-%m-%d')"
-)
-"""Dates as they stand in the table, with as much of the time as their span asks for."""
+def _side(rows: Rows, x: axes.Axis, top: float, look: str) -> Iterable[Markup]:
+    """The launches of a side, below one another, and their median with its interval."""
+    launches = [row for row in rows if row["what"] == "launch"]
+    last = max((real(row, "order") for row in launches), default=1.0)
+    for row in launches:
+        y = top + 8 + (_SIDE - 16) * (real(row, "order") - 0.5) / last
+        said = f"{row['side']}, launch {row['order']}: {axes.prefixed(real(row, 'x'), 's')}"
+        yield drawing.dot(x.at(real(row, "x")), y, 3, f"launch {look}", said)
+    for row in rows:
+        if row["what"] == "median":
+            low, middle, high = (real(row, field) for field in ("low", "x", "high"))
+            said = (
+                f"{row['side']}: median {axes.prefixed(middle, 's')}, 95 % from "
+                f"{axes.prefixed(low, 's')} to {axes.prefixed(high, 's')}"
+            )
+            y = top + _SIDE / 2
+            yield drawing.line(x.at(low), y, x.at(high), y, f"interval {look}", title=said)
+            yield drawing.line(
+                x.at(middle), top + 5, x.at(middle), top + _SIDE - 5, "median", title=said
+            )
 
-_POINT_TIPS: Final = tooltip(
+
+_TOLD: Final = (
     ("when", "When (UTC)"),
     ("from", "From"),
     ("text", "Time"),
@@ -157,6 +126,8 @@ _POINT_TIPS: Final = tooltip(
     ("gpu", "GPU"),
     ("remarks", "Remarks"),
 )
+"""What is told of a point of a history."""
+
 _COLOURS: Final = ("--point-dram", "--point-l2", "--point-l1", "--accent", "--failed")
 _SHAPES: Final = tuple(shape for shape in SHAPES if shape != "cross")
 
@@ -170,54 +141,36 @@ def verdict_looks(verdicts: Iterable[str], inconclusive: str) -> dict[str, Key]:
     return found
 
 
-def _history(scale: str = "") -> Spec:
+def _history(rows: Rows, scale: str = "") -> Markup:
     """A kernel's medians over dates: verdicts by colour and shape, dashed lines at their changes.
 
     A linear axis begins at zero: noise has to look like noise.
     """
-    x: Spec = {
-        "field": "date",
-        "type": "temporal",
-        "title": "Date (UTC)",
-        "scale": {"type": "utc", "padding": 16},
-        "axis": {
-            "grid": False,
-            "tickCount": {"expr": "ceil(width / 120)"},
-            "labelExpr": _DATE,
-            "labelOverlap": "greedy",
-        },
-    }
-    seconds = {"labelExpr": with_unit(".6~s", "s"), "tickCount": 5}
-    form = log_axis(".6~s", "s") if scale == "log" else {"scale": {"zero": True}, "axis": seconds}
-    y = axis("time", "Time", **form)
-    as_they_are = {"type": "nominal", "scale": None}
-    return spec(
-        height=220,
-        encoding={"x": x},
-        layer=[
-            layer("datum.changed", DASHED, tooltip=_POINT_TIPS[:2] + _POINT_TIPS[5:6]),
-            layer(
-                "",
-                {"type": "line", "color": MUTED, "strokeWidth": 1.5, "opacity": 0.6},
-                y=y,
-                detail={"field": "gpu"},
-            ),
-            layer(
-                "datum.high > datum.low",
-                {"type": "rule", "color": INK, "strokeWidth": 1.5, "opacity": 0.6},
-                y={**y, "field": "low"},
-                y2={"field": "high"},
-            ),
-            layer(
-                "",
-                POINT,
-                y=y,
-                color={"field": "colour", **as_they_are},
-                shape={"field": "shape", **as_they_are},
-                tooltip=_POINT_TIPS,
-            ),
-        ],
-    )
+    x = axes.dates(*(end(real(row, "date") for row in rows) for end in (min, max)))
+    times = [real(row, field) for row in rows for field in ("low", "time", "high")]
+    found = axes.around(times, zero=scale != "log", log=scale == "log")
+    y = axes.Axis(found, found.ticks(8), lambda value: axes.prefixed(value, "s"), "Time")
+    places = [(x.at(real(row, "date")), (1 - y.at(real(row, "time"))) * HEIGHT) for row in rows]
+    marks = [
+        drawing.line(at, 0, at, HEIGHT, "dashed", title=_told(row))
+        for row, (at, _) in zip(rows, places, strict=True)
+        if row["changed"]
+    ]
+    for gpu in dict.fromkeys(str(row["gpu"]) for row in rows):
+        own = [place for row, place in zip(rows, places, strict=True) if row["gpu"] == gpu]
+        marks += [drawing.line(*start, *end, "way") for start, end in pairwise(own)]
+    for row, (at, height) in zip(rows, places, strict=True):
+        low, high = ((1 - y.at(real(row, end))) * HEIGHT for end in ("low", "high"))
+        if real(row, "high") > real(row, "low"):
+            marks.append(drawing.line(at, low, at, high, "whisker"))
+        marks.append(
+            drawing.symbol(at, height, str(row["shape"]), str(row["colour"]), title=_told(row))
+        )
+    return drawing.plot(HEIGHT, marks, x=x, y=y)
+
+
+def _told(row: Row) -> str:
+    return "\n".join(f"{title}: {row[field]}" for field, title in _TOLD)
 
 
 def _history_legend(rows: Rows) -> Sequence[Key]:

@@ -9,6 +9,7 @@ from kernelprof.model.numbers import count
 from kernelprof.report.document import Cell, Column, Document, Note, Section, Span, Table
 from kernelprof.report.documents import TONES, capture_page, provenance
 from kernelprof.report.documents.diagnosis import device
+from kernelprof.report.documents.kernels_overview import names, overview
 from kernelprof.report.documents.metrics import MOST_WITH_ALL
 from kernelprof.report.documents.verdict import gain_cell, verdict_cell
 from kernelprof.report.private import shown, shown_origin, without_homes
@@ -65,7 +66,7 @@ def _overview(diagnoses: Sequence[Diagnosis]) -> Section:
     for number, each in enumerate(diagnoses, 1):
         first = each.kernels[0]
         verdict = first.verdict
-        (name,) = capture_page.names([first])
+        (name,) = names([first])
         devices = dict.fromkeys(filter(None, map(device, each.kernels)))
         rows.append(
             (
@@ -92,7 +93,7 @@ def _sections(
         notes = tuple(Note(Span(shown(each)), warning=True) for each in diagnosis.warnings)
         yield Section("Warnings", notes)
     if len(kernels) > 1:
-        yield capture_page.overview(kernels, anchor)
+        yield overview(kernels, anchor, capture)
     yield from capture_page.cards(capture, diagnosis, beside, anchor)
     known = {"all_metrics": len(kernels) <= MOST_WITH_ALL}
     yield provenance.section(capture, diagnosis, beside.manifest, beside.prediction, **known)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.diagnosis import Status
@@ -29,6 +30,7 @@ from kernelprof.report.documents.verdict import (
     gain_cell,
     guidance,
     headline,
+    saving,
     verdict_cell,
 )
 from kernelprof.report.figures.measured import finite
@@ -37,8 +39,8 @@ from kernelprof.report.private import shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis
-    from kernelprof.report.document import Block
+    from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis, Verdict
+    from kernelprof.report.document import Block, Text
 
 SHARE_OF_CARDS: Final = 0.9
 MOST_CARDS: Final = 5
@@ -46,6 +48,7 @@ MOST_ROWS: Final = 30
 MOST_WARNINGS: Final = 10
 _NAME_WIDTH: Final = 400
 
+_SPARE: Final = {"launches", "time", "verdict", "confidence", "gain"}
 _COLUMNS: Final = (
     Column("#", number=True),
     Column("kernel", yielding=True),
@@ -56,6 +59,11 @@ _COLUMNS: Final = (
     Column("confidence", brief="conf", optional=True),
     Column("gain", number=True),
 )
+_ON_PAGE: Final = (
+    *(replace(each, optional=each.title in _SPARE) for each in _COLUMNS[1:]),
+    Column("could save", number=True),
+)
+_SAVES: Final = "Of all time: its share of the time, less that share over the gain."
 _CONFIDENCE: Final = ("low", "medium", "high")
 
 
@@ -104,14 +112,12 @@ def _section(
     number: int, kernel: KernelDiagnosis, name: tuple[Span, ...], diagnosis: Diagnosis
 ) -> Section:
     """All of a kernel's verdict."""
-    verdict = kernel.verdict
-    tone = TONES[verdict.status]
     return Section(
         (f"{number} ", *name),
         (*_card(kernel, diagnosis), *_waiting(kernel), *_accesses(diagnosis, explain=True)),
-        tone=tone,
+        tone=TONES[kernel.verdict.status],
         folded=len(diagnosis.kernels) > 1,
-        summary=(Span(headline(verdict), tone), f" Confidence: {verdict.confidence.value}."),
+        summary=_in_a_line(kernel.verdict, diagnosis),
     )
 
 
@@ -120,7 +126,6 @@ def _brief(
 ) -> Section:
     """A kernel's verdict in short."""
     verdict, time = kernel.verdict, kernel.duration_ns
-    tone = TONES[verdict.status]
     predicted = prediction.of(diagnosis) is not None
     lines = _accesses(diagnosis, explain=False)
     told = []
@@ -133,9 +138,9 @@ def _brief(
     return Section(
         (f"{number} ", *name, after),
         (*waiting.told(kernel), *brief(verdict, diagnosis.origin, lines, predicted=predicted)),
-        tone=tone,
+        tone=TONES[verdict.status],
         layout=Layout.DENSE,
-        summary=(Span(headline(verdict), tone), f" Confidence: {verdict.confidence.value}."),
+        summary=_in_a_line(verdict, diagnosis),
     )
 
 
@@ -146,6 +151,12 @@ def _waiting(kernel: KernelDiagnosis) -> Iterable[Block]:
         yield lines
     else:
         yield from waiting.told(kernel)
+
+
+def _in_a_line(verdict: Verdict, diagnosis: Diagnosis) -> Text:
+    """The verdict, and how sure it is."""
+    text = headline(verdict, predicted=prediction.of(diagnosis) is not None)
+    return (Span(text, TONES[verdict.status]), f" Confidence: {verdict.confidence.value}.")
 
 
 def _accesses(diagnosis: Diagnosis, *, explain: bool) -> Iterable[Block]:
@@ -207,8 +218,11 @@ def table(
             Cell(verdict.confidence.value, sort=_CONFIDENCE.index(verdict.confidence.value)),
             Cell(gain_cell(verdict), sort=finite(verdict.gain) or 0.0),
         )
-        rows.append(row[on_page:])
-    return Table(_COLUMNS[on_page:], tuple(rows), label="Kernels, costliest first", long=on_page)
+        saved = (finite(kernel.share) or 0.0) * saving(verdict)
+        saves = Cell(share(saved) if saved > 0 else "-", sort=saved, tip=_SAVES)
+        rows.append((*row[1:], saves) if on_page else row)
+    columns = _ON_PAGE if on_page else _COLUMNS
+    return Table(columns, tuple(rows), label="Kernels, costliest first", long=on_page)
 
 
 def _card(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Iterable[Block]:

@@ -9,7 +9,7 @@ from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.rules import registry
 from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import Confidence, Status
-from kernelprof.model.numbers import comparison, ends, number, quantity, share
+from kernelprof.model.numbers import ends, number, quantity, relation, share
 from kernelprof.report.document import Bar, Cell, Column, Span, Table, Tone
 from kernelprof.report.figures.measured import clip
 
@@ -28,7 +28,7 @@ WHOLES: Final[Mapping[str, float]] = {
 """Units with a natural whole: a sector has 32 bytes, a warp 32 threads, and each of these touches
 one sector at most in a request for 4-byte values."""
 
-_COLUMNS: Final = (Column("What"), Column("Value", number=True), Column("Compared"))
+_COLUMNS: Final = (Column("What"), Column("Value", number=True))
 _ORIGINS: Final = {
     Origin.DERIVED: "Worked out from other counters.",
     Origin.REPORTED: "As a sentence of Nsight Compute gives it, rounded.",
@@ -50,22 +50,24 @@ def table(verdict: Verdict) -> Table | None:
 
 
 def _row(fact: Evidence, documented: Sequence[Threshold]) -> tuple[Cell, ...]:
-    value, compared = quantity(fact.value, fact.unit), comparison(fact)
-    tip = (*_tip(fact, documented), *([f"`{fact.metric}`"] if fact.metric else []))
+    told = (*_how(fact), *_tip(fact, documented), *([f"`{fact.metric}`"] if fact.metric else []))
+    worked_out = fact.formula or fact.source is Origin.DERIVED
+    said = (Span(" (worked out)", Tone.MUTED),) if worked_out else ()
+    than = ""
+    if fact.threshold is not None:
+        than = f" {relation(fact)} {quantity(fact.threshold, fact.unit)}"
     return (
-        Cell((Span(fact.label), *_how(fact)), tip=" ".join(tip), bar=_bar(fact)),
-        Cell(Span(value, Tone.STRONG)),
-        Cell(Span(compared if compared != value else "", Tone.MUTED)),
+        Cell((Span(fact.label), *said), tip=" ".join(told), bar=_bar(fact)),
+        Cell((Span(quantity(fact.value, fact.unit), Tone.STRONG), Span(than, Tone.MUTED))),
     )
 
 
-def _how(fact: Evidence) -> tuple[Span, ...]:
+def _how(fact: Evidence) -> Iterable[str]:
     """How a value came about that is not the one that the capture has for its metric."""
     if fact.formula:
-        return (Span(f" (worked out: {fact.formula})", Tone.MUTED),)
+        yield f"Worked out: {fact.formula}."
     if fact.ends:
-        return (Span(f" (predicted: {ends(fact)})", Tone.MUTED),)
-    return (Span(" (worked out)", Tone.MUTED),) if fact.source is Origin.DERIVED else ()
+        yield f"Between {ends(fact)}."
 
 
 def _bar(fact: Evidence) -> Bar | None:
@@ -114,10 +116,11 @@ _NEEDED: Final = (
 _UNSURE: Final = "and this capture does not show for certain that all of that work is needed."
 
 
-def headline(verdict: Verdict) -> str:
-    """The verdict in one plain sentence."""
+def headline(verdict: Verdict, *, predicted: bool = False) -> str:
+    """The verdict in one plain sentence; ``predicted`` says on what it rests."""
     if verdict.status is Status.INCONCLUSIVE:
-        return _open(verdict)
+        text = _open(verdict)
+        return text.replace("his capture", "his prediction") if predicted else text
     rule = registry().get(verdict.bottleneck or "")
     if rule is None:
         return f"The kernel is limited by {verdict.bottleneck}."

@@ -50,7 +50,9 @@ def document(result: GateResult, detail: Detail = Detail.BRIEF, *, command: str 
         layout=Layout.HERO,
         summary=words.gate_line(result),
     )
-    general = [each for each in result.general if each not in result.proposed]
+    first = [] if result.deciding else result.general[:1]  # it is the answer
+    first = [each for each in first if each.outcome is not Outcome.PASS]
+    general = [each for each in result.general if each not in (*result.proposed, *first)]
     general = general if full else general[:MOST_GENERAL]
     blocks: list[Block] = [
         answer,

@@ -18,6 +18,7 @@ from kernelprof.report.document import (
     Fact,
     Facts,
     Paragraph,
+    Section,
     Span,
     Table,
     Tone,
@@ -52,8 +53,9 @@ _EXPORTS: Final = (".csv", ".gz", ".txt", ".ncu-rep")
 _EVIDENCE: Final = (Column("evidence"), Column("what"), Column("metric"))
 
 
-def headline(verdict: Verdict) -> str:
-    """The verdict in one plain sentence."""
+def headline(verdict: Verdict, *, predicted: bool = False) -> str:
+    """The verdict in one plain sentence; ``predicted`` says on what it rests."""
+    basis = "prediction" if predicted else "capture"
     if verdict.bottleneck == DEBUG_BUILD:
         return f"Compiled for debugging ({DEBUG_BUILD}): no other verdict would mean anything."
     if verdict.status is Status.BOTTLENECK:
@@ -65,9 +67,9 @@ def headline(verdict: Verdict) -> str:
     if verdict.also:
         names = alternatives([candidate.bottleneck for candidate in verdict.also])
         if len(verdict.also) == 1:
-            return f"Inconclusive: the capture points to {names}, and does not decide it."
-        return f"Inconclusive: the capture does not decide between {names}."
-    return "Inconclusive: the capture lacks what would decide."
+            return f"Inconclusive: the {basis} points to {names}, and does not decide it."
+        return f"Inconclusive: the {basis} does not decide between {names}."
+    return f"Inconclusive: the {basis} lacks what would decide."
 
 
 def verdict_cell(verdict: Verdict) -> str:
@@ -80,6 +82,14 @@ def gain_cell(verdict: Verdict) -> str:
     if verdict.gain is not None and verdict.gain >= NO_GAIN_BELOW:
         return factor(verdict.gain)
     return "limit" if verdict.status is Status.AT_LIMIT else "-"
+
+
+def saving(verdict: Verdict) -> float:
+    """The part of a kernel's time, 0 to 1, that the fix saves by the estimate of its gain."""
+    gain = verdict.gain
+    if verdict.status is not Status.BOTTLENECK or gain is None or not gain >= NO_GAIN_BELOW:
+        return 0.0
+    return 1.0 - 1.0 / gain
 
 
 def about(verdict: Verdict) -> str:
@@ -204,11 +214,15 @@ def guidance(
     undecided = verdict.status is Status.INCONCLUSIVE
     what = "decide" if undecided else "raise the confidence"
     where = ", on a machine with a GPU" if predicted else ""
-    yield Paragraph(f"This command collects what would {what}{where}:")
-    yield Code(hidden(verdict.command), language="sh", copy=True)
+    commands: list[Block] = [Code(hidden(verdict.command), language="sh", copy=True)]
     if following := next_step(verdict.command, origin):
-        yield Paragraph("Then diagnose both captures as one:")
-        yield Code(hidden(following), language="sh", copy=True)
+        commands.append(Paragraph("Then diagnose both captures as one:"))
+        commands.append(Code(hidden(following), language="sh", copy=True))
+    if on_page:
+        yield Section(f"The command that would {what}{where}", tuple(commands), folded=True)
+    else:
+        yield Paragraph(f"This command collects what would {what}{where}:")
+        yield from commands
 
 
 def parts(

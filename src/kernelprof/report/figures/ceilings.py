@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from kernelprof.model.manifest import Manifest
     from kernelprof.report.figures.measured import Numbers
 
+L1_LABEL: Final = "L1 and shared memory"
+"""Both are one memory behind one data path."""
+
 TRANSFERS_A_CLOCK: Final = 2
 """Device memory moves data on both edges of the clock that the attributes give (DDR)."""
 
@@ -83,8 +86,9 @@ def bandwidths(launch: Numbers) -> tuple[Ceiling, ...]:
         ("DRAM", MEASURED, _busy_dram(launch)),
         ("DRAM", DATASHEET, _wired_dram(launch)),
         ("L2", MEASURED, _peak(launch, _L2)),
-        ("L1", MEASURED, _peak(launch, _L1)),
-        ("L1", COMPUTED, _l1(launch)),
+        ("L2", MEASURED, _busy_l2(launch)),
+        (L1_LABEL, MEASURED, _peak(launch, _L1)),
+        (L1_LABEL, COMPUTED, _l1(launch)),
     )
     best: dict[str, Ceiling] = {}
     for label, origin, value in found:
@@ -104,6 +108,15 @@ def _busy_dram(launch: Numbers) -> float | None:
     if busy is None or busy < launch.least_utilization:
         return None
     return product(launch.value("dram_bandwidth"), 1 / busy)
+
+
+def _busy_l2(launch: Numbers) -> float | None:
+    """The rate at which this kernel's mix of accesses would fill the busiest stage of L2."""
+    known = [launch.share(name) for name in ("l2_to_sm", "sm_to_l2", "l2_throughput")]
+    busy = max((each for each in known if each is not None), default=None)
+    if busy is None or busy < launch.least_utilization or not launch.seconds:
+        return None
+    return product(launch.traffic().l2, 1 / (busy * launch.seconds))
 
 
 def _wired_dram(launch: Numbers) -> float | None:

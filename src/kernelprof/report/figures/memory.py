@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.model.numbers import quantity, share
-from kernelprof.report.charts.bars import Level
-from kernelprof.report.figures.measured import finite
+from kernelprof.analysis.metrics.traffic import SECTOR
+from kernelprof.analysis.rules import Place
+from kernelprof.model.numbers import factor, quantity, share
+from kernelprof.report.charts import memory as drawn
+from kernelprof.report.figures.measured import finite, product
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from kernelprof.model.manifest import Manifest, TimingFacts
-    from kernelprof.report.figures.measured import Launch
+    from kernelprof.report.charts.parts import Row
+    from kernelprof.report.figures.measured import Launch, Numbers
 
 NOTABLE: Final = 0.01
 
@@ -33,13 +36,43 @@ _L2: Final = "32-byte sectors that L1 asked L2 for or sent to it."
 _DRAM: Final = "Bytes read from and written to device memory."
 
 
+_SHARED: Final = (
+    "Wavefronts of shared memory, each of up to 128 bytes: 32 banks of 4 bytes. Those that bank "
+    "conflicts add are waste."
+)
+_BULK: Final = "32-byte sectors of bulk copies (TMA), which pass no register and no L1."
+_CLUSTER: Final = "Bytes from the shared memory of other SMs of a cluster; they pass no L2."
+_LOCAL: Final = "32-byte sectors of local memory: spilled registers and arrays indexed at run time."
+WAVEFRONT: Final = 128
+"""Bytes that shared memory moves at once: 32 banks of 4 bytes (CUDA C++ Programming Guide)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Bytes that passed one place on their way, as a ``multiple`` of the fewest possible.
+
+    ``hit_rate`` is 0 to 1; ``tip`` says what is counted there.
+    """
+
+    name: str
+    bytes: float
+    text: str
+    multiple: float | None = None
+    hit_rate: float | None = None
+    tip: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """The way from threads to device memory; ``excess`` is the needless share of the sectors."""
+    """The way from threads to device memory; ``excess`` is the needless share of the sectors.
+
+    ``links`` are the ways between the levels, as far as counters say something of them.
+    """
 
     levels: tuple[Level, ...]
     excess: float | None = None
     note: str = ""
+    links: tuple[drawn.Link, ...] = ()
 
 
 def memory(launch: Launch, timing: TimingFacts | None, manifest: Manifest | None) -> Memory | None:
@@ -72,7 +105,104 @@ def memory(launch: Launch, timing: TimingFacts | None, manifest: Manifest | None
     if not levels:
         return None
     excess = launch.known(launch.waste.excess_sectors)
-    return Memory(levels, excess, " ".join(_notes(launch, fewest)))
+    links = tuple(_links(launch, levels, excess))
+    return Memory(levels, excess, " ".join(_notes(launch, fewest)), links)
+
+
+def chart(found: Memory, place: Place | None) -> tuple[Row, ...]:
+    """The map of the memory, with the link marked on which the verdict's bottleneck is."""
+    if not found.links:
+        return ()
+    rates = {each.name: each.hit_rate for each in found.levels if each.hit_rate is not None}
+    ends = {end for link in found.links for end in (link.start, link.end)}
+    names = (("kernel", "Kernel"), ("l1", "L1"), ("shared", "Shared memory"), ("l2", "L2"))
+    levels = [
+        drawn.Level(id, name, (f"hit rate {share(rates[name])}",) if name in rates else ())
+        for id, name in (*names, ("dram", "Device memory"))
+        if id in ends
+    ]
+    limiting = _LINK_OF.get(place) if place is not None else None
+    links = [replace(each, limiting=(each.start, each.end) == limiting) for each in found.links]
+    return drawn.rows(levels, links)
+
+
+_LINK_OF: Final = {
+    Place.L1: ("kernel", "l1"),
+    Place.SHARED: ("kernel", "shared"),
+    Place.L2: ("l1", "l2"),
+    Place.DRAM: ("l2", "dram"),
+}
+
+
+def _links(launch: Launch, levels: Iterable[Level], excess: float | None) -> Iterable[drawn.Link]:
+    """What moves between the levels."""
+    known = {each.name: each for each in levels}
+    if "L1" in known:
+        used = f"{known['threads'].text} used by the threads" if "threads" in known else ""
+        yield drawn.Link(
+            "kernel",
+            "l1",
+            "global",
+            known["L1"].text,
+            launch.share("l1_throughput") if not _shared_bytes(launch) else None,
+            excess,
+            tuple(filter(None, (used,))),
+            f"{_L1} {_DISTINCT}",
+        )
+    yield from _local(launch)
+    yield from _shared(launch)
+    if "L2" in known:
+        use = _most(launch, "l2_to_sm", "sm_to_l2", "l2_throughput")
+        yield drawn.Link("l1", "l2", "", known["L2"].text, use, tip=_L2, notes=_times(known["L2"]))
+    bulk = [launch.value(name) for name in ("tma_load_sectors", "tma_store_sectors")]
+    if any(bulk):
+        moved = SECTOR * sum(each or 0.0 for each in bulk)
+        yield drawn.Link("shared", "l2", "bulk copies (TMA)", quantity(moved, "byte"), tip=_BULK)
+    if "device memory" in known:
+        use = launch.share("dram_throughput")
+        level = known["device memory"]
+        yield drawn.Link("l2", "dram", "", level.text, use, notes=_times(level), tip=_DRAM)
+
+
+def _times(level: Level) -> tuple[str, ...]:
+    return () if level.multiple is None else (f"{factor(level.multiple)} the fewest possible",)
+
+
+def _local(launch: Launch) -> Iterable[drawn.Link]:
+    sectors = launch.value("local_sectors")
+    if sectors:
+        text = quantity(sectors * SECTOR, "byte")
+        yield drawn.Link("kernel", "l1", "local memory", text, tip=_LOCAL)
+
+
+def _shared(launch: Launch) -> Iterable[drawn.Link]:
+    moved = _shared_bytes(launch)
+    if moved:
+        use = launch.share("shared_wavefronts_share")
+        conflicts = launch.known(launch.waste.bank_conflicts)
+        text = quantity(moved, "byte")
+        yield drawn.Link("kernel", "shared", "", text, use, conflicts, tip=_SHARED)
+    others = launch.value("cluster_shared_bytes")
+    if others:
+        text = quantity(others, "byte")
+        yield drawn.Link("kernel", "shared", "of other SMs", text, tip=_CLUSTER)
+
+
+def _shared_bytes(launch: Launch) -> float | None:
+    """Bytes that shared memory moved, conflicts included."""
+    return product(shared_wavefronts(launch), WAVEFRONT)
+
+
+def shared_wavefronts(launch: Numbers) -> float | None:
+    """Wavefronts of shared memory, as the hardware counted them or by their addresses."""
+    measured = launch.positive("shared_wavefronts_measured")
+    return launch.positive("shared_wavefronts") if measured is None else measured
+
+
+def _most(launch: Launch, *names: str) -> float | None:
+    """The busiest stage of those that are known."""
+    found = [use for name in names if (use := launch.share(name)) is not None]
+    return max(found, default=None)
 
 
 def _only_floats(manifest: Manifest | None) -> bool:
@@ -91,15 +221,9 @@ def _only_floats(manifest: Manifest | None) -> bool:
 
 
 def _notes(launch: Launch, fewest: float | None) -> Iterable[str]:
-    """What the levels do not show: local memory, and shared memory, which is beside L1."""
+    """What the map does not show: what had to move, and how much of it is local memory."""
     if fewest is not None:
         yield f"The fewest bytes are {quantity(fewest, 'byte')}, by the launch specification."
     local = launch.known(launch.waste.local_part)
     if local is not None and local >= NOTABLE:
         yield f"{share(local)} of the sectors are local memory: spilled registers or local arrays."
-    conflicts = launch.known(launch.waste.bank_conflicts)
-    if conflicts is not None and conflicts >= NOTABLE:
-        yield (
-            f"Shared memory is not in the picture; {share(conflicts)} of its wavefronts come from "
-            "bank conflicts."
-        )

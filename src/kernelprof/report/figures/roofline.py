@@ -6,12 +6,14 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.analysis.rules import Place
 from kernelprof.launch.trial import timing_facts
 from kernelprof.model.numbers import number
 from kernelprof.report.charts.roofline import Ceiling, Point
-from kernelprof.report.figures.ceilings import bandwidths, compute
+from kernelprof.report.figures.ceilings import L1_LABEL, bandwidths, compute
 from kernelprof.report.figures.flops import Counted, count, uses_tensor_cores
 from kernelprof.report.figures.measured import finite, product
+from kernelprof.report.figures.memory import WAVEFRONT, shared_wavefronts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -29,7 +31,9 @@ _WHAT: Final = {
     "DRAM": "bytes read from and written to device memory",
     "L2": "sectors that L1 asks L2 for or sends to it",
     "L1": "sectors of global loads and stores",
+    "shared": "wavefronts of shared memory, 128 bytes each",
 }
+_CALLED: Final = {"shared": "shared memory"}
 _OTHER_CHIP: Final = frozenset({"GPU", "compute capability"})
 _LEGEND: Final = "Hollow: before. Filled: after. Lines join the two at each level of memory."
 
@@ -54,14 +58,17 @@ def roofline(
     counted: Counted | None,
     timing: TimingFacts | None,
     manifest: Manifest | None,
+    place: Place | None = None,
 ) -> Roofline | None:
     """The chart of one launch; ``None`` where nothing of it is known.
 
-    ``timing`` is given where the launch is of the kernel that it was measured for.
+    ``timing`` is given where the launch is of the kernel that it was measured for, and ``place``
+    where a verdict says that it is held back.
     """
     counted = counted or _specified(launch, timing, manifest)
     arithmetic = None if counted is None else counted.ceiling
     ceilings = (*(() if arithmetic is None else (arithmetic,)), *bandwidths(launch))
+    ceilings = tuple(replace(each, limiting=_is_at(each, place)) for each in ceilings)
     points = _points(launch, counted)
     ideal = _ideal(points, ceilings, timing)
     if not points and not ideal:
@@ -69,10 +76,25 @@ def roofline(
             return None
         none = "The kernel executes no floating-point arithmetic, so it has no place in the chart."
         return Roofline((), (), tuple(filter(None, (none, counted.others))))
-    about = [] if counted is None or not points else [*_about(counted, points)]
+    about = [] if counted is None or not points else [*_about(counted, points, launch)]
     if ideal:
         about.append("The ideal point is the fewest operations and bytes that the problem needs.")
     return Roofline((*points, *ideal), ceilings, tuple(about))
+
+
+def _is_at(ceiling: Ceiling, place: Place | None) -> bool:
+    """Whether a limit is that of the place where a kernel is held back."""
+    if ceiling.kind == "compute":
+        return place is Place.PIPES
+    return place is not None and ceiling.label in _LIMIT_OF.get(place, ())
+
+
+_LIMIT_OF: Final = {
+    Place.DRAM: ("DRAM",),
+    Place.L2: ("L2",),
+    Place.L1: (L1_LABEL,),
+    Place.SHARED: (L1_LABEL,),
+}
 
 
 def _specified(
@@ -91,9 +113,15 @@ def _points(launch: Numbers, counted: Counted | None) -> tuple[Point, ...]:
     if counted is None or operations is None:
         return ()
     traffic = launch.traffic()
-    levels = (("DRAM", traffic.dram), ("L2", traffic.l2), ("L1", traffic.l1))
+    shared = product(shared_wavefronts(launch), WAVEFRONT)
+    levels = (
+        ("DRAM", traffic.dram),
+        ("L2", traffic.l2),
+        ("L1", traffic.l1),
+        ("shared", shared),
+    )
     return tuple(
-        Point(f"this kernel at {level}", level, operations / size, counted.rate)
+        Point(f"this kernel at {_CALLED.get(level, level)}", level, operations / size, counted.rate)
         for level, value in levels
         if (size := finite(value)) is not None and size > 0
     )
@@ -122,16 +150,15 @@ def _ideal(
     return (Point(label, IDEAL, intensity, height),)
 
 
-def _about(counted: Counted, points: Iterable[Point]) -> Iterable[str]:
+def _about(counted: Counted, points: Iterable[Point], launch: Numbers) -> Iterable[str]:
     if counted.precision == SPECIFIED:
         yield "Operations are those of the launch specification: the counters do not give them."
     elif counted.precision.startswith("tensor"):
         yield f"Counted are operations of the {counted.precision}."
     else:
-        yield (
-            f"Counted are {counted.precision} operations, a fused multiply-add as two, from the "
-            "hardware counters."
-        )
+        basis = "the machine code, as predicted" if launch.predicted else "the hardware counters"
+        what = f"{counted.precision} operations, a fused multiply-add as two"
+        yield f"Counted are {what}, from {basis}."
     if counted.others:
         yield counted.others
     yield "Bytes: " + "; ".join(f"{each.level}, {_WHAT[each.level]}" for each in points) + "."

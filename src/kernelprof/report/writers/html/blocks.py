@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.report.charts import kind_of
+from kernelprof.report import charts
 from kernelprof.report.charts.parts import SHAPES
 from kernelprof.report.document import (
     Bullets,
@@ -19,11 +19,10 @@ from kernelprof.report.document import (
     Tone,
     plain,
 )
-from kernelprof.report.writers.html.markup import (
+from kernelprof.report.markup import (
     Markup,
     classes,
     element,
-    for_script,
     inline,
     joined,
 )
@@ -57,6 +56,13 @@ def cards(blocks: Iterable[Block]) -> Iterable[str]:
             yield block.anchor
         elif not block.folded:
             yield from cards(block.blocks)
+
+
+def is_list(blocks: Iterable[Block]) -> bool:
+    """Whether a document is a list of things that are opened one at a time, beside the list."""
+    sections = [each for each in blocks if isinstance(each, Section) and each.anchor]
+    heroes = [each for each in sections if each.layout is Layout.HERO]
+    return len(heroes) > 1 and len(heroes) < len(sections)
 
 
 class Blocks:
@@ -163,8 +169,7 @@ class Blocks:
 
     def _store(self, anchor: str, content: Markup, instead: str = "") -> Markup:
         """Keep a card beside the page; what stands in the page instead."""
-        card = element("script", for_script(content), type="text/html", data_card=anchor)
-        self.page.stored.append(card)
+        self.page.stored[anchor] = content
         return Markup(instead)
 
     def _named(
@@ -206,26 +211,35 @@ class Blocks:
         return element("dl", joined(items), class_=look)
 
     def _chart(self, chart: Chart) -> Markup:
-        """A place for the script to draw in, with the same content as a table."""
-        if self.page.static or not chart.rows:
+        """A chart with its legend; of a picture the same content is there as a table."""
+        if not chart.rows:
             return Markup("")
-        kind = kind_of(chart.kind)
-        rows = self.page.store_chart(chart.kind, chart.rows)
-        place = element(
-            "div",
-            class_=f"chart {chart.kind.partition(':')[0]}",
-            data_chart=chart.kind,
-            data_rows=rows,
-            role="img",
-            aria_label=chart.label,
-        )
+        kind = charts.kind_of(chart.kind)
+        picture = {} if kind.readable else {"role": "img", "aria_label": chart.label}
+        look = f"chart {chart.kind.partition(':')[0]}"
+        drawn = charts.draw(chart.kind, chart.rows)
+        place = element("div", drawn, class_=look, data_chart=chart.kind, **picture)
         parts = [_legend(kind.legend(chart.rows)), place]
-        if kind.table:
-            given = {"class_": "as-table", "data_table": chart.kind, "data_rows": rows}
-            parts.append(element("details", _AS_TABLE, **given))
+        if kind.table and not self.page.static:
+            parts.append(_as_table(chart))
         if chart.caption:
             parts.append(element("p", self._text(chart.caption), class_="muted"))
         return joined(parts)
+
+
+def _as_table(chart: Chart) -> Markup:
+    """What a picture shows, in words."""
+    columns = charts.kind_of(chart.kind).table
+    head = [element("th", title, scope="col") for title, _ in columns]
+    rows = [
+        element("tr", *(element("td", str(row[field])) for _, field in columns))
+        for row in chart.rows
+        if row.get(columns[0][1])
+    ]
+    whole = element("table", element("thead", element("tr", *head)), element("tbody", *rows))
+    box = element("div", whole, class_="scroll")
+    kind = chart.kind.partition(":")[0]
+    return element("details", _AS_TABLE, box, class_="as-table", data_table=kind)
 
 
 def _tone(tone: Tone) -> str:
@@ -234,7 +248,9 @@ def _tone(tone: Tone) -> str:
 
 def _is_wide(section: Section) -> bool:
     """Whether a section of a grid takes all of its width."""
-    return any(isinstance(each, Chart) and kind_of(each.kind).wide for each in section.blocks)
+    return any(
+        isinstance(each, Chart) and charts.kind_of(each.kind).wide for each in section.blocks
+    )
 
 
 def _legend(keys: Sequence[Key]) -> Markup:

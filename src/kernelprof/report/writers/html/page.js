@@ -1,8 +1,22 @@
 "use strict";
 (() => {
   const root = document.documentElement;
-  const views = JSON.parse(document.getElementById("views").textContent);
-  const drawn = new Set();
+
+  // JSON beside the page. That of many kernels is packed; cards that are alike are packed together.
+  const known = new Map();
+  function read(script) {
+    if (!known.has(script)) known.set(script, unpacked(script));
+    return known.get(script);
+  }
+  async function textOf(script) {
+    const text = script.textContent;
+    if (!script.dataset.packed) return text;
+    const bytes = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream(script.dataset.packed));
+    return new Response(stream).text();
+  }
+  const unpacked = async (script) => JSON.parse(await textOf(script));
+  const views = () => read(document.getElementById("views"));
 
   // Colours in the charts are the style's variables, so neither theme nor paper needs a new drawing.
   const preferred = matchMedia("(prefers-color-scheme: dark)");
@@ -11,44 +25,9 @@
     document.getElementById("theme").textContent = theme === "dark" ? "Light" : "Dark";
   }
 
-  const rowsOf = (part) => views.charts[Number(part.dataset.rows)];
-
-  async function draw(container) {
-    const kind = container.dataset.chart;
-    if (drawn.has(container) || !container.checkVisibility()) return;
-    drawn.add(container);
-    seen.unobserve(container);
-    await vegaEmbed(container, { ...views.specs[kind], data: { values: rowsOf(container) } }, {
-      actions: false, renderer: "svg", config: views.config, ast: true, logLevel: 1,
-      tooltip: { theme: "page" },
-    });
-    container.querySelector("svg")?.setAttribute("aria-hidden", "true");
-  }
-
-  // What is looked at is drawn first. The rest follows when there is time, so that it can be printed.
-  const seen = new IntersectionObserver((entries) => {
-    for (const entry of entries) if (entry.isIntersecting) draw(entry.target);
-  }, { rootMargin: "400px" });
-  const later = [];
-  const idle = window.requestIdleCallback ?? ((step) => setTimeout(step, 50));
-  async function drawLater() {
-    const container = later.shift();
-    if (!container) return;
-    await draw(container);
-    idle(drawLater);
-  }
-
   function prepare(part) {
-    for (const container of part.querySelectorAll("[data-chart]")) {
-      seen.observe(container);
-      later.push(container);
-    }
-    idle(drawLater);
     for (const button of part.querySelectorAll("button.copy")) {
       button.addEventListener("click", () => copy(button));
-    }
-    for (const details of part.querySelectorAll("details.as-table")) {
-      details.addEventListener("toggle", () => tabulate(details), { once: true });
     }
     for (const box of part.querySelectorAll(".code[data-show]")) {
       const line = document.getElementById(box.dataset.show);
@@ -77,40 +56,6 @@
     }
   }
 
-  const forms = {
-    text: (value) => value,
-    tip: (value) => views.tips[value],
-    number: (value) => Number(value.toPrecision(4)).toLocaleString("en"),
-    share: (value) => `${(100 * value).toFixed(1)} %`,
-    times: (value) => `${Number(value.toPrecision(3)).toLocaleString("en")}x`,
-  };
-
-  function tabulate(details) {
-    const columns = views.columns[details.dataset.table];
-    const first = columns[0][1];
-    const lines = rowsOf(details).filter((line) => line[first]);
-    const table = document.createElement("table");
-    const head = table.createTHead().insertRow();
-    for (const [title] of columns) {
-      const cell = document.createElement("th");
-      cell.scope = "col";
-      cell.textContent = title;
-      head.append(cell);
-    }
-    const body = table.createTBody();
-    for (const line of lines) {
-      const row = body.insertRow();
-      for (const [, field, form] of columns) {
-        const value = line[field];
-        row.insertCell().textContent = value === null || value === undefined ? "-" : forms[form](value);
-      }
-    }
-    const box = document.createElement("div");
-    box.className = "scroll";
-    box.append(table);
-    details.append(box);
-  }
-
   async function copy(button) {
     const target = document.getElementById(button.dataset.copyTarget);
     try {
@@ -129,10 +74,11 @@
   }
 
   // The rows of a folded table: the number of its texts, which many tables share, and its numbers.
-  function fill(table) {
+  async function fill(table) {
+    const { tables, texts: shared } = await views();
     const numeric = [...table.tHead.rows[0].cells].map((cell) => cell.classList.contains("number"));
-    table.tBodies[0].replaceChildren(...views.tables[Number(table.dataset.rows)].map(([at, ...numbers]) => {
-      const texts = [...views.texts[at]];
+    table.tBodies[0].replaceChildren(...tables[Number(table.dataset.rows)].map(([at, ...numbers]) => {
+      const texts = [...shared[at]];
       const row = document.createElement("tr");
       for (const isNumber of numeric) {
         const cell = row.insertCell();
@@ -182,32 +128,71 @@
     table.tBodies[0].append(...rows);
   }
 
-  // A card of many stands in the page as text until it is opened.
-  function unpack(part) {
-    const stored = document.querySelector(`script[data-card="${CSS.escape(part.id)}"]`);
+  // A card stands beside the page until it is opened.
+  async function unpack(part) {
+    const stored = document.querySelector(`script[data-cards~="${CSS.escape(part.id)}"]`);
     const place = part.querySelector(":scope > .place") ?? part;
-    if (!stored || stored.dataset.used) return;
-    stored.dataset.used = "yes";
-    place.innerHTML = stored.textContent.replaceAll("<\\/", "</");
-    part.hidden = false;
+    if (!stored || part.dataset.used) return;
+    part.dataset.used = "yes";
+    place.innerHTML = (await read(stored))[part.id];
     prepare(place);
   }
 
-  function open(anchor) {
+  async function open(anchor) {
     const part = document.getElementById(anchor);
     const fold = part?.closest("details");
     if (fold && !fold.open) fold.open = true;
+    if (isList && (anchor === "kernels" || part?.matches("main > section.kernel"))) await show(part);
     if (!part?.classList.contains("kernel")) return;
-    unpack(part);
-    part.scrollIntoView();
+    await unpack(part);
+    part.hidden = false;
     const target = part.querySelector(":scope > summary") ?? part;
     if (target === part) part.setAttribute("tabindex", "-1");
+    (isList ? document.querySelector(".steps") : part).scrollIntoView();
     target.focus({ preventScroll: true });
+  }
+
+  // A list: one card at a time stands beside it.
+  const isList = document.getElementById("main").classList.contains("list");
+  const links = () => [...document.querySelectorAll("#kernels tbody tr:not([hidden]) td:first-child a")]
+    .filter((link, at, all) => all.findIndex((each) => each.hash === link.hash) === at);
+  async function show(part) {
+    const isCard = part.id !== "kernels";
+    root.classList.toggle("beside", isCard);
+    for (const card of document.querySelectorAll("main > section.kernel")) card.hidden = card !== part;
+    document.querySelector(".steps").hidden = !isCard;
+    for (const link of document.querySelectorAll("#kernels a[aria-current]")) link.removeAttribute("aria-current");
+    const all = links();
+    const at = all.findIndex((link) => link.hash === `#${part.id}`);
+    document.querySelector(".steps .place").textContent = at < 0 ? "" : `${at + 1} of ${all.length}`;
+    if (!isCard) return;
+    const list = document.getElementById("kernels");
+    for (const link of list.querySelectorAll(`a[href="#${CSS.escape(part.id)}"]`)) link.setAttribute("aria-current", "true");
+    const row = all[at]?.closest("tr");
+    if (row) list.scrollTop = row.offsetTop - list.clientHeight / 2;
+  }
+  function step(by) {
+    const all = links();
+    const at = all.findIndex((link) => link.getAttribute("aria-current"));
+    const next = all[at + by];
+    if (next) location.hash = next.hash;
+  }
+  if (isList) {
+    for (const button of document.querySelectorAll("[data-step]")) {
+      button.addEventListener("click", () => step(Number(button.dataset.step)));
+    }
+    document.addEventListener("keydown", (event) => {
+      if (!root.classList.contains("beside") || event.ctrlKey || event.metaKey || event.altKey) return;
+      if (event.target.closest("input, [role=region]")) return;
+      if (event.key === "ArrowRight") step(1);
+      else if (event.key === "ArrowLeft") step(-1);
+      else if (event.key === "Escape") location.hash = "#kernels";
+    });
   }
 
   document.addEventListener("click", (event) => {
     const link = event.target.closest("main a[href^='#']");
-    if (link) setTimeout(() => open(link.hash.slice(1)));
+    if (link && link.hash === location.hash) open(link.hash.slice(1));
   });
 
   document.getElementById("theme").addEventListener("click", () => {
@@ -215,13 +200,13 @@
   });
   const download = document.getElementById("download-json");
   if (download) {
-    const data = new Blob([document.getElementById("data").textContent], { type: "application/json" });
-    download.href = URL.createObjectURL(data);
+    textOf(document.getElementById("data")).then((text) => {
+      download.href = URL.createObjectURL(new Blob([text], { type: "application/json" }));
+    });
   }
   prepare(document);
   setTheme(preferred.matches ? "dark" : "light");
   preferred.addEventListener("change", () => setTheme(preferred.matches ? "dark" : "light"));
   addEventListener("hashchange", () => open(location.hash.slice(1)));
   if (location.hash.length > 1) open(location.hash.slice(1));
-  addEventListener("beforeprint", () => document.querySelectorAll("[data-chart]").forEach(draw));
 })();

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.model.names import printable
 from kernelprof.model.numbers import share
 from kernelprof.report.document import LineNote
-from kernelprof.report.writers.html.markup import Markup, classes, element, inline, joined
+from kernelprof.report.markup import Markup, classes, element, inline, joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,6 +21,9 @@ if TYPE_CHECKING:
     Line = tuple[str, int | None, int | None, str]
     """What became of a line (``kept``, ``removed``, ``added``, ``gap`` between hunks), its number
     on both sides, and its text."""
+
+CARDS_FROM: Final = 4
+"""Columns from which a row is a card where there is little room."""
 
 _HEAD: Final = ("--- ", "+++ ")
 _HUNK: Final = re.compile(r"@@ -(\d{1,9})(?:,\d+)? \+(\d{1,9})(?:,\d+)? @@")
@@ -40,7 +43,10 @@ def table(found: Table, page: Page) -> Markup:
     rows = [] if later else [_row(found, row, page) for row in found.rows]
     parts = [_head(found.columns, sortable=live)] if found.headings else []
     parts.append(element("tbody", joined(rows)))
-    look = classes("sortable" if live else "", "long" if found.long else "")
+    is_card = found.headings and len(found.columns) >= CARDS_FROM
+    look = classes(
+        "sortable" if live else "", "long" if found.long else "", "cards" if is_card else ""
+    )
     whole = element("table", joined(parts), class_=look, data_rows=number)
     box = _scrolling(whole, "scroll", page.label(f"Table: {found.label}"))
     return element("div", _FILTER, box, class_="filtered") if live else box
@@ -138,7 +144,7 @@ def _scrolling(content: Markup, look: str, label: str, show: str | None = None) 
 def _head(columns: tuple[Column, ...], *, sortable: bool) -> Markup:
     cells = []
     for column in columns:
-        title, look = column.title, "number" if column.number else ""
+        title, look = column.title, classes(*_look(column))
         if not title:
             cells.append(element("td", class_=look))
         elif sortable:
@@ -152,6 +158,7 @@ def _head(columns: tuple[Column, ...], *, sortable: bool) -> Markup:
 
 def _row(found: Table, row: Cells, page: Page) -> Markup:
     """A row. The tip of a short table's first cell unfolds, others are hovered for."""
+    is_card = found.headings and len(found.columns) >= CARDS_FROM
     parts = []
     for position, (cell, column) in enumerate(zip(row, found.columns, strict=True)):
         content = inline(cell.text, links=not page.static)
@@ -165,12 +172,17 @@ def _row(found: Table, row: Cells, page: Page) -> Markup:
             element(
                 "td",
                 content,
-                class_=classes("number" if column.number else "", "bars" if cell.bar else ""),
+                class_=classes(*_look(column), "bars" if cell.bar else ""),
+                data_label=column.title if is_card else None,
                 title=None if unfolds else cell.tip,
                 data_value=None if cell.sort is None else f"{cell.sort:.9g}",
             )
         )
     return element("tr", *parts)
+
+
+def _look(column: Column) -> tuple[str, str]:
+    return "number" if column.number else "", "spare" if column.optional else ""
 
 
 def _bar(bar: Bar) -> Markup:

@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
     from kernelprof.report.document import Text
 
+Value = str | float | bool | None
+"""What an attribute can be."""
+
 _PILLS: Final = frozenset({Tone.GOOD, Tone.BAD, Tone.OPEN})
 
 
@@ -32,7 +35,7 @@ def markup(text: str) -> Markup:
     return text if isinstance(text, Markup) else Markup(escape(text))
 
 
-def element(name: str, *children: str, **attributes: str | float | bool | None) -> Markup:
+def element(name: str, *children: str, **attributes: Value) -> Markup:
     """An element with its children.
 
     Attributes are named as in HTML, with ``_`` for ``-`` and ``class_`` for ``class``; those that
@@ -44,7 +47,7 @@ def element(name: str, *children: str, **attributes: str | float | bool | None) 
 
 
 @lru_cache(maxsize=1 << 12, typed=True)
-def _given(**attributes: str | float | bool | None) -> str:
+def _given(**attributes: Value) -> str:
     given = ""
     for key, value in attributes.items():
         if value is not None and value is not False and value != "":
@@ -72,15 +75,15 @@ def classes(*names: str) -> str:
     return " ".join(name for name in names if name)
 
 
-def for_script(content: str) -> Markup:
-    """HTML inside a script element of another type: only its own end tag would end it."""
-    return Markup(content.replace("</", "<\\/"))
-
-
 def json_for_script(text: str) -> Markup:
     """JSON inside a script element: no tag can begin or end in it."""
     safe = text.replace("&", "\\u0026").replace("<", "\\u003c").replace(">", "\\u003e")
     return Markup(safe)
+
+
+def markup_for_script(text: str) -> Markup:
+    """JSON of our own markup inside a script element: nothing ends that or begins a comment."""
+    return Markup(text.replace("</", "<\\/").replace("<!--", "\\u003c!--"))
 
 
 def _span(span: Span, *, links: bool) -> Markup:

@@ -1,0 +1,223 @@
+"""Where the time goes: kernels as areas, coloured by the kind of their bottleneck."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.analysis.rules import Place, registry
+from kernelprof.model.diagnosis import Status, Verdict
+from kernelprof.model.numbers import share as percent
+from kernelprof.report.charts.parts import Key, Kind, Row, Rows, real, tidy
+from kernelprof.report.markup import Markup, classes, element, joined
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+OTHERS: Final = "others"
+KINDS_OF_VERDICTS: Final = {
+    "memory": ("var(--k-memory)", "memory: L1, L2 or device memory"),
+    "shared": ("var(--k-shared)", "shared memory"),
+    "work": ("var(--k-work)", "arithmetic and instructions"),
+    "waiting": ("var(--k-waiting)", "waiting: too little at once"),
+    "limit": ("var(--k-limit)", "at its limit"),
+    "open": ("var(--k-open)", "inconclusive"),
+    OTHERS: ("var(--k-rest)", "other kernels"),
+}
+"""Colour and words of each kind of verdict."""
+
+_OF_PLACE: Final = {
+    Place.DRAM: "memory",
+    Place.L2: "memory",
+    Place.L1: "memory",
+    Place.SHARED: "shared",
+    Place.PIPES: "work",
+    Place.INSTRUCTIONS: "work",
+    Place.WAITING: "waiting",
+}
+_ASPECT: Final = 4.4
+"""Width over height of the whole on a page; on a phone areas are right and shapes are not."""
+
+_LEAST: Final = 0.015
+"""The part of the whole from which an area has room for a name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A kernel with its ``share`` of the time, 0 to 1, and what of it the fix can save.
+
+    ``group`` is the range of NVTX around it, where there is one; ``target`` its anchor.
+    """
+
+    name: str
+    share: float
+    kind: str
+    verdict: str = ""
+    saves: float = 0.0
+    target: str = ""
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Area:
+    """A rectangle in parts of the whole."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+    @property
+    def style(self) -> str:
+        """Its place in the element around it, for a style that may lay it on its side."""
+        sides = (("x", self.x), ("y", self.y), ("w", self.width), ("h", self.height))
+        return "; ".join(f"--{side}: {100 * part:.3f}%" for side, part in sides)
+
+
+def kind_of(verdict: Verdict) -> str:
+    """The kind of a verdict, one of :data:`KINDS_OF_VERDICTS`."""
+    if verdict.status is Status.AT_LIMIT:
+        return "limit"
+    rule = registry().get(verdict.bottleneck or "")
+    return "open" if rule is None else _OF_PLACE[rule.place]
+
+
+def rows(parts: Iterable[Part]) -> tuple[Row, ...]:
+    """An area each."""
+    return tuple(
+        {
+            "name": part.name,
+            "share": tidy(part.share),
+            "kind": part.kind,
+            "verdict": part.verdict,
+            "saves": tidy(part.saves),
+            "target": part.target,
+            "group": part.group,
+        }
+        for part in parts
+        if part.share > 0
+    )
+
+
+def areas(sizes: Sequence[float], whole: Area, aspect: float = _ASPECT) -> list[Area]:
+    """Rectangles of these sizes, the largest first, as near to squares as they get.
+
+    Squarified treemaps: Bruls, Huizing and van Wijk, 2000.
+    """
+    total = sum(sizes)
+    if not sizes or total <= 0:
+        return []
+    found: list[Area] = []
+    rest, at = whole, 0
+    scale = whole.width * whole.height / total
+    while at < len(sizes):
+        is_tall = rest.width * aspect >= rest.height
+        side = rest.height if is_tall else rest.width * aspect
+        row = 1
+        while at + row < len(sizes) and _worst(
+            sizes[at : at + row + 1], side, scale * aspect
+        ) <= _worst(sizes[at : at + row], side, scale * aspect):
+            row += 1
+        own = sizes[at : at + row]
+        found += _row(own, rest, scale, is_tall=is_tall)
+        taken = sum(own) * scale
+        if is_tall:
+            used = taken / rest.height
+            rest = Area(rest.x + used, rest.y, max(rest.width - used, 0.0), rest.height)
+        else:
+            used = taken / rest.width
+            rest = Area(rest.x, rest.y + used, rest.width, max(rest.height - used, 0.0))
+        at += row
+    return found
+
+
+def _worst(sizes: Sequence[float], side: float, scale: float) -> float:
+    """The least square of a row along a side: width over height, or the other way round."""
+    total = sum(sizes) * scale
+    if side <= 0 or total <= 0:
+        return float("inf")
+    large, small = max(sizes) * scale, max(min(sizes) * scale, 1e-12)
+    return max(side**2 * large / total**2, total**2 / (side**2 * small))
+
+
+def _row(sizes: Sequence[float], rest: Area, scale: float, *, is_tall: bool) -> Iterable[Area]:
+    total = sum(sizes) * scale
+    at = 0.0
+    for size in sizes:
+        if is_tall:
+            width = total / rest.height if rest.height else 0.0
+            height = rest.height * size * scale / total if total else 0.0
+            yield Area(rest.x, rest.y + at, width, height)
+            at += height
+        else:
+            height = total / rest.width if rest.width else 0.0
+            width = rest.width * size * scale / total if total else 0.0
+            yield Area(rest.x + at, rest.y, width, height)
+            at += width
+
+
+def _draw(found: Rows) -> Markup:
+    groups: dict[str, list[Row]] = {}
+    for row in found:
+        groups.setdefault(str(row["group"]), []).append(row)
+    ordered = sorted(groups.items(), key=lambda each: -_size(each[1]))
+    whole = areas([_size(own) for _, own in ordered], Area(0, 0, 1, 1))
+    total = _size(found)
+    if len(ordered) == 1:
+        return element("ul", joined(_cells(found, Area(0, 0, 1, 1), total)), class_="treemap")
+    parts = []
+    for (name, own), area in zip(ordered, whole, strict=True):
+        title = f"{name or 'no range'} {percent(_size(own) / total)}"
+        inside = element("ul", joined(_cells(own, area, total)))
+        head = element("span", title, class_="range", title=title)
+        parts.append(element("li", head, inside, style=area.style, class_="group"))
+    return element("ul", joined(parts), class_="treemap grouped")
+
+
+def _size(found: Rows) -> float:
+    return sum(real(row, "share") for row in found)
+
+
+def _cells(found: Rows, area: Area, total: float) -> Iterable[Markup]:
+    """The kernels of a range, which fill it."""
+    ordered = sorted(found, key=lambda row: (row["kind"] == OTHERS, -real(row, "share")))
+    aspect = _ASPECT * area.width / area.height if area.height else 1.0
+    sizes = [real(row, "share") for row in ordered]
+    for row, place in zip(ordered, areas(sizes, Area(0, 0, 1, 1), aspect), strict=True):
+        yield _cell(row, place, real(row, "share") / total if total else 0.0)
+
+
+def _cell(row: Row, area: Area, part: float) -> Markup:
+    said = percent(real(row, "share"))
+    saves = real(row, "saves")
+    words = [f"{row['name']}: {said} of the time", str(row["verdict"])]
+    inside = [element("span", f"{row['name']} ", class_="name")]
+    detail = said
+    if saves > 0:
+        could = f"the fix saves about {percent(saves)} of the time"
+        words.append(could)
+        detail += f", could save {percent(saves)}"
+        part_saved = min(saves / real(row, "share"), 1.0)
+        style = f"width: {100 * part_saved:.1f}%"
+        inside.append(element("span", class_="saving", style=style, aria_hidden="true"))
+    inside.insert(1, element("span", detail, class_="detail"))
+    inside.append(element("span", f", {row['verdict']}", class_="unseen"))
+    look = classes("cell", f"k-{row['kind']}", "small" if part < _LEAST else "")
+    title = "\n".join(filter(None, words))
+    target = f"#{row['target']}" if row["target"] else ""
+    kind = "a" if target else "span"
+    link = element(kind, *inside, href=target, title=title, class_=look)
+    return element("li", link, style=area.style)
+
+
+def _legend(found: Rows) -> Sequence[Key]:
+    there = {row["kind"] for row in found}
+    keys = [
+        Key(words, colour) for kind, (colour, words) in KINDS_OF_VERDICTS.items() if kind in there
+    ]
+    if any(real(row, "saves") > 0 for row in found):
+        keys.append(Key("line below a name: what the fix could save", "var(--fg)"))
+    return keys
+
+
+KIND: Final = Kind(_draw, readable=True, wide=True, legend=_legend)

@@ -1,0 +1,137 @@
+"""All kernels of a capture: where the time goes, and what the fixes could save of it."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.model.diagnosis import Status
+from kernelprof.model.names import brief_labels
+from kernelprof.model.numbers import count, share
+from kernelprof.report.charts import kernels as areas
+from kernelprof.report.document import Chart, Section
+from kernelprof.report.documents.diagnosis import label_text, table
+from kernelprof.report.documents.verdict import saving, verdict_cell
+from kernelprof.report.figures.measured import clip, finite
+from kernelprof.report.private import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kernelprof.model.capture import Capture
+    from kernelprof.model.diagnosis import KernelDiagnosis
+
+MOST_AREAS: Final = 40
+LEAST_SAVING: Final = 0.01
+_RANGE: Final = re.compile(r'"[^":]*:([^":]+)[^"]*"')
+"""A range of NVTX as Nsight Compute writes it: its domain and its name."""
+
+
+def names(kernels: Sequence[KernelDiagnosis]) -> list[str]:
+    """What kernels are called on a page: their names, with what tells those of one name apart."""
+    return [shown(" ".join(filter(None, label))) for label in brief_labels(kernels)]
+
+
+def overview(
+    kernels: Sequence[KernelDiagnosis], anchor: str = "kernel", capture: Capture | None = None
+) -> Section:
+    """The kernels by their share of time, with their verdicts."""
+    label = "Share of time of the kernels by verdict; the same is in the table below"
+    spans = [
+        label_text((shown(name), shown(detail)), f"{anchor}-{at}")
+        for at, (name, detail) in enumerate(brief_labels(kernels), 1)
+    ]
+    drawn = areas.rows(_parts(kernels, names(kernels), anchor, capture))
+    chart = (Chart("overview", drawn, label),) if drawn else ()
+    return Section(
+        f"Where the time goes: {count(len(kernels), 'kernel')}",
+        (*chart, table(kernels, spans, on_page=True)),
+        anchor=f"{anchor}s",
+        summary=summary(kernels),
+    )
+
+
+def _parts(
+    kernels: Sequence[KernelDiagnosis],
+    called: Sequence[str],
+    anchor: str,
+    capture: Capture | None,
+) -> Iterable[areas.Part]:
+    """The kernels with the largest shares of time, and all others as one."""
+    known = [
+        (at, kernel, name, part)
+        for at, (kernel, name) in enumerate(zip(kernels, called, strict=True), 1)
+        if (part := share_of(kernel)) is not None
+    ]
+    groups = {} if capture is None else ranges(capture, kernels)
+    for at, kernel, name, part in known[:MOST_AREAS]:
+        verdict = kernel.verdict
+        yield areas.Part(
+            name,
+            part,
+            areas.kind_of(verdict),
+            verdict_cell(verdict),
+            part * saving(verdict),
+            f"{anchor}-{at}",
+            groups.get(at - 1, ""),
+        )
+    rest = sum(part for *_, part in known[MOST_AREAS:])
+    if rest > 0:
+        yield areas.Part(f"{len(known) - MOST_AREAS:,} others", rest, areas.OTHERS)
+
+
+def ranges(capture: Capture, kernels: Sequence[KernelDiagnosis]) -> dict[int, str]:
+    """The innermost range of NVTX around each kernel, where there are several of them."""
+    found = {}
+    for at, kernel in enumerate(kernels):
+        cells = [cell for _, cell in capture.launches[kernel.rows[0]].nvtx]
+        told = [name for cell in cells for name in _RANGE.findall(cell)]
+        if told:
+            found[at] = shown(told[-1])
+    return found if len(set(found.values())) > 1 else {}
+
+
+def share_of(kernel: KernelDiagnosis) -> float | None:
+    """A kernel's part of the time, 0 to 1."""
+    found = finite(kernel.share)
+    return None if found is None else clip(found)
+
+
+def summary(kernels: Sequence[KernelDiagnosis]) -> str:
+    """What limits most of the time, in a sentence or two."""
+    limited = defaultdict[str, list[float]](list)
+    for kernel in kernels:
+        if kernel.verdict.status is Status.BOTTLENECK and kernel.verdict.bottleneck is not None:
+            limited[kernel.verdict.bottleneck].append(share_of(kernel) or 0.0)
+    at_limit = sum(kernel.verdict.status is Status.AT_LIMIT for kernel in kernels)
+    undecided = sum(kernel.verdict.status is Status.INCONCLUSIVE for kernel in kernels)
+    if undecided == len(kernels):
+        return (
+            f"This capture does not show what limits any of the {len(kernels):,} kernels; each "
+            "one's card has the command that settles it."
+        )
+    sentences = []
+    if limited:
+        slug = max(limited, key=lambda each: (sum(limited[each]), len(limited[each])))
+        time = sum(limited[slug])
+        sentences.append(
+            f"{slug} limits {len(limited[slug]):,} of {count(len(kernels), 'kernel')}"
+            + (f", which take {share(time)} of the time." if time > 0 else ".")
+        )
+    could = [(share_of(each) or 0.0) * saving(each.verdict) for each in kernels]
+    if sum(could) >= LEAST_SAVING:
+        most = max(range(len(kernels)), key=could.__getitem__)
+        first = names(kernels)[most]
+        sentences.append(f"{first} has most to save: about {share(could[most])} of all time.")
+    if at_limit:
+        sentences.append(f"{_are(at_limit, len(kernels))} at the limit of the GPU.")
+    if undecided:
+        sentences.append(f"{_are(undecided, len(kernels))} undecided by this capture.")
+    return " ".join(sentences)
+
+
+def _are(some: int, whole: int) -> str:
+    if some == whole:
+        return "All of them are"
+    return f"{count(some, 'kernel')} {'is' if some == 1 else 'are'}"

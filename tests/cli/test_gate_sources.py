@@ -1,0 +1,108 @@
+"""A baseline of several kernels, and one source of them at a time."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.cli.test_predict import asked_json, changed, said, work
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from typing import Any
+
+__all__ = ["work"]
+
+SCALE = """\
+// /// kernelprof
+// kernel = "scale"
+// block = [128]
+// grid = ["ceil_div(n, 128)"]
+// reference = "none"
+//
+// [sizes]
+// n = 4096
+//
+// [[arguments]]
+// name = "x"
+// type = "float32"
+// shape = ["n"]
+// fill = "random"
+// output = true
+//
+// [[arguments]]
+// name = "n"
+// type = "int32"
+// value = "n"
+// ///
+__global__ void scale(float *x, int n) {
+    int i = blockIdx.x * blockDim.x + threadIdx.x;
+    if (i < n) x[i] *= 2.0f;
+}
+"""
+
+
+@pytest.fixture
+def both(work: Path, capsys: pytest.CaptureFixture[str]) -> Path:
+    """A folder with two sources and a baseline of both."""
+    (work / "scale.cu").write_text(SCALE, "utf-8")
+    save = ["baseline", "save", "matvec.cu", "scale.cu", "--predict", "-o", "b.json"]
+    assert said(capsys, *save)[0] == 0
+    return work
+
+
+def test_a_source_is_judged_by_its_own_entry_alone(
+    capsys: pytest.CaptureFixture[str], both: Path
+) -> None:
+    code, found = asked_json(capsys, "gate", "b.json", "scale.cu")
+    assert code == 0
+    assert [each["name"] for each in found["kernels"]] == ["scale"]
+    assert [(each["code"], each["text"]) for each in found["findings"]] == [
+        ("ignored", "not judged, as their sources are not named: matvec")
+    ]
+    (both / "elsewhere").mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(both / "elsewhere")
+        assert said(capsys, "gate", "../b.json", "../scale.cu")[0] == 0
+
+    (both / "matvec.cu").unlink()
+    code, found = asked_json(capsys, "gate", "b.json", "scale.cu")
+    assert code == 3
+    assert _codes(found) == {"matvec": ["vanished"], "scale": ["same-code"]}
+
+
+def test_an_update_by_one_source_keeps_the_others(
+    capsys: pytest.CaptureFixture[str], both: Path
+) -> None:
+    held = _kernels(both)
+    slower = SCALE.replace("x[i] *= 2.0f", "x[i] = x[i] * 2.0f + x[n - 1 - i]")
+    (both / "scale.cu").write_text(slower, "utf-8")
+    assert said(capsys, "baseline", "update", "b.json", "scale.cu")[0] == 1
+    accept = ["baseline", "accept", "b.json", "scale.cu", "--reason", "a test"]
+    assert said(capsys, *accept)[0] == 0
+    accepted = _kernels(both)
+    assert accepted.keys() == held.keys() == {"matvec", "scale"}
+    assert accepted["matvec"] == held["matvec"]
+    assert accepted["scale"] != held["scale"]
+    (both / "scale.cu").write_text(SCALE, "utf-8")
+    assert said(capsys, "baseline", "update", "b.json", "scale.cu")[0] == 0
+    assert _kernels(both) == held
+
+
+def test_an_architecture_that_the_baseline_lacks_is_refused(
+    capsys: pytest.CaptureFixture[str], both: Path
+) -> None:
+    name = changed(both)
+    code, _, err = said(capsys, "gate", "b.json", name, "--arch", "sm_80,sm_90")
+    assert code == 2
+    assert "the baseline holds predictions for sm_90, and none for sm_80" in err
+
+
+def _codes(found: dict[str, Any]) -> dict[str, list[str]]:
+    return {each["name"]: [one["code"] for one in each["findings"]] for each in found["kernels"]}
+
+
+def _kernels(folder: Path) -> dict[str, Any]:
+    held = json.loads((folder / "b.json").read_text("utf-8"))
+    return {each["name"]: each for each in held["kernels"]}
