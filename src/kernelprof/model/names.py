@@ -110,6 +110,12 @@ def middle(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
     return f"{text[: room - tail]}{ellipsis}{text[-tail:]}"
 
 
+def alternatives(names: Iterable[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
 def labels(kernels: Sequence[KernelDiagnosis | KernelSnapshot]) -> list[tuple[str, str]]:
     """A short name a kernel and, where several share it, what tells them apart."""
     alike: dict[str, list[KernelDiagnosis | KernelSnapshot]] = {}

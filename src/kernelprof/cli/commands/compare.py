@@ -26,8 +26,11 @@ def compare(
     *,
     output_format: Annotated[
         str,
-        options.format_option("comparison", "text, json or markdown: how to write the comparison."),
+        options.format_option(
+            "comparison", "text, brief, json or markdown: how to write the comparison."
+        ),
     ] = "text",
+    tokens: options.TokensOption = None,
     file: options.OutputOption = None,
     html: options.HtmlOption = None,
     no_color: options.NoColorOption = False,
@@ -54,4 +57,6 @@ def compare(
         given += [f"--define={each}" for each in define or ()]
         given += [f"--rename={each}" for each in rename or ()]
         output.write_page(found, html, command=output.typed("compare", before, after, *given))
-    output.write_result(output.rendered(found, output_format, file, no_color=no_color), file)
+    output.write_result(
+        output.rendered(found, output_format, file, no_color=no_color, tokens=tokens), file
+    )

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.diagnosis import Status
-from kernelprof.model.names import labels, middle, printable
+from kernelprof.model.names import alternatives, labels, middle, printable
 from kernelprof.model.numbers import count, dimensions, quantity, share
 from kernelprof.report.document import (
     Cell,
@@ -23,7 +23,6 @@ from kernelprof.report.document import (
 from kernelprof.report.documents import TONES, prediction, waiting
 from kernelprof.report.documents.verdict import (
     about,
-    alternatives,
     brief,
     evidence,
     found,
@@ -125,16 +124,10 @@ def _brief(
     number: int, kernel: KernelDiagnosis, name: tuple[Span, ...], diagnosis: Diagnosis
 ) -> Section:
     """A kernel's verdict in short."""
-    verdict, time = kernel.verdict, kernel.duration_ns
+    verdict = kernel.verdict
     predicted = prediction.of(diagnosis) is not None
     lines = _accesses(diagnosis, explain=False)
-    told = []
-    if time is not None:
-        many = f"{kernel.launches:,} launches of " if kernel.launches > 1 else ""
-        told.append(f"{many}{'about ' if predicted else ''}{quantity(time.median, 'ns')}")
-    if kernel.share is not None and len(diagnosis.kernels) > 1:
-        told.append(f"{share(kernel.share)} of the time")
-    after = "".join(f", {each}" for each in told)
+    after = "".join(f", {each}" for each in costs(kernel, diagnosis))
     return Section(
         (f"{number} ", *name, after),
         (*waiting.told(kernel), *brief(verdict, diagnosis.origin, lines, predicted=predicted)),
@@ -157,6 +150,17 @@ def _in_a_line(verdict: Verdict, diagnosis: Diagnosis) -> Text:
     """The verdict, and how sure it is."""
     text = headline(verdict, predicted=prediction.of(diagnosis) is not None)
     return (Span(text, TONES[verdict.status]), f" Confidence: {verdict.confidence.value}.")
+
+
+def costs(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Iterable[str]:
+    """How long a kernel takes, and which part of the time of all, where either is known."""
+    time = kernel.duration_ns
+    if time is not None:
+        many = f"{kernel.launches:,} launches of " if kernel.launches > 1 else ""
+        roughly = "about " if prediction.of(diagnosis) is not None else ""
+        yield f"{many}{roughly}{quantity(time.median, 'ns')}"
+    if kernel.share is not None and len(diagnosis.kernels) > 1:
+        yield f"{share(kernel.share)} of the time"
 
 
 def _accesses(diagnosis: Diagnosis, *, explain: bool) -> Iterable[Block]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from kernelprof.model.manifest import SourceFacts
-    from kernelprof.report.document import Block, LineNote
+    from kernelprof.report.document import Block, LineNote, Text
 
 _NOT_TAKEN = (
     "This capture has no samples by source line, so no line is marked: `kernelprof profile "
@@ -62,10 +62,8 @@ def section(
     if found is not None and (facts := tuple(_facts(found))):
         blocks.append(Facts(facts))
     for number, share in hottest(shares):
-        line = Span(f"line {number}", target=f"{anchor}-line-{number}")
-        code = Span(middle(printable(lines[number - 1].strip()), _WIDEST), code=True)
-        start = f"{percent(share)} of the samples are at "
-        blocks.append(Paragraph((start, line, ": ", code), Tone.STRONG))
+        text_of = at_line(number, share, lines[number - 1], f"{anchor}-line-{number}")
+        blocks.append(Paragraph(text_of, Tone.STRONG))
     if text is None:
         return Section("Source", tuple(blocks))
     path = shown(file_name(found.path)) if found is not None else "source"
@@ -80,6 +78,13 @@ def section(
     else:
         told.append(_PREDICTED)
     return Section("Source", (*blocks, Note(" ".join(told))))
+
+
+def at_line(number: int, share: float, code: str, target: str = "") -> Text:
+    """That so many of the samples are at a line, with what stands there."""
+    line = Span(f"line {number}", target=target)
+    shown_code = Span(middle(printable(code.strip()), _WIDEST), code=True)
+    return (f"{percent(share)} of the samples are at ", line, ": ", shown_code)
 
 
 def hot_of(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.analysis.rules import registry
 from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import Confidence, Status, Verdict
+from kernelprof.model.names import alternatives
 from kernelprof.model.numbers import comparison, count, ends, factor
 from kernelprof.report.document import (
     Bullets,
@@ -131,10 +132,15 @@ def evidence(verdict: Verdict) -> Table:
 
 def _row(each: Evidence) -> tuple[Cell, ...]:
     metric = (Span(each.metric, Tone.MUTED, code=True), Span(_origin(each), Tone.MUTED))
+    value = value_text(each)
+    return Cell(Span(value, Tone.STRONG, code=True)), Cell(each.label), Cell(metric)
+
+
+def value_text(each: Evidence) -> str:
+    """A fact's value, beside its label: ``84.85 > 25 %``."""
     # "132 SMs" needs no unit.
     said = each.unit and each.label.startswith(f"{each.unit}s")
-    value = comparison(replace(each, unit="") if said else each)
-    return Cell(Span(value, Tone.STRONG, code=True)), Cell(each.label), Cell(metric)
+    return comparison(replace(each, unit="") if said else each)
 
 
 def _origin(each: Evidence) -> str:
@@ -290,9 +296,3 @@ def next_step(command: str, capture: str) -> str:
         shlex.quote(capture) if capture.endswith(_EXPORTS) and " + " not in capture else "CAPTURE"
     )
     return f"kernelprof diagnose {read} {written} --merge"
-
-
-def alternatives(names: Iterable[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last
