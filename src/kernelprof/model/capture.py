@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from kernelprof.model.sampled import SampledCode
+
     FloatArray = npt.NDArray[np.float64]
     IntArray = npt.NDArray[np.intp]
 
@@ -166,7 +168,8 @@ class Capture:
     specification says, as the command line takes them.
     ``whole_seen`` is, for a part of a larger capture, :attr:`seen` of that one.
     ``cases`` are the same launches with other values, or fewer, that are as likely: those of a
-    prediction. A verdict that they do not share is less sure.
+    prediction. A verdict that they do not share is less sure. ``code`` are the machine instructions
+    of kernels with what was sampled at each, where that is known.
     """
 
     launches: Sequence[Launch]
@@ -182,6 +185,7 @@ class Capture:
     unavailable: frozenset[str] = frozenset()
     whole_seen: frozenset[str] | None = None
     cases: tuple[Capture, ...] = ()
+    code: tuple[SampledCode, ...] = ()
 
     @cached_property
     def seen(self) -> frozenset[str]:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
-from kernelprof.model.kernel_name import opening
+from kernelprof.model.kernel_name import function_name, opening
 from kernelprof.model.numbers import dimensions
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 ELLIPSIS = "…"
 _LONGEST_NAME = 40
 """Characters of a name with its template arguments that still fit beside others."""
+
+_CAST = re.compile(r"\([A-Za-z_][A-Za-z0-9_: ]*\)(?=-?[0-9])")
 
 _TORN = re.compile(r"(?<![<\w])unnamed>::")
 """Where ncu leaves out the start of ``ns::<unnamed>::``, it takes the bracket with it."""
@@ -78,6 +80,26 @@ def short_name(name: str) -> str:
         return text
     head = text[:end].rstrip()
     return head[_after_last(" ", head) :] or text
+
+
+def named_alike(kernel: str, names: Iterable[str]) -> str | None:
+    """Which of some names is that of a kernel; ``None`` where none is, or several could be.
+
+    The source page of ``ncu`` may name a kernel otherwise than its other pages, with casts in
+    template arguments.
+    """
+    known = list(names)
+    if kernel in known:
+        return kernel
+    for form in (_without_casts, function_name):
+        alike = [name for name in known if form(name) == form(kernel)]
+        if len(alike) == 1:
+            return alike[0]
+    return None
+
+
+def _without_casts(name: str) -> str:
+    return _CAST.sub("", short_name(name)).replace(" ", "")
 
 
 def middle(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:

@@ -20,6 +20,7 @@ from kernelprof.analysis.rules import Finding, RuleContext, registry
 from kernelprof.analysis.verdict.cases import weighed
 from kernelprof.analysis.verdict.estimate import estimates, interval
 from kernelprof.analysis.verdict.grouping import Group, Outcomes, group_launches
+from kernelprof.analysis.verdict.places import placed
 from kernelprof.analysis.verdict.ranking import LEAST_GAIN, Judgement, Ranking, grade, judge
 from kernelprof.model.capture import DEVICE_NAME, Launches, Origin
 from kernelprof.model.diagnosis import (
@@ -77,11 +78,12 @@ def diagnose(
         judged, rows = judge(capture.rows(rows)), list(range(len(rows)))
     next_step = NextStep(judged.context.facts, preset, launches)
     ids = np.array(launches.ids, dtype=object)
+    kernels = tuple(
+        _kernel(judged, next_step, group, row, tuple(ids[list(group.rows)].tolist()))
+        for row, group in zip(rows, groups, strict=True)
+    )
     return Diagnosis(
-        kernels=tuple(
-            _kernel(judged, next_step, group, row, tuple(ids[list(group.rows)].tolist()))
-            for row, group in zip(rows, groups, strict=True)
-        ),
+        kernels=placed(kernels, capture.code) if capture.code else kernels,
         origin=capture.origin,
         preset=preset,
         warnings=(*capture.warnings, *_doubts(outcomes, len(capture))),

@@ -120,7 +120,7 @@ def diagnose(
                 nvtx_include=nvtx_include,
                 clock_control=clock_control,
                 time_limit=time_limit,
-                samples=html is not None and source,
+                samples=source,
                 size=size,
                 define=define,
                 sanitize=sanitize,

@@ -20,7 +20,7 @@ from kernelprof.report.document import (
     Table,
     Tone,
 )
-from kernelprof.report.documents import TONES, prediction
+from kernelprof.report.documents import TONES, prediction, waiting
 from kernelprof.report.documents.verdict import (
     about,
     brief,
@@ -113,7 +113,7 @@ def _section(
     """All of a kernel's verdict."""
     return Section(
         (f"{number} ", *name),
-        (*_card(kernel, diagnosis), *_accesses(diagnosis, explain=True)),
+        (*_card(kernel, diagnosis), *_waiting(kernel), *_accesses(diagnosis, explain=True)),
         tone=TONES[kernel.verdict.status],
         folded=len(diagnosis.kernels) > 1,
         summary=_in_a_line(kernel.verdict, diagnosis),
@@ -130,11 +130,20 @@ def _brief(
     after = "".join(f", {each}" for each in costs(kernel, diagnosis))
     return Section(
         (f"{number} ", *name, after),
-        tuple(brief(verdict, diagnosis.origin, lines, predicted=predicted)),
+        (*waiting.told(kernel), *brief(verdict, diagnosis.origin, lines, predicted=predicted)),
         tone=TONES[verdict.status],
         layout=Layout.DENSE,
         summary=_in_a_line(verdict, diagnosis),
     )
+
+
+def _waiting(kernel: KernelDiagnosis) -> Iterable[Block]:
+    """What warps wait for, with the line that the verdict blames."""
+    lines = waiting.section(kernel)
+    if lines is not None:
+        yield lines
+    else:
+        yield from waiting.told(kernel)
 
 
 def _in_a_line(verdict: Verdict, diagnosis: Diagnosis) -> Text:
