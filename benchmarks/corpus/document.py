@@ -10,7 +10,7 @@ from benchmarks.corpus.results import to_json
 from benchmarks.corpus.score import LEAST_EFFECT, MOST_FOR_A_DECOY, NEAR
 from benchmarks.corpus.scorecard import Mode
 
-from benchmarks.corpus import chart, words
+from benchmarks.corpus import chart, line_table, words
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.numbers import count, factor
 from kernelprof.report.document import (
@@ -58,6 +58,7 @@ def document(card: Scorecard) -> Document:
         _gains(card),
         _short(card),
         _by_bottleneck(card),
+        line_table.section(card),
         *(_pairs(card, kind) for kind in _KINDS),
         _scripts(card),
     )

@@ -15,6 +15,7 @@ import kernelprof
 
 if TYPE_CHECKING:
     from benchmarks.corpus.halves import Halves
+    from benchmarks.corpus.lines import LineScore
     from benchmarks.corpus.peers import Peer, PeerTotals
     from benchmarks.corpus.score import Scored, Totals
     from benchmarks.corpus.scorecard import Row, Scorecard
@@ -61,6 +62,13 @@ def results(card: Scorecard) -> Json:
         ],
         "halves": None if card.halves is None else _halves(card.halves),
         "pairs": [_row(row, card) for row in card.rows],
+        "lines": {
+            "to_blame": len(card.lines),
+            "right": sum(each.right for each in card.lines),
+            "hottest_right": sum(each.hottest_right for each in card.lines),
+            "chance": sum(each.chance for each in card.lines),
+            "pairs": [_line(each) for each in card.lines],
+        },
         "left_out": [{"name": each.name, "why": each.why} for each in card.left_out],
     }
 
@@ -107,6 +115,23 @@ def _row(row: Row, card: Scorecard) -> Json:
         "proven": list(row.scored[Mode.FULL].proven),
         "verdicts": {mode.value: _scored(row.scored[mode]) for mode in Mode},
         "peers": {peer.name: _answer(row, peer) for peer in card.peers},
+    }
+
+
+def _line(found: LineScore) -> Json:
+    blamed = found.blamed
+    return {
+        "name": found.pair.name,
+        "bottleneck": found.bottleneck,
+        "line": None if blamed is None else blamed.line,
+        "called_at": [] if blamed is None else list(blamed.called_at),
+        "share": None if blamed is None else blamed.share,
+        "of": None if blamed is None else blamed.of,
+        "changed": list(found.changed),
+        "right": found.right,
+        "hottest": found.hottest,
+        "hottest_right": found.hottest_right,
+        "chance": found.chance,
     }
 
 

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Final
 
 from benchmarks.corpus.halves import Halves, halves
+from benchmarks.corpus.lines import LineScore, line_scores
 from benchmarks.corpus.measure import is_measured
 from benchmarks.corpus.pairs import Side
 from benchmarks.corpus.peers import peer_totals
@@ -95,6 +96,8 @@ class Scorecard:
     surroundings: Surroundings = field(default_factory=Surroundings)
     peers: tuple[Peer, ...] = ()
     halves: Halves | None = None
+    lines: tuple[LineScore, ...] = ()
+    """The pairs in which a line is to blame."""
 
     def scored(self, mode: Mode = Mode.FULL) -> list[Scored]:
         """What the verdicts of one mode are worth."""
@@ -162,6 +165,7 @@ def scorecard(
         _surroundings(manifests),
         tuple(peers),
         halves(pairs, loaded) if with_halves else None,
+        line_scores(row.scored[Mode.FULL] for row in rows),
     )
 
 

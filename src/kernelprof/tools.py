@@ -44,6 +44,21 @@ _BROWSERS: Final = (
 )
 _ANSWER_LIMIT_S = 60
 
+_refused: str | None = None
+"""What to do where this process starts neither ``ncu`` nor ``nvcc`` nor a user's program."""
+
+
+def refuse_programs(hint: str) -> None:
+    """From here on this process builds, profiles and imports nothing by programs of others."""
+    global _refused  # noqa: PLW0603 (a process is allowed to or not)
+    _refused = hint
+
+
+def check_allowed(program: str) -> None:
+    """Raise :class:`MissingToolError` where no programs are to be started."""
+    if _refused is not None:
+        raise MissingToolError(f"{program} is not run here: it was not allowed", hint=_refused)
+
 
 def search_path() -> str:
     """The search path without relative and empty entries: those are whatever folder we are in.
@@ -80,6 +95,7 @@ def find_ncu() -> str:
 
     Raises :class:`MissingToolError` where there is none.
     """
+    check_allowed("ncu")
     named = os.environ.get(NCU_VARIABLE)
     found = which(named) if named else which("ncu") or _installed_ncu()
     if found is None and named:
@@ -125,6 +141,7 @@ def find_nvcc() -> str:
 
     Raises :class:`MissingToolError` where there is none.
     """
+    check_allowed("nvcc")
     homes = [Path(os.environ.get(name, "")) for name in _NVCC_VARIABLES]
     folders = [*(str(home / "bin") for home in homes if home.is_absolute()), *_NVCC_PLACES]
     found = which("nvcc") or shutil.which("nvcc", path=os.pathsep.join(folders))

@@ -17,6 +17,7 @@ import pytest
 from kernelprof.analysis.metrics.catalogue import SAMPLES
 from kernelprof.cli.main import main
 from kernelprof.collect.environment import Gpu, Machine
+from kernelprof.errors import InputError
 from kernelprof.launch.prepare import PreparedKernel
 from kernelprof.model.manifest import SourceFacts, schema
 from kernelprof.sources import read_capture
@@ -102,9 +103,12 @@ def test_the_preset_full_brings_the_samples(machine, capsys) -> None:
     assert main(["profile", "-o", "out", "--", "./fixture"]) == 0
     assert "samples" not in capsys.readouterr().err
     folder = machine / "out"
-    assert _names(folder) == ["capture.ncu-rep", "lines.csv.gz", "manifest.json", "raw.csv.gz"]
+    assert _names(folder) == [
+        *("capture.ncu-rep", "code.json.gz", "lines.csv.gz", "manifest.json", "raw.csv.gz")
+    ]
     (run,) = _manifest(folder)["runs"]
     assert _asked(run)[-1] == SAMPLES
+    assert run["command"][run["command"].index("--section") + 1] == "SourceCounters"
     assert not [name for name in (*run["metrics"], *run["unavailable"]) if "pcsamp" in name]
     packed = (folder / "lines.csv.gz").read_bytes()
     assert run["lines"] == "lines.csv.gz"
@@ -115,7 +119,13 @@ def test_the_preset_full_brings_the_samples(machine, capsys) -> None:
         '/project/tests/kernels/fixture.cu,"scale(float *, float, int)",13,20',
         '/project/tests/kernels/fixture.cu,"scale(float *, float, int)",14,81',
     ]
-    assert len(read_capture(folder)) == 3
+    capture = read_capture(folder)
+    assert len(capture) == 3
+    assert [each.samples for each in capture.code] == [1317, 3867, 4971]
+    assert run["code_sha256"] == hashlib.sha256((folder / "code.json.gz").read_bytes()).hexdigest()
+    (folder / "code.json.gz").write_bytes(b"")
+    with pytest.raises(InputError, match=r"code\.json\.gz does not have the hash"):
+        read_capture(folder)
 
 
 def test_the_counters_of_the_samples_are_in_the_capture_and_nobody_complains(machine) -> None:
@@ -188,14 +198,14 @@ def test_a_diagnosis_with_a_page_samples_in_its_first_run(machine) -> None:
 @pytest.mark.parametrize(
     ("options", "sampled"),
     [
-        ([], False),
+        ([], True),
         (["--preset", "triage", "--html", "page.html"], False),
         (["--preset", "full"], True),
     ],
 )
 @pytest.mark.usefixtures("source")
 @pytest.mark.slow("several runs")
-def test_nothing_else_asks_for_samples(machine, options, sampled) -> None:
+def test_a_first_run_of_a_source_samples_and_no_other_preset(machine, options, sampled) -> None:
     assert main(["diagnose", "fixture.cu", "--keep", "out", *options]) in {0, 3}
     runs = _manifest(machine / "out")["runs"]
     assert [SAMPLES in _asked(run) for run in runs] == [sampled] * len(runs)

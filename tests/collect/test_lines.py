@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -19,6 +20,9 @@ from kernelprof.launch.processes import Interrupts
 from kernelprof.model.capture import SourceLine
 from kernelprof.model.manifest import GpuFacts, Manifest, RunFacts
 from kernelprof.sources.capture_directory import read_lines
+
+if TYPE_CHECKING:
+    from kernelprof.model.sampled import SampledCode
 
 PAGES = Path(__file__).parents[1] / "captures" / "source_page"
 FIXTURE = "/project/tests/kernels/fixture.cu"
@@ -150,14 +154,19 @@ def ncu(tmp_path: Path) -> Path:
     return path
 
 
-def _export(ncu: Path) -> tuple[SourceLine, ...]:
+def _export(ncu: Path) -> tuple[tuple[SourceLine, ...], tuple[SampledCode, ...]]:
     report = ncu.with_name("capture.1.ncu-rep")
     with Interrupts() as interrupts:
         return lines.export(str(ncu), report, interrupts, lambda path: path.rpartition("/")[2])
 
 
 def test_a_report_is_exported_under_names_that_fit(ncu: Path, tmp_path: Path) -> None:
-    found = _export(ncu)
+    found, code = _export(ncu)
+    assert [(each.function, each.file, each.samples) for each in code] == [
+        ("scale(float *, float, int)", "fixture.cu", 1317),
+        ("strided(const float *, float *, int, int)", "fixture.cu", 3867),
+        ("rounds(float *, int)", "fixture.cu", 4971),
+    ]
     assert found[0] == SourceLine("fixture.cu", "scale(float *, float, int)", 13, 20)
     assert len(found) == 14
     assert (tmp_path / "asked").read_text(encoding="utf-8").split() == [

@@ -30,7 +30,8 @@ def test_the_whole_command() -> None:
 
 def test_samples_are_asked_for_beside_the_metrics() -> None:
     assert _command(samples=True).startswith(
-        "/cuda/ncu --metrics gpu__time_duration.sum,group:smsp__pcsamp_warp_stall_reasons --clock"
+        "/cuda/ncu --metrics gpu__time_duration.sum,group:smsp__pcsamp_warp_stall_reasons"
+        " --section SourceCounters --clock"
     )
 
 

@@ -28,6 +28,7 @@ _ALWAYS = (
     "smsp__maximum_warps_",
 )
 SAMPLES = "group:smsp__pcsamp_warp_stall_reasons"
+SAMPLES_SECTION = "SourceCounters"
 _SAMPLED = "smsp__pcsamp_"
 _NOT_OF_THE_GROUP = ("_not_issued", "smsp__pcsamp_sample_count")
 _WITH_SOURCE = ("sass__inst_executed_", "sass__thread_inst_executed_")
@@ -140,7 +141,9 @@ def columns(capture: Capture, options: Options) -> Capture:
 def _collected(capture: Capture, options: Options) -> set[str] | None:
     """The metrics that a run collects, ``None`` for all that the capture has."""
     asked = [name for value in options.all("metrics") for name in value.split(",") if name]
-    if not asked or options.all("section") or options.get("set") in _sets():
+    # The section of source counters comes with samples; its columns are those of the group here.
+    sections = set(options.all("section")) - {SAMPLES_SECTION}
+    if not asked or sections or options.get("set") in _sets():
         return None
     every = [name for name in capture.header[IDENTITY:] if name.startswith(_ALWAYS)]
     found = {name for each in asked for name in _expand(each, capture, options)}

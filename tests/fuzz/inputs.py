@@ -30,7 +30,9 @@ TEXTS = (
     "fixture_basic.text.txt", "fixture_basic.log.txt", "fixture_sections.raw.csv",
     "fixture_sections.details.csv", "fixture_sections.text.txt",
 )  # fmt: skip
-REPORT = "fixture_basic.ncu-rep"
+REPORTS = ("fixture_basic.ncu-rep", "fixture_sections.ncu-rep")
+SOURCE_PAGE = "source_page/shared_tile.source_counters.csv.gz"
+CODE = "h200_lines/transpose-column-reads.json.gz"
 GRAMMAR = (b"ID", b"Kernel Name", b"Metric Name", b"Metric Value", b"Metric Unit", b"Section Name",
     b"Block Size", b"Grid Size", b"gpu__time_duration.sum", b"sm__warps_active.avg.pct", b"0", b"1",
     b"k()", b"(1, 1, 1)", b"us", b"%", b"", b"ns", b"12.5")  # fmt: skip
@@ -141,8 +143,16 @@ def _capture(draw: Draw, example: Example) -> None:
 
 def _report(draw: Draw, example: Example) -> None:
     """Where NVIDIA's own reader is installed, a damaged one goes through that."""
-    example.files["x.ncu-rep"] = mutations.of_bytes(draw, _real(REPORT), _real(TEXTS[0]))
+    report = _real(draw(st.sampled_from(REPORTS)))
+    example.files["x.ncu-rep"] = mutations.of_bytes(draw, report, _real(TEXTS[0]))
     example.command = _reading(draw, "x.ncu-rep")
+
+
+def _source_page(draw: Draw, example: Example) -> None:
+    page = gzip.decompress(_real(SOURCE_PAGE))
+    example.files["x.csv"] = mutations.of_bytes(draw, page, _real(TEXTS[0]))
+    together = ("diagnose", str(CAPTURES / TEXTS[0]), "x.csv", "--merge", "--format", "json")
+    example.command = draw(st.sampled_from((_reading(draw, "x.csv"), together)))
 
 
 def _directory(draw: Draw, example: Example, place: str = "c") -> None:
@@ -150,15 +160,19 @@ def _directory(draw: Draw, example: Example, place: str = "c") -> None:
     found = {each.name: each.read_bytes() for each in sorted(DIRECTORY.iterdir())}
     found["source.cu"] = (CHANGES / "1" / "source.cu").read_bytes()
     manifest = json.loads(found["manifest.json"])
-    part = draw(st.sampled_from(("manifest.json", "raw.csv.gz", "lines.csv.gz", "source.cu")))
+    found["code.json.gz"] = _real(CODE)
+    digest = hashlib.sha256(found["code.json.gz"]).hexdigest()
+    manifest["runs"][0] |= {"code": "code.json.gz", "code_sha256": digest}
+    found["manifest.json"] = json.dumps(manifest).encode()
+    packed = ("raw.csv.gz", "lines.csv.gz", "code.json.gz")
+    part = draw(st.sampled_from(("manifest.json", "source.cu", *packed)))
     if part.endswith(".gz"):
         text = mutations.of_bytes(draw, gzip.decompress(found[part]), _real(TEXTS[0]))
         found[part] = gzip.compress(text, 1, mtime=0)
         if draw(st.integers(0, 5)) == 0:
             found[part] = mutations.of_bytes(draw, found[part], text)
         run = manifest["runs"][0]
-        key = "raw_sha256" if part.startswith("raw") else "lines_sha256"
-        run[key] = hashlib.sha256(found[part]).hexdigest()
+        run[f"{part.partition('.')[0]}_sha256"] = hashlib.sha256(found[part]).hexdigest()
         found["manifest.json"] = json.dumps(manifest).encode()
     elif part == "manifest.json":
         found[part] = mutations.of_json(draw, manifest).encode("utf-8", "surrogatepass")
@@ -272,6 +286,7 @@ def _of_ladder(draw: Draw, example: Example) -> None:
 _KINDS = {
     "capture": _capture,
     "report": _report,
+    "source page": _source_page,
     "directory": _directory,
     "folder": _folder,
     "specification": _specification,

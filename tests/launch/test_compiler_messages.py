@@ -10,7 +10,7 @@ import pytest
 
 from kernelprof.launch.build import Built
 from kernelprof.launch.built_files import keep, kept
-from kernelprof.launch.compiler_messages import Spills, spills, warnings
+from kernelprof.launch.compiler_messages import Spills, needed, shortened, spills, warnings
 from kernelprof.launch.cubin import entries
 from kernelprof.launch.nvcc import Workshop, scratch
 from kernelprof.model.manifest import CompilerWarning
@@ -108,3 +108,44 @@ def test_a_kernel_that_is_kept_is_found_again(tmp_path) -> None:
         assert kept(file, "b") is None
     file.write_bytes(b"k a\n\x7fELF")
     assert kept(file, "a") is None
+
+
+def _errors(*texts: str) -> str:
+    """As NVRTC gives what ``ptxas`` refuses."""
+    lines = [
+        f"ptxas application ptx input, line {number}; error   : {text}"
+        for number, text in enumerate(texts, 64)
+    ]
+    return "\n".join([*lines, "ptxas fatal   : Ptx assembly aborted due to errors"])
+
+
+CLUSTERS = "Feature '.cluster scope' requires .target sm_90 or higher"
+WGMMA = "Instruction 'wgmma.fence' not supported on .target 'sm_80'"
+
+
+def test_of_many_errors_the_first_are_shown_each_once() -> None:
+    many = [CLUSTERS, CLUSTERS, *(f"Instruction 'i{n}' is unknown" for n in range(20))]
+    lines = shortened(_errors(*many)).splitlines()
+    assert len(lines) == 7
+    assert lines[0].endswith(f"line 64; error   : {CLUSTERS}")
+    assert lines[4].endswith("'i3' is unknown")
+    assert lines[5].startswith("ptxas fatal")
+    assert lines[6] == "and 17 more errors of ptxas"
+
+
+def test_a_few_errors_and_what_else_compilers_say_stay_as_they_are() -> None:
+    for text in (_errors(CLUSTERS, WGMMA), 'k.cu(3): error: expected a ";"\n  x\n  ^'):
+        assert shortened(text) == text
+
+
+@pytest.mark.parametrize(
+    ("errors", "arch"),
+    [
+        ([CLUSTERS, "Modifier '.x' requires .target sm_80 or higher"], "sm_90"),
+        ([CLUSTERS, WGMMA], "sm_90a"),
+        (["Instruction 'tcgen05.alloc' not supported on .target 'sm_90a'"], "sm_100a"),
+        (["Instruction 'wrong' is unknown"], None),
+    ],
+)
+def test_what_the_code_needs_follows_from_the_errors(errors: list[str], arch: str | None) -> None:
+    assert needed(_errors(*errors)) == arch

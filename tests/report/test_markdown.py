@@ -128,6 +128,7 @@ def test_prose_keeps_code_and_plain_underscores() -> None:
 
 def test_code_without_awkward_characters_stays_readable() -> None:
     assert code("gemm<16, 0>") == "`gemm<16, 0>`"
+    assert code("") == ""
     assert code("a|b") == "<code>a&#124;b</code>"
 
 

@@ -186,7 +186,25 @@ def test_the_hottest_line_of_a_real_kernel() -> None:
     assert sum(found.values()) == pytest.approx(1.0)
 
 
-def test_a_reader_of_captures_says_what_it_was_given() -> None:
-    data = gzip.decompress((PAGES / "fixture.csv.gz").read_bytes())
-    with pytest.raises(InputError, match="this is the source page of Nsight Compute"):
-        read_bytes(data, "fixture.csv")
+def test_a_source_page_is_a_capture_of_instructions_without_counters() -> None:
+    capture = read_capture(PAGES / "fixture.csv.gz")
+    assert [each.kernel for each in capture.launches] == [
+        "scale(float *, float, int)",
+        "strided(const float *, float *, int, int)",
+        "rounds(float *, int)",
+    ]
+    assert [each.samples for each in capture.code] == [1317, 3867, 4971]
+    assert not capture.columns
+    assert "raw page of the same report" in capture.warnings[0]
+
+
+def test_a_page_without_instructions_says_so() -> None:
+    page = '"File Path","/k.cu"\n"Function Name","k"\n"Line No","Source","# Samples"\n"7","x","5"\n'
+    with pytest.raises(InputError, match="the source page holds no instruction"):
+        read_bytes(page.encode(), "k.csv")
+
+
+def test_a_source_page_of_an_early_version_is_called_that() -> None:
+    page = b'"#","Address","Source","Sampling Data (All)"\n"0","0x10","MOV R1, c[0x0][0x28]","7"\n'
+    with pytest.raises(InputError, match="the source page of an early Nsight Compute"):
+        read_bytes(page, "k.csv")

@@ -9,7 +9,13 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 from kernelprof.analysis.metrics.architectures import dropped
-from kernelprof.analysis.metrics.catalogue import SAMPLES, catalogue, metrics_for, preset
+from kernelprof.analysis.metrics.catalogue import (
+    SAMPLES,
+    SAMPLES_SECTION,
+    catalogue,
+    metrics_for,
+    preset,
+)
 from kernelprof.analysis.metrics.groups import FALLBACKS
 from kernelprof.analysis.rules import registry
 from kernelprof.errors import UsageError
@@ -88,7 +94,7 @@ def collection(
 ) -> list[str]:
     """The options that make ``ncu`` collect these metrics on this architecture.
 
-    With ``samples`` also where in the source warps are; a preset knows that of itself.
+    With ``samples`` also where in the source warps are and what for; a preset knows that of itself.
     """
     if isinstance(metrics, str):
         named = preset(metrics)
@@ -110,6 +116,7 @@ def collection(
         )
     if samples:
         names[SAMPLES] = None
+        sections[SAMPLES_SECTION] = None
     options = ["--metrics", ",".join(names)] if names else []
     for section in sections:
         options += ["--section", section]
@@ -168,7 +175,7 @@ class NextStep:
         capture = self._facts.capture
         if self._source is not None:
             wanted = ["--preset", self._preset or "full"]
-            return quote(["kernelprof", "diagnose", self._source, *wanted])
+            return quote(["kernelprof", "diagnose", self._source, *capture.options, *wanted])
         if self._preset is not None:
             program = _program(capture.application) or PLACEHOLDER
             wanted = ["--preset", self._preset, "-o", "followup", "--", *program]

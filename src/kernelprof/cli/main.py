@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import gc
+import inspect
+import re
 import sys
 from contextlib import redirect_stderr
 from importlib import import_module
@@ -54,7 +56,31 @@ class Commands(TyperGroup):
             group.command(cls=ProgramCommand if takes_program else None)(function)
         command = typer.main.get_command(group)
         command.name = name
+        for each in (command, *getattr(command, "commands", {}).values()):
+            each.help = _flowing(each.help)
         return command
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """The help of all, as wide as the screen."""
+        self.help = _flowing(self.help)
+        super().format_help(ctx, formatter)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command; what is wrong with a value is said without the validator's own words."""
+        try:
+            return super().invoke(ctx)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix(_VALIDATOR)
+            raise
+
+
+_VALIDATOR: Final = "Value error, "
+"""What pydantic, which typer asks, puts before the sentence."""
+
+
+def _flowing(text: str | None) -> str | None:
+    """A help text without the line breaks of its source: typer keeps those of paragraphs."""
+    return None if text is None else re.sub(r"(?<=\S)\n(?=\S)", " ", inspect.cleandoc(text))
 
 
 def _module(name: str) -> Any:

@@ -33,6 +33,15 @@ PngOption = Annotated[
     ),
 ]
 NoColorOption = Annotated[bool, typer.Option("--no-color", help="No color.")]
+TokensOption = Annotated[
+    int | None,
+    typer.Option(
+        "--tokens",
+        metavar="N",
+        min=200,
+        help="How many tokens of four bytes `--format brief` may have; without it 800.",
+    ),
+]
 KernelOption = Annotated[
     str | None, typer.Option("--kernel", metavar="REGEX", help="Only kernels whose name matches.")
 ]

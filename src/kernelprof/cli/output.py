@@ -191,24 +191,33 @@ def check_places(*files: Path | None, html: Path | None = None, png: Path | None
         known.add(place)
 
 
-def screen(file: Path | None = None, *, no_color: bool = False) -> Screen:
+def screen(
+    file: Path | None = None, *, no_color: bool = False, tokens: int | None = None
+) -> Screen:
     """What a text is written for: a file, or stdout with color on a terminal that wants it."""
-    from kernelprof.report.writers import Screen
+    from kernelprof.report.writers import DEFAULT_TOKENS, Screen
 
-    width = shutil.get_terminal_size((80, 24)).columns
+    width, most = shutil.get_terminal_size((80, 24)).columns, tokens or DEFAULT_TOKENS
     if file is not None:
-        return Screen(width, color=False, encoding="utf-8")
+        return Screen(width, color=False, encoding="utf-8", tokens=most)
     refused = no_color or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
-    return Screen(width, not refused and sys.stdout.isatty(), sys.stdout.encoding or "utf-8")
+    color = not refused and sys.stdout.isatty()
+    return Screen(width, color, sys.stdout.encoding or "utf-8", most)
 
 
 def rendered(
-    result: Any, name: str, file: Path | None = None, *, no_color: bool = False, **options: Any
+    result: Any,
+    name: str,
+    file: Path | None = None,
+    *,
+    no_color: bool = False,
+    tokens: int | None = None,
+    **options: Any,
 ) -> str:
     """A result in a format, for where it goes to."""
     from kernelprof.report.render import render
 
-    return render(result, name, screen(file, no_color=no_color), **options)
+    return render(result, name, screen(file, no_color=no_color, tokens=tokens), **options)
 
 
 def shown(kind: str, value: Any, name: str = "text", **options: Any) -> str:

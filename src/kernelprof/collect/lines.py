@@ -1,7 +1,7 @@
-"""Samples by source line: out of the report, into the small file of a capture directory.
+"""Samples by source line and instruction: out of the report, into a capture directory.
 
 The source page of ``ncu`` repeats the whole source with all instructions; ``lines.csv.gz`` has a
-row for each line: file, function, line and samples.
+row for each line: file, function, line and samples, and ``code.json.gz`` the instructions.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from kernelprof.launch.processes import Interrupts
+    from kernelprof.model.sampled import SampledCode
 
 _LIMIT_S: Final = 300.0
 """A page holds every instruction of every launch: of a program with thousands it has no end."""
@@ -56,25 +57,18 @@ def names_for(
 
 def export(
     ncu: str, report: Path, interrupts: Interrupts, name: Callable[[str], str]
-) -> tuple[SourceLine, ...]:
-    """The samples by source line in a report; files are called what ``name`` makes of their path.
+) -> tuple[tuple[SourceLine, ...], tuple[SampledCode, ...]]:
+    """The samples by source line in a report, and its instructions with theirs.
 
-    None where nothing in it was compiled with ``-lineinfo``. Raises :class:`NoLinesError` for
+    Files are called what ``name`` makes of their path. None where nothing in it was compiled with
+    ``-lineinfo``, and no instructions where there are too many. Raises :class:`NoLinesError` for
     everything that can go wrong: a capture is worth keeping without them.
     """
-    from kernelprof.sources.ncu_report import read_source_page
-
     page = report.with_suffix(".source.csv")
     try:
-        command = source_page_command(ncu, str(report))
-        ended = processes.run(
-            command, interrupts, time_limit=_LIMIT_S, into=page, folder=report.parent
-        )
-        with page.open(encoding="utf-8", errors="replace", newline="\n") as lines:
-            if ended.code != 0:
-                words = " ".join(lines.read(1000).split())
-                raise _none(f"ncu ended with exit code {ended.code}: {words}".rstrip(": "))
-            found = read_source_page(lines)
+        found, code = _printed(ncu, report, page, interrupts, "cuda,sass")
+        if not found:
+            _, code = _printed(ncu, report, page, interrupts, "sass")
     except processes.TimeLimitError as error:
         raise _none(f"ncu was not done with it after {_LIMIT_S:g} s") from error
     except MissingToolError as error:
@@ -83,7 +77,29 @@ def export(
         raise _none(error.strerror or str(error)) from error
     finally:
         page.unlink(missing_ok=True)
-    return summed(replace(each, file=name(each.file)) for each in found)
+    named = summed(replace(each, file=name(each.file)) for each in found)
+    return named, tuple(each.with_files(name) for each in code)
+
+
+def _printed(
+    ncu: str, report: Path, page: Path, interrupts: Interrupts, what: str
+) -> tuple[tuple[SourceLine, ...], tuple[SampledCode, ...]]:
+    """The lines and the instructions of a source page, which goes by way of a file."""
+    from kernelprof.sources.ncu.instructions import read_instructions
+    from kernelprof.sources.ncu_report import LARGEST_PAGE, read_source_page
+
+    command = source_page_command(ncu, str(report), what)
+    ended = processes.run(command, interrupts, time_limit=_LIMIT_S, into=page, folder=report.parent)
+    with page.open(encoding="utf-8", errors="replace", newline="\n") as lines:
+        if ended.code != 0:
+            words = " ".join(lines.read(1000).split())
+            raise _none(f"ncu ended with exit code {ended.code}: {words}".rstrip(": "))
+        found = read_source_page(lines)
+        if page.stat().st_size > LARGEST_PAGE:
+            return found, ()
+        lines.seek(0)
+        sampled = (each for each in read_instructions(lines) if each.samples)
+        return found, tuple(sampled)
 
 
 def to_csv(lines: Iterable[SourceLine]) -> bytes:

@@ -12,7 +12,7 @@ import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.metrics.catalogue import SAMPLES
+from kernelprof.analysis.metrics.catalogue import SAMPLES, SAMPLES_SECTION
 from kernelprof.analysis.ncu_command import collection
 from kernelprof.errors import MissingToolError, UsageError
 from kernelprof.launch.overrides import LaunchOverrides
@@ -153,9 +153,12 @@ def import_command(ncu: str, report: str, page: str = "raw") -> list[str]:
     return [ncu, "--import", report, "--csv", "--page", page, "--print-units", "base"]
 
 
-def source_page_command(ncu: str, report: str) -> list[str]:
-    """The command that prints a report's source page: lines, and the instructions below each."""
-    page = ["--page", "source", "--print-source", "cuda,sass"]
+def source_page_command(ncu: str, report: str, printed: str = "cuda,sass") -> list[str]:
+    """The command that prints a report's source page: lines, and the instructions below each.
+
+    ``sass`` prints the instructions alone, also those of kernels without line information.
+    """
+    page = ["--page", "source", "--print-source", printed]
     return [ncu, "--import", report, "--csv", *page]
 
 
@@ -177,7 +180,7 @@ def preset_facts(preset: Preset) -> PresetFacts:
         for metric in sorted(preset.metrics, key=lambda metric: metric.name)
     ]
     if preset.samples:
-        asked.append(SAMPLES)
+        asked += [SAMPLES, SAMPLES_SECTION]
     text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
     return PresetFacts(preset.name, hashlib.sha256(text.encode()).hexdigest())
 

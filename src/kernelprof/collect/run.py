@@ -26,6 +26,7 @@ from kernelprof.errors import InputError
 from kernelprof.launch import processes
 from kernelprof.model.capture import DEVICE_NAME
 from kernelprof.model.manifest import GpuFacts, Manifest, RunFacts
+from kernelprof.model.sampled import to_bytes
 from kernelprof.sources import read_log
 from kernelprof.sources.capture_directory import capture_of_run
 from kernelprof.version import __version__
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from kernelprof.launch.prepare import PreparedKernel
     from kernelprof.launch.processes import Interrupts
     from kernelprof.model.capture import Capture, SourceLine
+    from kernelprof.model.sampled import SampledCode
 
 _CONNECTED = re.compile(r"Connected to process (\d+)")
 _MOST_WARNINGS = 20
@@ -66,6 +68,7 @@ class Session:
     name_file: Callable[[str], str] = source_lines.same_name
     runs: list[RunFacts] = field(default_factory=list)
     lines: tuple[SourceLine, ...] | None = None
+    code: tuple[SampledCode, ...] = ()
     _first: Capture | None = None
 
     def collect(
@@ -181,14 +184,18 @@ class Session:
     def _with_lines(self, facts: RunFacts, number: int, report: Path) -> RunFacts:
         """The facts with the samples by source line; with a warning where that fails."""
         try:
-            found = source_lines.export(self.ncu, report, self.interrupts, self.name_file)
+            found, code = source_lines.export(self.ncu, report, self.interrupts, self.name_file)
         except source_lines.NoLinesError as error:
             return replace(facts, warnings=(*facts.warnings, str(error)))
-        if not found:
-            return facts
-        self.lines = found
-        name, digest = self.draft.store("lines", number, source_lines.to_csv(found))
-        return replace(facts, lines=name, lines_sha256=digest)
+        if found:
+            self.lines = found
+            name, digest = self.draft.store("lines", number, source_lines.to_csv(found))
+            facts = replace(facts, lines=name, lines_sha256=digest)
+        if code:
+            self.code = code
+            name, digest = self.draft.store("code", number, to_bytes(code), "json")
+            facts = replace(facts, code=name, code_sha256=digest)
+        return facts
 
     def page(self, report: Path, name: str = "raw") -> bytes:
         """A page of a report that a run wrote, as ``ncu`` prints it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from kernelprof.collect import lines
@@ -129,6 +130,7 @@ def _measured(
     from kernelprof.collect.store import draft
     from kernelprof.launch.prepare import PreparedKernel, prepare
     from kernelprof.launch.processes import Interrupts
+    from kernelprof.sources.capture_directory import with_source
 
     if request.source is not None and request.keep is not None and into is None:
         with draft(request.keep, force=request.force):
@@ -181,8 +183,11 @@ def _measured(
     # Named after what was profiled, not after a folder that is gone.
     origin = str(request.keep or request.source or shlex.join(request.application))
     if request.source is not None:
-        capture = replace(capture, application=str(request.source))
-    return ProfileResult(replace(capture, origin=origin), manifest, drill_down, lines=session.lines)
+        options = tuple(request.overrides.options())
+        capture = replace(capture, application=str(request.source), options=options)
+    code = with_source(session.code, request.keep or Path(), manifest.source)
+    capture = replace(capture, origin=origin, code=code)
+    return ProfileResult(capture, manifest, drill_down, lines=session.lines)
 
 
 def _filters(given: Filters, prepared: PreparedKernel) -> Filters:

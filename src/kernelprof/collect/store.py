@@ -51,9 +51,9 @@ class Draft:
         """Where a file of the draft will stand in the end."""
         return str((self.final or self.folder) / name)
 
-    def store(self, stem: str, number: int, text: bytes) -> tuple[str, str]:
-        """Keep a raw page, or the samples by source line; the file's name and hash."""
-        name = numbered(stem, number, ".csv.gz")
+    def store(self, stem: str, number: int, text: bytes, form: str = "csv") -> tuple[str, str]:
+        """Keep a raw page, or samples by line or instruction; the file's name and hash."""
+        name = numbered(stem, number, f".{form}.gz")
         packed = gzip.compress(text, 6, mtime=0)
         (self.folder / name).write_bytes(packed)
         return name, hashlib.sha256(packed).hexdigest()

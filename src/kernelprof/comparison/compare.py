@@ -29,6 +29,7 @@ from kernelprof.model.comparison import (
     TimeOutcome,
 )
 from kernelprof.model.kernel_name import function_name
+from kernelprof.model.specification import NO_REFERENCE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
@@ -110,6 +111,8 @@ def _kernel(
         counters, lacking = (), ()  # nothing was counted
     inputs = input_changes(before, after)
     notes = [launches_text(before, after), other_verdicts_text(before, after)]
+    if _not_checked(after):
+        notes.append(f'nothing checks the result: it has reference = "{NO_REFERENCE}"')
     if kind is Match.RENAMED:
         why = "as --rename says" if said else "by its name"
         notes.insert(0, f"taken for the same kernel {why}; before it was {before.name}")
@@ -129,6 +132,13 @@ def _kernel(
         notes=tuple(filter(None, notes)),
         confirmed=said,
     )
+
+
+def _not_checked(kernel: KernelSnapshot) -> bool:
+    """Whether a predicted kernel was run and has nothing that its result could be compared with."""
+    if kernel.predicted is None or not kernel.predicted.blocks_run or kernel.inputs is None:
+        return False
+    return (kernel.inputs.specification or {}).get("reference") == NO_REFERENCE
 
 
 def _time(before: KernelSnapshot, after: KernelSnapshot, apart: str | None) -> TimeChange:

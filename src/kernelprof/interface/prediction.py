@@ -130,6 +130,7 @@ def predicted(code: Compiled, progress: Progress | None) -> Capture:
             found.capture,
             origin=f"{code.source} as predicted for {code.arch}",
             application=str(code.source),
+            options=tuple(code.overrides.options()),
         ),
         contents=Contents(code.source, source_text=read_source(code.source), prediction=known),
         remarks=tuple(told(None, known.correctness, known.source)),

@@ -11,6 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from kernelprof.launch import compiler_messages
 from kernelprof.launch.compiler_messages import Spills, spills, warnings
 from kernelprof.launch.cubin import CompileError, entries
 from kernelprof.launch.flags import separate, with_folders
@@ -268,6 +269,8 @@ def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> 
         if unknown[1].endswith("a"):
             hint += ", or go without what this GPU alone has: architecture_specific = false"
             hint += " under [compile]"
+    elif needs := compiler_messages.needed(output):
+        hint = f"its code needs {needs}; --arch {needs.rstrip('af')} predicts it for that"
     elif undefined:
         hint = f"declare {undefined[1]}, or add it to [compile] defines"
     elif "kernel of the launch specification" in output:
@@ -275,7 +278,8 @@ def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> 
     elif has_main(read_source(source)):
         hint += "; a file with its own main() can be profiled as a program, too"
     what = "program" if kernel is None else "kernel"
-    return CompileError(f"the {what} does not compile:\n{output.strip()}", where=place, hint=hint)
+    said = compiler_messages.shortened(output.strip())
+    return CompileError(f"the {what} does not compile:\n{said}", where=place, hint=hint)
 
 
 def pycuda(module: str) -> Any:

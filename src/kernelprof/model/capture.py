@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
 
+    from kernelprof.model.sampled import SampledCode
+
     FloatArray = npt.NDArray[np.float64]
     IntArray = npt.NDArray[np.intp]
 
@@ -162,9 +164,12 @@ class Capture:
     was to be captured: rows or launches are lost, values contradict each other, or the program or
     the profiler failed. ``unavailable`` names metrics that were asked for and that ncu could not
     give.
+    ``options`` are those with which a source, the ``application``, was launched otherwise than its
+    specification says, as the command line takes them.
     ``whole_seen`` is, for a part of a larger capture, :attr:`seen` of that one.
     ``cases`` are the same launches with other values, or fewer, that are as likely: those of a
-    prediction. A verdict that they do not share is less sure.
+    prediction. A verdict that they do not share is less sure. ``code`` are the machine instructions
+    of kernels with what was sampled at each, where that is known.
     """
 
     launches: Sequence[Launch]
@@ -173,12 +178,14 @@ class Capture:
     origin: str = "<memory>"
     page: str = "raw"
     application: str | None = None
+    options: tuple[str, ...] = ()
     clock_control: str | None = None
     warnings: tuple[str, ...] = ()
     damage: tuple[str, ...] = ()
     unavailable: frozenset[str] = frozenset()
     whole_seen: frozenset[str] | None = None
     cases: tuple[Capture, ...] = ()
+    code: tuple[SampledCode, ...] = ()
 
     @cached_property
     def seen(self) -> frozenset[str]:

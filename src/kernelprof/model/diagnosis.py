@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from kernelprof.model.capture import Origin
+
+if TYPE_CHECKING:
+    from kernelprof.model.waiting import Blamed, Waiting
 
 HALF: Final = 2.0
 """By how much less work a unit at its limit would have, where that is asked: half of it."""
@@ -144,7 +147,8 @@ class KernelDiagnosis:
 
     ``rows`` are the positions of its launches in the capture, ``ids`` the capture's own IDs.
     ``duration_ns`` is ``None`` where the capture has no duration; ``share`` is the part of the
-    capture's total time, 0 to 1.
+    capture's total time, 0 to 1. ``place`` is the line that the verdict blames, and ``waiting``
+    what the kernel's warps wait for; ``None`` where the capture does not say.
     """
 
     rows: tuple[int, ...]
@@ -157,6 +161,8 @@ class KernelDiagnosis:
     duration_ns: Spread | None
     share: float | None
     verdict: Verdict
+    place: Blamed | None = None
+    waiting: Waiting | None = None
 
     @property
     def launches(self) -> int:

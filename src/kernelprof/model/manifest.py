@@ -155,6 +155,14 @@ class RunFacts:
         ),
     ] = None
     lines_sha256: Sha256 | None = None
+    code: Annotated[
+        FileName | None,
+        about(
+            "file of the machine instructions with their samples, counters and lines, JSON, gzip; "
+            "null: not asked for, or none known"
+        ),
+    ] = None
+    code_sha256: Sha256 | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelprof.errors import InputError
 from kernelprof.model.capture import Capture, Launches, MetricColumn, Origin
+from kernelprof.model.sampled import PAGE, together
 
 
 def merge(first: Capture, more: Capture) -> Capture:
@@ -16,8 +17,13 @@ def merge(first: Capture, more: Capture) -> Capture:
 
     Launches are the same where kernel, grid, block and architecture agree, in the order in which
     they come. A value that ``first`` has stays: two runs never agree to the last digit in time.
+    A source page, which has no counters, gives the other its instructions.
     Raises :class:`InputError` where ``more`` has none of the launches.
     """
+    if more.page == PAGE:
+        return _with_code(first, more)
+    if first.page == PAGE:
+        return _with_code(more, first)
     position = {key: row for row, key in enumerate(_keys(more))}
     rows = np.array([position.get(key, -1) for key in _keys(first)])
     if not (rows >= 0).any():
@@ -41,7 +47,16 @@ def merge(first: Capture, more: Capture) -> Capture:
         text={**text, **first.text},
         origin=f"{first.origin} + {more.origin}",
         application=first.application or more.application,
+        options=first.options or more.options,
         unavailable=(first.unavailable | more.unavailable) - known,
+    )
+
+
+def _with_code(counters: Capture, page: Capture) -> Capture:
+    return replace(
+        counters,
+        code=together((*counters.code, *page.code)),
+        origin=f"{counters.origin} + {page.origin}",
     )
 
 
@@ -79,6 +94,7 @@ def join(first: Capture, more: Capture) -> Capture:
         text=text,
         origin=f"{first.origin}, {more.origin}",
         application=first.application if first.application == more.application else None,
+        options=first.options if first.options == more.options else (),
         unavailable=first.unavailable & more.unavailable,
     )
 
@@ -92,6 +108,7 @@ def _both(first: Capture, more: Capture) -> Capture:
         clock_control=first.clock_control if first.clock_control == more.clock_control else None,
         warnings=(*first.warnings, *more.warnings),
         damage=(*first.damage, *more.damage),
+        code=together((*first.code, *more.code)),
     )
 
 

@@ -6,11 +6,11 @@ import re
 import unicodedata
 from typing import TYPE_CHECKING
 
-from kernelprof.model.kernel_name import opening
+from kernelprof.model.kernel_name import function_name, opening
 from kernelprof.model.numbers import dimensions
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from kernelprof.model.diagnosis import KernelDiagnosis
     from kernelprof.model.snapshot import KernelSnapshot
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 ELLIPSIS = "…"
 _LONGEST_NAME = 40
 """Characters of a name with its template arguments that still fit beside others."""
+
+_CAST = re.compile(r"\([A-Za-z_][A-Za-z0-9_: ]*\)(?=-?[0-9])")
 
 _TORN = re.compile(r"(?<![<\w])unnamed>::")
 """Where ncu leaves out the start of ``ns::<unnamed>::``, it takes the bracket with it."""
@@ -80,6 +82,26 @@ def short_name(name: str) -> str:
     return head[_after_last(" ", head) :] or text
 
 
+def named_alike(kernel: str, names: Iterable[str]) -> str | None:
+    """Which of some names is that of a kernel; ``None`` where none is, or several could be.
+
+    The source page of ``ncu`` may name a kernel otherwise than its other pages, with casts in
+    template arguments.
+    """
+    known = list(names)
+    if kernel in known:
+        return kernel
+    for form in (_without_casts, function_name):
+        alike = [name for name in known if form(name) == form(kernel)]
+        if len(alike) == 1:
+            return alike[0]
+    return None
+
+
+def _without_casts(name: str) -> str:
+    return _CAST.sub("", short_name(name)).replace(" ", "")
+
+
 def middle(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
     """The text cut in the middle, where names differ least."""
     if len(text) <= width:
@@ -89,6 +111,12 @@ def middle(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
         return text[:width]
     tail = room // 2
     return f"{text[: room - tail]}{ellipsis}{text[-tail:]}"
+
+
+def alternatives(names: Iterable[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def labels(kernels: Sequence[KernelDiagnosis | KernelSnapshot]) -> list[tuple[str, str]]:

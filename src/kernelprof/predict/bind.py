@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy.typing as npt
 
     from kernelprof.launch.build import Built
-    from kernelprof.launch.resolved import ResolvedArgument, ResolvedLaunch
+    from kernelprof.launch.resolved import ResolvedArgument, ResolvedArray, ResolvedLaunch
     from kernelprof.predict.machine.memory import Buffer
     from kernelprof.predict.sass.program import Program
 
@@ -57,9 +57,8 @@ def bind(
     memory = GlobalMemory()
     buffers = {}
     for name, array in resolved.arrays.items():
-        size = storage_type(array.argument.element).itemsize * math.prod(array.shape)
         content = partial(fill, array, folder, resolved.sizes)
-        buffers[name] = memory.allocate(name, size, content)
+        buffers[name] = memory.allocate(name, bytes_of(array), content)
     values = [_value(each, buffers, where) for each in resolved.parameters]
     launch = bound(
         program,
@@ -72,6 +71,11 @@ def bind(
         cluster=resolved.cluster,
     )
     return Bound(launch, resolved, buffers)
+
+
+def bytes_of(array: ResolvedArray) -> int:
+    """What an array takes in memory."""
+    return storage_type(array.argument.element).itemsize * math.prod(array.shape)
 
 
 def _value(each: ResolvedArgument, buffers: Mapping[str, Buffer], where: str) -> bytes:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.launch.build import build, compile_failure
 from kernelprof.launch.cubin import CompileError
 from kernelprof.launch.read_spec import load_spec
-from kernelprof.predict.bind import bind
+from kernelprof.model.numbers import quantity
+from kernelprof.predict.bind import bind, bytes_of
 from kernelprof.predict.check import check
 from kernelprof.predict.compile import DeviceCompiler
 from kernelprof.predict.counts.counted import count
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
 DEFAULT_ARCH: Final = "sm_90"
 """That of the newest GPU that the project has captures of, an H200."""
 
+_MOST_NAMED: Final = 3
+"""Arrays that a message names, the largest."""
+
 _SECONDS: Final = 6.0
 """For counting: a kernel whose blocks are alike takes a tenth of a second."""
 
@@ -56,6 +60,8 @@ class Compiled:
     """Its name and version."""
     arch: str
     code: Program
+    overrides: LaunchOverrides
+    """What the launch is other than its source says."""
 
 
 @dataclass(frozen=True)
@@ -95,7 +101,7 @@ def compiled(
     built = build(spec, source, arch, cubin, compiler.named(source))
     listing = compiler.real_names(disassemble(built.cubin, tools))
     code = program(built.cubin, listing, built.entry)
-    return Compiled(source, spec, built, f"NVRTC {tools.compiler_version}", arch, code)
+    return Compiled(source, spec, built, f"NVRTC {tools.compiler_version}", arch, code, overrides)
 
 
 def predict(found: Compiled, *, progress: Say, seconds: float = _SECONDS) -> Prediction:
@@ -106,6 +112,8 @@ def predict(found: Compiled, *, progress: Say, seconds: float = _SECONDS) -> Pre
     """
     try:
         return _predicted(found, progress, seconds)
+    except MemoryError as error:
+        raise _too_large(found) from error
     except NotKnownError as error:
         file, line = Places(found.source).of(error.instruction.lines)
         where = f"{file}:{line}" if line else str(found.source)
@@ -131,6 +139,20 @@ def _predicted(found: Compiled, progress: Say, seconds: float) -> Prediction:
         checked=checked,
         blocks=sum(every for _, every in counted.sample.counts),
         blocks_run=len(counted.sample.blocks),
+    )
+
+
+def _too_large(found: Compiled) -> NotRunnableError:
+    """That there is not the memory for a launch, and what its arrays take."""
+    at = found.spec.resolve()
+    taken = {name: bytes_of(array) for name, array in at.arrays.items()}
+    ordered = sorted(taken, key=lambda name: -taken[name])
+    named = ", ".join(f"{name} {quantity(taken[name], 'byte')}" for name in ordered[:_MOST_NAMED])
+    sizes = ", ".join(f"{name}={value}" for name, value in at.sizes.items())
+    return NotRunnableError(
+        f"there is not enough memory here to carry this out; its arrays take {named}",
+        where=str(found.source),
+        hint=f"take a smaller --size (it has {sizes})" if sizes else "make its arrays smaller",
     )
 
 

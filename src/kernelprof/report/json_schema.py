@@ -199,6 +199,38 @@ class Prediction(Object):
     accesses: Annotated[list[Access], about("Those that move the most come first.")]
 
 
+class BlamedLine(Object):
+    """A line of source, or a machine instruction without one, and its part of something."""
+
+    file: Annotated[str | None, about("null without line information.")]
+    line: Annotated[int, Meta(ge=1)] | None
+    text: Annotated[str, about("The line's source; empty where it is not known.")]
+    function: Annotated[str, about("The kernel.")]
+    instruction: Annotated[str, about("The machine instruction of most weight there.")]
+    offset: Annotated[Amount, about("Where it stands in the kernel's code, in bytes.")]
+    kind: Annotated[str, about("load, store, atomic, barrier, branch and the like.")]
+    share: Part
+    of: Annotated[
+        str, about("What share is a part of: waiting, excess sectors, idle threads and the like.")
+    ]
+    helper: Annotated[str, about("The inlined function that the line is in; empty: the kernel.")]
+    called_at: Annotated[list[int], about("Lines of the same file that call it, as far as known.")]
+    sectors: Annotated[
+        float | None, about("Of 32 bytes, for each time that a warp carries out the access.")
+    ]
+    wavefronts: Annotated[float | None, about("The same of shared memory.")]
+    ideal: Annotated[float | None, about("As many of either as the access would take at best.")]
+
+
+class Waiting(Object):
+    """What the warps of a kernel wait for."""
+
+    samples: Annotated[Amount, about("Samples of warps, over all launches.")]
+    waiting: Annotated[Amount, about("Those of warps that waited.")]
+    unknown: Annotated[Part, about("The part of which it is not known what it waits for.")]
+    lines: Annotated[list[BlamedLine], about("Those with most of the waiting, at most five.")]
+
+
 class Kernel(Object):
     """A kernel in one launch configuration, over all its launches."""
 
@@ -215,6 +247,12 @@ class Kernel(Object):
     verdict: Annotated[Verdict, Meta(extra_json_schema=_DECIDED)]
     predicted: Annotated[
         Prediction | None, about("null where the kernel was measured, and not predicted.")
+    ] = None
+    place: Annotated[
+        BlamedLine | None, about("The line that the verdict blames; null where none is known.")
+    ] = None
+    waiting: Annotated[
+        Waiting | None, about("null where the capture has no samples by instruction.")
     ] = None
 
 

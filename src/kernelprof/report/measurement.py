@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.numbers import count, number, quantity
+from kernelprof.model.specification import NO_REFERENCE
 
 if TYPE_CHECKING:
     from kernelprof.collect.drill import DrillDown
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
         TimingFacts,
     )
 
+_UNCHECKED: Final = f'its result was not checked: it has reference = "{NO_REFERENCE}"'
 _RATES = ((1e12, "TFLOP/s"), (1e9, "GFLOP/s"), (1e6, "MFLOP/s"))
 
 
@@ -28,6 +30,9 @@ def facts(
     """Lines for the compiler's warnings, the check of the result, and the times by CUDA events."""
     lines = [] if source is None else list(map(_warned, source.compiler_warnings))
     lines += [] if correctness is None else [_checked(correctness)]
+    known = None if source is None else source.specification
+    if correctness is None and known is not None and known.get("reference") == NO_REFERENCE:
+        lines.append(_UNCHECKED)
     return lines if timing is None else [*lines, _timed(timing)]
 
 

@@ -30,12 +30,14 @@ def render(
     """A result, or diagnoses of several captures, in a format.
 
     ``screen`` is what a text is written for, and ``options`` are those of the kind's document
-    (``top`` and ``explain`` of a diagnosis). Raises :class:`UsageError` for a format that is not
-    offered.
+    (``top`` and ``explain`` of a diagnosis, which a brief one has not). Raises
+    :class:`UsageError` for a format that is not offered.
     """
     several: Any = result if isinstance(result, list | tuple) else [result]
     kind = several[0].kind if several else "diagnosis"
     made = [partial(document, each, output_format, **options) for each in several]
+    if kind == "diagnosis" and output_format == writers.BRIEF and several:
+        made = [partial(_document, writers.BRIEF, several)]
     return _written(kind, several if kind == "diagnosis" else result, output_format, screen, made)
 
 

@@ -22,7 +22,7 @@ from kernelprof.model.numbers import comparison, count
 from kernelprof.model.numbers import share as percent
 from kernelprof.report import sarif_accesses, sarif_log
 from kernelprof.report.documents import rule as rule_page
-from kernelprof.report.documents import source
+from kernelprof.report.documents import source, waiting
 from kernelprof.report.documents import verdict as words
 from kernelprof.report.documents.prediction import in_a_sentence
 from kernelprof.sources.capture_directory import MANIFEST
@@ -127,13 +127,22 @@ class _Source:
         if manifest is not None and self._capture == str(contents and contents.place):
             self._capture += f"/{MANIFEST}"
 
-    def places(self, kernel: str) -> tuple[Json, Json | None]:
-        """The kernel's definition, and its line with the most samples."""
+    def places(self, kernel: KernelDiagnosis) -> list[Json]:
+        """The line that the verdict blames, the kernel's definition, its line with most samples.
+
+        Those that are not known are left out; without any of them the kernel is at its capture.
+        """
+        found = []
+        blamed = kernel.place
+        if blamed is not None and blamed.file is not None and blamed.line is not None:
+            found.append(sarif_log.location(blamed.file, blamed.line, kernel.name))
         lines = {} if self._text is None else sarif_log.kernel_lines(self._text)
-        line = lines.get(function_name(kernel))
-        if self._path is None or line is None:
-            return sarif_log.location(self._capture, 1, kernel), None
-        return sarif_log.location(self._path, line, kernel), self._hottest(self._path, kernel)
+        line = lines.get(function_name(kernel.name))
+        if self._path is not None and line is not None:
+            found.append(sarif_log.location(self._path, line, kernel.name))
+            hottest = self._hottest(self._path, kernel.name)
+            found += [] if hottest is None else [hottest]
+        return found or [sarif_log.location(self._capture, 1, kernel.name)]
 
     def _hottest(self, path: str, kernel: str) -> Json | None:
         hot = source.hot_of(kernel, self._hot)
@@ -192,29 +201,33 @@ def _result(
     # The same kernel of several captures, as of several runs of one program.
     number = times_seen[identity] = times_seen.get(identity, 0) + 1
     kind, level = _KINDS[verdict.status]
-    where, hottest = place.places(kernel.name)
+    where, *beside = place.places(kernel)
+    said = _message(kernel, predicted=bool(place.basis))
     shown = " ".join(filter(None, (middle(short, _LONGEST_LABEL), detail)))
     found: Json = {
         "ruleId": name,
         "ruleIndex": rules[name],
         "kind": kind,
         "level": level,
-        "message": {"text": sarif_log.plain(f"{shown}: {_message(verdict)}{place.basis}")},
+        "message": {"text": sarif_log.plain(f"{shown}: {said}{place.basis}")},
         "locations": [where],
         "partialFingerprints": sarif_log.fingerprints(*identity, *[str(number)] * (number > 1)),
         "properties": {"confidence": verdict.confidence.value, "launches": kernel.launches},
     }
-    if hottest is not None:
-        found["relatedLocations"] = [hottest]
+    if beside:
+        found["relatedLocations"] = beside
     # What matters first: GitHub shows no more than so many, and editors sort by it.
     if kernel.share is not None and 0 <= kernel.share <= 1:
         found["rank"] = round(100 * kernel.share, 3)
     return found
 
 
-def _message(verdict: Verdict) -> str:
-    """The verdict, what it rests on, and what it would bring or what would settle it."""
-    said = [words.headline(verdict)]
+def _message(kernel: KernelDiagnosis, *, predicted: bool) -> str:
+    """The verdict, its line, what it rests on, and what it would bring or what would settle it."""
+    verdict = kernel.verdict
+    said = [words.headline(verdict, predicted=predicted)]
+    if kernel.place is not None:
+        said.append(f"{waiting.sentence(kernel.place)}.")
     if verdict.status is Status.INCONCLUSIVE:
         said += [each.text for each in verdict.findings[: words.BRIEF_ROWS]]
         if verdict.command is not None:

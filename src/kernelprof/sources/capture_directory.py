@@ -2,7 +2,8 @@
 
 ``raw.csv.gz`` (the raw page in base units), ``capture.ncu-rep`` and ``manifest.json``; follow-up
 runs of a drill-down stand beside as ``raw.1.csv.gz`` and ``capture.1.ncu-rep``. A run that sampled
-where warps are has ``lines.csv.gz``, a row for each line: file, function, line and samples.
+where warps are has ``lines.csv.gz``, a row for each line: file, function, line and samples, and
+``code.json.gz``, the machine instructions with their samples, counters and lines.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 from kernelprof import files
 from kernelprof.errors import InputError
 from kernelprof.model.capture import SourceLine, summed
+from kernelprof.model.sampled import from_bytes, together
 from kernelprof.resources import data_folder
 from kernelprof.sources.source import Contents, NoCaptureError, unpacked
 
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
 
     from kernelprof.model.capture import Capture
     from kernelprof.model.manifest import Manifest, RunFacts, SourceFacts
+    from kernelprof.model.sampled import SampledCode
     from kernelprof.sources.source import Input
 
 MANIFEST: Final = "manifest.json"
@@ -34,6 +37,8 @@ SOURCE_FILE: Final = "source.cu"
 MOST_RUNS: Final = 100
 """Runs of a drill-down that are read; the longest that is known has seven."""
 _MOST_LINES_BYTES: Final = 32 * files.MEGABYTE
+_MOST_CODE_BYTES: Final = 128 * files.MEGABYTE
+"""Of the instructions of a run; the largest kernel of the corpus has 2 MB."""
 _MOST_LINES: Final = 200_000
 """Source lines with samples: the largest kernels of libraries have some thousands."""
 _LARGEST_SOURCE: Final = 16 * files.MEGABYTE
@@ -83,11 +88,11 @@ def read_stored(directory: Path) -> Capture:
     first = next(parts)
     known = _launched(first)
     # A follow-up that shares no launch with the first was not used when it was made either.
-    together = reduce(merge, (part for part in parts if known & _launched(part)), first)
+    merged = reduce(merge, (part for part in parts if known & _launched(part)), first)
     if manifest.source is not None:
         # What to run again is the source, and not the process that launched its kernel.
-        together = replace(together, application=manifest.source.path)
-    return replace(together, origin=str(directory))
+        merged = replace(merged, application=manifest.source.path)
+    return replace(merged, origin=str(directory), code=read_code(directory, manifest))
 
 
 def _launched(part: Capture) -> set[tuple[object, ...]]:
@@ -173,6 +178,33 @@ def read_lines(directory: Path, manifest: Manifest) -> tuple[SourceLine, ...] | 
         except ValueError as error:
             raise damaged(f"{name} cannot be read ({error})", directory / name) from error
     return summed(found) if parts else None
+
+
+def read_code(directory: Path, manifest: Manifest) -> tuple[SampledCode, ...]:
+    """The instructions of all runs of a capture directory; none where it has none.
+
+    Raises :class:`InputError` for a file that does not have the hash that the manifest gives.
+    """
+    found: list[SampledCode] = []
+    for run in manifest.runs:
+        if run.code is None:
+            continue
+        packed = read_checked(directory, run.code, run.code_sha256)
+        try:
+            found += from_bytes(unpacked(packed, _MOST_CODE_BYTES))
+        except ValueError as error:
+            raise damaged(f"{run.code} cannot be read ({error})", directory / run.code) from error
+    return with_source(together(found), directory, manifest.source)
+
+
+def with_source(
+    codes: tuple[SampledCode, ...], place: Path, source: SourceFacts | None
+) -> tuple[SampledCode, ...]:
+    """Instructions with the text of the kernel's own source, where that is known."""
+    text = _source_text(place, source) if codes and source is not None else None
+    if text is None or source is None:
+        return codes
+    return tuple(replace(each, whole=text) if each.file == source.path else each for each in codes)
 
 
 def contents(target: str) -> Contents:

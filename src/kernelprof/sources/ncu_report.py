@@ -13,22 +13,29 @@ import io
 import math
 import os
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from kernelprof.analysis.metrics.catalogue import SAMPLES
 from kernelprof.errors import MissingToolError
 from kernelprof.model.capture import SourceLine, summed
-from kernelprof.sources.ncu.cells import parse_number, split_cells
+from kernelprof.sources.ncu.cells import split_cells
+from kernelprof.sources.ncu.instructions import SAMPLES, read_instructions, whole
 from kernelprof.sources.source import CONVERT, NoCaptureError, is_repz
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
+    from subprocess import CompletedProcess
 
     from kernelprof.model.capture import Capture
+    from kernelprof.model.sampled import SampledCode
     from kernelprof.sources.source import Input
 
 _TIMEOUT_S: Final = 600.0
+_CODE_TIMEOUT_S: Final = 60.0
+LARGEST_PAGE: Final = 256 << 20
+"""Bytes of a source page: 145 kernels of the corpus have 70 MB together."""
+_NO_LINES: Final = "No lineinfo available"
 _NVTX: Final = "thread Domain:Push/Pop_Range:PL_Type:PL_Value:CLR_Type:Color:Msg_Type:Msg"
 _IDENTITY: Final = (
     "ID", _NVTX, "Kernel Name", "Context", "Stream", "Block Size", "Grid Size", "Device", "CC",
@@ -38,12 +45,12 @@ _VERSION: Final = "device__attribute_compute_capability"
 _FILE: Final = "File Path"
 _FUNCTION: Final = "Function Name"
 _LINE: Final = "Line No"
-_COLUMNS: Final = (SAMPLES, "Warp Stall Sampling (All Samples)", "# Samples")
-"""Where the samples are: the last two in a report of ``--set full`` or of source counters."""
 
 
 def read(found: Input, _only: Container[str] | None) -> Capture:
     """The capture in a report. Runs ``ncu`` (or what $KERNELPROF_NCU names) if it is there.
+
+    With its instructions and their samples, where it has any.
 
     Raises InputError if the report cannot be opened or holds no launch, MissingToolError if neither
     ``ncu`` nor the package ncu-report is installed.
@@ -67,7 +74,8 @@ def _read_file(path: Path, origin: str) -> Capture:
     """The capture in a file, which messages and the capture call by its ``origin``."""
     tool = _tool()
     if tool is not None:
-        return _through_ncu(tool, path, origin)
+        capture = _through_ncu(tool, path, origin)
+        return replace(capture, code=_code_by_ncu(tool, path))
     try:
         package = importlib.import_module("ncu_report")
     except ImportError as error:
@@ -96,19 +104,12 @@ def _tool() -> str | None:
 
 def _through_ncu(tool: str, path: Path, origin: str) -> Capture:
     import subprocess
-    from tempfile import TemporaryDirectory
 
     from kernelprof.sources import read_bytes
     from kernelprof.tools import NCU_VARIABLE
 
-    page = ["--csv", "--page", "raw", "--print-units", "base"]
-    command = [tool, "--import", str(path.absolute()), *page]
     try:
-        # Not in the user's folder, whose settings of ncu (config.ncu-cfg) may be a stranger's.
-        with TemporaryDirectory(prefix="kernelprof-") as empty:
-            done = subprocess.run(
-                command, capture_output=True, check=False, timeout=_TIMEOUT_S, cwd=empty
-            )
+        done = _page(tool, path, ["raw", "--print-units", "base"], _TIMEOUT_S)
     except (OSError, subprocess.TimeoutExpired) as error:
         raise MissingToolError(
             f"cannot run {tool}: {error}",
@@ -122,8 +123,43 @@ def _through_ncu(tool: str, path: Path, origin: str) -> Capture:
     return read_bytes(done.stdout, origin)
 
 
+def _page(tool: str, path: Path, page: list[str], limit_s: float) -> CompletedProcess[bytes]:
+    """A page of a report, as ``ncu`` prints it."""
+    import subprocess
+
+    command = [tool, "--import", str(path.absolute()), "--csv", "--page", *page]
+    # Not in the user's folder, whose settings of ncu (config.ncu-cfg) may be a stranger's.
+    with tempfile.TemporaryDirectory(prefix="kernelprof-") as empty:
+        return subprocess.run(command, capture_output=True, check=False, timeout=limit_s, cwd=empty)
+
+
+def _code_by_ncu(tool: str, path: Path) -> tuple[SampledCode, ...]:
+    """The instructions of a report; empty where it has none, or so many that it takes too long.
+
+    A kernel without line information is on the page of instructions alone.
+    """
+    import subprocess
+
+    found: tuple[SampledCode, ...] = ()
+    try:
+        for printed in ("cuda,sass", "sass"):
+            done = _page(tool, path, ["source", "--print-source", printed], _CODE_TIMEOUT_S)
+            if done.returncode != 0 or len(done.stdout) > LARGEST_PAGE:
+                break
+            text = done.stdout.decode("utf-8", "replace")
+            known = {each.function for each in found}
+            more = read_instructions(text.split("\n"))
+            found = (*found, *(each for each in more if each.function not in known))
+            if _NO_LINES not in text:
+                break
+    except (OSError, subprocess.TimeoutExpired):
+        pass  # the counters are worth having without them
+    return found
+
+
 def _through_package(package: Any, path: Path, origin: str) -> Capture:
     from kernelprof.sources import read_bytes
+    from kernelprof.sources.ncu.report_code import code_of
 
     try:
         context = package.load_report(str(path))
@@ -131,12 +167,13 @@ def _through_package(package: Any, path: Path, origin: str) -> Capture:
         ranges = (context.range_by_idx(at) for at in range(number))
         actions = [each.action_by_idx(at) for each in ranges for at in range(each.num_actions())]
         text = _as_csv(package, actions) if actions else b""
+        code = code_of(package, actions)
     except Exception as error:  # SWIG raises what it likes for a damaged file, and late
         what = f"the report cannot be opened: {error}"
         raise NoCaptureError(what) from error
     if not actions:
         raise NoCaptureError("the report holds no launch, or is damaged")
-    return read_bytes(text, origin)
+    return replace(read_bytes(text, origin), code=code)
 
 
 def _as_csv(package: Any, actions: list[Any]) -> bytes:
@@ -220,14 +257,9 @@ def _source_rows(page: Iterable[str]) -> Iterator[SourceLine]:
             function, place = cells[-1], None
         elif cells[0] == _LINE:
             # Counted from the end: source code is before, with any quotes.
-            places = (cells.index(name) - len(cells) for name in _COLUMNS if name in cells)
+            places = (cells.index(name) - len(cells) for name in SAMPLES if name in cells)
             place = next(places, None)
         elif place is not None and -place <= len(cells):
-            line, samples = _whole(cells[0]), _whole(cells[place])
+            line, samples = whole(cells[0]), whole(cells[place])
             if line is not None and samples is not None:
                 yield SourceLine(file, function, line, samples)
-
-
-def _whole(cell: str) -> int | None:
-    value = parse_number(cell)
-    return None if value is None or math.isnan(value) or value < 0 else int(value)

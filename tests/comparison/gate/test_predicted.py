@@ -275,6 +275,15 @@ def test_a_weaker_check_of_the_result_is_a_regression() -> None:
     assert ("regression", "check-weakened") in codes(result)
 
 
+def test_a_result_that_nothing_checks_is_noted() -> None:
+    inputs = replace(after().inputs, specification={**SPECIFICATION, "reference": "none"})
+    old, new = (replace(each, inputs=inputs, passed=None) for each in (before(), after()))
+    (noted,) = gated(old, new).kernels
+    assert noted.kernel.notes == ('nothing checks the result: it has reference = "none"',)
+    (same,) = gated(before(), after()).kernels
+    assert same.kernel.notes == ()
+
+
 def test_another_verdict_is_told_and_decides_nothing() -> None:
     verdicts = [
         Verdict(Status.BOTTLENECK, name, Confidence.MEDIUM) for name in ("l1-throughput", "fp32")

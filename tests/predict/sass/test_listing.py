@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from kernelprof.predict.sass.listing import Line, functions
-from kernelprof.predict.sass.operands import Label, Predicate, Register
+from kernelprof.sass.operands import Label, Predicate, Register
 
 LISTING = """\t.target\tsm_90a
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.predict.texts import IMAGE, LOOP, program
 
 from kernelprof.predict.sass.listing import functions
-from kernelprof.predict.sass.operands import Label
 from kernelprof.predict.sass.program import FUNCTION_BYTES, Program
+from kernelprof.sass.operands import Label
 
 
 def test_pieces_end_at_branches_and_before_labels() -> None:

@@ -31,6 +31,10 @@ SAMPLES: Final = "group:smsp__pcsamp_warp_stall_reasons"
 """What ``ncu`` is asked for to sample where warps are: no metric, but a list of counters, one a
 reason for waiting. Its source page has their sum under this name, for each instruction and line."""
 
+SAMPLES_SECTION: Final = "SourceCounters"
+"""The section of ``ncu`` that is collected with them: samples by the state of the warp, and what
+each instruction did."""
+
 SPILLING_REQUESTS: Final = "derived__local_spilling_requests"
 """What rules of Nsight Compute count spills by; it is in no preset, and read where it is there."""
 SPILLING_SHARE: Final = f"{SPILLING_REQUESTS}_pct"

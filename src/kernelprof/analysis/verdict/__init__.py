@@ -20,6 +20,7 @@ from kernelprof.analysis.rules import Finding, RuleContext, registry
 from kernelprof.analysis.verdict.cases import weighed
 from kernelprof.analysis.verdict.estimate import estimates, interval
 from kernelprof.analysis.verdict.grouping import Group, Outcomes, group_launches
+from kernelprof.analysis.verdict.places import placed
 from kernelprof.analysis.verdict.ranking import LEAST_GAIN, Judgement, Ranking, grade, judge
 from kernelprof.model.capture import DEVICE_NAME, Launches, Origin
 from kernelprof.model.diagnosis import (
@@ -77,11 +78,12 @@ def diagnose(
         judged, rows = judge(capture.rows(rows)), list(range(len(rows)))
     next_step = NextStep(judged.context.facts, preset, launches)
     ids = np.array(launches.ids, dtype=object)
+    kernels = tuple(
+        _kernel(judged, next_step, group, row, tuple(ids[list(group.rows)].tolist()))
+        for row, group in zip(rows, groups, strict=True)
+    )
     return Diagnosis(
-        kernels=tuple(
-            _kernel(judged, next_step, group, row, tuple(ids[list(group.rows)].tolist()))
-            for row, group in zip(rows, groups, strict=True)
-        ),
+        kernels=placed(kernels, capture.code) if capture.code else kernels,
         origin=capture.origin,
         preset=preset,
         warnings=(*capture.warnings, *_doubts(outcomes, len(capture))),
@@ -160,6 +162,7 @@ def _inconclusive(judged: Judgement, next_step: NextStep, group: Group, row: int
     possible = [ranking.rules[r] for r in ranking.candidates(row)]
     likely = _likely(ranking, possible, seen, row)
     missing = next_step.deciding(row, possible)
+    basis = "prediction" if judged.cases else "capture"
     known = [item for slug in likely[:3] for item in _evidence(context, judged.findings[slug], row)]
     return Verdict(
         status=Status.INCONCLUSIVE,
@@ -168,7 +171,7 @@ def _inconclusive(judged: Judgement, next_step: NextStep, group: Group, row: int
         also=_candidates(ranking, [ranking.rules.index(slug) for slug in likely], row),
         evidence=tuple(dict.fromkeys(known)),
         findings=seen,
-        why=_why_open(likely, bool(missing), bool(ranking.unexplained[row])),
+        why=_why_open(likely, bool(missing), bool(ranking.unexplained[row]), basis),
         missing=missing,
         command=next_step.command(row, group.rows, missing)
         or next_step.full_command(row, group.rows),
@@ -189,7 +192,7 @@ def _likely(
     return ordered[:MOST_CANDIDATES]
 
 
-def _why_open(slugs: list[str], missing: bool, unexplained: bool) -> str:
+def _why_open(slugs: list[str], missing: bool, unexplained: bool, basis: str) -> str:
     if unexplained:
         return (
             "The SM's busiest part is near its limit, and no rule covers it: "
@@ -197,15 +200,15 @@ def _why_open(slugs: list[str], missing: bool, unexplained: bool) -> str:
             "datapath."
         )
     if not slugs and missing:
-        return "Nothing in the capture points to one bottleneck more than to another."
+        return f"Nothing in the {basis} points to one bottleneck more than to another."
     if not slugs:
         return "Every counter is there, and none of them shows anything that costs notable time."
     names = ", ".join(slugs)
     if not missing:
-        return f"The capture's own values contradict each other; it could be {names}."
+        return f"The {basis}'s own values contradict each other; it could be {names}."
     if len(slugs) == 1:
-        return f"What the capture has points to {names}, and does not decide it."
-    return f"What the capture has leaves open whether it is {names}."
+        return f"What the {basis} has points to {names}, and does not decide it."
+    return f"What the {basis} has leaves open whether it is {names}."
 
 
 def _candidates(ranking: Ranking, rows: list[int], launch: int) -> tuple[Candidate, ...]:

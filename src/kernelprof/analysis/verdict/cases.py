@@ -2,7 +2,7 @@
 
 A prediction does not know how long a kernel takes, or what its warps wait for, as well as it knows
 what they ask for. It comes with cases: the same launch without what is known least, and at both
-ends of an interval. A verdict that all of them share does not hang on it.
+ends of an interval. A verdict that all of them share does not depend on it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from kernelprof.model.diagnosis import Confidence, Status
 if TYPE_CHECKING:
     from kernelprof.analysis.verdict.ranking import Judgement
 
-OPEN: Final = "it hangs on the time that was predicted, or on what warps wait for"
+OPEN: Final = "it depends on the time that was predicted, or on what warps wait for"
 
 
 def weighed(graded: Grade, judged: Judgement, row: int) -> Grade:

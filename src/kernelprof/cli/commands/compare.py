@@ -26,8 +26,11 @@ def compare(
     *,
     output_format: Annotated[
         str,
-        options.format_option("comparison", "text, json or markdown: how to write the comparison."),
+        options.format_option(
+            "comparison", "text, brief, json or markdown: how to write the comparison."
+        ),
     ] = "text",
+    tokens: options.TokensOption = None,
     file: options.OutputOption = None,
     html: options.HtmlOption = None,
     png: options.PngOption = None,
@@ -57,4 +60,6 @@ def compare(
         output.write_page(found, html, command=output.typed("compare", before, after, *given))
     if png is not None:
         output.write_picture(found, png)
-    output.write_result(output.rendered(found, output_format, file, no_color=no_color), file)
+    output.write_result(
+        output.rendered(found, output_format, file, no_color=no_color, tokens=tokens), file
+    )

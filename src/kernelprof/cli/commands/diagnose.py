@@ -47,7 +47,7 @@ def diagnose(
     output_format: Annotated[
         str,
         options.format_option(
-            "diagnosis", "text, json, markdown or sarif: how to write the diagnosis."
+            "diagnosis", "text, brief, json, markdown or sarif: how to write the diagnosis."
         ),
     ] = "text",
     kernel: options.KernelOption = None,
@@ -69,6 +69,7 @@ def diagnose(
             "missing. Markdown, JSON and the page always have it.",
         ),
     ] = False,
+    tokens: options.TokensOption = None,
     merge: Annotated[
         bool,
         typer.Option("--merge", help="Take the captures as one: later ones fill what is missing."),
@@ -119,7 +120,7 @@ def diagnose(
                 nvtx_include=nvtx_include,
                 clock_control=clock_control,
                 time_limit=time_limit,
-                samples=html is not None and source,
+                samples=source,
                 size=size,
                 define=define,
                 sanitize=sanitize,
@@ -129,8 +130,9 @@ def diagnose(
         ]
     else:
         found = _of_captures(targets or [], preset, kernel, merge=merge, page=html is not None)
-    text = output.rendered(found, output_format, file, no_color=no_color, top=top, explain=explain)
-    _comment(found, quiet=file is None and output_format == "text")
+    shown = {"top": top, "explain": explain, "tokens": tokens}
+    text = output.rendered(found, output_format, file, no_color=no_color, **shown)
+    _comment(found, quiet=file is None and output_format in ("text", "brief"))
     output.write_result(text, file)
     if html is not None:
         output.write_page(found, html)

@@ -62,8 +62,12 @@ def gate(
         ),
     ] = False,
     output_format: Annotated[
-        str, options.format_option("gate", "text, json or markdown: how to write the answer.")
+        str,
+        options.format_option(
+            "gate", "text, brief, json, junit, markdown or sarif: how to write it."
+        ),
     ] = "text",
+    tokens: options.TokensOption = None,
     file: options.OutputOption = None,
     junit: Annotated[
         Path | None, typer.Option("--junit", metavar="FILE", help="Also write JUnit XML.")
@@ -125,7 +129,9 @@ def gate(
         given = ["--predict"] * predict + [word for each in arch or () for word in ("--arch", each)]
         command = output.typed("gate", baseline, *candidate, *given)
         output.write_page(result, html, command=command)
-    output.write_result(output.rendered(result, output_format, file, no_color=no_color), file)
+    output.write_result(
+        output.rendered(result, output_format, file, no_color=no_color, tokens=tokens), file
+    )
     raise typer.Exit(result.exit_code)
 
 

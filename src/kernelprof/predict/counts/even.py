@@ -13,7 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.predict.machine.uses import MEMORY, is_of_phases, uses_of
-from kernelprof.predict.sass.operands import (
+from kernelprof.sass.operands import (
     TRUE,
     ZERO,
     Constant,
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.needed import Needed
     from kernelprof.predict.machine.uses import Uses
     from kernelprof.predict.sass.listing import Instruction
-    from kernelprof.predict.sass.operands import Operand
     from kernelprof.predict.sass.program import Program
+    from kernelprof.sass.operands import Operand
 
 _COMPARISONS: Final = frozenset(("ISETP", "UISETP"))
 

@@ -54,7 +54,7 @@ from kernelprof.predict.counts.watched import (
 from kernelprof.predict.machine.machine import Machine
 from kernelprof.predict.machine.uses import STORES
 from kernelprof.predict.machine.values import whole
-from kernelprof.predict.sass.operands import ZERO, Register
+from kernelprof.sass.operands import ZERO, Register
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.predict.machine.needed import Needed
 from kernelprof.predict.machine.uses import LOADS, MEMORY, STORES, Uses, uses_of
-from kernelprof.predict.sass.operands import TRUE, Constant, Label, Register
+from kernelprof.sass.operands import TRUE, Constant, Label, Register
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -11,7 +11,7 @@ from kernelprof.predict.machine.arrays import ALWAYS, LANES, NOTHING
 from kernelprof.predict.machine.context import NotKnownError
 from kernelprof.predict.machine.operations import operations
 from kernelprof.predict.machine.values import guard_of
-from kernelprof.predict.sass.operands import TRUE, ZERO, Address, Constant, Predicate, Register
+from kernelprof.sass.operands import TRUE, ZERO, Address, Constant, Predicate, Register
 
 if TYPE_CHECKING:
     from kernelprof.predict.machine.arrays import Array

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from kernelprof.predict.machine.arrays import ALWAYS, NEVER, NOTHING, fixed
-from kernelprof.predict.sass.operands import (
+from kernelprof.sass.operands import (
     TRUE,
     ZERO,
     Constant,
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.arrays import Array
     from kernelprof.predict.machine.context import Context
     from kernelprof.predict.sass.listing import Instruction
-    from kernelprof.predict.sass.operands import Operand
+    from kernelprof.sass.operands import Operand
 
     Read = Callable[[Context], Array]
     Write = Callable[[Context, Array, Array | None], None]

@@ -6,12 +6,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.predict.sass.operands import Label, Predicate, operands
+from kernelprof.sass.operands import Label, Predicate, operands
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from kernelprof.predict.sass.operands import Operand
+    from kernelprof.sass.operands import Operand
 
 INSTRUCTION_BYTES: Final = 16
 """Since compute capability 7.0 every instruction takes 128 bits."""

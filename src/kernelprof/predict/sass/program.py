@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.predict.sass.cubin import image, machine_code
 from kernelprof.predict.sass.listing import INSTRUCTION_BYTES, functions
-from kernelprof.predict.sass.operands import Immediate
 from kernelprof.predict.sass.stack import grows
+from kernelprof.sass.operands import Immediate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from kernelprof.predict.sass.cubin import Image
     from kernelprof.predict.sass.listing import Function, Instruction
-    from kernelprof.predict.sass.operands import Label
+    from kernelprof.sass.operands import Label
 
 FUNCTION_BYTES: Final = 1 << 24
 """Room for each function in the addresses of code; the kernel begins at zero."""

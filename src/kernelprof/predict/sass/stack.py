@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.predict.sass.operands import ZERO, Constant, Label, Register
+from kernelprof.sass.operands import ZERO, Constant, Label, Register
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,9 +9,9 @@ from kernelprof.predict.counts.patterns import SECTOR
 from kernelprof.predict.machine.uses import MEMORY
 from kernelprof.predict.sass.cubin import machine_code
 from kernelprof.predict.sass.listing import INSTRUCTION_BYTES
-from kernelprof.predict.sass.operands import Immediate
 from kernelprof.predict.timing.control import PLAIN, controls
 from kernelprof.predict.timing.pipes import Costs, latencies
+from kernelprof.sass.operands import Immediate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,7 +14,7 @@ import numpy as np
 
 from kernelprof.predict.machine.context import Counters
 from kernelprof.predict.machine.faults import At, BarrierError
-from kernelprof.predict.sass.operands import Predicate
+from kernelprof.sass.operands import Predicate
 
 if TYPE_CHECKING:
     from kernelprof.predict.machine.arrays import Array

@@ -13,8 +13,8 @@ from kernelprof.predict.machine.clusters import OFFSET_MASK
 from kernelprof.predict.machine.context import Counters
 from kernelprof.predict.machine.operations.spaces import GENERIC, SHARED, SPACES
 from kernelprof.predict.machine.uses import STORES, uses_of
-from kernelprof.predict.sass.operands import Address, Label
 from kernelprof.predict.watch.swaps import reads_of_swaps
+from kernelprof.sass.operands import Address, Label
 
 if TYPE_CHECKING:
     from kernelprof.predict.machine.arrays import Array
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.context import Context
     from kernelprof.predict.machine.launch import Launch
     from kernelprof.predict.sass.listing import Instruction
-    from kernelprof.predict.sass.operands import Operand
     from kernelprof.predict.sass.program import Program
+    from kernelprof.sass.operands import Operand
 
 COPY: Final = "LDGSTS"
 """Copies from global to shared memory that go on while a thread does (``cp.async``)."""

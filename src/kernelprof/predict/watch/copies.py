@@ -16,8 +16,8 @@ import numpy as np
 from kernelprof.predict.machine.context import Counters
 from kernelprof.predict.machine.faults import At, RaceError
 from kernelprof.predict.machine.operations.spaces import SHARED
-from kernelprof.predict.sass.operands import Immediate
 from kernelprof.predict.watch.cells import COPY
+from kernelprof.sass.operands import Immediate
 
 if TYPE_CHECKING:
     from kernelprof.predict.machine.arrays import Array

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from kernelprof.predict.sass.operands import Address, Register
+from kernelprof.sass.operands import Address, Register
 
 if TYPE_CHECKING:
     from kernelprof.predict.sass.listing import Instruction

@@ -23,7 +23,14 @@ from kernelprof.report.document import (
     Span,
     Tone,
 )
-from kernelprof.report.documents import TONES, evidence, prediction, provenance, source
+from kernelprof.report.documents import (
+    TONES,
+    evidence,
+    prediction,
+    provenance,
+    source,
+    waiting,
+)
 from kernelprof.report.documents.diagnosis import device, launch_parts, time_text
 from kernelprof.report.documents.kernels_overview import names, overview
 from kernelprof.report.documents.metrics import MOST_WITH_ALL, MetricTables
@@ -134,6 +141,8 @@ def cards(
         if beside.prediction is not None:
             found_accesses = prediction.section(beside.prediction, beside.source_text, place)
             blocks += [found_accesses] if found_accesses is not None else []
+        if (lines := waiting.section(kernel)) is not None:
+            blocks.append(lines)
         rule = registry().get(kernel.verdict.bottleneck or "")
         where = None if rule is None else rule.place
         if figures := tuple(panels(name, launch, (own, manifest), counted, where)):
@@ -155,7 +164,7 @@ def cards(
             anchor=place,
             tone=tone,
             layout=Layout.HERO,
-            summary=evidence.headline(kernel.verdict),
+            summary=evidence.headline(kernel.verdict, predicted=predicted),
         )
 
 

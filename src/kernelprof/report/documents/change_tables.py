@@ -132,10 +132,23 @@ def verdict_span(verdict: Verdict) -> Span:
     return Span(f"{clip(verdict.bottleneck, 64)}{limit}", TONES[verdict.status], code=True)
 
 
+def verdict_of(side: KernelSnapshot) -> Span:
+    """The verdict of a side, or that there is none since it was not run."""
+    return Span(text) if (text := not_run(side)) else verdict_span(side.verdict)
+
+
+def not_run(side: KernelSnapshot) -> str:
+    """That a predicted kernel was not run, or not to its end; empty where it was."""
+    known = side.predicted
+    if known is None or known.blocks_run:
+        return ""
+    return "not run" if known.mistake is None else "not run to its end"
+
+
 def verdict_change(kernel: KernelComparison) -> Text:
     """The verdict, or both where it changed."""
-    sides = [side.verdict for side in (kernel.before, kernel.after) if side is not None]
-    shown = list(dict.fromkeys(verdict_span(each) for each in sides))
+    sides = [side for side in (kernel.before, kernel.after) if side is not None]
+    shown = list(dict.fromkeys(map(verdict_of, sides)))
     return shown[0] if len(shown) == 1 else (shown[0], " → ", shown[1])
 
 

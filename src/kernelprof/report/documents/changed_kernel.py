@@ -31,8 +31,9 @@ from kernelprof.report.documents.change_tables import (
     inputs_table,
     launch_text,
     metrics_table,
+    not_run,
     outcome_span,
-    verdict_span,
+    verdict_of,
 )
 from kernelprof.report.documents.changed_time import causes_section, fine, launches
 from kernelprof.report.documents.verdict import about
@@ -175,8 +176,8 @@ def _answer(each: Judged, before: KernelSnapshot, after: KernelSnapshot) -> Iter
     rows: list[tuple[Text, ...]] = [
         ("kernel", *(names if names[0] != names[1] else ("", ""))),
         ("time", *(times if kernel.arch is None else ("", ""))),
-        ("verdict", *(verdict_span(side.verdict) for side, _ in sides)),
-        ("confidence", *(side.verdict.confidence.value for side, _ in sides)),
+        ("verdict", *(verdict_of(side) for side, _ in sides)),
+        ("confidence", *("" if not_run(e) else e.verdict.confidence.value for e, _ in sides)),
         ("expected gain", *(about(side.verdict) for side, _ in sides)),
         ("result check", *(_CHECKS[side.passed] for side, _ in sides)),
     ]
@@ -216,7 +217,9 @@ def _diff_title(diff: str) -> str:
 
 def _changes(kernel: KernelComparison) -> Iterable[Section]:
     """Counters, and metrics with those that explain most at the top."""
-    blocks: tuple[Block, ...] = (Paragraph("No exact counter changed."),)
+    known = "" if kernel.after is None else not_run(kernel.after)
+    text = f"It was {known}, so nothing was counted." if known else "No exact counter changed."
+    blocks: tuple[Block, ...] = (Paragraph(text),)
     if kernel.counters:
         blocks = (Note(_REPEAT), counters_table(kernel.counters))
     yield Section("Exact counters", blocks)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.diagnosis import Status
-from kernelprof.model.names import labels, middle, printable
+from kernelprof.model.names import alternatives, labels, middle, printable
 from kernelprof.model.numbers import count, dimensions, quantity, share
 from kernelprof.report.document import (
     Cell,
@@ -20,10 +20,9 @@ from kernelprof.report.document import (
     Table,
     Tone,
 )
-from kernelprof.report.documents import TONES, prediction
+from kernelprof.report.documents import TONES, prediction, waiting
 from kernelprof.report.documents.verdict import (
     about,
-    alternatives,
     brief,
     evidence,
     found,
@@ -39,8 +38,8 @@ from kernelprof.report.private import shown
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis
-    from kernelprof.report.document import Block
+    from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis, Verdict
+    from kernelprof.report.document import Block, Text
 
 SHARE_OF_CARDS: Final = 0.9
 MOST_CARDS: Final = 5
@@ -112,14 +111,12 @@ def _section(
     number: int, kernel: KernelDiagnosis, name: tuple[Span, ...], diagnosis: Diagnosis
 ) -> Section:
     """All of a kernel's verdict."""
-    verdict = kernel.verdict
-    tone = TONES[verdict.status]
     return Section(
         (f"{number} ", *name),
-        (*_card(kernel, diagnosis), *_accesses(diagnosis, explain=True)),
-        tone=tone,
+        (*_card(kernel, diagnosis), *_waiting(kernel), *_accesses(diagnosis, explain=True)),
+        tone=TONES[kernel.verdict.status],
         folded=len(diagnosis.kernels) > 1,
-        summary=(Span(headline(verdict), tone), f" Confidence: {verdict.confidence.value}."),
+        summary=_in_a_line(kernel.verdict, diagnosis),
     )
 
 
@@ -127,24 +124,43 @@ def _brief(
     number: int, kernel: KernelDiagnosis, name: tuple[Span, ...], diagnosis: Diagnosis
 ) -> Section:
     """A kernel's verdict in short."""
-    verdict, time = kernel.verdict, kernel.duration_ns
-    tone = TONES[verdict.status]
+    verdict = kernel.verdict
     predicted = prediction.of(diagnosis) is not None
     lines = _accesses(diagnosis, explain=False)
-    told = []
-    if time is not None:
-        many = f"{kernel.launches:,} launches of " if kernel.launches > 1 else ""
-        told.append(f"{many}{'about ' if predicted else ''}{quantity(time.median, 'ns')}")
-    if kernel.share is not None and len(diagnosis.kernels) > 1:
-        told.append(f"{share(kernel.share)} of the time")
-    after = "".join(f", {each}" for each in told)
+    after = "".join(f", {each}" for each in costs(kernel, diagnosis))
     return Section(
         (f"{number} ", *name, after),
-        tuple(brief(verdict, diagnosis.origin, lines, predicted=predicted)),
-        tone=tone,
+        (*waiting.told(kernel), *brief(verdict, diagnosis.origin, lines, predicted=predicted)),
+        tone=TONES[verdict.status],
         layout=Layout.DENSE,
-        summary=(Span(headline(verdict), tone), f" Confidence: {verdict.confidence.value}."),
+        summary=_in_a_line(verdict, diagnosis),
     )
+
+
+def _waiting(kernel: KernelDiagnosis) -> Iterable[Block]:
+    """What warps wait for, with the line that the verdict blames."""
+    lines = waiting.section(kernel)
+    if lines is not None:
+        yield lines
+    else:
+        yield from waiting.told(kernel)
+
+
+def _in_a_line(verdict: Verdict, diagnosis: Diagnosis) -> Text:
+    """The verdict, and how sure it is."""
+    text = headline(verdict, predicted=prediction.of(diagnosis) is not None)
+    return (Span(text, TONES[verdict.status]), f" Confidence: {verdict.confidence.value}.")
+
+
+def costs(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Iterable[str]:
+    """How long a kernel takes, and which part of the time of all, where either is known."""
+    time = kernel.duration_ns
+    if time is not None:
+        many = f"{kernel.launches:,} launches of " if kernel.launches > 1 else ""
+        roughly = "about " if prediction.of(diagnosis) is not None else ""
+        yield f"{many}{roughly}{quantity(time.median, 'ns')}"
+    if kernel.share is not None and len(diagnosis.kernels) > 1:
+        yield f"{share(kernel.share)} of the time"
 
 
 def _accesses(diagnosis: Diagnosis, *, explain: bool) -> Iterable[Block]:

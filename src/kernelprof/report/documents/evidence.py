@@ -116,10 +116,11 @@ _NEEDED: Final = (
 _UNSURE: Final = "and this capture does not show for certain that all of that work is needed."
 
 
-def headline(verdict: Verdict) -> str:
-    """The verdict in one plain sentence."""
+def headline(verdict: Verdict, *, predicted: bool = False) -> str:
+    """The verdict in one plain sentence; ``predicted`` says on what it rests."""
     if verdict.status is Status.INCONCLUSIVE:
-        return _open(verdict)
+        text = _open(verdict)
+        return text.replace("his capture", "his prediction") if predicted else text
     rule = registry().get(verdict.bottleneck or "")
     if rule is None:
         return f"The kernel is limited by {verdict.bottleneck}."

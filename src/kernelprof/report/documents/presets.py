@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from kernelprof.analysis.metrics.catalogue import Metric, Preset
 
 _WHY_SAMPLES = (
-    "Where in the source warps spend their time, for the lines that a report marks. Costs one pass."
+    "Where in the source warps spend their time and what they wait for, with the section "
+    "SourceCounters: the lines that verdicts blame."
 )
 
 

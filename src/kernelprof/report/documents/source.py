@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import shlex
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from kernelprof.model.kernel_name import function_name
-from kernelprof.model.names import middle, printable, short_name
+from kernelprof.model.names import middle, named_alike, printable
 from kernelprof.model.numbers import share as percent
 from kernelprof.report.document import Code, Fact, Facts, Note, Paragraph, Section, Span, Tone
 from kernelprof.report.private import file_name, shown
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from kernelprof.model.manifest import SourceFacts
-    from kernelprof.report.document import Block, LineNote
+    from kernelprof.report.document import Block, LineNote, Text
 
 _NOT_TAKEN = (
     "This capture has no samples by source line, so no line is marked: `kernelprof profile "
@@ -42,7 +40,6 @@ _TOLD_UP_TO: Final = 0.5
 _MOST_TOLD: Final = 3
 _WIDEST: Final = 80
 _WORDS: Final = {"flops": "operations", "min_bytes": "fewest bytes"}
-_CAST: Final = re.compile(r"\([A-Za-z_][A-Za-z0-9_: ]*\)(?=-?[0-9])")
 
 
 def section(
@@ -67,10 +64,8 @@ def section(
     if found is not None and found.compiler_warnings:
         blocks.append(Facts(tuple(_warnings(found))))
     for number, share in hottest(shares):
-        line = Span(f"line {number}", target=f"{anchor}-line-{number}")
-        code = Span(middle(printable(lines[number - 1].strip()), _WIDEST), code=True)
-        start = f"{percent(share)} of the samples are at "
-        blocks.append(Paragraph((start, line, ": ", code), Tone.STRONG))
+        text_of = at_line(number, share, lines[number - 1], f"{anchor}-line-{number}")
+        blocks.append(Paragraph(text_of, Tone.STRONG))
     if text is None:
         return Section("Source", (*blocks, *built))
     path = shown(file_name(found.path)) if found is not None else "source"
@@ -87,22 +82,21 @@ def section(
     return Section("Source", (*blocks, Note(" ".join(told)), *built))
 
 
+def at_line(number: int, share: float, code: str, target: str = "") -> Text:
+    """That so many of the samples are at a line, with what stands there."""
+    line = Span(f"line {number}", target=target)
+    shown_code = Span(middle(printable(code.strip()), _WIDEST), code=True)
+    return (f"{percent(share)} of the samples are at ", line, ": ", shown_code)
+
+
 def hot_of(
     kernel: str, hot: Mapping[str, Mapping[int, float]] | None
 ) -> Mapping[int, float] | None:
-    """The shares of a kernel's lines; ``None`` where no samples were taken.
-
-    The source page may name a kernel otherwise than the capture, with casts in template arguments.
-    """
+    """The shares of a kernel's lines; ``None`` where no samples were taken."""
     if hot is None:
         return None
-    if kernel in hot:
-        return hot[kernel]
-    for form in (_plain, function_name):
-        alike = [name for name in hot if form(name) == form(kernel)]
-        if len(alike) == 1:
-            return hot[alike[0]]
-    return {}
+    name = named_alike(kernel, hot)
+    return {} if name is None else hot[name]
 
 
 def marked(hot: Mapping[int, float], lines: int) -> tuple[tuple[int, float], ...]:
@@ -171,7 +165,3 @@ def _value(value: object) -> str:
     if isinstance(value, dict):
         return ", ".join(f"{key} = {_value(each)}" for key, each in value.items())
     return f"{value:,}" if isinstance(value, int) and not isinstance(value, bool) else str(value)
-
-
-def _plain(name: str) -> str:
-    return _CAST.sub("", short_name(name)).replace(" ", "")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.analysis.rules import registry
 from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import Confidence, Status, Verdict
+from kernelprof.model.names import alternatives
 from kernelprof.model.numbers import comparison, count, ends, factor
 from kernelprof.report.document import (
     Bullets,
@@ -53,8 +54,9 @@ _EXPORTS: Final = (".csv", ".gz", ".txt", ".ncu-rep")
 _EVIDENCE: Final = (Column("evidence"), Column("what"), Column("metric"))
 
 
-def headline(verdict: Verdict) -> str:
-    """The verdict in one plain sentence."""
+def headline(verdict: Verdict, *, predicted: bool = False) -> str:
+    """The verdict in one plain sentence; ``predicted`` says on what it rests."""
+    basis = "prediction" if predicted else "capture"
     if verdict.bottleneck == DEBUG_BUILD:
         return f"Compiled for debugging ({DEBUG_BUILD}): no other verdict would mean anything."
     if verdict.status is Status.BOTTLENECK:
@@ -66,9 +68,9 @@ def headline(verdict: Verdict) -> str:
     if verdict.also:
         names = alternatives([candidate.bottleneck for candidate in verdict.also])
         if len(verdict.also) == 1:
-            return f"Inconclusive: the capture points to {names}, and does not decide it."
-        return f"Inconclusive: the capture does not decide between {names}."
-    return "Inconclusive: the capture lacks what would decide."
+            return f"Inconclusive: the {basis} points to {names}, and does not decide it."
+        return f"Inconclusive: the {basis} does not decide between {names}."
+    return f"Inconclusive: the {basis} lacks what would decide."
 
 
 def verdict_cell(verdict: Verdict) -> str:
@@ -130,10 +132,15 @@ def evidence(verdict: Verdict) -> Table:
 
 def _row(each: Evidence) -> tuple[Cell, ...]:
     metric = (Span(each.metric, Tone.MUTED, code=True), Span(_origin(each), Tone.MUTED))
+    value = value_text(each)
+    return Cell(Span(value, Tone.STRONG, code=True)), Cell(each.label), Cell(metric)
+
+
+def value_text(each: Evidence) -> str:
+    """A fact's value, beside its label: ``84.85 > 25 %``."""
     # "132 SMs" needs no unit.
     said = each.unit and each.label.startswith(f"{each.unit}s")
-    value = comparison(replace(each, unit="") if said else each)
-    return Cell(Span(value, Tone.STRONG, code=True)), Cell(each.label), Cell(metric)
+    return comparison(replace(each, unit="") if said else each)
 
 
 def _origin(each: Evidence) -> str:
@@ -289,9 +296,3 @@ def next_step(command: str, capture: str) -> str:
         shlex.quote(capture) if capture.endswith(_EXPORTS) and " + " not in capture else "CAPTURE"
     )
     return f"kernelprof diagnose {read} {written} --merge"
-
-
-def alternatives(names: Iterable[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
-    *most, last = names
-    return f"{', '.join(most)} and {last}" if most else last

@@ -16,6 +16,7 @@ import numpy as np
 from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.analysis.metrics.traffic import traffic_at, traffic_of
 from kernelprof.analysis.rules import RuleContext
+from kernelprof.model.capture import Origin
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,6 +66,9 @@ class Numbers:
     """Columns that count floating-point operations of the tensor cores, without their end."""
 
     compute_capability: tuple[int, int] | None = None
+
+    predicted = False
+    """Whether they follow from machine code, and nothing was measured."""
 
     def value(self, name: str) -> float | None:
         """A metric by its canonical name."""
@@ -132,6 +136,8 @@ class Launch(Numbers):
         self.waste = measured.context.waste
         self.tensor_columns = measured.tensor_columns
         self.id = measured.capture.launches[row].id
+        columns = measured.capture.columns.values()
+        self.predicted = any(each.source is Origin.PREDICTED for each in columns)
         self.compute_capability = measured.capture.launches[row].compute_capability
 
     def value(self, name: str) -> float | None:

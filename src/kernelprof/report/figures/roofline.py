@@ -76,7 +76,7 @@ def roofline(
             return None
         none = "The kernel executes no floating-point arithmetic, so it has no place in the chart."
         return Roofline((), (), tuple(filter(None, (none, counted.others))))
-    about = [] if counted is None or not points else [*_about(counted, points)]
+    about = [] if counted is None or not points else [*_about(counted, points, launch)]
     if ideal:
         about.append("The ideal point is the fewest operations and bytes that the problem needs.")
     return Roofline((*points, *ideal), ceilings, tuple(about))
@@ -151,16 +151,15 @@ def _ideal(
     return (Point(label, IDEAL, intensity, height),)
 
 
-def _about(counted: Counted, points: Iterable[Point]) -> Iterable[str]:
+def _about(counted: Counted, points: Iterable[Point], launch: Numbers) -> Iterable[str]:
     if counted.precision == SPECIFIED:
         yield "Operations are those of the launch specification: the counters do not give them."
     elif counted.precision.startswith("tensor"):
         yield f"Counted are operations of the {counted.precision}."
     else:
-        yield (
-            f"Counted are {counted.precision} operations, a fused multiply-add as two, from the "
-            "hardware counters."
-        )
+        basis = "the machine code, as predicted" if launch.predicted else "the hardware counters"
+        what = f"{counted.precision} operations, a fused multiply-add as two"
+        yield f"Counted are {what}, from {basis}."
     if counted.others:
         yield counted.others
     yield "Bytes: " + "; ".join(f"{each.level}, {_WHAT[each.level]}" for each in points) + "."

@@ -18,17 +18,21 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 TEXT: Final = "text"
+BRIEF: Final = "brief"
+DEFAULT_TOKENS: Final = 800
+"""Of a brief answer: five kernels with all that is said of them, or a few hundred words."""
 _FILES: Final = {TEXT: "terminal"}
 """Formats whose file is not called after them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Screen:
-    """What a text is written for."""
+    """What a text is written for; ``tokens`` are those that a brief one may have."""
 
     width: int = 80
     color: bool = False
     encoding: str = "utf-8"
+    tokens: int = DEFAULT_TOKENS
 
     @property
     def ellipsis(self) -> str:

@@ -74,11 +74,14 @@ WRITER: Final = Writer("markdown", ".md", write, of_document=True)
 
 
 def code(text: str) -> str:
-    """A code span; as HTML where a backtick, a pipe or a backslash would end it or the cell."""
+    """A code span; as HTML where a backtick, a pipe or a backslash would end it or the cell.
+
+    Of no text it is nothing.
+    """
     line = printable(text)
-    if _NOT_PLAIN.search(line) or line != line.strip() or not line:
+    if _NOT_PLAIN.search(line) or line != line.strip():
         return f"<code>{_entities(line)}</code>"
-    return f"`{line}`"
+    return f"`{line}`" if line else ""
 
 
 def prose(text: Text) -> str:

@@ -132,9 +132,8 @@ def _describe_csv(cells: Sequence[str]) -> str:
     folded = [cell.lower() for cell in cells]
     if "kernel name" in folded and "invocations" in folded:
         return "this is a summary over launches (--print-summary), without values for each launch"
-    lines = "#" in folded[:1] and ("address" in folded or "source" in folded)
-    if lines or folded[0] == "file path":
-        return "this is the source page of Nsight Compute, not its raw or details page"
+    if "#" in folded[:1] and ("address" in folded or "source" in folded):
+        return "this is the source page of an early Nsight Compute, not its raw or details page"
     if any(cell in _NSYS for cell in folded):
         return f"this is a table of Nsight Systems or nvprof (it begins with {first})"
     return f"this table is not from Nsight Compute (it begins with {first})"

@@ -12,7 +12,7 @@ from kernelprof.predict.machine.control import ending
 from kernelprof.predict.machine.faults import TrapError
 from kernelprof.predict.machine.operations.barriers import phase_of, upper_word
 from kernelprof.predict.machine.values import guard_of, predicate, put_predicate, whole
-from kernelprof.predict.sass.operands import Immediate, Predicate, Register
+from kernelprof.sass.operands import Immediate, Predicate, Register
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.context import Context
     from kernelprof.predict.machine.control import End
     from kernelprof.predict.sass.listing import Instruction
-    from kernelprof.predict.sass.operands import Operand
     from kernelprof.predict.sass.program import Block, Program
+    from kernelprof.sass.operands import Operand
 
 _NUMBER_MASK: Final = 0xF
 _COUNT_SHIFT: Final = 16

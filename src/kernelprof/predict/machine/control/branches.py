@@ -10,7 +10,7 @@ from kernelprof.predict.machine.arrays import ballot
 from kernelprof.predict.machine.context import NotKnownError
 from kernelprof.predict.machine.control import ending
 from kernelprof.predict.machine.values import guard_of, pair, predicate, whole
-from kernelprof.predict.sass.operands import Constant, Immediate, Label, Predicate, Register
+from kernelprof.sass.operands import Constant, Immediate, Label, Predicate, Register
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.context import Context
     from kernelprof.predict.machine.control import End
     from kernelprof.predict.sass.listing import Instruction
-    from kernelprof.predict.sass.operands import Operand
     from kernelprof.predict.sass.program import Block, Program
+    from kernelprof.sass.operands import Operand
 
 
 def condition_of(i: Instruction) -> Callable[[Context], Array | None]:

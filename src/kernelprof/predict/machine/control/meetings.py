@@ -12,7 +12,7 @@ from kernelprof.predict.machine.context import NotKnownError
 from kernelprof.predict.machine.control import ending
 from kernelprof.predict.machine.control.branches import condition_of, scatter
 from kernelprof.predict.machine.values import guard_of, whole
-from kernelprof.predict.sass.operands import Barrier, Immediate, Label, Register
+from kernelprof.sass.operands import Barrier, Immediate, Label, Register
 
 if TYPE_CHECKING:
     from collections.abc import Callable

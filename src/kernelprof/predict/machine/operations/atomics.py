@@ -31,7 +31,7 @@ from kernelprof.predict.machine.operations.spaces import (
 )
 from kernelprof.predict.machine.phases import came_before_hopper
 from kernelprof.predict.machine.values import guard_of, put, put_predicate
-from kernelprof.predict.sass.operands import ZERO, Predicate, Register
+from kernelprof.sass.operands import ZERO, Predicate, Register
 
 if TYPE_CHECKING:
     from kernelprof.predict.machine.arrays import Array

@@ -32,7 +32,7 @@ from kernelprof.predict.machine.operations.spaces import (
 )
 from kernelprof.predict.machine.phases import came, came_before_hopper
 from kernelprof.predict.machine.values import guard_of, put, put_predicate, whole
-from kernelprof.predict.sass.operands import ZERO, Address, Register
+from kernelprof.sass.operands import ZERO, Address, Register
 
 if TYPE_CHECKING:
     from collections.abc import Callable

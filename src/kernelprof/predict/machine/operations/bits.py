@@ -16,7 +16,7 @@ from kernelprof.predict.machine.values import (
     put_predicate,
     whole,
 )
-from kernelprof.predict.sass.operands import ZERO, Immediate, Predicate, Register
+from kernelprof.sass.operands import ZERO, Immediate, Predicate, Register
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.context import Context
     from kernelprof.predict.machine.operations import Step
     from kernelprof.predict.sass.listing import Instruction
-    from kernelprof.predict.sass.operands import Operand
+    from kernelprof.sass.operands import Operand
 
 
 def _number(i: Instruction, operand: Operand) -> int:

@@ -27,7 +27,7 @@ from kernelprof.predict.machine.values import (
     whole,
     wide_whole,
 )
-from kernelprof.predict.sass.operands import Register
+from kernelprof.sass.operands import Register
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.operations import Step
     from kernelprof.predict.machine.values import Read
     from kernelprof.predict.sass.listing import Instruction
-    from kernelprof.predict.sass.operands import Operand
+    from kernelprof.sass.operands import Operand
 
 _WHOLE: Final = ("U8", "S8", "U16", "S16", "U32", "S32", "U64", "S64")
 _WHOLES: Final = " ".join(_WHOLE)

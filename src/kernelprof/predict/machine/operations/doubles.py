@@ -22,7 +22,7 @@ from kernelprof.predict.machine.values import (
     put_predicate,
     put_wide,
 )
-from kernelprof.predict.sass.operands import ZERO, Register
+from kernelprof.sass.operands import ZERO, Register
 
 if TYPE_CHECKING:
     from kernelprof.predict.machine.arrays import Array

@@ -34,7 +34,7 @@ from kernelprof.predict.machine.values import (
     single,
     whole,
 )
-from kernelprof.predict.sass.operands import TRUE, Immediate, Predicate, Register
+from kernelprof.sass.operands import TRUE, Immediate, Predicate, Register
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.operations import Step
     from kernelprof.predict.machine.values import Read
     from kernelprof.predict.sass.listing import Instruction
-    from kernelprof.predict.sass.operands import Operand
+    from kernelprof.sass.operands import Operand
 
 
 def _singles(i: Instruction, *operands: Operand) -> list[Read]:

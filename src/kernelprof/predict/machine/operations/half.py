@@ -13,7 +13,7 @@ from kernelprof.predict.machine.operations import operation
 from kernelprof.predict.machine.operations.floating import COMPARISONS, comparison
 from kernelprof.predict.machine.operations.predicates import joined_by
 from kernelprof.predict.machine.values import guard_of, number, predicate, put, put_predicate, whole
-from kernelprof.predict.sass.operands import ZERO, Constant, Immediate, Predicate, Register
+from kernelprof.sass.operands import ZERO, Constant, Immediate, Predicate, Register
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.context import Context
     from kernelprof.predict.machine.operations import Step
     from kernelprof.predict.sass.listing import Instruction
-    from kernelprof.predict.sass.operands import Operand
+    from kernelprof.sass.operands import Operand
 
     Two = Callable[[Context], tuple[Array, Array]]
     """Reads the lower and the upper number, in 32 bits."""

@@ -21,7 +21,7 @@ from kernelprof.predict.machine.values import (
     whole,
     wide_whole,
 )
-from kernelprof.predict.sass.operands import TRUE, ZERO, Constant, Immediate, Predicate, Register
+from kernelprof.sass.operands import TRUE, ZERO, Constant, Immediate, Predicate, Register
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.operations import Step
     from kernelprof.predict.machine.values import Read, Write
     from kernelprof.predict.sass.listing import Instruction
-    from kernelprof.predict.sass.operands import Operand
+    from kernelprof.sass.operands import Operand
 
 
 def _parted(i: Instruction, first: int = 1) -> tuple[list[Write], list[Operand], list[Read]]:

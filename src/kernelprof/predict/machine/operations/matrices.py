@@ -15,7 +15,7 @@ from kernelprof.predict.machine.operations import operation
 from kernelprof.predict.machine.operations.memory import address_in, count
 from kernelprof.predict.machine.operations.spaces import load, parts_of, store, where
 from kernelprof.predict.machine.values import guard_of, put, whole
-from kernelprof.predict.sass.operands import Register
+from kernelprof.sass.operands import Register
 
 if TYPE_CHECKING:
     from kernelprof.predict.machine.arrays import Array

@@ -23,7 +23,7 @@ from kernelprof.predict.machine.operations.spaces import (
     where,
 )
 from kernelprof.predict.machine.values import guard_of, predicate, put, put_predicate, whole
-from kernelprof.predict.sass.operands import ZERO, Address, Predicate, Register
+from kernelprof.sass.operands import ZERO, Address, Predicate, Register
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.operations import Step
     from kernelprof.predict.machine.operations.spaces import Part
     from kernelprof.predict.sass.listing import Instruction
-    from kernelprof.predict.sass.operands import Operand
+    from kernelprof.sass.operands import Operand
 
 
 def everyone(c: Context, taking: Array | None) -> Array:

@@ -20,7 +20,7 @@ from kernelprof.predict.machine.values import (
     whole,
     wide_whole,
 )
-from kernelprof.predict.sass.operands import (
+from kernelprof.sass.operands import (
     Barrier,
     Constant,
     Immediate,
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.operations import Step
     from kernelprof.predict.machine.values import Read, Write
     from kernelprof.predict.sass.listing import Instruction
-    from kernelprof.predict.sass.operands import Operand
+    from kernelprof.sass.operands import Operand
 
 
 @operation("MOV", "UMOV")

@@ -20,7 +20,7 @@ from kernelprof.predict.machine.values import (
     whole,
     wide_whole,
 )
-from kernelprof.predict.sass.operands import TRUE, Immediate, Predicate
+from kernelprof.sass.operands import TRUE, Immediate, Predicate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.operations import Step
     from kernelprof.predict.machine.values import Read
     from kernelprof.predict.sass.listing import Instruction
-    from kernelprof.predict.sass.operands import Operand
+    from kernelprof.sass.operands import Operand
 
 _COMPARE: Final[dict[str, Callable[[Array, Array], Array]]] = {
     "LT": np.less,

@@ -11,7 +11,7 @@ from kernelprof.predict.machine.clusters import OFFSET_MASK, RANK_SHIFT
 from kernelprof.predict.machine.context import NotKnownError
 from kernelprof.predict.machine.launch import LOCAL_WINDOW, SHARED_WINDOW
 from kernelprof.predict.machine.values import pair, whole
-from kernelprof.predict.sass.operands import ZERO, Address, Register
+from kernelprof.sass.operands import ZERO, Address, Register
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.arrays import Array
     from kernelprof.predict.machine.context import Context
     from kernelprof.predict.sass.listing import Instruction
-    from kernelprof.predict.sass.operands import Operand
+    from kernelprof.sass.operands import Operand
 
 _WINDOW_BITS: Final = 32
 _SHARED: Final = SHARED_WINDOW >> _WINDOW_BITS

@@ -20,7 +20,7 @@ from kernelprof.predict.machine.context import NotKnownError
 from kernelprof.predict.machine.numbers import SMALL, half_bits, of_bfloat, of_half
 from kernelprof.predict.machine.operations import operation
 from kernelprof.predict.machine.values import guard_of, halves, pair, put, whole
-from kernelprof.predict.sass.operands import ZERO, Register
+from kernelprof.sass.operands import ZERO, Register
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from kernelprof.predict.machine.context import Context
     from kernelprof.predict.machine.operations import Step
     from kernelprof.predict.sass.listing import Instruction
-    from kernelprof.predict.sass.operands import Operand
+    from kernelprof.sass.operands import Operand
 
 _GROUPS: Final = 8
 _PLACES: Final = 4

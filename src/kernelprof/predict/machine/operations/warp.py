@@ -17,7 +17,7 @@ from kernelprof.predict.machine.values import (
     whole,
     wide_whole,
 )
-from kernelprof.predict.sass.operands import Predicate, Register
+from kernelprof.sass.operands import Predicate, Register
 
 if TYPE_CHECKING:
     from kernelprof.predict.machine.arrays import Array

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from kernelprof.predict.sass.operands import (
+from kernelprof.sass.operands import (
     TRUE,
     ZERO,
     Address,

@@ -1,0 +1,170 @@
+"""A diagnosis for a reader with little room: each kernel in a few lines, what costs most first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.model.diagnosis import Confidence, Status
+from kernelprof.model.names import labels, middle, printable
+from kernelprof.model.numbers import count
+from kernelprof.report.document import (
+    Document,
+    Fact,
+    Facts,
+    Note,
+    Paragraph,
+    Section,
+    Span,
+    plain,
+)
+from kernelprof.report.documents import TONES, prediction, source
+from kernelprof.report.documents.capture_page import beside
+from kernelprof.report.documents.diagnosis import costs, overview
+from kernelprof.report.documents.verdict import (
+    BRIEF_ROWS,
+    about,
+    headline,
+    less_work,
+    next_step,
+    value_text,
+)
+from kernelprof.report.figures.accesses import Waste, accesses
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis, Verdict
+    from kernelprof.report.document import Block, Text
+
+MOST_WARNINGS: Final = 3
+MOST_ADVICE: Final = 2
+_NAME_WIDTH: Final = 80
+_TEXT_WIDTH: Final = 240
+
+
+def document(diagnoses: Sequence[Diagnosis]) -> Document:
+    """What limits the kernels of one capture, or of several: those that took most time first.
+
+    Of a kernel the most valuable comes first as well, so that its last lines can go.
+    """
+    found = [(each, kernel) for each in diagnoses for kernel in each.kernels]
+    alone = len(diagnoses) == 1
+    if not alone:
+        found.sort(key=lambda one: -_time(one[1]))
+    names = labels([kernel for _, kernel in found])
+    told = f"{count(len(found), 'kernel')} in {count(len(diagnoses), 'capture')}"
+    warnings = [Span(_clip(text)) for each in diagnoses for text in each.warnings]
+    kernels = [
+        _kernel(number, kernel, name, each, alone=alone)
+        for number, ((each, kernel), name) in enumerate(zip(found, names, strict=True), 1)
+    ]
+    blocks: list[Block] = [
+        Paragraph(Span(f"{overview(diagnoses[0]) if alone else told}.")),
+        *kernels[:1],
+        *(Note(each, warning=True) for each in warnings[:MOST_WARNINGS]),
+        *kernels[1:],
+    ]
+    return Document("kernelprof", tuple(blocks), origin=diagnoses[0].origin if alone else "")
+
+
+def _time(kernel: KernelDiagnosis) -> float:
+    """The nanoseconds of all launches; nothing where they are not known."""
+    return 0.0 if kernel.duration_ns is None else kernel.duration_ns.median * kernel.launches
+
+
+def _kernel(
+    number: int,
+    kernel: KernelDiagnosis,
+    name: tuple[str, str],
+    diagnosis: Diagnosis,
+    *,
+    alone: bool,
+) -> Section:
+    verdict = kernel.verdict
+    predicted = prediction.of(diagnosis) is not None
+    told = [*costs(kernel, diagnosis)]
+    if not alone:
+        told.append(f"in {_clip(diagnosis.origin)}")
+    took = Span(f"{', '.join(told)}. " if told else "")
+    return Section(
+        (f"{number} ", title(name)),
+        (Facts(tuple(_facts(kernel, diagnosis, predicted=predicted))),),
+        tone=TONES[verdict.status],
+        summary=(
+            took,
+            f"{headline(verdict, predicted=predicted)} Confidence: {verdict.confidence.value}.",
+        ),
+    )
+
+
+def title(name: tuple[str, str]) -> Span:
+    """A kernel's name and what tells it from others of that name."""
+    return Span(middle(printable(" ".join(filter(None, name))), _NAME_WIDTH), code=True)
+
+
+def _facts(kernel: KernelDiagnosis, diagnosis: Diagnosis, *, predicted: bool) -> Iterable[Fact]:
+    verdict = kernel.verdict
+    undecided = verdict.status is Status.INCONCLUSIVE
+    if undecided and verdict.findings:
+        yield Fact("Found", (_list(each.text for each in verdict.findings[:BRIEF_ROWS]),))
+    elif verdict.evidence:
+        rows = verdict.evidence[:BRIEF_ROWS]
+        yield Fact("Evidence", (_list(f"{value_text(each)} {each.label}" for each in rows),))
+    if undecided:
+        yield from command(verdict, diagnosis, predicted=predicted)
+    if verdict.advice:
+        yield Fact("What to do", (_list(verdict.advice[:MOST_ADVICE]),))
+    if line := _line(kernel, diagnosis):
+        yield Fact("Line", (line,))
+    at_limit = verdict.status is Status.AT_LIMIT
+    if gain := less_work(verdict) if at_limit else about(verdict):
+        yield Fact("Less work" if at_limit else "Gain", (gain,))
+    if verdict.confidence is Confidence.LOW and verdict.notes:
+        yield Fact("Note", (Span(_clip(verdict.notes[0])),))
+    if not undecided:
+        yield from command(verdict, diagnosis, predicted=predicted)
+
+
+def command(verdict: Verdict, diagnosis: Diagnosis, *, predicted: bool) -> Iterable[Fact]:
+    """What to measure next, where that would settle something."""
+    if verdict.command is None:
+        return
+    what = "To decide" if verdict.status is Status.INCONCLUSIVE else "To be surer"
+    where = ", on a machine with a GPU" if predicted else ""
+    following = next_step(verdict.command, diagnosis.origin)
+    lines = tuple(Span(each, code=True) for each in (verdict.command, following) if each)
+    yield Fact(f"{what}{where}", lines)
+
+
+def _line(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Text:
+    """The line of the source to look at, where that is known; empty where it is not."""
+    if known := prediction.of(diagnosis):
+        facts, text = known
+        wasting = [each for each in accesses(facts) if each.waste is not Waste.NONE]
+        if not wasting:
+            return ""
+        (row,) = prediction.table(facts, wasting[:1], text).rows
+        line, code, access, _, request, ideal, needless = (plain(cell.text) for cell in row)
+        took = f"{access}: {request} a request, ideal {ideal}, {needless} needless"
+        return (f"{line} ", Span(middle(code, _NAME_WIDTH), code=True), f" {took}")
+    capture = getattr(diagnosis, "capture", None)
+    if capture is None:
+        return ""
+    found = beside(capture.contents)
+    manifest, text = found.manifest, found.source_text
+    if manifest is None or text is None or not manifest.is_of(kernel.name, len(diagnosis.kernels)):
+        return ""
+    lines = text.split("\n")
+    hot = source.hot_of(kernel.name, found.hot_lines)
+    for number, part in source.hottest(source.marked(hot or {}, len(lines)))[:1]:
+        return source.at_line(number, part, lines[number - 1])
+    return ""
+
+
+def _list(texts: Iterable[str]) -> Span:
+    return Span("; ".join(each.rstrip(".") for each in map(_clip, texts)))
+
+
+def _clip(text: str) -> str:
+    """A text that may be a stranger's, in a line that is not too long."""
+    return middle(printable(text), _TEXT_WIDTH)

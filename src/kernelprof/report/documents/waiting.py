@@ -1,0 +1,130 @@
+"""What warps wait for, and the line that a verdict blames, in sentences and as a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.model.names import middle, printable, short_name
+from kernelprof.model.numbers import number
+from kernelprof.model.numbers import share as percent
+from kernelprof.report.document import Cell, Column, Note, Paragraph, Section, Span, Table, Tone
+from kernelprof.report.private import file_name, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kernelprof.model.diagnosis import KernelDiagnosis
+    from kernelprof.model.waiting import Blamed
+    from kernelprof.report.document import Block
+
+_WIDEST: Final = 80
+_WAITING: Final = "waiting"
+_OF_ACCESSES: Final = ("excess sectors", "excess wavefronts", "traffic of local memory")
+_IDLE: Final = "idle threads"
+_LEAST: Final = 0.1
+"""A line with less of the waiting is not told beside the verdict's."""
+_COLUMNS: Final = (
+    Column("share", number=True),
+    Column("waits for"),
+    Column("at"),
+    Column("source", yielding=True),
+    Column("a request", optional=True),
+)
+_NO_LINES: Final = (
+    "The report has no line information: compile with -lineinfo to see the lines of the source."
+)
+
+
+def where(each: Blamed) -> str:
+    """A line by its file's name, ``gemm.cu:88``, or an instruction of a kernel without lines."""
+    if each.file is None or each.line is None:
+        kernel = shown(printable(short_name(each.function)))
+        return f"{printable(each.instruction)} ({each.offset:#x} of {kernel})"
+    place = f"{shown(file_name(each.file))}:{each.line}"
+    *calls, last = map(str, each.called_at or ("",))
+    called = f"{', '.join(calls)} and {last}" if calls else last
+    if each.helper:
+        place += f" in {printable(each.helper)}"
+    return f"{place}, called at {called}" if called else place
+
+
+def sentence(each: Blamed) -> str:
+    """Which part of what is at a line: ``71 % of the waiting is for the load at gemm.cu:88``."""
+    place = where(each) if each.line is None else f"at {where(each)}"
+    return f"{percent(each.share)} of the {each.of} {_relation(each)} {place}"
+
+
+def _relation(each: Blamed) -> str:
+    if each.of.startswith(_WAITING):
+        return f"is for the {each.kind}"
+    if each.of in _OF_ACCESSES:
+        return f"{'is' if each.of.startswith('traffic') else 'are'} of the {each.kind}"
+    return f"are behind the {each.kind}" if each.of == _IDLE else "are of instructions"
+
+
+def a_request(each: Blamed) -> str:
+    """What an access takes, ``32 sectors a request, 4 at best``; empty where that is not known."""
+    taken, unit = each.sectors, "sectors"
+    if taken is None:
+        taken, unit = each.wavefronts, "wavefronts"
+    if taken is None or each.ideal is None:
+        return ""
+    many = number(taken)
+    return f"{many} {unit[:-1] if many == '1' else unit} a request, {number(each.ideal)} at best"
+
+
+def told(kernel: KernelDiagnosis) -> Iterable[Block]:
+    """The line that the verdict blames, and the one that most of the waiting is for."""
+    place, waiting = kernel.place, kernel.waiting
+    first = next(iter(waiting.lines), None) if waiting is not None else None
+    if place is not None:
+        yield _paragraph(place)
+    if first is not None and first.share >= _LEAST and not _same(first, place):
+        yield _paragraph(first)
+
+
+def section(kernel: KernelDiagnosis) -> Section | None:
+    """What the warps of a kernel wait for, the lines with most of it; ``None``: not known."""
+    waiting = kernel.waiting
+    if waiting is None or not waiting.lines:
+        return None
+    rows = tuple(_row(each) for each in waiting.lines)
+    notes: list[Block] = []
+    if all(each.line is None for each in waiting.lines):
+        notes.append(Note(_NO_LINES))
+    if waiting.unknown >= 0.01:
+        unknown = f"Of {percent(waiting.unknown)} of the waiting it is not known what it is for."
+        notes.append(Note(unknown))
+    blame = () if kernel.place is None else (_paragraph(kernel.place),)
+    table = Table(_COLUMNS, rows, label="What warps wait for")
+    return Section("What warps wait for", (*blame, table, *notes))
+
+
+def _same(first: Blamed, place: Blamed | None) -> bool:
+    """Whether two sentences would be about one line."""
+    if place is None or (first.file, first.line) != (place.file, place.line):
+        return False
+    return first.line is not None or first.offset == place.offset
+
+
+def _row(each: Blamed) -> tuple[Cell, ...]:
+    return (
+        Cell(percent(each.share), sort=each.share),
+        Cell(each.kind),
+        Cell(Span(where(each), code=each.line is None)),
+        Cell(Span(_source(each), code=True)),
+        Cell(a_request(each)),
+    )
+
+
+def _source(each: Blamed) -> str:
+    return middle(printable(each.text.strip()), _WIDEST)
+
+
+def _paragraph(each: Blamed) -> Paragraph:
+    text: list[Span | str] = [sentence(each)]
+    if source := _source(each):
+        text += [": ", Span(source, code=True)]
+    if taken := a_request(each):
+        text.append(f" ({taken})")
+    return Paragraph(tuple(text), Tone.STRONG)

@@ -1,0 +1,173 @@
+"""Documents in so many tokens: plain lines, what matters most first, and what was left out.
+
+A token is counted as four bytes of UTF-8, which English text and code have on average with the
+tokenizers of large language models (https://help.openai.com/en/articles/4936856); none of them is
+asked.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.model.names import alternatives, middle, printable
+from kernelprof.model.numbers import count
+from kernelprof.report.document import (
+    Bullets,
+    Code,
+    Document,
+    Facts,
+    Layout,
+    Note,
+    Paragraph,
+    Section,
+    Table,
+    plain,
+    spans,
+)
+from kernelprof.report.writers import BRIEF, Screen, Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kernelprof.report.document import Block, Text
+
+BYTES_OF_A_TOKEN: Final = 4
+LEAST: Final = 200
+"""Tokens of the smallest budget: the costliest kernel's verdict, and what was left out."""
+
+_TITLE: Final = 160
+_WIDEST: Final = 600
+"""Characters of a line, of which a longer one loses its middle; not of code, which would be wrong
+then: that is there as a whole or not at all."""
+_NAMED: Final = 3
+"""Parts that were left out and are named."""
+_NAME: Final = 40
+_TAIL: Final = 60
+"""Tokens that are kept for the line which says what was left out."""
+
+
+@dataclass(slots=True)
+class _Part:
+    """A section, or what stands before the first one: a heading with its lines."""
+
+    name: str
+    lines: list[str]
+    """The first is the heading, which has to be there if anything is."""
+    left_out: int = field(default=0)
+
+
+def tokens(text: str) -> int:
+    """As how many tokens a text counts."""
+    return -(-len(text.encode("utf-8", "replace")) // BYTES_OF_A_TOKEN)
+
+
+def write(document: Document, screen: Screen | None = None) -> str:
+    """The document in at most as many tokens as the screen has room for."""
+    budget = max((screen or Screen()).tokens, LEAST)
+    room = (budget - _TAIL) * BYTES_OF_A_TOKEN
+    written: list[str] = []
+    parts = list(_parts(document))
+    absent: list[_Part] = []
+    for at, part in enumerate(parts):
+        head, *others = part.lines
+        if _size(head) > room:
+            absent = parts[at:]
+            break
+        if at:
+            head = f"\n{head}"
+        written.append(head)
+        room -= _size(head)
+        for line in others:
+            if _size(line) > room:
+                part.left_out += 1
+                continue
+            written.append(line)
+            room -= _size(line)
+    return "".join(f"{line}\n" for line in (*written, *_left_out(parts, absent, budget)))
+
+
+WRITER: Final = Writer(BRIEF, ".txt", write, of_document=True, on_screen=True)
+
+
+def _size(line: str) -> int:
+    """Bytes of a line with its end, and an empty one before it."""
+    return len(line.encode("utf-8", "replace")) + 2
+
+
+def _left_out(parts: Sequence[_Part], absent: Sequence[_Part], budget: int) -> Iterable[str]:
+    cut = [f"{count(each.left_out, 'line')} of {each.name}" for each in parts if each.left_out]
+    named = [*cut, *(each.name for each in absent)]
+    if not named:
+        return
+    for most in range(_NAMED, -1, -1):
+        more = len(named) - most
+        told = [*named[:most], *([f"{more:,} more"] if more > 0 else [])]
+        line = f"\nLeft out at {budget:,} tokens: {alternatives(told)}."
+        if tokens(line) < _TAIL:
+            yield line
+            return
+
+
+def _parts(document: Document) -> Iterable[_Part]:
+    title = middle(printable(document.origin or document.title), _TITLE)
+    first = _Part("the introduction", [title])
+    rest: list[_Part] = []
+    said = ""
+    for block in document.blocks:
+        if isinstance(block, Section) and block.layout is not Layout.HERO:
+            rest.append(_Part(*_section(block, said)))
+            continue
+        (rest[-1] if rest else first).lines.extend(_lines(block))
+        if isinstance(block, Section):
+            said = _line(block.summary)
+    yield first
+    yield from rest
+
+
+def _section(section: Section, said: str = "") -> tuple[str, list[str]]:
+    """What a section is called, and its lines; a summary that was said already is none of them."""
+    title = plain(section.title)
+    summary = _line(section.summary)
+    head = "\n".join(filter(None, (title, summary if summary != said else "")))
+    lines = [head, *(line for block in section.blocks for line in _lines(block))]
+    return middle(title, _NAME), [each for each in lines if each]
+
+
+def _lines(block: Block) -> list[str]:  # noqa: PLR0911 (one a type of block)
+    match block:
+        case Paragraph(text):
+            return [line] if (line := _line(text)) else []
+        case Note(text, warning):
+            return [f"{'Warning' if warning else 'Note'}: {_line(text)}"]
+        case Bullets(items):
+            return [f"- {_line(each)}" for each in items]
+        case Facts(items):
+            return [_fact(each.label, each.lines) for each in items]
+        case Table(columns, rows):
+            head = " | ".join(each.brief or each.title for each in columns)
+            cells = (" | ".join(_line(cell.text) for cell in row) for row in rows)
+            return [head, *cells] if rows and block.headings else list(cells)
+        case Code(text):
+            return ["\n".join(printable(line.expandtabs(4)) for line in text.split("\n"))]
+        case Section():
+            return _section(block)[1]
+    return []
+
+
+def _fact(label: str, lines: Sequence[Text]) -> str:
+    """A label with its lines; of a command none of them is cut."""
+    told = [plain(each) if _is_code(each) else _line(each) for each in lines]
+    return f"{label}: " + "\n".join(map(printable, told))
+
+
+def _is_code(text: Text) -> bool:
+    return all(each.code for each in spans(text))
+
+
+def _line(text: Text) -> str:
+    """A text in one line; code inside of it stands between backticks."""
+    pieces = spans(text)
+    whole = len(pieces) == 1
+    told = "".join(f"`{each.text}`" if each.code and not whole else each.text for each in pieces)
+    return middle(printable(told), _WIDEST)

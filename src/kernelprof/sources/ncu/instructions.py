@@ -1,0 +1,242 @@
+"""The source page of ``ncu --csv``: instructions with their samples, counters and lines.
+
+``--print-source cuda,sass`` prints a table for each kernel and file: lines, and below each the
+instructions that belong to it, with ``...`` where one of another line stands between. An
+instruction of an inlined function is in the tables of several lines or files. ``--print-source
+sass`` prints the instructions of each kernel alone, and does so without line information, too.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.model.sampled import (
+    STALLS,
+    Counts,
+    Instruction,
+    Place,
+    SampledCode,
+    together,
+)
+from kernelprof.sources.ncu.cells import parse_number, split_cells
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+_KERNEL: Final = "Kernel Name"
+_FILE: Final = "File Path"
+_FUNCTION: Final = "Function Name"
+_LINE: Final = "Line No"
+_ADDRESS: Final = "Address"
+
+SAMPLES: Final = (
+    "group:smsp__pcsamp_warp_stall_reasons",
+    "Warp Stall Sampling (All Samples)",
+    "Warp Stall Sampling (All Cycles)",
+    "# Samples",
+)
+"""Columns with the samples of all states; the last ones in a page of ``--set full`` or of source
+counters, of which earlier versions call the third one so."""
+COUNTERS: Final = {
+    "executed": ("Instructions Executed", "inst_executed"),
+    "threads": ("Predicated-On Thread Instructions Executed", "thread_inst_executed_true"),
+    "divergent": ("Divergent Branches", "smsp__branch_targets_threads_divergent"),
+    "sectors": ("L2 Theoretical Sectors Global", "memory_l2_theoretical_sectors_global"),
+    "ideal_sectors": (
+        "L2 Theoretical Sectors Global Ideal",
+        "memory_l2_theoretical_sectors_global_ideal",
+    ),
+    "wavefronts": ("L1 Wavefronts Shared", "memory_l1_wavefronts_shared"),
+    "ideal_wavefronts": ("L1 Wavefronts Shared Ideal", "memory_l1_wavefronts_shared_ideal"),
+    "local_sectors": ("L2 Theoretical Sectors Local", "memory_l2_theoretical_sectors_local"),
+}
+"""The columns of a counter, as they are called with a section and with ``--metrics``."""
+STALL_METRIC: Final = "smsp__pcsamp_warps_issue_stalled_"
+_SHORT: Final = {
+    "dispatch_stall": "dispatch", "imc_miss": "imc", "lg_throttle": "lg",
+    "long_scoreboard": "long_sb", "math_pipe_throttle": "math", "mio_throttle": "mio",
+    "no_instructions": "no_inst", "short_scoreboard": "short_sb", "sleeping": "sleep",
+    "tex_throttle": "tex",
+}  # fmt: skip
+"""States that the page calls otherwise than the metrics."""
+_WITHOUT_COLUMN: Final = "warpgroup_arrive"
+"""The one state that a page of Nsight Compute 2025.3 counts in the sum and has no column of: what
+the others leave of the sum is its metric's value, at every instruction of 145 reports."""
+_TARGET: Final = re.compile(r"0x[0-9a-f]{6,16}\b")
+_LABEL: Final = re.compile(r"`\([^)]*\)\s*(?=0x)")
+"""The label of a branch, which the package prints beside its target."""
+_LARGEST_TEXT: Final = 400
+"""Characters of an instruction or a line of source that are kept."""
+
+
+@dataclass(slots=True)
+class _Columns:
+    """Where things stand in a row, counted from its end: source code is before, with any quotes."""
+
+    width: int
+    address: int
+    samples: int | None
+    states: dict[str, int]
+    counters: dict[str, int]
+
+    @classmethod
+    def of(cls, cells: Sequence[str]) -> _Columns:
+        """The columns under a header."""
+        width = len(cells)
+
+        def place(*names: str) -> int | None:
+            return next((cells.index(name) - width for name in names if name in cells), None)
+
+        states = {
+            state: place(f"stall_{_SHORT.get(state, state)}", f"{STALL_METRIC}{state}")
+            for state in STALLS
+        }
+        counters = {name: place(*columns) for name, columns in COUNTERS.items()}
+        return cls(
+            width,
+            cells.index(_ADDRESS) - width,
+            place(*SAMPLES),
+            {name: at for name, at in states.items() if at is not None},
+            {name: at for name, at in counters.items() if at is not None},
+        )
+
+    def counts(self, cells: Sequence[str]) -> Counts:
+        """What stands in the row of an instruction."""
+        states = {name: whole(cells[at]) for name, at in self.states.items()}
+        stalls = {name: samples for name, samples in states.items() if samples}
+        samples = whole(cells[self.samples]) if self.samples is not None else None
+        if self.states and samples is not None and (rest := samples - sum(stalls.values())) > 0:
+            stalls[_WITHOUT_COLUMN] = stalls.get(_WITHOUT_COLUMN, 0) + rest
+        counters = {name: whole(cells[at]) for name, at in self.counters.items()}
+        return Counts(sum(stalls.values()) if samples is None else samples, stalls, **counters)
+
+
+@dataclass(slots=True)
+class ReadLaunch:
+    """A launch of a kernel whose tables are being read, one for each file."""
+
+    function: str
+    files: set[str] = field(default_factory=set)
+    rows: dict[int, tuple[str, Counts]] = field(default_factory=dict)
+    places: dict[int, list[Place]] = field(default_factory=dict)
+    source: dict[Place, str] = field(default_factory=dict)
+
+    def code(self) -> SampledCode | None:
+        """What was read; ``None`` where it has no instruction."""
+        if not self.rows:
+            return None
+        order = sorted(self.rows)
+        first, last = order[0], order[-1]
+        own = next((p[0].file for a in order if (p := self.places.get(a))), None)
+
+        def inside(match: re.Match[str]) -> str:
+            target = int(match[0], 16)
+            return f"{target - first:#x}" if first <= target <= last else match[0]
+
+        instructions = []
+        called: dict[Place, tuple[Place, ...]] = {}
+        for address in order:
+            text, counts = self.rows[address]
+            # Code that is inlined from the same file stands, as a rule, above where it is used.
+            places = sorted(
+                set(self.places.get(address, ())), key=lambda each: (each.file != own, each)
+            )
+            if places and places[0].file == own:
+                called.update(dict.fromkeys((p for p in places if p.file != own), (places[0],)))
+            elif places:
+                # Where code of a header was inlined is said at some of its instructions only.
+                places = [*called.get(places[0], ()), *places]
+            shown = _TARGET.sub(inside, _LABEL.sub("", text))[:_LARGEST_TEXT]
+            instructions.append(Instruction(address - first, shown, tuple(places), counts))
+        used = {place for each in instructions for place in each.places}
+        source = {place: text for place, text in self.source.items() if place in used and text}
+        return SampledCode(self.function, tuple(instructions), source)
+
+
+def read_instructions(page: Iterable[str]) -> tuple[SampledCode, ...]:
+    """The kernels of a page with their instructions, from its lines of text; a pure function.
+
+    Launches of the same code are added up. Empty where the page has no instructions.
+    """
+    return together(code for each in _launches(page) if (code := each.code()) is not None)
+
+
+def _launches(page: Iterable[str]) -> Iterator[ReadLaunch]:
+    reader = _Reader()
+    for text in page:
+        if not text.startswith('"'):  # what ncu says itself has no quote
+            continue
+        # Each row by itself, so that no quote can swallow the next ones.
+        cells = split_cells(text.rstrip("\r\n").encode(), ",") or [""]
+        if cells[0] in (_FUNCTION, _KERNEL):
+            name = cells[1] if len(cells) > 1 else ""
+            if (ended := reader.begin(name, alone=cells[0] == _KERNEL)) is not None:
+                yield ended
+        elif cells[0] == _FILE:
+            reader.file, reader.columns = cells[1] if len(cells) > 1 else "", None
+        elif cells[0] in (_LINE, _ADDRESS) and _ADDRESS in cells:
+            reader.columns = _Columns.of(cells)
+        else:
+            reader.row(cells, text)
+    if reader.launch is not None:
+        yield reader.launch
+
+
+class _Reader:
+    """Where in a page a row stands."""
+
+    def __init__(self) -> None:
+        self.launch: ReadLaunch | None = None
+        self.columns: _Columns | None = None
+        self.file = ""
+        self._place: Place | None = None
+
+    def begin(self, function: str, *, alone: bool) -> ReadLaunch | None:
+        """A table of a kernel begins, ``alone`` without lines; the launch that ends with that."""
+        self.columns = self._place = None
+        if alone:
+            self.file = ""
+        before = self.launch
+        goes_on = before is not None and before.function == function
+        if before is None or not goes_on or alone or self.file in before.files:
+            self.launch = ReadLaunch(function)
+        assert self.launch is not None
+        self.launch.files.add(self.file)
+        return None if before is self.launch else before
+
+    def row(self, cells: Sequence[str], text: str) -> None:
+        """A line, or an instruction that belongs to the last line."""
+        launch, columns = self.launch, self.columns
+        if launch is None or columns is None or len(cells) < columns.width:
+            return
+        at = _address(cells, columns)
+        if at is not None:
+            printed = cells[columns.address + 1].strip()
+            launch.rows.setdefault(at, (printed, columns.counts(cells)))
+            if self._place is not None:
+                launch.places.setdefault(at, []).append(self._place)
+        elif (number := whole(cells[0])) is not None and self.file:
+            self._place = Place(self.file, number)
+            # Quotes of the source are printed as they are.
+            code = text.rstrip("\r\n").partition('","')[2].rsplit('","', columns.width - 2)[0]
+            launch.source.setdefault(self._place, code.strip()[:_LARGEST_TEXT])
+
+
+def _address(cells: Sequence[str], columns: _Columns) -> int | None:
+    """The address of an instruction's row; ``None`` of a line's, and where rows are left out."""
+    cell = cells[columns.address]
+    try:
+        return int(cell, 16) if cell.startswith("0x") and len(cell) <= 18 else None
+    except ValueError:
+        return None
+
+
+def whole(cell: str) -> int | None:
+    """A count in a cell; ``None`` where there is none."""
+    value = parse_number(cell)
+    if value is None or math.isnan(value) or not 0 <= value <= 2**53:
+        return None
+    return int(value)

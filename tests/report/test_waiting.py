@@ -1,0 +1,144 @@
+"""The lines that verdicts blame, and what warps wait for, in every format."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+import kernelprof as kp
+from kernelprof.model.sampled import from_bytes
+from kernelprof.model.waiting import Blamed
+from kernelprof.report.documents.waiting import a_request, section, sentence, where
+from kernelprof.report.writers.json import schema
+
+ROOT = Path(__file__).parents[2]
+PAIRS = ROOT / "src" / "kernelprof" / "recorded" / "h200-pairs"
+LINES = ROOT / "tests" / "captures" / "h200_lines"
+BEFORE = "cuda/pairs/transpose-column-reads/before.cu"
+REPORT = ROOT / "tests" / "captures" / "fixture_sections.ncu-rep"
+PLACE = Blamed(
+    file="/home/ann/src/gemm.cu",
+    line=88,
+    text="sum += a[row * K + k];",
+    function="gemm(float *)",
+    instruction="LDG.E R4, desc[UR6][R2.64]",
+    offset=0x1A0,
+    kind="load",
+    share=0.71,
+    of="waiting",
+)
+
+
+@pytest.fixture
+def diagnosis() -> kp.Diagnosis:
+    """A kernel as it was recorded, with its instructions."""
+    pair = "transpose-column-reads"
+    (code,) = from_bytes(gzip.decompress((LINES / f"{pair}.json.gz").read_bytes()))
+    capture = kp.read(PAIRS / pair / "before")
+    text = (ROOT / "cuda" / "pairs" / pair / "before.cu").read_text(encoding="utf-8")
+    return replace(capture, code=(replace(code, whole=text),)).diagnose()
+
+
+def test_the_sentence() -> None:
+    assert sentence(PLACE) == "71 % of the waiting is for the load at gemm.cu:88"
+    for of, said in (
+        ("waiting at barriers", "71 % of the waiting at barriers is for the load at gemm.cu:88"),
+        ("excess sectors", "71 % of the excess sectors are of the load at gemm.cu:88"),
+        ("traffic of local memory", "71 % of the traffic of local memory is of the load at gemm"),
+        ("idle threads", "71 % of the idle threads are behind the load at gemm.cu:88"),
+        ("FP64 instructions", "71 % of the FP64 instructions are of instructions at gemm.cu:88"),
+    ):
+        assert sentence(replace(PLACE, of=of)).startswith(said)
+
+
+def test_a_helper_and_its_calls() -> None:
+    inlined = replace(PLACE, helper="load", called_at=(12, 14, 19))
+    assert where(inlined) == "gemm.cu:88 in load, called at 12, 14 and 19"
+    assert where(replace(inlined, called_at=(12,))) == "gemm.cu:88 in load, called at 12"
+    assert where(replace(inlined, called_at=())) == "gemm.cu:88 in load"
+
+
+def test_without_lines_the_instruction_is_named() -> None:
+    bare = replace(PLACE, file=None, line=None)
+    assert sentence(bare) == (
+        "71 % of the waiting is for the load LDG.E R4, desc[UR6][R2.64] (0x1a0 of gemm)"
+    )
+
+
+def test_what_a_request_takes() -> None:
+    assert a_request(PLACE) == ""
+    assert a_request(replace(PLACE, sectors=32.0, ideal=4.0)) == "32 sectors a request, 4 at best"
+    assert a_request(replace(PLACE, sectors=1.0, ideal=1.0)) == "1 sector a request, 1 at best"
+    shared = replace(PLACE, wavefronts=8.0, ideal=1.0)
+    assert a_request(shared) == "8 wavefronts a request, 1 at best"
+
+
+def test_text_and_markdown_name_the_line(diagnosis: kp.Diagnosis) -> None:
+    text = " ".join(diagnosis.to_text().split())
+    assert f"100 % of the excess sectors are of the load at {BEFORE}:49: b[static_cast" in text
+    assert "(32 sectors a request, 4 at best)" in text
+    markdown = diagnosis.to_text("markdown")
+    assert f"excess sectors are of the load at {BEFORE}:49" in markdown
+
+
+def test_the_page_has_a_table(diagnosis: kp.Diagnosis, tmp_path: Path) -> None:
+    diagnosis.report(tmp_path / "page.html")
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "What warps wait for" in page
+    assert f"of the load at {BEFORE}:49" in page
+
+
+def test_json_has_the_place_and_the_waiting(diagnosis: kp.Diagnosis) -> None:
+    document = json.loads(diagnosis.to_text("json"))
+    jsonschema.Draft202012Validator(json.loads(schema())).validate(document)
+    (kernel,) = document["kernels"]
+    place = kernel["place"]
+    assert (place["file"], place["line"]) == (BEFORE, 49)
+    assert (place["kind"], place["of"], place["share"]) == ("load", "excess sectors", 1.0)
+    assert (place["sectors"], place["ideal"], place["wavefronts"]) == (32.0, 4.0, None)
+    waiting = kernel["waiting"]
+    assert waiting["waiting"] < waiting["samples"]
+    assert waiting["lines"][0]["line"] == 49
+    assert sum(each["share"] for each in waiting["lines"]) <= 1.0
+
+
+def test_json_of_a_capture_without_instructions_has_neither() -> None:
+    document = json.loads(kp.diagnose(PAIRS / "transpose-column-reads" / "before").to_text("json"))
+    (kernel,) = document["kernels"]
+    assert (kernel["place"], kernel["waiting"]) == (None, None)
+
+
+def test_sarif_stands_at_the_line(diagnosis: kp.Diagnosis) -> None:
+    log = json.loads(diagnosis.to_text("sarif"))
+    (result,) = log["runs"][0]["results"]
+    assert _line(result["locations"][0]) == 49
+    assert (
+        f"100 % of the excess sectors are of the load at {BEFORE}:49." in result["message"]["text"]
+    )
+    assert [_line(each) for each in result["relatedLocations"]] == [45]
+
+
+def _line(location: dict[str, Any]) -> int:
+    found: int = location["physicalLocation"]["region"]["startLine"]
+    return found
+
+
+def test_a_report_without_lines_names_instructions(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ncu_report")
+    monkeypatch.delenv("KERNELPROF_NCU", raising=False)
+    monkeypatch.setenv("PATH", "")
+    kernels = {each.name.partition("(")[0]: each for each in kp.diagnose(REPORT).kernels}
+    place = kernels["strided"].place
+    assert place is not None
+    assert (place.file, place.line, place.offset) == (None, None, 0x2C0)
+    assert place.instruction == "LDG.E R5, desc[UR6][R4.64]"
+    assert (place.sectors, place.ideal) == (32.0, 4.0)
+    shown = section(kernels["scale"])
+    assert shown is not None
+    assert "compile with -lineinfo" in str(shown.blocks)
