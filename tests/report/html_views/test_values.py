@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.report.html_views.helpers import card_of, check, notes, page_of
 
+from kernelprof.collect.recorded import FOLDER
 from kernelprof.model.diagnosis import Confidence
 from kernelprof.report.document import Bar, Bullets, plain
 from kernelprof.report.documents.evidence import headline
+from kernelprof.report.figures import multiprocessor
 from kernelprof.report.figures.ceilings import L1_LABEL
 from kernelprof.sources import read_capture
+from kernelprof.sources.capture_directory import read_manifest
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -229,6 +232,29 @@ def test_pipes_and_instruction_mix(series: Page) -> None:
     assert mix["global load"] == pytest.approx(2 * N**3 / 32 / 1_231_028_224)
     assert mix["FP32 multiply-add"] == pytest.approx(N**3 / (1_231_028_224 * 31.98), rel=1e-3)
     assert sum(mix.values()) == pytest.approx(1.0, abs=0.001)
+
+
+def test_integer_work_is_shown_where_pipes_tell_of_it(series: Page) -> None:
+    copied = {each.name: each.share for each in card_of(series, "14").instructions}
+    # A copy of float4 is addresses: four fifths of it were "everything else" before.
+    assert copied["integer and logic"] == pytest.approx(0.609, abs=0.001)
+    assert copied["integer multiply"] == pytest.approx(0.157, abs=0.001)
+    assert copied["everything else"] < 0.01
+    for card in series.kernels:
+        whole = sum(each.share for each in card.instructions)
+        assert whole <= 1.0 + multiprocessor.REST
+
+
+def test_tensor_cores_have_a_ceiling_on_recorded_captures() -> None:
+    folder = FOLDER / "h200-bf16" / "13_even_waves"
+    page = page_of(read_capture(folder), manifest=read_manifest(folder))
+    (card,) = page.kernels
+    peak = _ceiling(card, "tensor peak, bfloat16")
+    assert (peak.kind, peak.origin) == ("compute", "computed")
+    # 2048 multiply-adds an SM and cycle, at the clock of the launch.
+    clock = peak.value / (132 * 2048 * 2)
+    assert 1.5e9 < clock < 1.98e9
+    assert all(each.flop_per_second <= peak.value for each in card.roofline.points)  # type: ignore[union-attr]
 
 
 def test_values_are_of_the_launch_with_the_median_time(captures: Path) -> None:

@@ -240,7 +240,7 @@ def _states(before: Medians, after: Medians) -> Iterable[Section]:
         return
     old, new = ({each.name: each for each in side.states} for side in found if side is not None)
     rows: list[Row] = []
-    for name in sorted({*old, *new}, key=lambda each: -_most(each, old, new)):
+    for name in sorted({*old, *new}, key=lambda each: (-_most(each, old, new), each)):
         if _most(name, old, new) < LEAST_STATE:
             break
         tip = (new.get(name) or old[name]).tip

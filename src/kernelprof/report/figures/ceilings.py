@@ -9,7 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.metrics.architectures import FLOPS_OF_FMA, architecture, fp32_lanes
+from kernelprof.analysis.metrics.architectures import (
+    FLOPS_OF_FMA,
+    architecture,
+    fp32_lanes,
+    tensor_fmas,
+)
 from kernelprof.report.charts.roofline import COMPUTED, DATASHEET, MEASURED, Ceiling
 from kernelprof.report.figures.measured import positive, product
 
@@ -77,6 +82,26 @@ def compute(launch: Numbers, precision: str, manifest: Manifest | None) -> Ceili
     if highest is None:
         return None
     return Ceiling(f"{label} at the highest clock", "compute", peak[0] * highest, DATASHEET)
+
+
+def tensor_peak(launch: Numbers, manifest: Manifest | None) -> Ceiling | None:
+    """The most operations a second of the tensor cores with the operands that a kernel reads.
+
+    ``None`` where its launch specification names no type of them, or several.
+    """
+    source = None if manifest is None else manifest.source
+    arguments = None if source is None else (source.specification or {}).get("arguments")
+    kinds = {
+        argument.get("type")
+        for argument in (arguments if isinstance(arguments, list) else ())
+        if isinstance(argument, dict) and "shape" in argument and not argument.get("output")
+    }
+    if len(kinds) != 1:
+        return None
+    (kind,) = kinds
+    lanes = product(tensor_fmas(launch.capability, str(kind)), launch.value("sm_count"))
+    peak = product(lanes, product(launch.hertz, FLOPS_OF_FMA))
+    return None if peak is None else Ceiling(f"tensor peak, {kind}", "compute", peak, COMPUTED)
 
 
 def bandwidths(launch: Numbers) -> tuple[Ceiling, ...]:

@@ -9,6 +9,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.analysis.metrics.architectures import EVERY, fp32_lanes
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.groups import STALLS
 from kernelprof.model.numbers import count, share
@@ -163,6 +164,12 @@ COLUMNS: Final = (
 
 _OF_THREADS: Final = "Share of the instructions that threads execute."
 _FP16_MOVES: Final = f"{_OF_THREADS} Compilers use these to move constants as well."
+_OF_ALU: Final = (
+    "Additions, logic, shifts, comparisons: worked out from the use of the ALU pipe, of 64 lanes."
+)
+_OF_FMA: Final = (
+    "Worked out from the use of the FMA pipe, less the FP32 arithmetic that is counted there."
+)
 _OF_WARPS: Final = "Share of the instructions that warps execute."
 
 
@@ -198,13 +205,39 @@ def instructions(launch: Numbers) -> tuple[Share, ...]:
     ]
     if not found:
         return ()
+    found += _integers(launch, sum(each.share for each in found))
     shown = sorted((each for each in found if each.share >= LEAST), key=lambda each: -each.share)
     rest = 1.0 - sum(each.share for each in found)
     if rest >= LEAST:
         names = ", ".join(each.name for each in found)
-        tip = f"Addresses, moves, integer arithmetic and the like: what is not counted as {names}."
+        tip = f"Moves, barriers, shuffles and the like: what is not counted as {names}."
         shown.append(Share("everything else", rest, tip))
     return tuple(shown)
+
+
+def _integers(launch: Numbers, known: float) -> list[Share]:
+    """Integer work, worked out from the use of the pipes that do it.
+
+    A pipe of 64 lanes takes two warps' instructions in a cycle of an SM. What the FMA pipe does
+    beside FP32 is integer multiplication, where no FP16 runs there. Nothing is said where this and
+    the ``known`` parts would be more than all instructions: then the pipes hold something else.
+    """
+    executed, cycles = launch.positive("instructions"), launch.positive("sm_cycles_elapsed")
+    sms, lanes = launch.positive("sm_count"), fp32_lanes(launch.capability)
+    alu, fma = launch.share("alu_pipe"), launch.share("fma_pipe")
+    if executed is None or cycles is None or sms is None or alu is None:
+        return []
+    a_lane = sms * cycles / (EVERY.warp_size * executed)
+    found = [Share("integer and logic", alu * EVERY.alu_lanes * a_lane, _OF_ALU)]
+    floats = [launch.value(f"{name}_rate") for name in ("ffma", "fadd", "fmul")]
+    halves = [launch.value(f"{name}_rate") for name in ("hfma", "hadd", "hmul")]
+    if fma is not None and lanes is not None and None not in floats and not any(halves):
+        arithmetic = sum(each or 0.0 for each in floats) / (sms * lanes)
+        multiplied = max(fma - arithmetic, 0.0) * lanes * a_lane
+        found.append(Share("integer multiply", multiplied, _OF_FMA))
+    if known + sum(each.share for each in found) > 1.0 + REST:
+        return []
+    return [Share(each.name, clip(each.share), each.tip) for each in found]
 
 
 RESOURCES: Final = (

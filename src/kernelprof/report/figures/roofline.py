@@ -10,7 +10,7 @@ from kernelprof.analysis.rules import Place
 from kernelprof.launch.trial import timing_facts
 from kernelprof.model.numbers import number
 from kernelprof.report.charts.roofline import Ceiling, Point
-from kernelprof.report.figures.ceilings import L1_LABEL, bandwidths, compute
+from kernelprof.report.figures.ceilings import L1_LABEL, bandwidths, compute, tensor_peak
 from kernelprof.report.figures.flops import Counted, count, uses_tensor_cores
 from kernelprof.report.figures.measured import finite, product
 from kernelprof.report.figures.memory import WAVEFRONT, shared_wavefronts
@@ -103,7 +103,8 @@ def _specified(
     """The operations that the specification names, over the time of this launch."""
     if timing is None or not timing.flops or launch.seconds is None:
         return None
-    ceiling = None if uses_tensor_cores(launch) else compute(launch, "FP32", manifest)
+    tensor = uses_tensor_cores(launch)
+    ceiling = tensor_peak(launch, manifest) if tensor else compute(launch, "FP32", manifest)
     return Counted(SPECIFIED, timing.flops / launch.seconds, ceiling)
 
 
