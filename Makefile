@@ -79,6 +79,9 @@ reports: $(VENV)/.runtime
 	$(BIN)/python -m kernelprof ladder report reports/ladder-h200.json --captures src/kernelprof/recorded/h200 --html reports/ladder-h200.html
 	$(BIN)/python -m kernelprof ladder report reports/ladder-bf16-h200.json --captures src/kernelprof/recorded/h200-bf16 --html reports/ladder-bf16-h200.html
 	$(BIN)/python -m kernelprof compare src/kernelprof/recorded/h200/01_naive src/kernelprof/recorded/h200/02_coalesced --html reports/comparison.html
+	$(BIN)/python -m kernelprof report tests/captures/validation/frameworks_nvtx.raw.csv.gz -o reports/frameworks.html
+	$(BIN)/python -m kernelprof history tests/captures/h200_changes --html reports/history.html
+	$(BIN)/python -m kernelprof gate tests/captures/h200_changes/tile/1 tests/captures/h200_changes/tile-barrier/1 --html reports/gate.html || [ $$? -eq 1 ]
 
 screenshots: $(VENV)/.browser
 	$(BIN)/python web/screenshots.py

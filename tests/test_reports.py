@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).parent.parent
 REPORTS = ROOT / "reports"
 COMMANDS = [
-    shlex.split(line.partition("-m kernelprof ")[2])
+    shlex.split(line.partition("-m kernelprof ")[2].partition(" || ")[0])
     for line in (ROOT / "Makefile")
     .read_text("utf-8")
     .partition("\nreports:")[2]
     .partition("\n\n")[0]
     .splitlines()[1:]
 ]
-MOST_BYTES = {"one-kernel": 2_000_000, "comparison": 2_000_000, "ladder-h200": 5_000_000}
+MOST_BYTES = {"one-kernel": 400_000, "comparison": 400_000, "gate": 400_000}
 
 
 CORPUS = "reports/corpus-h200.html"
@@ -41,7 +41,7 @@ def test_a_report_is_what_its_command_makes(
     """Where this fails after a change of the pages or the captures: ``make reports``."""
     made = tmp_path / "report.html"
     run = run_cli(*command[:-1], str(made), cwd=ROOT)
-    assert run.returncode == 0, run.stderr
+    assert run.returncode == (1 if command[0] == "gate" else 0), run.stderr
     assert made.read_bytes() == (ROOT / command[-1]).read_bytes()
 
 
@@ -63,7 +63,7 @@ def test_every_file_is_listed() -> None:
 
 def test_pages_and_pictures_stay_small() -> None:
     for page in REPORTS.glob("*.html"):
-        assert page.stat().st_size < MOST_BYTES.get(page.stem, 5_000_000), page.name
+        assert page.stat().st_size < MOST_BYTES.get(page.stem, 1_500_000), page.name
     for picture in (REPORTS / "screenshots").glob("*.png"):
         assert picture.stat().st_size <= 200_000, picture.name
 

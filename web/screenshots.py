@@ -43,21 +43,16 @@ class Shot:
     width: int = WIDTH
 
 
-COUNTERS = ".panel:has(h3:text-is('Exact counters'))"
+CAUSES = ".panel:has([data-chart=waterfall])"
+MEMORY = ".panel:has([data-chart=memory])"
+ROOFLINE = ".panel:has([data-chart=roofline])"
+SOURCE = ".panel:has(table.source)"
+EVIDENCE = ".panel:has(h3:text-is('Evidence'))"
+OVERVIEW = "[data-chart=overview]"
 SHOTS = (
-    Shot("one-kernel", "one-kernel.html", first=".top", last=".panel:has(h3:text-is('Evidence'))"),
-    Shot(
-        "roofline-and-memory",
-        "one-kernel.html",
-        first=".panel:has([data-chart=roofline])",
-        last=".panel:has([data-chart=memory])",
-    ),
-    Shot(
-        "hot-lines",
-        "one-kernel.html",
-        first=".panel:has(table.source)",
-        last=".panel:has(table.source)",
-    ),
+    Shot("one-kernel", "one-kernel.html", first=".top", last=EVIDENCE),
+    Shot("roofline-and-memory", "one-kernel.html", first=MEMORY, last=ROOFLINE),
+    Shot("hot-lines", "one-kernel.html", first=SOURCE, last=SOURCE),
     Shot("ladder", "ladder-h200.html", first=".top", last=".panel:has([data-chart=climb])"),
     Shot(
         "ladder-bf16",
@@ -65,13 +60,8 @@ SHOTS = (
         first=".top",
         last=".panel:has([data-chart^=climb])",
     ),
-    Shot(
-        "ladder-roofline",
-        "ladder-h200.html",
-        first=".panel:has([data-chart=roofline])",
-        last=".panel:has([data-chart=roofline])",
-    ),
-    Shot("comparison", "comparison.html", first=".top", last=COUNTERS),
+    Shot("ladder-roofline", "ladder-h200.html", first=ROOFLINE, last=ROOFLINE),
+    Shot("comparison", "comparison.html", first=".top", last=CAUSES),
     Shot(
         "inconclusive",
         "inconclusive.html",
@@ -79,9 +69,11 @@ SHOTS = (
         last="#kernel-1 .panel",
         fragment="#kernel-1",
     ),
-    Shot("many-kernels-dark", "many-kernels.html", height=1150, dark=True),
+    Shot("many-kernels-dark", "many-kernels.html", height=860, dark=True),
+    Shot("beside-the-list", "many-kernels.html", height=900, fragment="#kernel-2", width=1280),
+    Shot("frameworks", "frameworks.html", first=".top", last=OVERVIEW),
     Shot("phone-one-kernel", "one-kernel.html", height=844, width=PHONE),
-    Shot("phone-ladder", "ladder-h200.html", height=844, width=PHONE),
+    Shot("phone-many-kernels", "many-kernels.html", height=844, width=PHONE),
 )
 MARGIN = 16
 
@@ -96,7 +88,7 @@ def main(arguments: list[str]) -> None:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         taken = {shot.name: taken_of(browser, shot, reports) for shot in SHOTS}
         browser.close()
-    phones = [taken.pop(name) for name in ("phone-one-kernel", "phone-ladder")]
+    phones = [taken.pop(name) for name in ("phone-one-kernel", "phone-many-kernels")]
     taken["phone"] = side_by_side(phones)
     for name, picture in taken.items():
         target = pictures / f"{name}.png"
@@ -106,19 +98,16 @@ def main(arguments: list[str]) -> None:
 
 
 def taken_of(browser: Browser, shot: Shot, reports: Path) -> Image.Image:
-    """One picture, after every chart in it has been drawn."""
+    """One picture of a page, with a card open where its address names one."""
     page = browser.new_page(
         viewport={"width": shot.width, "height": 900},
         color_scheme="dark" if shot.dark else "light",
         reduced_motion="reduce",
     )
     page.goto((reports / shot.report).resolve().as_uri() + shot.fragment)
-    page.wait_for_function(
-        """() => [...document.querySelectorAll("[data-chart]")]
-            .filter((chart) => chart.checkVisibility())
-            .every((chart) => chart.querySelector("svg .role-mark"))"""
-    )
-    page.evaluate("document.activeElement?.blur()")
+    if shot.fragment:
+        page.locator(f"{shot.fragment} .hero").wait_for()
+    page.evaluate("document.activeElement?.blur(); scrollTo(0, 0)")
     page.wait_for_timeout(200)
     data = page.screenshot(full_page=True, clip=clip(page, shot))
     page.close()

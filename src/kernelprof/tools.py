@@ -32,7 +32,32 @@ HOW_TO_GET_NVCC: Final = (
     f"bin on the search path, or name the toolkit's folder in ${_NVCC_VARIABLES[0]}"
 )
 
+BROWSER_VARIABLE: Final = "KERNELPROF_CHROMIUM"
+_BROWSERS: Final = (
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+    "microsoft-edge",
+    "msedge",
+)
 _ANSWER_LIMIT_S = 60
+
+_refused: str | None = None
+"""What to do where this process starts neither ``ncu`` nor ``nvcc`` nor a user's program."""
+
+
+def refuse_programs(hint: str) -> None:
+    """From here on this process builds, profiles and imports nothing by programs of others."""
+    global _refused  # noqa: PLW0603 (a process is allowed to or not)
+    _refused = hint
+
+
+def check_allowed(program: str) -> None:
+    """Raise :class:`MissingToolError` where no programs are to be started."""
+    if _refused is not None:
+        raise MissingToolError(f"{program} is not run here: it was not allowed", hint=_refused)
 
 
 def search_path() -> str:
@@ -70,6 +95,7 @@ def find_ncu() -> str:
 
     Raises :class:`MissingToolError` where there is none.
     """
+    check_allowed("ncu")
     named = os.environ.get(NCU_VARIABLE)
     found = which(named) if named else which("ncu") or _installed_ncu()
     if found is None and named:
@@ -94,11 +120,28 @@ def ncu_version(ncu: str) -> str | None:
     return match[1] if match else None
 
 
+def find_browser() -> str:
+    """The path of Chromium, or of a browser made of it: $KERNELPROF_CHROMIUM, then the search path.
+
+    Raises :class:`MissingToolError` where there is none.
+    """
+    named = os.environ.get(BROWSER_VARIABLE)
+    found = which(named) if named else next(filter(None, map(which, _BROWSERS)), None)
+    if found is None:
+        raise MissingToolError(
+            "a picture takes a browser, and there is none here",
+            where=f"${BROWSER_VARIABLE}, the search path",
+            hint="install Chromium, or write the page and open it elsewhere",
+        )
+    return found
+
+
 def find_nvcc() -> str:
     """The path of ``nvcc``: the search path, $CUDA_HOME, $CUDA_PATH, then where installers put it.
 
     Raises :class:`MissingToolError` where there is none.
     """
+    check_allowed("nvcc")
     homes = [Path(os.environ.get(name, "")) for name in _NVCC_VARIABLES]
     folders = [*(str(home / "bin") for home in homes if home.is_absolute()), *_NVCC_PLACES]
     found = which("nvcc") or shutil.which("nvcc", path=os.pathsep.join(folders))

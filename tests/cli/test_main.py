@@ -216,12 +216,12 @@ def test_a_full_disk_leaves_the_old_file_alone(tmp_path, monkeypatch) -> None:
     path = tmp_path / "out.txt"
     path.write_text("before")
 
-    def write_half(self: Path, text: str, **_options: object) -> None:
-        with self.open("w") as file:
-            file.write(text[:3])
+    def write_half(self: Path, data: bytes) -> None:
+        with self.open("wb") as file:
+            file.write(data[:3])
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(Path, "write_text", write_half)
+    monkeypatch.setattr(Path, "write_bytes", write_half)
     with pytest.raises(WriteError, match="No space left on device"):
         write_file("afterwards", path)
     assert path.read_text() == "before"

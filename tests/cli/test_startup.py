@@ -11,7 +11,7 @@ import pytest
 from kernelprof.sources import raw_page, source
 
 AGAIN = pytest.mark.slow("starts one more process")
-HEAVY = {"pandas", "numpy", "pycuda", "jinja2", "pyarrow", "scipy"}
+HEAVY = {"pandas", "numpy", "pycuda", "jinja2", "pyarrow", "scipy", "mcp", "anyio"}
 
 LOADED = "import json, sys; sys.stderr.write('\\n' + json.dumps(sorted(sys.modules)))"
 RUN = f"import sys; from kernelprof.cli.main import main; main(sys.argv[1:]); {LOADED}"
@@ -59,6 +59,7 @@ def _modules(environment: dict[str, str], code: str, *arguments: str) -> set[str
         ("explain",),
         pytest.param(("explain", "no-such-rule"), marks=AGAIN),
         pytest.param(("schema",), marks=AGAIN),
+        pytest.param(("mcp", "--help"), marks=AGAIN),
     ],
     ids=" ".join,
 )

@@ -129,10 +129,25 @@ def names(page: Page) -> list[str]:
 @pytest.mark.parametrize("dark", LIGHT_FIRST)
 def test_every_chart_of_a_kernel_is_drawn(faster: Path, look_at: OpenPage, dark: bool):
     page = look_at(faster, dark=dark)
-    assert charts(page) == {"launches", "roofline", "states"}
+    assert charts(page) == {"waterfall", "launches", "roofline", "states"}
     assert undrawn_charts(page) == []
     assert page.locator(".scroll > table:not(.sortable) td.bars .fill").count() == 10 + 10
     screenshot(page, f"comparison-{'dark' if dark else 'light'}")
+
+
+@pytest.mark.parametrize("name", ["faster", "slower"])
+def test_the_causes_add_up_to_no_more_than_the_change(
+    request: pytest.FixtureRequest, look_at: OpenPage, name: str
+):
+    page = look_at(page_named(request, name))
+    rows = page.locator("[data-chart=waterfall] tr").all_inner_texts()
+    assert rows[0].startswith("Before")
+    assert rows[-1].startswith("After")
+    named = [row for row in rows[1:-1] if not row.startswith("everything else")]
+    assert 1 <= len(named) <= 3
+    parts = [float(row.rpartition(",")[2].replace("%", "")) for row in named]
+    assert 0 < sum(parts) <= 100
+    assert sum(parts) > 50
 
 
 def test_each_launch_is_a_dot(faster: Path, look_at: OpenPage):

@@ -102,7 +102,8 @@ def test_every_kernel_has_its_chart(
     pages: dict[str, Path], look_at: OpenPage, name: str, dark: bool
 ):
     page = look_at(pages[name], dark=dark)
-    sections = page.locator("section.panel[id^=kernel-]").count()
+    page.evaluate("document.querySelectorAll('details.card').forEach((e) => { e.open = true; })")
+    sections = page.locator(":is(section.panel, details.card)[id^=kernel-]").count()
     assert page.locator("[data-chart]").count() == sections > 0
     assert undrawn_charts(page) == []
     screenshot(page, f"history-{name}-{'dark' if dark else 'light'}")
@@ -196,14 +197,28 @@ def test_the_tables_have_every_row(pages: dict[str, Path], open_page: OpenPage):
 
 def test_text_of_strangers_is_text(pages: dict[str, Path], look_at: OpenPage):
     page = look_at(pages["hostile"])
+    page.evaluate("document.querySelectorAll('details.card').forEach((e) => { e.open = true; })")
     assert undrawn_charts(page) == []
     assert page.locator("img, b").count() == 0
     assert page.title() == "History of <b>.json"
-    cells = rows(page, "section.panel")
+    cells = rows(page, "details.card")
     assert cells[0][1].startswith("1111111")
     assert page.locator("td:has-text('=<img src=x'), td[title*='=<img src=x']").count() > 0
     assert page.locator(".warning").inner_text().startswith("=<img")
     assert "somebody" not in pages["hostile"].read_text("utf-8")
+
+
+def test_a_kernel_that_did_not_change_takes_a_line(pages: dict[str, Path], open_page: OpenPage):
+    page = open_page(pages["hostile"])
+    quiet = page.locator("details.card[id^=kernel-]")
+    assert quiet.count() > 0
+    assert "no change" in quiet.first.locator("summary").inner_text()
+    assert (quiet.first.bounding_box() or {})["height"] < 100
+
+
+def test_a_change_of_the_time_says_by_how_much(pages: dict[str, Path], look_at: OpenPage):
+    shown = look_at(pages["alternating"]).locator(f"{TILE} svg text.change").all_text_contents()
+    assert shown == ["▲ 31 %", "▼ 31 %"]
 
 
 @pytest.mark.slow("the same of a page that is alike")

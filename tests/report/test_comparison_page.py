@@ -386,8 +386,9 @@ def test_bars_of_percentages_have_a_whole_and_others_the_larger_side() -> None:
     bars = [[cell.bar.fill for cell in row if cell.bar is not None] for row in table.rows]
     assert bars == [[0.25, 0.75], [0.25, 1.0]]
     rows = cells(found)
-    assert rows[0][3:] == ["+50 points", "42 %"]
-    assert (rows[1][1], rows[1][4]) == ("1 GB/s", "")
+    # Units are busy at the same time: what each explains would not add up.
+    assert rows[0][3:] == ["+50 points"]
+    assert rows[1][1] == "1 GB/s"
 
 
 def test_a_diff_has_the_numbers_of_both_sides() -> None:

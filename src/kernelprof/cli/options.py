@@ -24,6 +24,14 @@ OutputOption = Annotated[
 HtmlOption = Annotated[
     Path | None, typer.Option("--html", metavar="FILE", help="Also write a report for a browser.")
 ]
+PngOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--png",
+        metavar="FILE",
+        help="Also write the top of the report as a picture, with a Chromium that is installed.",
+    ),
+]
 NoColorOption = Annotated[bool, typer.Option("--no-color", help="No color.")]
 TokensOption = Annotated[
     int | None,

@@ -141,7 +141,12 @@ def write_result(text: str, path: Path | None) -> None:
 
 
 def write_file(text: str, path: Path) -> None:
-    """Write a file; one that is there already stays as it is until the new one is complete."""
+    """Write a text file; one that is there already stays as it is until the new one is complete."""
+    write_bytes(encodable(text, "utf-8").encode("utf-8"), path)
+
+
+def write_bytes(data: bytes, path: Path) -> None:
+    """Write a file as :func:`write_file` does."""
     path = path.expanduser()
     if path.exists() and not path.is_file():  # a device or a pipe, which cannot be replaced
         draft = path
@@ -149,7 +154,7 @@ def write_file(text: str, path: Path) -> None:
         path = path.resolve()
         draft = path.with_name(f".{path.name[:200]}.{os.getpid()}.tmp")
     try:
-        draft.write_text(encodable(text, "utf-8"), encoding="utf-8")
+        draft.write_bytes(data)
         if draft != path:
             if path.exists():
                 draft.chmod(path.stat().st_mode & 0o7777)
@@ -163,14 +168,18 @@ def write_file(text: str, path: Path) -> None:
             draft.unlink(missing_ok=True)
 
 
-def check_places(*files: Path | None, html: Path | None = None) -> None:
+def check_places(*files: Path | None, html: Path | None = None, png: Path | None = None) -> None:
     """Refuse files that cannot be written, or are one and the same, before anything is measured."""
     if html is not None and html.suffix.lower() not in {".html", ".htm"}:
         raise UsageError(
             "a report is an HTML file", where=str(html), hint="give it a name that ends in .html"
         )
+    if png is not None:
+        from kernelprof.cli.picture import check_place as check_picture
+
+        check_picture(png)
     known: set[Path] = set()
-    for path in (*files, html):
+    for path in (*files, html, png):
         if path is None:
             continue
         check_place(path)
@@ -216,6 +225,13 @@ def shown(kind: str, value: Any, name: str = "text", **options: Any) -> str:
     from kernelprof.report.render import render_kind
 
     return render_kind(kind, value, name, screen(), **options)
+
+
+def write_picture(result: Any, file: Path) -> None:
+    """Write the top of a result's page as a picture."""
+    from kernelprof.cli.picture import taken
+
+    write_bytes(taken(result), file)
 
 
 def write_page(result: Any, file: Path, **options: Any) -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from kernelprof.errors import InputError, MissingToolError, Terminated
+from kernelprof.tools import check_allowed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -107,6 +108,7 @@ def run(
     the last part is kept, with ``keep_all`` everything; with ``into`` it all goes into that file.
     It runs in ``folder`` with ``environment``, without them in our own.
     """
+    check_allowed(command[0])
     start = time.monotonic()
     with contextlib.nullcontext(subprocess.PIPE) if into is None else into.open("wb") as output:
         try:

@@ -24,6 +24,9 @@ _CAST = re.compile(r"\([A-Za-z_][A-Za-z0-9_: ]*\)(?=-?[0-9])")
 _TORN = re.compile(r"(?<![<\w])unnamed>::")
 """Where ncu leaves out the start of ``ns::<unnamed>::``, it takes the bracket with it."""
 _INSTANCE = re.compile(r"(\w+)<.*>")
+_LAUNCHED = re.compile(r"(\w+)\(at::TensorIterator")
+_OPERATOR = re.compile(r"\b\w*Functor\w*")
+_FUNCTOR = re.compile(r"^CUDA|Functor|On(?:Self|Other)_|^_")
 _CLONE = re.compile(r"( \[clone [^\]]*\])+$")
 
 _CAST = re.compile(r"\((?:bool|char|short|int|long|unsigned [a-z]+)\)(?=[-\w])")
@@ -136,7 +139,7 @@ def brief_labels(kernels: Sequence[KernelDiagnosis | KernelSnapshot]) -> list[tu
         bare.setdefault(bare_name(label[0]), []).append(label)
     # Several kernels of one bare name are told apart by what they are instances of.
     telling = {
-        name: _details([each for each in kernels if bare_name(short_name(each.name)) == name])
+        name: _telling([each for each in kernels if bare_name(short_name(each.name)) == name])
         for name, alike in bare.items()
         if len(alike) > 1
         and any(len(_without_namespaces(full)) > _LONGEST_NAME for full, _ in alike)
@@ -154,6 +157,26 @@ def brief_labels(kernels: Sequence[KernelDiagnosis | KernelSnapshot]) -> list[tu
         else:
             found.append((_without_namespaces(full), detail))
     return found
+
+
+def _telling(kernels: Sequence[KernelDiagnosis | KernelSnapshot]) -> list[str]:
+    """What tells instances of a template apart: the operator in each, and else what labels have."""
+    details, operators = _details(kernels), [operator(each.name) for each in kernels]
+    if not all(operators):
+        return details
+    return [
+        name if operators.count(name) == 1 else f"{name} {detail}"
+        for name, detail in zip(operators, details, strict=True)
+    ]
+
+
+def operator(name: str) -> str:
+    """The operator that a kernel of PyTorch is an instance for, ``tanh``; empty for others."""
+    launched = _LAUNCHED.search(name)
+    if launched is not None:
+        return launched[1].removesuffix("_cuda").removesuffix("_kernel")
+    functors = [_FUNCTOR.sub("", found) for found in _OPERATOR.findall(name)]
+    return next(filter(None, reversed(functors)), "")
 
 
 def bare_name(name: str) -> str:

@@ -94,10 +94,14 @@ def page(result: Any, **options: Any) -> str:
         (result,) = result
     if result.kind != "diagnosis":
         return html.write(document(result, "html", **options))
+    return html.write(_of_capture(result))
+
+
+def _of_capture(diagnosis: Any) -> Document:
     from kernelprof.report.documents import capture_page
 
-    capture = result.capture
-    return html.write(capture_page.document(capture, result, capture_page.beside(capture.contents)))
+    capture = diagnosis.capture
+    return capture_page.document(capture, diagnosis, capture_page.beside(capture.contents))
 
 
 def _of_captures(diagnoses: Sequence[Any]) -> Document:
@@ -109,8 +113,17 @@ def _of_captures(diagnoses: Sequence[Any]) -> Document:
 
 
 def fragment(result: Result) -> str:
-    """A result for a notebook: HTML without scripts."""
-    from kernelprof.report.writers import html
+    """A result for a notebook: the blocks of its page, as HTML without scripts.
 
-    options: dict[str, Any] = {"explain": True} if result.kind == "diagnosis" else {}
-    return html.fragment(document(result, **options))
+    A diagnosis of many kernels has the table and its first cards.
+    """
+    from kernelprof.report.writers import html
+    from kernelprof.report.writers.html.blocks import MOST_OPEN
+
+    if result.kind != "diagnosis":
+        from kernelprof.report.documents.comparison import Detail
+
+        return html.fragment(_document(result.kind, result, Detail.FULL))
+    if 0 < len(result.kernels) <= MOST_OPEN and hasattr(result, "capture"):
+        return html.fragment(_of_capture(result))
+    return html.fragment(document(result, explain=True))

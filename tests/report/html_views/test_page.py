@@ -195,7 +195,7 @@ def test_the_source_has_its_specification_and_hot_lines(
     (listing,) = (each for each in blocks(source.blocks) if isinstance(each, Code))
     assert listing.shares == ((2, 0.25), (3, 0.75))
     assert "differs" in plain(notes(source)[0].text)
-    facts = facts_of(source.blocks)
+    facts = facts_of(blocks(source.blocks))
     assert facts["sizes"] == "M = 4,096, N = 4,096, K = 4,096"
     assert facts["arguments"].startswith(
         "name = A, type = float32, shape = (M, K), output = False, fill = random name = B, "

@@ -33,6 +33,7 @@ def compare(
     tokens: options.TokensOption = None,
     file: options.OutputOption = None,
     html: options.HtmlOption = None,
+    png: options.PngOption = None,
     no_color: options.NoColorOption = False,
     size: options.SizeOption = None,
     define: options.DefineOption = None,
@@ -42,7 +43,7 @@ def compare(
 
     Two .cu files are built and measured in turn, A B A B.
     """
-    output.check_places(file, html=html)
+    output.check_places(file, html=html, png=png)
     found = changes.compare(
         before,
         after,
@@ -57,6 +58,8 @@ def compare(
         given += [f"--define={each}" for each in define or ()]
         given += [f"--rename={each}" for each in rename or ()]
         output.write_page(found, html, command=output.typed("compare", before, after, *given))
+    if png is not None:
+        output.write_picture(found, png)
     output.write_result(
         output.rendered(found, output_format, file, no_color=no_color, tokens=tokens), file
     )

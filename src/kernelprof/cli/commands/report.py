@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from kernelprof import interface
-from kernelprof.cli import output
+from kernelprof.cli import options, output
 from kernelprof.cli.progress import reading
 from kernelprof.errors import UsageError
 from kernelprof.interface.several import each_capture, files_of
@@ -30,12 +30,13 @@ def report(
     file: Annotated[
         Path, typer.Option("-o", "--output", metavar="FILE.html", help="The file to write.")
     ],
+    png: options.PngOption = None,
 ) -> None:
     """Write a report that opens in a browser, from disk and without a network.
 
     Of several captures, or of a folder of them, it shows one after the other.
     """
-    output.check_places(html=file)
+    output.check_places(html=file, png=png)
     if captures.count(interface.STDIN) > 1:
         raise UsageError("standard input can be read once", hint="give - once")
     with reading(files_of(captures)) as meter:
@@ -45,6 +46,8 @@ def report(
             lambda line: output.remark([line]),
         )
     output.write_page(found, file)
+    if png is not None:
+        output.write_picture(found, png)
     launches = count(sum(len(each.capture) for each in found), "launch")
     what = captures[0] if len(found) == 1 else count(len(found), "capture")
     output.write_lines(f"{file}: {launches} of {what}")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from kernelprof.model.diagnosis import Verdict
     from kernelprof.model.history import History, HistoryRow, KernelHistory
 
+_QUIET: Final = "no change"
 SAME: Final = "~"
 UNDECIDED: Final = "?"
 
@@ -76,7 +77,12 @@ def summary(kernel: KernelHistory) -> str:
         "other counters": sum(bool(row.counters) for row in kernel.rows),
     }
     parts = [f"{word} {'once' if n == 1 else f'{n} times'}" for word, n in counted.items() if n]
-    return f"{text}; {', '.join(parts) or 'no change'}"
+    return f"{text}; {', '.join(parts) or _QUIET}"
+
+
+def is_quiet(kernel: KernelHistory) -> bool:
+    """Whether nothing changed over the rows of a kernel, on one GPU."""
+    return len(kernel.rows) > 1 and summary(kernel).endswith(_QUIET)
 
 
 def machines(kernel: KernelHistory) -> list[str]:

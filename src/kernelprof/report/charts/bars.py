@@ -135,10 +135,30 @@ def _climb(rows: Rows, field: str = "gflops") -> Markup:
     return table([head, *found], "climb")
 
 
+def _waterfall(rows: Rows) -> Markup:
+    """The time before, what was added or taken away one below the other, and the time after."""
+    most = max(max(real(row, "start"), real(row, "end")) for row in rows) or 1.0
+    found = []
+    for row in rows:
+        low, high = sorted((real(row, "start") / most, real(row, "end") / most))
+        place = f"margin-left: {100 * low:.2f}%; width: {100 * (high - low):.2f}%"
+        fill = element("span", class_=classes("fill", str(row["look"])), style=place)
+        found.append(
+            element(
+                "tr",
+                element("th", str(row["name"]), scope="row"),
+                element("td", fill, class_="track", aria_hidden="true"),
+                element("td", str(row["text"]), class_="number"),
+            )
+        )
+    return table(found, "waterfall")
+
+
 _SIDES: Final = (Key("before", BEFORE), Key("after", ACCENT))
 KINDS: Final = {
     "shares": Kind(_shares, readable=True),
     "occupancy": Kind(_occupancy, readable=True),
     "states": Kind(_states, readable=True, wide=True, legend=lambda _: _SIDES),
+    "waterfall": Kind(_waterfall, readable=True, wide=True),
     "climb": Kind(_climb, readable=True, wide=True),
 }

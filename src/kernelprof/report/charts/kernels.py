@@ -192,19 +192,19 @@ def _cell(row: Row, area: Area, part: float) -> Markup:
     saves = real(row, "saves")
     words = [f"{row['name']}: {said} of the time", str(row["verdict"])]
     inside = [element("span", f"{row['name']} ", class_="name")]
-    detail = said
     if saves > 0:
         could = f"the fix saves about {percent(saves)} of the time"
         words.append(could)
-        detail += f", could save {percent(saves)}"
+        inside.append(element("span", f"could save {percent(saves)} ", class_="detail"))
         part_saved = min(saves / real(row, "share"), 1.0)
         style = f"width: {100 * part_saved:.1f}%"
         inside.append(element("span", class_="saving", style=style, aria_hidden="true"))
-    inside.insert(1, element("span", detail, class_="detail"))
+    inside.insert(1, element("span", f"{said} ", class_="detail"))
     inside.append(element("span", f", {row['verdict']}", class_="unseen"))
     look = classes("cell", f"k-{row['kind']}", "small" if part < _LEAST else "")
     title = "\n".join(filter(None, words))
-    target = f"#{row['target']}" if row["target"] else ""
+    # One that is too small to hit has its link in the table alone.
+    target = f"#{row['target']}" if row["target"] and part >= _LEAST else ""
     kind = "a" if target else "span"
     link = element(kind, *inside, href=target, title=title, class_=look)
     return element("li", link, style=area.style)

@@ -128,6 +128,7 @@ _TOLD: Final = (
 )
 """What is told of a point of a history."""
 
+_CHANGED: Final = ("▲", "▼")
 _COLOURS: Final = ("--point-dram", "--point-l2", "--point-l1", "--accent", "--failed")
 _SHAPES: Final = tuple(shape for shape in SHAPES if shape != "cross")
 
@@ -143,12 +144,15 @@ def verdict_looks(verdicts: Iterable[str], inconclusive: str) -> dict[str, Key]:
 
 def _history(rows: Rows, scale: str = "") -> Markup:
     """A kernel's medians over dates: verdicts by colour and shape, dashed lines at their changes.
+    A time that changed says by how much.
 
     A linear axis begins at zero: noise has to look like noise.
     """
     x = axes.dates(*(end(real(row, "date") for row in rows) for end in (min, max)))
     times = [real(row, field) for row in rows for field in ("low", "time", "high")]
     found = axes.around(times, zero=scale != "log", log=scale == "log")
+    if not found.log:  # room for what is written above the points
+        found = axes.Scale(found.low, 1.1 * found.high)
     y = axes.Axis(found, found.ticks(8), lambda value: axes.prefixed(value, "s"), "Time")
     places = [(x.at(real(row, "date")), (1 - y.at(real(row, "time"))) * HEIGHT) for row in rows]
     marks = [
@@ -166,6 +170,10 @@ def _history(rows: Rows, scale: str = "") -> Markup:
         marks.append(
             drawing.symbol(at, height, str(row["shape"]), str(row["colour"]), title=_told(row))
         )
+        if str(row["change"]).startswith(_CHANGED):
+            top = max(height - 14, 10.0)
+            words = str(row["change"])
+            marks.append(drawing.text(at, top, words, "change", anchor=drawing.inward(at)))
     return drawing.plot(HEIGHT, marks, x=x, y=y)
 
 

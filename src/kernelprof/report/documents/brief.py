@@ -85,10 +85,9 @@ def _kernel(
     told = [*costs(kernel, diagnosis)]
     if not alone:
         told.append(f"in {_clip(diagnosis.origin)}")
-    title = Span(middle(printable(" ".join(filter(None, name))), _NAME_WIDTH), code=True)
     took = Span(f"{', '.join(told)}. " if told else "")
     return Section(
-        (f"{number} ", title),
+        (f"{number} ", title(name)),
         (Facts(tuple(_facts(kernel, diagnosis, predicted=predicted))),),
         tone=TONES[verdict.status],
         summary=(
@@ -96,6 +95,11 @@ def _kernel(
             f"{headline(verdict, predicted=predicted)} Confidence: {verdict.confidence.value}.",
         ),
     )
+
+
+def title(name: tuple[str, str]) -> Span:
+    """A kernel's name and what tells it from others of that name."""
+    return Span(middle(printable(" ".join(filter(None, name))), _NAME_WIDTH), code=True)
 
 
 def _facts(kernel: KernelDiagnosis, diagnosis: Diagnosis, *, predicted: bool) -> Iterable[Fact]:
@@ -107,7 +111,7 @@ def _facts(kernel: KernelDiagnosis, diagnosis: Diagnosis, *, predicted: bool) ->
         rows = verdict.evidence[:BRIEF_ROWS]
         yield Fact("Evidence", (_list(f"{value_text(each)} {each.label}" for each in rows),))
     if undecided:
-        yield from _command(verdict, diagnosis, predicted=predicted)
+        yield from command(verdict, diagnosis, predicted=predicted)
     if verdict.advice:
         yield Fact("What to do", (_list(verdict.advice[:MOST_ADVICE]),))
     if line := _line(kernel, diagnosis):
@@ -118,10 +122,10 @@ def _facts(kernel: KernelDiagnosis, diagnosis: Diagnosis, *, predicted: bool) ->
     if verdict.confidence is Confidence.LOW and verdict.notes:
         yield Fact("Note", (Span(_clip(verdict.notes[0])),))
     if not undecided:
-        yield from _command(verdict, diagnosis, predicted=predicted)
+        yield from command(verdict, diagnosis, predicted=predicted)
 
 
-def _command(verdict: Verdict, diagnosis: Diagnosis, *, predicted: bool) -> Iterable[Fact]:
+def command(verdict: Verdict, diagnosis: Diagnosis, *, predicted: bool) -> Iterable[Fact]:
     """What to measure next, where that would settle something."""
     if verdict.command is None:
         return

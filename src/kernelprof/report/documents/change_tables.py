@@ -214,10 +214,20 @@ def inputs_table(changes: Sequence[InputChange], label: str = "Changed inputs") 
 
 
 def metrics_table(
-    changes: Sequence[MetricChange], label: str = "Metrics", *, long: bool = False
+    changes: Sequence[MetricChange],
+    label: str = "Metrics",
+    *,
+    long: bool = False,
+    explained: bool = True,
 ) -> Table:
-    """Other metrics that changed, those that explain most of the time's change first."""
-    return Table(_METRICS, tuple(map(_metric, changes)), label=label, long=long)
+    """Other metrics that changed, those that explain most of the time's change first.
+
+    What they explain is left out where it is not to be ``explained``: units are busy at the same
+    time, so the parts do not add up.
+    """
+    columns = _METRICS if explained else _METRICS[:-1]
+    rows = tuple(_metric(each)[: len(columns)] for each in changes)
+    return Table(columns, rows, label=label, long=long)
 
 
 def _metric(change: MetricChange) -> tuple[Cell, ...]:

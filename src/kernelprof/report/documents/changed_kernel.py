@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.comparison import words
-from kernelprof.launch.trial import timing_facts
 from kernelprof.model.names import middle, printable, short_name
-from kernelprof.model.numbers import count, number, quantity
+from kernelprof.model.numbers import count, number
 from kernelprof.report.charts import bars, roofline
-from kernelprof.report.charts.parts import tidy, time_unit
 from kernelprof.report.document import (
     Cell,
     Chart,
@@ -37,6 +35,7 @@ from kernelprof.report.documents.change_tables import (
     outcome_span,
     verdict_of,
 )
+from kernelprof.report.documents.changed_time import causes_section, fine, launches
 from kernelprof.report.documents.verdict import about
 from kernelprof.report.figures.measured import Medians, finite
 from kernelprof.report.figures.multiprocessor import warp_states
@@ -54,12 +53,6 @@ if TYPE_CHECKING:
 MOST_ENTRIES: Final = 20
 MOST_METRICS: Final = 10
 DIFF_LINES: Final = 200
-NEAR: Final = 1.25
-"""Ratio of the medians below which an axis from zero would hide the difference."""
-
-MOST_DOTS: Final = 100
-"""Launches of a side that are drawn; of more, every so many."""
-
 LEAST_STATE: Final = 0.005
 """States below this on both sides are left out."""
 
@@ -74,12 +67,7 @@ _UNKNOWN: Final = (
 _NO_TEXT: Final = "The sources differ, and their texts are not kept with both captures."
 _REPEAT: Final = "These repeat to the last digit for the same code, so any difference is one."
 _METRICS: Final = (
-    "Percentages are of the unit's peak or of their whole; other bars are of the larger side. A "
-    "unit explains the part of the time's change by which its own busy time changed."
-)
-_DOTS: Final = (
-    "Each dot is a launch, in their order from top to bottom; the line across them is the median, "
-    "with its 95 % interval as a band"
+    "Percentages are of the unit's peak or of their whole; other bars are of the larger side."
 )
 _SIDES: Final = (Column(""), Column("Before"), Column("After"))
 
@@ -160,7 +148,8 @@ def section(each: Judged, comparison: Comparison, anchor: str, *, alone: bool) -
     rows = roofline.rows(drawn.points, drawn.ceilings)
     label = "Roofline before and after, at each level of the memory"
     line = [Chart("roofline", rows, label)] if rows else []
-    blocks: list[Block] = [*_answer(each, before, after), *_launches(kernel, before, after)]
+    blocks: list[Block] = [*_answer(each, before, after)]
+    blocks += [*causes_section(kernel, *numbers), *launches(kernel, before, after)]
     blocks += _changes(kernel)
     if not predicted:
         blocks.append(Section("Roofline", (*line, Note(Span(drawn.note)))))
@@ -177,13 +166,6 @@ def section(each: Judged, comparison: Comparison, anchor: str, *, alone: bool) -
         layout=Layout.HERO if alone else Layout.STACK,
         summary=Span(words.sentence(clip(words.headline(kernel)))),
     )
-
-
-def fine(nanoseconds: float, digits: int = 4) -> str:
-    """A time with so many digits, also where they are behind the point: ``2.046 ms``."""
-    size, unit = time_unit(nanoseconds)
-    text = f"{nanoseconds / size:.{digits}g}"
-    return f"{text} {unit}" if "e" not in text else quantity(nanoseconds, "ns")
 
 
 def _answer(each: Judged, before: KernelSnapshot, after: KernelSnapshot) -> Iterable[Block]:
@@ -233,62 +215,6 @@ def _diff_title(diff: str) -> str:
     return f"{count(removed, 'line')} removed, {added:,} added"
 
 
-def _launches(
-    kernel: KernelComparison, before: KernelSnapshot, after: KernelSnapshot
-) -> Iterable[Section]:
-    """Launches of both sides where they are timed alike."""
-    events = before.events_ns and after.events_ns
-    sides = {
-        name: [
-            each
-            for each in (side.events_ns if events else side.profiled_ns)
-            if (finite(each) or 0.0) > 0
-        ]
-        for name, side in (("Before", before), ("After", after))
-    }
-    if kernel.time.how is None or not all(sides.values()):
-        return
-    rows: list[Row] = []
-    told: list[str] = []
-    medians: list[float] = []
-    for name, times in sides.items():
-        facts = timing_facts(times, warm_up=0)
-        medians.append(facts.median_ns)
-        text = f"{name}: median {fine(facts.median_ns)}"
-        if len(times) > 1:
-            text += f", {count(len(times), 'launch')} between {fine(facts.low_ns)} and "
-            text += fine(facts.high_ns)
-        told.append(f"{text}.")
-        every = -(-len(times) // MOST_DOTS)
-        rows += (
-            {"what": "launch", "side": name, "x": _seconds(each), "order": order}
-            for order, each in enumerate(times[::every], 1)
-        )
-        low, high = facts.confidence_low_ns, facts.confidence_high_ns
-        rows.append(
-            {
-                "what": "median",
-                "side": name,
-                "x": _seconds(facts.median_ns),
-                "low": _seconds(low or facts.median_ns),
-                "high": _seconds(high or facts.median_ns),
-            }
-        )
-    near, floor = max(medians) < NEAR * min(medians), finite(kernel.time.floor)
-    text = f"{_DOTS}."
-    if near and floor:
-        ends = [_seconds(medians[0] * (1 + sign * floor)) for sign in (-1, 1)]
-        rows.append({"what": "noise", "x": ends[0], "x2": ends[1]})
-        text = f"{_DOTS}; grey is what counts as noise."
-    chart = Chart("launches:near" if near else "launches", tuple(rows), " ".join(told))
-    yield Section("Time", (chart, Note(" ".join((*told, text)))))
-
-
-def _seconds(nanoseconds: float) -> float:
-    """Nine digits: launches of one kernel differ in the fifth."""
-    return tidy(nanoseconds * 1e-9, 9)
-
-
 def _changes(kernel: KernelComparison) -> Iterable[Section]:
     """Counters, and metrics with those that explain most at the top."""
     known = "" if kernel.after is None else not_run(kernel.after)
@@ -300,10 +226,10 @@ def _changes(kernel: KernelComparison) -> Iterable[Section]:
     if kernel.metrics:
         # Warp states have a chart of their own.
         most = [each for each in kernel.metrics if not each.metric.startswith("stall_")]
-        table = metrics_table(most[:MOST_METRICS], "metrics that explain most")
+        table = metrics_table(most[:MOST_METRICS], "metrics that changed most", explained=False)
         yield Section("Metrics that changed", (table, Note(_METRICS)))
         title = f"All metrics that changed ({len(kernel.metrics)})"
-        every = metrics_table(kernel.metrics, "changed metrics", long=True)
+        every = metrics_table(kernel.metrics, "changed metrics", long=True, explained=False)
         yield Section(title, (every,), folded=True)
 
 

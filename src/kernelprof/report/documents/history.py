@@ -130,7 +130,9 @@ def _kernel(
 ) -> Section:
     """A kernel's rows; with ``looks`` also its chart."""
     title = shown(words.title(kernel)) if looks else middle(words.title(kernel), 4 * _ORIGIN_WIDTH)
-    blocks: list[Block] = [Paragraph(Span(f"{shown(words.summary(kernel))}."))]
+    told = Span(f"{shown(words.summary(kernel))}.")
+    is_quiet = bool(looks) and words.is_quiet(kernel)
+    blocks: list[Block] = [] if is_quiet else [Paragraph(told)]
     if looks:
         blocks += _chart(kernel, title, looks)
     most = max(LEAST_ROWS, MOST_ROWS // len(history.kernels))
@@ -140,7 +142,13 @@ def _kernel(
         blocks.append(Paragraph(text, Tone.MUTED))
     blocks.append(Bullets(tuple(_remarks(kernel))))
     blocks += [Paragraph(Span(shown(each)), Tone.MUTED) for each in words.reasons(kernel)]
-    return Section(Span(title, code=not looks), tuple(blocks), anchor=anchor if looks else "")
+    return Section(
+        Span(title, code=not looks),
+        tuple(blocks),
+        anchor=anchor if looks else "",
+        folded=is_quiet,
+        summary=told if is_quiet else "",
+    )
 
 
 def _chart(kernel: KernelHistory, title: str, looks: Mapping[str, Key]) -> list[Block]:

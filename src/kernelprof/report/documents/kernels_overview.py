@@ -127,7 +127,12 @@ def summary(kernels: Sequence[KernelDiagnosis]) -> str:
     if at_limit:
         sentences.append(f"{_are(at_limit, len(kernels))} at the limit of the GPU.")
     if undecided:
-        sentences.append(f"{_are(undecided, len(kernels))} undecided by this capture.")
+        time = sum(share_of(e) or 0.0 for e in kernels if e.verdict.status is Status.INCONCLUSIVE)
+        taking = f", which take {share(time)} of the time," if time > 0 else ""
+        who = count(undecided, "kernel")
+        text = f"{who}{taking} {'is' if undecided == 1 else 'are'} undecided by this capture."
+        # What takes most of the time comes first.
+        sentences.insert(0 if time > 0.5 else len(sentences), text)
     return " ".join(sentences)
 
 

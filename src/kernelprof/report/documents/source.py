@@ -59,13 +59,15 @@ def section(
     lines = [] if text is None else text.split("\n")
     shares = marked(hot or {}, len(lines))
     blocks: list[Block] = []
-    if found is not None and (facts := tuple(_facts(found))):
-        blocks.append(Facts(facts))
+    facts = () if found is None else tuple(_facts(found))
+    built = (Section("How it was built", (Facts(facts),), folded=True),) if facts else ()
+    if found is not None and found.compiler_warnings:
+        blocks.append(Facts(tuple(_warnings(found))))
     for number, share in hottest(shares):
         text_of = at_line(number, share, lines[number - 1], f"{anchor}-line-{number}")
         blocks.append(Paragraph(text_of, Tone.STRONG))
     if text is None:
-        return Section("Source", tuple(blocks))
+        return Section("Source", (*blocks, *built))
     path = shown(file_name(found.path)) if found is not None else "source"
     listing = Code(text, language="cuda", name=path, shares=shares, numbered=True)
     if notes:
@@ -77,7 +79,7 @@ def section(
         told.append(_TAKEN if shares else _NOT_TAKEN if hot is None else _NONE_HERE)
     else:
         told.append(_PREDICTED)
-    return Section("Source", (*blocks, Note(" ".join(told))))
+    return Section("Source", (*blocks, Note(" ".join(told)), *built))
 
 
 def at_line(number: int, share: float, code: str, target: str = "") -> Text:
@@ -130,14 +132,17 @@ def _facts(found: SourceFacts) -> Iterable[Fact]:
         yield _fact("compiler", found.compiler)
     if found.compile_flags:
         yield _fact("compile flags", shlex.join(found.compile_flags))
-    for each in found.compiler_warnings:
-        yield _fact("compiler warning", f"{each.code}: {each.text}")
     for name, value in (found.resources or {}).items():
         yield _fact(
             str(name).replace("_", " "), _value(value), "What the compiler gave the kernel."
         )
     for name in found.includes or {}:
         yield _fact("includes", str(name))
+
+
+def _warnings(found: SourceFacts) -> Iterable[Fact]:
+    for each in found.compiler_warnings:
+        yield _fact("compiler warning", f"{each.code}: {each.text}")
 
 
 def _fact(label: str, text: str, tip: str = "") -> Fact:

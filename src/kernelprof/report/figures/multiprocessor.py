@@ -61,6 +61,30 @@ EXPLAINED: Final[Mapping[str, str]] = {
 }
 
 
+IN_WORDS: Final[Mapping[str, str]] = {
+    "long scoreboard": "waiting for data from memory",
+    "short scoreboard": "waiting for shared memory or special functions",
+    "lg throttle": "queueing for global memory",
+    "mio throttle": "queueing for shared memory",
+    "math pipe throttle": "queueing for arithmetic pipes",
+    "wait": "fixed latencies of instructions",
+    "barrier": "waiting at barriers",
+    "not selected": "waiting for other warps' turns",
+    "selected": "issuing instructions",
+    "no instruction": "waiting for instructions",
+    "branch resolving": "waiting for branches",
+    "dispatch stall": "waiting for the dispatcher",
+    "drain": "draining stores",
+    "imc miss": "waiting for constants",
+    "membar": "waiting at memory fences",
+    "tex throttle": "queueing for textures",
+    "sleeping": "sleeping",
+    "misc": "other reasons",
+    "gmma": "waiting for tensor cores",
+}
+"""The states in the words of a sentence."""
+
+
 @dataclass(frozen=True, slots=True)
 class WarpStates:
     """Where a warp's time goes, the largest first; ``explained`` says what the first one means."""

@@ -217,7 +217,10 @@ class Blocks:
         kind = charts.kind_of(chart.kind)
         picture = {} if kind.readable else {"role": "img", "aria_label": chart.label}
         look = f"chart {chart.kind.partition(':')[0]}"
-        drawn = charts.draw(chart.kind, chart.rows)
+        rows = chart.rows
+        if self.page.static:  # there is nothing to go to
+            rows = tuple({**row, "target": ""} if "target" in row else row for row in rows)
+        drawn = charts.draw(chart.kind, rows)
         place = element("div", drawn, class_=look, data_chart=chart.kind, **picture)
         parts = [_legend(kind.legend(chart.rows)), place]
         if kind.table and not self.page.static:

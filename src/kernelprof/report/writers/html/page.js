@@ -205,6 +205,9 @@
     });
   }
   prepare(document);
+  if (root.classList.contains("picture")) {
+    root.dataset.height = Math.ceil(document.querySelector("main").getBoundingClientRect().bottom + 24);
+  }
   setTheme(preferred.matches ? "dark" : "light");
   preferred.addEventListener("change", () => setTheme(preferred.matches ? "dark" : "light"));
   addEventListener("hashchange", () => open(location.hash.slice(1)));

@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 CARDS_FROM: Final = 4
 """Columns from which a row is a card where there is little room."""
 
+DENSE_FROM: Final = 9
+"""Columns from which a table is set in smaller type."""
+
 _HEAD: Final = ("--- ", "+++ ")
 _HUNK: Final = re.compile(r"@@ -(\d{1,9})(?:,\d+)? \+(\d{1,9})(?:,\d+)? @@")
 _KINDS: Final = {"-": "removed", "+": "added"}
@@ -45,7 +48,10 @@ def table(found: Table, page: Page) -> Markup:
     parts.append(element("tbody", joined(rows)))
     is_card = found.headings and len(found.columns) >= CARDS_FROM
     look = classes(
-        "sortable" if live else "", "long" if found.long else "", "cards" if is_card else ""
+        "sortable" if live else "",
+        "long" if found.long else "",
+        "cards" if is_card else "",
+        "dense" if len(found.columns) >= DENSE_FROM else "",
     )
     whole = element("table", joined(parts), class_=look, data_rows=number)
     box = _scrolling(whole, "scroll", page.label(f"Table: {found.label}"))

@@ -1,0 +1,39 @@
+"""``kernelprof mcp``: a server for language models, over standard input and output."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 (typer reads the types)
+from typing import Annotated
+
+import typer
+
+ORDER = 130
+
+
+def mcp(
+    folders: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="FOLDER",
+            help="Folders whose files may be read; without any the one where you stand.",
+            show_default=False,
+        ),
+    ] = None,
+    *,
+    allow_run: Annotated[
+        bool,
+        typer.Option(
+            "--allow-run",
+            help="Let clients have programs run: build and measure kernels on this machine's GPU, "
+            "run references in Python, and read reports with ncu. Without it nothing is.",
+        ),
+    ] = False,
+) -> None:
+    """Serve diagnoses over the Model Context Protocol, on standard input and output.
+
+    A client of that protocol starts it. Tools: diagnose, predict, compare, gate, next_measurement,
+    explain, list_recorded. Needs pip install 'kernelprof[mcp]'.
+    """
+    from kernelprof.server.serve import serve
+
+    serve(folders or (), allow_run=allow_run)

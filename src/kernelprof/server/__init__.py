@@ -1,0 +1,1 @@
+"""``kernelprof mcp``: answers for language models, over the Model Context Protocol."""

@@ -1,0 +1,237 @@
+"""What the server's tools answer: the brief of a result, and where all of it can be read."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any, Final
+
+from kernelprof import interface
+from kernelprof.errors import KernelprofError, UsageError
+from kernelprof.interface import changes, prediction, reference
+from kernelprof.interface.profiling import is_source
+from kernelprof.interface.several import each_capture
+from kernelprof.model.names import middle, printable
+from kernelprof.report.render import render, render_kind
+from kernelprof.report.writers import BRIEF, DEFAULT_TOKENS, Screen
+from kernelprof.report.writers.brief import BYTES_OF_A_TOKEN, LEAST, write
+from kernelprof.results import Capture, Diagnosis, only
+from kernelprof.server import recorded, sources
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from kernelprof.server.folders import Folders
+
+MOST_TOKENS: Final = 8_000
+"""Of one answer, whatever a client asks for."""
+RESULTS: Final = "kernelprof://results"
+FORMATS: Final = ("markdown", "json")
+MOST_RESULTS: Final = 32
+"""Results that are kept to be read as a whole: the last ones."""
+FIRST: Final = """\
+Measure just what the verdicts need, and keep it:
+kernelprof diagnose --keep capture -- {program}
+Where only ncu is installed:
+ncu --set full --csv --page raw --log-file capture.csv {program}
+"""
+_LINK: Final = 40
+"""Tokens of the line that says where all of a result is."""
+_NOT_RUN: Final = f"no {sources.ALLOW}"
+
+
+class Answers:
+    """The tools. Every answer is a text of at most so many tokens, of four bytes each.
+
+    Raises :class:`KernelprofError` for what cannot be answered.
+    """
+
+    def __init__(self, folders: Folders, *, allow_run: bool) -> None:
+        self._folders = folders
+        self._allow_run = allow_run
+        self._results: OrderedDict[int, Any] = OrderedDict()
+
+    def diagnose(self, target: str, kernel: str = "", tokens: int = DEFAULT_TOKENS) -> str:
+        """Name what limits each kernel, costliest first: evidence, what to do, the line to blame.
+
+        target: a capture (a folder that kernelprof wrote, .csv, a text page of ncu, .ncu-rep), a
+        folder of captures, or a .cu source with a launch specification. A source is measured only
+        if the server may run programs and has a GPU; else its recorded capture is taken, if there
+        is one of just this kernel, else it is predicted from its machine code.
+        kernel: a regular expression for the names of kernels. tokens: the size of the answer.
+        """
+        return self._kept(self._diagnoses(target, kernel), tokens)
+
+    def predict(
+        self,
+        source: str,
+        arch: str = "sm_90",
+        size: list[str] | None = None,
+        define: list[str] | None = None,
+        tokens: int = DEFAULT_TOKENS,
+    ) -> str:
+        """Predict from machine code what limits a .cu kernel: no GPU is used, no time measured.
+
+        The result is checked against the reference first; a wrong kernel is an error with the line.
+        size, define: NAME=VALUE each, in place of those of the launch specification.
+        """
+        place = self._source(source)
+        found = prediction.predict(place, arch=arch, size=size, define=define)
+        return self._kept([found.diagnose()], tokens)
+
+    def compare(self, before: str, after: str, tokens: int = DEFAULT_TOKENS) -> str:
+        """What one change did to the time, exact counters and verdicts: two captures or sources.
+
+        Sources are measured if the server may run programs, else their recorded captures are taken.
+        For sources without either, gate predicts both.
+        """
+        sides = [self._side(each) for each in (before, after)]
+        return self._kept(changes.compare(*sides), tokens)
+
+    def gate(
+        self, baseline: str, candidate: str, policy: str = "", tokens: int = DEFAULT_TOKENS
+    ) -> str:
+        """Judge whether a change may pass: pass, regression or inconclusive, and why.
+
+        Two captures are judged by time, counters and verdict. Two .cu sources are predicted and
+        judged by what they count, with the line that got worse; no time is measured.
+        policy: a TOML file in place of the default limits.
+        """
+        places = [self._place(each) for each in (baseline, candidate)]
+        predict = all(map(is_source, places))
+        for each in places:
+            if is_source(each):
+                self._check(each)
+        rules: Path | dict[str, Any] = self._place(policy) if policy else {}
+        found = changes.gate(places[0], places[1], policy=rules, predict=predict)
+        return self._kept(found, tokens)
+
+    def next_measurement(
+        self, target: str = "", kernel: str = "", program: list[str] | None = None
+    ) -> str:
+        """The commands that would settle what a capture leaves open; none is run.
+
+        target: a capture or a source, as diagnose takes it. Without one: the commands that make a
+        first capture of a program with its arguments.
+        """
+        if not target:
+            return FIRST.format(program=shlex.join(program or ["./app", "args..."]))
+        found = self._diagnoses(target, kernel)
+        return render_kind("commands", found, BRIEF, Screen(tokens=DEFAULT_TOKENS))
+
+    def explain(self, name: str = "", tokens: int = DEFAULT_TOKENS) -> str:
+        """What a bottleneck is, why it matters, what to do, and when the verdict is wrong.
+
+        name: as in a verdict; without one all bottlenecks are listed.
+        """
+        rules = reference.rules()
+        if name and name not in rules:
+            raise UsageError(
+                f"no bottleneck is called {name!r}", hint=f"there are: {', '.join(rules)}"
+            )
+        shown = rules[name] if name else rules
+        return render_kind("rule", shown, BRIEF, Screen(tokens=_bounded(tokens)))
+
+    def list_recorded(
+        self, which: str = "sgemm", contains: str = "", tokens: int = DEFAULT_TOKENS
+    ) -> str:
+        """The kernels whose captures ship with kernelprof, each with the path that tools take.
+
+        which: a ladder (sgemm, bf16), whose rungs change one thing each, or pairs: kernels with a
+        planted bottleneck (before.cu) and without it (after.cu).
+        contains: only those whose line has this text, such as a bottleneck's name.
+        """
+        return write(recorded.document(which, contains), Screen(tokens=_bounded(tokens)))
+
+    def result(self, number: str, output_format: str) -> str:
+        """All of a result of this session, as Markdown or JSON."""
+        known = self._results.get(int(number)) if re.fullmatch(r"[0-9]{1,9}", number) else None
+        if known is None or output_format not in FORMATS:
+            raise UsageError(
+                f"there is no result {number} as {output_format}",
+                hint=f"the last {MOST_RESULTS} are kept, as {' and '.join(FORMATS)}",
+            )
+        return render(known, output_format)
+
+    def rule(self, name: str) -> str:
+        """The page of a bottleneck as Markdown."""
+        rules = reference.rules()
+        if name not in rules:
+            raise UsageError(f"no bottleneck is called {name!r}")
+        return render_kind("rule", rules[name], "markdown")
+
+    def _kept(self, result: Any, tokens: int) -> str:
+        """The brief of a result, which is kept under a number."""
+        number = next(reversed(self._results), 0) + 1
+        self._results[number] = result
+        while len(self._results) > MOST_RESULTS:
+            self._results.popitem(last=False)
+        told = render(result, BRIEF, Screen(tokens=max(_bounded(tokens) - _LINK, LEAST)))
+        return f"{told}\nAll of it: {RESULTS}/{number}/markdown, {RESULTS}/{number}/json\n"
+
+    def _diagnoses(self, target: str, kernel: str) -> Sequence[Diagnosis]:
+        place = self._place(target)
+        if is_source(place):
+            found = [self._of_source(place)]
+        else:
+            found = each_capture([os.fspath(place)], self._of_capture)
+        return only(found, kernel) if kernel else found
+
+    def _of_capture(self, target: str) -> Diagnosis:
+        return interface.diagnose(target, whole=False)
+
+    def _of_source(self, source: Path) -> Diagnosis:
+        if self._allow_run:
+            return interface.diagnose(source)
+        spec = sources.check(source, self._folders)
+        known = recorded.capture(source, spec, _NOT_RUN)
+        return (known or prediction.predict(source)).diagnose()
+
+    def _side(self, name: str) -> Path | Capture:
+        """A side of a comparison; of sources that are not measured their recorded captures."""
+        place = self._place(name)
+        if self._allow_run or not is_source(place):
+            return place
+        known = recorded.capture(place, sources.check(place, self._folders), _NOT_RUN)
+        if known is None:
+            raise UsageError(
+                "nothing is measured here, and there is no recorded capture of this source",
+                where=str(place),
+                hint="let gate predict both, or name captures; who starts the server allows to "
+                f"measure: kernelprof mcp {sources.ALLOW}",
+            )
+        return known
+
+    def _source(self, name: str) -> Path:
+        place = self._place(name)
+        if not is_source(place):
+            raise UsageError("only a .cu file can be predicted", where=name)
+        self._check(place)
+        return place
+
+    def _check(self, source: Path) -> None:
+        """Refuse a source that would run code where nobody allowed that."""
+        if not self._allow_run:
+            sources.check(source, self._folders)
+
+    def _place(self, name: str) -> Path:
+        return self._folders.find(name)
+
+
+def error_text(error: KernelprofError) -> str:
+    """An error for a model to read: what, where and what to do, of bounded size."""
+    lines = error.what.split("\n")
+    if error.where:
+        lines.append(f"where: {error.where}")
+    if error.hint:
+        lines += [f"next: {error.hint}"]
+    told = "\n".join(middle(printable(each), 300) for line in lines for each in line.split("\n"))
+    most = BYTES_OF_A_TOKEN * LEAST * 2
+    return told if len(told) <= most else f"{told[:most]} ..."
+
+
+def _bounded(tokens: int) -> int:
+    return min(max(tokens, LEAST), MOST_TOKENS)

@@ -1,0 +1,105 @@
+"""What a source may have compiled and run where nobody allowed to run programs.
+
+To predict a kernel runs no program of its author: NVRTC compiles it in this process, and NumPy
+carries its machine code out. Three things in a source reach further, and are refused: Python that
+gives a reference or values, files in other folders, and includes that cannot be known before they
+are compiled, whose lines the compiler would quote in its messages.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from kernelprof import files
+from kernelprof.errors import UsageError
+from kernelprof.launch.flags import divided, separate
+from kernelprof.launch.read_spec import load_spec
+from kernelprof.launch.source import local_includes, read_source, sidecar
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kernelprof.launch.spec import LaunchSpec
+    from kernelprof.server.folders import Folders
+
+ALLOW: Final = "--allow-run"
+
+_SPLICE: Final = re.compile(r"\\[ \t]*\r?\n")
+_GAP: Final = r"(?:\s|/\*.*?\*/)*"
+_DIRECTIVE: Final = re.compile(
+    rf"(?:#|%:|\?\?=){_GAP}(?:include\w*|import|embed)\b{_GAP}(?P<file>\"[^\"\n]*\"|<[^>\n]*>)?",
+    re.DOTALL,
+)
+"""What could be an include, also inside of comments and strings: nothing that is one is missed."""
+_ASKS: Final = re.compile(r"__has_(?:include|embed)")
+_HERE: Final = re.compile(rf"#{_GAP}include\b", re.DOTALL)
+
+
+def check(source: Path, folders: Folders) -> LaunchSpec:
+    """The specification of a source that may be predicted.
+
+    Raises :class:`UsageError` for one that may not, and what reading it raises.
+    """
+    folders.check(source)
+    if files.is_plain(beside := sidecar(source)):
+        folders.check(beside)
+    spec = load_spec(source)
+    _refuse_python(spec, source)
+    folder = (spec.path or source).parent
+    for argument in spec.arguments:
+        if argument.file is not None:
+            folders.check(folder / argument.file)
+    options = divided(separate(spec.compile.flags))
+    found, _ = local_includes(
+        source,
+        [source.parent / each for each in options.folders],
+        [source.parent / each for each in options.system],
+        options.before,
+    )
+    for each in (source, *found.values()):
+        folders.check(each)
+        _refuse_unknown(each)
+    for name in options.before:
+        _refuse_elsewhere(name, source)
+    return spec
+
+
+def _refuse_python(spec: LaunchSpec, source: Path) -> None:
+    named = [("reference", spec.reference)]
+    named += [(f"the fill of {each.name}", each.function or "") for each in spec.arguments]
+    for what, name in named:
+        if ":" in name:
+            raise UsageError(
+                f"{what} is a Python function ({name}), which is not run here",
+                where=str(source),
+                hint=f"who starts the server allows that: kernelprof mcp {ALLOW}; built-in "
+                "references and fills run no code",
+            )
+
+
+def _refuse_unknown(file: Path) -> None:
+    """Refuse includes that are not plainly one file of a folder that is looked in."""
+    text = _SPLICE.sub("", read_source(file))
+    if _ASKS.search(text):
+        raise _refused("it asks which files there are (__has_include)", file)
+    for found in _DIRECTIVE.finditer(text):
+        name = found["file"]
+        if name is None or not _HERE.match(found[0]):
+            raise _refused("it includes what cannot be known before it is compiled", file)
+        _refuse_elsewhere(name[1:-1], file)
+
+
+def _refuse_elsewhere(name: str, file: Path) -> None:
+    parts = name.replace("\\", "/").split("/")
+    if name.startswith(("/", "~")) or ".." in parts or ":" in parts[0]:
+        raise _refused(f"it includes a file by a path that leads elsewhere: {name}", file)
+
+
+def _refused(why: str, file: Path) -> UsageError:
+    return UsageError(
+        f"this source is not compiled here: {why}",
+        where=str(file),
+        hint="include files beside the source, by their names; or who starts the server allows "
+        f"more: kernelprof mcp {ALLOW}",
+    )

@@ -1,0 +1,135 @@
+"""Many kernels: where the time goes, and a kernel beside the list of all."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.html.support import (
+    CAPTURES,
+    DARK_FIRST,
+    has_horizontal_scroll,
+    screenshot,
+    undrawn_charts,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from playwright.sync_api import Page
+    from tests.html.conftest import AxeViolations, OpenPage, Report
+
+SERIES = CAPTURES / "gemm_series.full.raw.csv"
+RANGES = CAPTURES / "validation" / "frameworks_nvtx.raw.csv.gz"
+
+
+@pytest.fixture(scope="module")
+def series(report: Report) -> Path:
+    return report(SERIES)
+
+
+def shown(page: Page) -> str:
+    """The one kernel that is open."""
+    (card,) = page.locator("main > section.kernel:visible").all()
+    card.locator(".hero").wait_for()
+    return str(card.get_attribute("id"))
+
+
+def test_areas_are_as_large_as_shares(series: Path, open_page: OpenPage):
+    page = open_page(series)
+    found: list[list[float]] = page.locator(".treemap > li").evaluate_all(
+        """items => items.map((item) => {
+            const {width, height} = item.getBoundingClientRect();
+            return [width * height, parseFloat(item.querySelector(".detail").textContent)];
+        })"""
+    )
+    assert len(found) == 26
+    whole = sum(area for area, _ in found)
+    for area, share in found[:16]:
+        assert 100 * area / whole == pytest.approx(share, abs=0.6)
+    text = page.locator(".treemap a").first.inner_text()
+    assert "gemm_bad 32x32" in text
+    assert "could save 24 %" in text
+    assert page.locator(".cell.k-memory").count() > page.locator(".cell.k-limit").count() == 4
+
+
+def test_kernels_stand_together_by_their_range(report: Report, open_page: OpenPage):
+    page = open_page(report(RANGES))
+    titles = page.locator(".treemap .range").all_inner_texts()
+    assert [title.partition(" ")[0] for title in titles] == [
+        "torch-gelu-chain",
+        "torch-softmax",
+        "triton-add",
+        "torch-tiny-ops",
+    ]
+    names = page.locator("#kernels td:first-child").all_inner_texts()
+    assert "vectorized_elementwise_kernel tanh" in names
+    assert all(len(name) < 50 and "<" not in name for name in names)
+
+
+def test_a_kernel_opens_beside_the_list(series: Path, open_page: OpenPage):
+    page = open_page(series)
+    page.locator(".treemap a").nth(2).click()
+    assert shown(page) == "kernel-3"
+    place, list_of = (page.locator(each).bounding_box() for each in ("#kernel-3", "#kernels"))
+    assert place is not None
+    assert list_of is not None
+    assert place["x"] >= list_of["x"] + list_of["width"]
+    assert 0 <= place["y"] < 300
+    row = page.locator("#kernels tr:has(a[aria-current]) td").first
+    assert row.inner_text() == "gemm_bad 16x16"
+    assert not has_horizontal_scroll(page)
+    screenshot(page, "beside")
+
+
+def test_keys_and_buttons_go_through_the_list_as_it_is(series: Path, open_page: OpenPage):
+    page = open_page(series)
+    page.click("#kernels th button:text-is('kernel')")
+    page.locator("#kernels tbody a").first.click()
+    assert shown(page) == "kernel-8"  # atomic_hot
+    page.keyboard.press("ArrowRight")
+    page.wait_for_url("**#kernel-14")
+    assert shown(page) == "kernel-14"  # bank_conflict
+    page.click(".steps button:text-is('Next')")
+    page.wait_for_url("**#kernel-24")
+    page.click(".steps button:text-is('Previous')")
+    page.wait_for_url("**#kernel-14")
+    assert page.locator(".steps .place").inner_text() == "2 of 26"
+    page.go_back()
+    page.wait_for_url("**#kernel-24")
+    page.keyboard.press("Escape")
+    page.wait_for_url("**#kernels")
+    assert page.locator("main > section.kernel:visible").count() == 0
+    assert page.locator(".treemap").is_visible()
+
+
+def test_on_a_phone_a_kernel_stands_in_place_of_the_list(series: Path, open_page: OpenPage):
+    page = open_page(series, width=390)
+    rows = page.locator("#kernels tbody tr")
+    box = rows.first.bounding_box()
+    assert box is not None
+    assert box["height"] > 80, "a card and no row"
+    assert (
+        page.locator("#kernels td")
+        .nth(1)
+        .evaluate("cell => getComputedStyle(cell, '::before').content")
+        == '"launches"'
+    )
+    rows.first.locator("a").first.click()
+    assert shown(page) == "kernel-1"
+    assert not page.locator("#kernels").is_visible()
+    assert not has_horizontal_scroll(page)
+    page.click(".steps a")
+    assert page.locator("#kernels").is_visible()
+
+
+@pytest.mark.parametrize("dark", DARK_FIRST)
+def test_the_accessibility_checker_finds_nothing(
+    series: Path, open_page: OpenPage, axe_violations: AxeViolations, dark: bool
+):
+    page = open_page(series, dark=dark)
+    assert axe_violations(page) == []
+    page.locator(".treemap a").first.click()
+    shown(page)
+    assert undrawn_charts(page) == []
+    assert axe_violations(page) == []

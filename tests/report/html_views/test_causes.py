@@ -1,0 +1,55 @@
+"""What a change of the time is made of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.report.changes import taken
+
+from kernelprof.report.figures.causes import LEAST, MOST, causes
+from kernelprof.report.figures.measured import Medians
+from kernelprof.report.figures.multiprocessor import EXPLAINED, IN_WORDS
+
+if TYPE_CHECKING:
+    from kernelprof.report.figures.causes import Causes
+
+PAIRS = [("tile", "tile-barrier"), ("tile-barrier", "tile"), ("padded", "padded-0")]
+
+
+def found(before: str, after: str) -> Causes:
+    sides = [taken(each, "1") for each in (before, after)]
+    numbers = [Medians(side.kernels[0], side.machine) for side in sides]
+    times = [side.kernels[0].median_ns for side in sides]
+    assert times[0] is not None
+    assert times[1] is not None
+    known = causes(*numbers, *times)
+    assert known is not None
+    return known
+
+
+@pytest.mark.parametrize(("before", "after"), PAIRS)
+def test_the_parts_add_up_to_the_change(before: str, after: str) -> None:
+    known = found(before, after)
+    change = known.after_ns - known.before_ns
+    parts = [part for _, part in known.named]
+    assert sum(parts) + known.rest_ns == pytest.approx(change)
+    assert 1 <= len(parts) <= MOST
+    assert all(part * change > 0 and abs(part) >= LEAST * abs(change) for part in parts)
+    assert abs(sum(parts)) <= abs(change) * (1 + 1e-9)
+    assert parts == sorted(parts, key=abs, reverse=True)
+
+
+def test_conflicts_that_are_gone_are_named() -> None:
+    known = found("padded-0", "padded")
+    assert known.named[0][0] == "waiting for shared memory or special functions"
+
+
+def test_nothing_is_made_of_no_change() -> None:
+    side = taken("tile", "1")
+    numbers = Medians(side.kernels[0], side.machine)
+    assert causes(numbers, numbers, 5.0, 5.0) is None
+
+
+def test_every_state_has_words() -> None:
+    assert {name.replace("_", " ") for name in EXPLAINED} == set(IN_WORDS)

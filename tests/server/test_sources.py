@@ -1,0 +1,108 @@
+"""What a source may have compiled where nobody allowed to run programs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from kernelprof.errors import InputError, UsageError
+from kernelprof.server.folders import Folders
+from kernelprof.server.sources import check
+
+ROOT = Path(__file__).parents[2]
+SOURCE = (ROOT / "examples" / "matvec.cu").read_text("utf-8")
+LADDERS = sorted((ROOT / "cuda" / "ladder").rglob("*.cu"))
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (inside / "near.cuh").write_text("#pragma once\n", encoding="utf-8")
+    (tmp_path / "secret.cuh").write_text("secret\n", encoding="utf-8")
+    return inside
+
+
+def checked(place: Path, text: str) -> None:
+    source = place / "k.cu"
+    source.write_text(text, encoding="utf-8")
+    check(source, Folders([place]))
+
+
+def test_plain_sources_pass(place: Path) -> None:
+    checked(place, SOURCE)
+    checked(
+        place, f'{SOURCE}\n#include "near.cuh"\n#include <cuda_fp16.h>\n#include <cuda/std/array>\n'
+    )
+
+
+@pytest.mark.parametrize("source", LADDERS, ids=lambda path: path.stem)
+def test_those_of_the_ladders_pass(source: Path) -> None:
+    check(source, Folders([ROOT / "examples"]))
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        '#include "../secret.cuh"',
+        "#include <../secret.cuh>",
+        '#include "/etc/passwd"',
+        "#include </etc/passwd>",
+        '#define F "../secret.cuh"\n#include F',
+        '#inc\\\nlude "../secret.cuh"',
+        '#inc\\ \nlude "../secret.cuh"',
+        '%:include "../secret.cuh"',
+        '??=include "../secret.cuh"',
+        '# /* a\nb */ include "../secret.cuh"',
+        '#include /* */ "../secret.cuh"',
+        '#include_next "near.cuh"',
+        '#import "near.cuh"',
+        'const char secret[] = {\n#embed "near.cuh"\n};',
+        '#if __has_include("/etc/shadow")\n#endif',
+        'const char* s = "/*";\n#include "../secret.cuh"\nconst char* t = "*/";',
+        "#include MACRO(x)",
+    ],
+)
+def test_includes_that_lead_elsewhere_or_nobody_knows_where_are_refused(
+    place: Path, line: str
+) -> None:
+    with pytest.raises((UsageError, InputError)) as caught:
+        checked(place, f"{SOURCE}\n{line}\n")
+    assert "secret\n" not in caught.value.what
+
+
+def test_so_are_they_in_a_file_that_is_included(place: Path) -> None:
+    (place / "near.cuh").write_text('#include "../secret.cuh"\n', encoding="utf-8")
+    with pytest.raises((UsageError, InputError)):
+        checked(place, f'{SOURCE}\n#include "near.cuh"\n')
+
+
+def test_links_and_folders_that_lead_out_are_refused(place: Path) -> None:
+    (place / "link.cuh").symlink_to(place.parent / "secret.cuh")
+    with pytest.raises(InputError, match="only files in the folders"):
+        checked(place, f'{SOURCE}\n#include "link.cuh"\n')
+    text = SOURCE.replace("// ///\n", '//\n// [compile]\n// flags = ["-I.."]\n// ///\n', 1)
+    with pytest.raises(InputError, match="only files in the folders"):
+        checked(place, f"{text}\n#include <secret.cuh>\n")
+    (place / "k.cu").unlink()
+    bare = SOURCE[SOURCE.index("// ///\n") + 7 :]
+    (place.parent / "k.toml").write_text("secret", encoding="utf-8")
+    (place / "k.toml").symlink_to(place.parent / "k.toml")
+    with pytest.raises(InputError, match="only files in the folders"):
+        checked(place, bare)
+
+
+def test_python_is_not_run(place: Path) -> None:
+    mark = place / "ran"
+    (place / "ref.py").write_text(f"open({str(mark)!r}, 'w')\ndef f(A, x): return A @ x\n", "utf-8")
+    text = SOURCE.replace('reference = "gemv"', 'reference = "ref:f"')
+    assert text != SOURCE
+    with pytest.raises(UsageError, match="Python function") as caught:
+        checked(place, text)
+    assert "--allow-run" in (caught.value.hint or "")
+    filled = SOURCE.replace('name = "A"\n', 'name = "A"\n// fill = "ref:g"\n')
+    assert filled != SOURCE
+    with pytest.raises((UsageError, InputError)):
+        checked(place, filled)
+    assert not mark.exists()
