@@ -26,7 +26,7 @@ def test_samples_by_source_line_travel_with_a_capture(machine, workshop, monkeyp
     assert main(["ladder", "run", "--rung", "3", "--captures", "caps"]) == 0
     folder = machine / "caps" / "03_shared_tile"
     names = sorted(each.name for each in folder.iterdir())
-    assert names == ["lines.csv.gz", "manifest.json", "raw.csv.gz"]
+    assert names == ["code.json.gz", "lines.csv.gz", "manifest.json", "raw.csv.gz"]
     manifest = read_manifest(folder)
     assert manifest.runs[0].lines == "lines.csv.gz"
     lines = read_lines(folder, manifest)

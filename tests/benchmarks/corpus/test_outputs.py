@@ -270,7 +270,7 @@ def test_nothing_of_strangers_is_markup() -> None:
     assert max(map(len, text.splitlines())) <= 80
     page = as_page(found)
     assert "<img src=x" not in page
-    assert page.count("</script>") == 4
+    assert page.count("</script>") == 3
     SCHEMA.validate(json.loads(to_json(found)))
 
 

@@ -38,7 +38,10 @@ def doctor(
         ),
     ] = None,
     output_format: Annotated[
-        str, options.format_option("doctor", "text, json or markdown: how to write what was found.")
+        str,
+        options.format_option(
+            "doctor", "text, brief, json or markdown: how to write what was found."
+        ),
     ] = "text",
 ) -> None:
     """Check GPU, driver, ncu, permission for counters, nvcc, PyCUDA, and what predicts kernels.

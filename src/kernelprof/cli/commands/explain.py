@@ -23,7 +23,7 @@ def explain(
         ),
     ] = None,
     output_format: Annotated[
-        str, options.format_option("rule", "text or markdown: how to write the page.")
+        str, options.format_option("rule", "text, brief or markdown: how to write the page.")
     ] = "text",
 ) -> None:
     """Explain a bottleneck: what it is, why it matters, what to do, when the verdict is wrong.

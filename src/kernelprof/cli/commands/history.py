@@ -44,7 +44,9 @@ def history(
     ] = 200,
     output_format: Annotated[
         str,
-        options.format_option("history", "text, json, csv or markdown: how to write the history."),
+        options.format_option(
+            "history", "text, brief, json, csv or markdown: how to write the history."
+        ),
     ] = "text",
     file: options.OutputOption = None,
     html: options.HtmlOption = None,

@@ -24,11 +24,12 @@ _WORDS: Final = {"same": "within the noise", "unknown": "not known"}
 HEIGHT: Final = 200
 ROW: Final = 28
 _SIDE: Final = 78
+_LARGEST: Final = 1e9
 
 
 def _changes(rows: Rows) -> Markup:
     """A mark a kernel at its change, with its interval as a line; the middle is as before."""
-    ends = [real(row, field) for row in rows for field in ("low", "ratio", "high")]
+    ends = [_drawn(row, field) for row in rows for field in ("low", "ratio", "high")]
     scale = axes.around([*ends, 1.0], log=True)
     x = axes.Axis(scale, _factors(scale), _factor)
     height = ROW * len(rows)
@@ -36,11 +37,16 @@ def _changes(rows: Rows) -> Markup:
     for number, row in enumerate(rows):
         y = ROW * (number + 0.5)
         colour, shape = OUTCOMES[str(row["outcome"])]
-        low, high = x.at(real(row, "low")), x.at(real(row, "high"))
+        low, high = x.at(_drawn(row, "low")), x.at(_drawn(row, "high"))
         said = f"{row['name']}: {row['text']}"
         marks.append(drawing.line(low, y, high, y, "spread", style=f"stroke: {colour}"))
-        marks.append(drawing.symbol(x.at(real(row, "ratio")), y, shape, colour, title=said))
+        marks.append(drawing.symbol(x.at(_drawn(row, "ratio")), y, shape, colour, title=said))
     return drawing.plot(height, marks, x=x, names=[str(row["name"]) for row in rows])
+
+
+def _drawn(row: Row, field: str) -> float:
+    """A factor, or the largest that is drawn: times of next to nothing make any number."""
+    return min(max(real(row, field), 1.0 / _LARGEST), _LARGEST)
 
 
 def _factors(scale: axes.Scale) -> list[float]:
