@@ -110,7 +110,8 @@ def schema() -> str:
     for definition in definitions.values():
         for key, described in definition["properties"].items():
             definition["properties"][key] = _without_null(described)
-    of_an_array = [{"required": [key]} for key in ("shape", "fill", "seed", "output", "passed")]
+    keys = ("shape", "fill", "limit", "seed", "output", "passed")
+    of_an_array = [{"required": [key]} for key in keys]
     typed, scalar, mapped = ({"required": [key]} for key in ("type", "value", "tensor_map"))
     definitions["Argument"]["oneOf"] = [
         {"required": ["type", "shape"], "not": {"anyOf": [scalar, mapped]}},

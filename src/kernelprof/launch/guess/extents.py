@@ -1,0 +1,288 @@
+"""Sizes with their values, shapes of arrays and what is in them."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.launch.elements import is_floating
+from kernelprof.launch.guess import amounts
+from kernelprof.launch.guess.allocations import below, length
+from kernelprof.launch.guess.reach import needed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from kernelprof.launch.guess.amounts import Amount
+    from kernelprof.launch.guess.guesses import Array, Guesses
+    from kernelprof.launch.guess.launches import HostLaunch
+    from kernelprof.launch.guess.reach import Reach, Reached
+
+ONE_DIMENSION: Final = 1 << 24
+TWO_DIMENSIONS: Final = 4096
+OF_MANY: Final = 256
+CHECK_ONE_DIMENSION: Final = 1 << 16
+CHECK_MATRIX: Final = (256, 384, 128)
+"""Sizes of the comparison differ, so that a mixed-up pair of them is seen."""
+_STRUCTURAL: Final = 64
+"""Up to here a number is more likely a part of the problem than how much of it there is."""
+_REPEATED: Final = 16
+"""Of a size that decides about no array and no grid, such as a number of turns."""
+_MOST_BYTES: Final = 1 << 31
+_MOST_CHECKED: Final = 1 << 20
+"""Elements of an array at the check sizes, and threads: a second without a GPU."""
+_ENTRIES: Final = 16
+"""Entries of a row of a sparse matrix, where nothing says how many there are."""
+_BINS: Final = 256
+
+
+def lengths(
+    reach: Reach, standing: Mapping[str, Amount], launch: HostLaunch | None, found: Guesses
+) -> None:
+    """How long each array is: as the kernel reaches, or as the host allocates it."""
+    nnz = _offsets(reach, standing, launch, found)
+    hosts = (
+        {
+            name: length(
+                launch.arguments.get(name), launch.frame, launch.values, each.element.bytes
+            )
+            for name, each in found.arrays.items()
+        }
+        if launch is not None
+        else {}
+    )
+    for name, array in found.arrays.items():
+        reached = reach.arrays[name]
+        own = _resolved(reached, standing | nnz)
+        host = hosts.get(name)
+        if host is not None:
+            array.length, array.why = host, f"as it is allocated for line {_line(launch)}"
+        elif own is not None and not _open(own):
+            array.length, array.why = own, "as far as the kernel reaches"
+    _indices(reach, standing | nnz, launch, found)
+
+
+def _line(launch: HostLaunch | None) -> int:
+    return 0 if launch is None else launch.line
+
+
+def _resolved(reached: Reached, standing: Mapping[str, Amount]) -> Amount | None:
+    if reached.unknown or not reached.extents:
+        return None
+    read = [amounts.read(each.text, standing) for each in reached.extents]
+    known = [each for each in read if each is not None]
+    return needed(known) if len(known) == len(read) else None
+
+
+def _open(amount: Amount) -> bool:
+    return any(name.startswith(("loaded__", "block__", "grid__")) for name in amount.names)
+
+
+def _offsets(
+    reach: Reach, standing: Mapping[str, Amount], launch: HostLaunch | None, found: Guesses
+) -> dict[str, Amount]:
+    """Arrays of offsets: their last value is how many entries there are in all."""
+    known: dict[str, Amount] = {}
+    for name in sorted(reach.offsets):
+        own = _resolved(reach.arrays[name], standing)
+        if own is None or name not in found.arrays:
+            continue
+        entries = None
+        for other, reached in reach.arrays.items():  # allocated arrays that they point into
+            if launch is None or other == name:
+                continue
+            if any(f"loaded__{name}" in each.names for each in reached.extents):
+                array = found.arrays[other]
+                entries = entries or length(
+                    launch.arguments.get(other), launch.frame, launch.values, array.element.bytes
+                )
+        if entries is None:
+            spare = [s for s in found.sizes if s.lower() in {"nnz", "nonzeros", "num_nonzeros"}]
+            entries = amounts.size(spare[0]) if spare else None
+        why = "entries of all rows"
+        if entries is None:
+            entries = amounts.number(_ENTRIES) * (own - amounts.number(1))
+            why = f"{_ENTRIES} entries between two offsets"
+        array = found.arrays[name]
+        array.fill, array.limit = "offsets", entries
+        array.why_fill = f"a loop runs from one of them to the next; {why}"
+        known[f"loaded__{name}"] = entries + amounts.number(1)
+    return known
+
+
+def _indices(
+    reach: Reach, standing: Mapping[str, Amount], launch: HostLaunch | None, found: Guesses
+) -> None:
+    """Arrays of whole numbers that say where in another one something is."""
+    for name, array in found.arrays.items():
+        atom = f"loaded__{name}"
+        targets = [
+            (other, reached)
+            for other, reached in reach.arrays.items()
+            if name not in reach.offsets
+            and any(atom in each.names for each in reached.extents)
+            and other in found.arrays
+        ]
+        if not targets or array.output:
+            continue
+        limit, why = _limit(name, targets, standing, launch, found)
+        if limit is None:
+            continue
+        array.limit = limit
+        array.fill = "random"
+        into = ", ".join(other for other, _ in targets)
+        array.why_fill = f"indices into {into}{why}"
+        scattered = any(reached.scattered and not reached.atomic for _, reached in targets)
+        if scattered and array.length == limit:
+            array.fill, array.limit = "permutation", None
+            array.why_fill = f"places in {into} that are written once each"
+        for other, reached in targets:
+            own = _resolved(reached, {**standing, atom: limit})
+            target = found.arrays[other]
+            if target.length is None and own is not None and not _open(own):
+                target.length, target.why = own, f"{name} holds indices into it{why}"
+
+
+def _limit(
+    name: str,
+    targets: list[tuple[str, Reached]],
+    standing: Mapping[str, Amount],
+    launch: HostLaunch | None,
+    found: Guesses,
+) -> tuple[Amount | None, str]:
+    """What indices stay below, and what speaks for it."""
+    if launch is not None:
+        given = below(launch.arguments.get(name), launch.frame, launch.values)
+        if given is not None:
+            return given, ", as the host draws them"
+    one, atom = amounts.number(1), f"loaded__{name}"
+    for other, reached in targets:
+        whole = found.arrays[other].length
+        highest = _resolved(reached, standing)
+        if whole is None or highest is None:
+            continue
+        factor = _factor(highest, atom)
+        limit = None if factor is None else amounts.divided(whole, factor)
+        if limit is not None:
+            return limit, ""
+    used = {n for a in found.arrays.values() if a.length is not None for n in a.length.names}
+    spare = [each for each in found.sizes if each not in used and found.sizes[each]]
+    if spare:
+        return amounts.size(spare[0]), f", of which {spare[0]} says how many there are"
+    written = [found.arrays[n].length for n, r in targets if r.written and r.atomic]
+    if written or any(r.atomic for _, r in targets):
+        if found.arrays[name].element.bytes == 1:
+            return amounts.number(_BINS), ", any byte"
+        found.sizes.setdefault("bins", _BINS)
+        return amounts.size("bins"), ", of which nothing says how many there are"
+    known = [a.length for a in found.arrays.values() if a.output and a.length is not None]
+    if known:
+        return known[0], ", taken to be as many as there are results"
+    own = found.arrays[name].length
+    del one
+    return own, ", taken to be as many as there are indices"
+
+
+def _factor(highest: Amount, atom: str) -> Amount | None:
+    """How far apart two neighbours of an index are: the factor of its name."""
+    step = amounts.read(highest.text, {atom: amounts.number(2)})
+    less = amounts.read(highest.text, {atom: amounts.number(1)})
+    if step is None or less is None or not (step - less).terms:
+        return None
+    return step - less
+
+
+def fills(reach: Reach, found: Guesses) -> None:
+    """What is in arrays that the kernel reads."""
+    for name, array in found.arrays.items():
+        if array.fill is not None:
+            continue
+        reached = reach.arrays[name]
+        if array.element.mixed:
+            array.fill = "zeros"
+            array.why_fill = "structures of different types, zero throughout"
+        elif array.output and reached.read:
+            array.fill = "random" if is_floating(array.element.type) else "zeros"
+            array.why_fill = "read as well as written"
+        elif not array.output:
+            array.fill = "random"
+
+
+def defaults(names: Iterable[str], found: Guesses, given: Mapping[str, int | None]) -> None:
+    """A value for each size: the program's, else a usual one for so many sizes."""
+    wanted = list(names)
+    asked = [name for name in wanted if not given.get(name)]
+    in_arrays = {
+        n for a in found.arrays.values() if a.length is not None for n in a.length.names
+    } | {n for each in found.grid or () for n in each.names}
+    extents = [name for name in asked if name in in_arrays]
+    usual = TWO_DIMENSIONS if len(extents) <= 2 else OF_MANY
+    if len(extents) == 1 and len(wanted) == 1 and extents[0].lower() != "k":
+        usual = ONE_DIMENSION
+    for name in wanted:
+        value = given.get(name)
+        if value:
+            found.sizes[name] = value
+        elif found.sizes.get(name):
+            continue
+        elif name in in_arrays or not found.arrays:
+            found.sizes[name] = usual
+        else:
+            found.sizes[name] = _REPEATED
+            found.why[f"sizes.{name}"] = "decides about no array and no grid: any number will do"
+    _within_memory(found, [n for n in extents if n in found.sizes])
+
+
+def _within_memory(found: Guesses, free: list[str]) -> None:
+    """Smaller sizes, where nothing says which, until all arrays have room."""
+    while free and _bytes(found, found.sizes) > _MOST_BYTES:
+        name = max(free, key=lambda each: found.sizes[each])
+        if found.sizes[name] <= OF_MANY // 4:
+            return
+        found.sizes[name] //= 2
+
+
+def _bytes(found: Guesses, sizes: Mapping[str, int]) -> int:
+    return sum(
+        each.element.bytes * _value(each.length, sizes)
+        for each in found.arrays.values()
+        if each.length is not None
+    )
+
+
+def _value(amount: Amount | None, sizes: Mapping[str, int]) -> int:
+    from kernelprof.launch.expressions import ExpressionError
+
+    try:
+        return 0 if amount is None else amount.value(sizes)
+    except ExpressionError:
+        return 0
+
+
+def check_sizes(found: Guesses) -> None:
+    """Smaller sizes for the comparison, of as many factors of two as the large ones have."""
+    fixed = {n for each in found.block or () for n in each.names}
+    large = [
+        name for name, value in found.sizes.items() if value > _STRUCTURAL and name not in fixed
+    ]
+    checked = dict(found.sizes)
+    for index, name in enumerate(large):
+        wanted = CHECK_ONE_DIMENSION if len(large) == 1 else CHECK_MATRIX[index % 3]
+        checked[name] = min(found.sizes[name], wanted)
+    for _ in range(40):
+        if _work(found, checked) <= _MOST_CHECKED:
+            break
+        name = max(large, key=lambda each: checked[each], default="")
+        if not name or checked[name] <= 32 or checked[name] % 2:
+            break
+        checked[name] //= 2
+    found.check_sizes = {name: checked[name] for name in found.sizes}
+
+
+def _work(found: Guesses, sizes: Mapping[str, int]) -> int:
+    """The longest array, or the threads, if those are more."""
+    threads = math.prod(
+        max(1, _value(each, sizes)) for each in (*(found.grid or ()), *(found.block or ()))
+    )
+    longest = [_value(each.length, sizes) for each in found.arrays.values()]
+    return max([threads, *longest], default=0)
