@@ -11,7 +11,12 @@ from kernelprof.files import is_plain
 from kernelprof.launch import syntax
 from kernelprof.launch.guess import guess
 from kernelprof.launch.read_spec import FILL_IN
-from kernelprof.launch.signature import choose, declared_kernels, quoted_includes
+from kernelprof.launch.signature import (
+    choose,
+    declared_kernels,
+    includes,
+    quoted_includes,
+)
 from kernelprof.launch.source import (
     cut_block,
     local_includes,
@@ -33,6 +38,8 @@ if TYPE_CHECKING:
     from kernelprof.launch.signature import KernelSignature, Parameter
     from kernelprof.launch.source import Block
 
+_HEADER_FOLDERS = ("include", "inc", "Common", "common", "src")
+_MOST_UP = 4
 _UNCHECKED = "nothing says what has to come out, so the result is not checked"
 
 
@@ -108,7 +115,26 @@ def propose(path: Path, *, kernel: str | None = None, force: bool = False) -> Pr
         parameters = [parameter.name for parameter in chosen.parameters]
         macros = undefined_macros(root, node, parameters)
         guesses.macros = [name for name in macros if name not in guesses.defines]
+    guesses.flags = _include_flags(path)
+    if guesses.flags:
+        guesses.why["flags"] = "where headers that it includes lie"
     return Proposal(path, source, chosen, guesses, old)
+
+
+def _include_flags(path: Path) -> list[str]:
+    """Folders of headers that lie beside one of the source's own folders, as projects have them."""
+    names = [each[1:-1] for each in includes(read_source(path)) if each[:1] in {'"', "<"}]
+    found: dict[str, None] = {}
+    for name in names:
+        if is_plain(path.parent / name):
+            continue
+        for up, folder in enumerate(path.resolve().parents):
+            if up > _MOST_UP:
+                break
+            for each in _HEADER_FOLDERS:
+                if is_plain(folder / each / name):
+                    found[f"-I{'../' * up}{each}"] = None
+    return list(found)
 
 
 def _included(path: Path) -> list[Node]:

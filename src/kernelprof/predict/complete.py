@@ -7,16 +7,18 @@ a case contradicts is not guessed.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import combinations
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.errors import KernelprofError, MissingToolError
 from kernelprof.launch.expressions import ExpressionError
 from kernelprof.launch.guess import amounts
+from kernelprof.launch.guess.extents import all_there, smaller_check
 from kernelprof.launch.trial import WrongResultError
 from kernelprof.predict.check import check
 from kernelprof.predict.machine.faults import FaultError, OutsideError
-from kernelprof.predict.probe import Probe, TooLongError
+from kernelprof.predict.probe import DYNAMIC_SHARED, Probe, TooLongError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -28,13 +30,18 @@ if TYPE_CHECKING:
 
     Sizes = dict[str, int]
 
-_SECONDS: Final = 10.0
+_SECONDS: Final = 4.0
 """For one case."""
+_MOST_TRIES: Final = 4
+_HALVES: Final = 4
+"""Sizes that are halved before a case that took too long is tried again."""
 _SMALLEST: Final = 32
 """Sizes up to here stay as they are in all cases: they are parts of the problem."""
 _FEW: Final = 16
 _MANY: Final = 4096
 """What whole numbers stay below in the two cases that tell indices from values."""
+_MUCH_SHARED: Final = 160 << 10
+"""Bytes of dynamic shared memory in cases that find out how many are needed."""
 _MOST_TIMES: Final = 4096
 _SLACK: Final = 1.25
 """How much longer an array may be than what is reached of it, where nothing fits exactly."""
@@ -51,12 +58,9 @@ def complete(proposal: Proposal, progress: Callable[[str], object]) -> None:
         return
     progress(f"{proposal.path.name}: running small cases")
     try:
-        _Completing(proposal).complete()
+        _within_time(proposal)
     except MissingToolError:
         return
-    except TooLongError:
-        guesses.trouble = ""
-        guesses.remarks.append("a small case takes too long to be run: nothing was tried")
     except FaultError as error:
         guesses.trouble = f"the kernel goes wrong: {error.what}".replace("\n", " ")
     except KernelprofError as error:
@@ -64,9 +68,25 @@ def complete(proposal: Proposal, progress: Callable[[str], object]) -> None:
         guesses.remarks.append(f"nothing was tried: {first}")
 
 
+def _within_time(proposal: Proposal) -> None:
+    """Complete with smaller check sizes where a case takes too long."""
+    completing = _Completing(proposal)
+    for _ in range(_MOST_TRIES):
+        try:
+            completing.complete()
+        except TooLongError:
+            smaller = [smaller_check(proposal.guesses) for _ in range(_HALVES)]
+            if not smaller[0]:
+                break
+            completing.again()
+        else:
+            return
+    proposal.guesses.remarks.append("a small case takes too long to be run: nothing was tried")
+
+
 def _can_run(proposal: Proposal) -> bool:
     guesses = proposal.guesses
-    known = (guesses.kernel, guesses.block, guesses.grid, guesses.shared_bytes)
+    known = (guesses.kernel, guesses.block, guesses.grid)
     if any(each is None for each in known) or guesses.macros:
         return False
     for parameter in proposal.kernel.parameters:
@@ -86,14 +106,18 @@ class _Completing:
     def __init__(self, proposal: Proposal) -> None:
         self._proposal = proposal
         self._guesses: Guesses = proposal.guesses
-        self._unknown = [n for n, a in self._guesses.arrays.items() if a.length is None]
-        for name in self._unknown:
-            self._guesses.arrays[name].length = amounts.number(1)
-        try:
-            self._probe = Probe(proposal.path, proposal.toml)
-        finally:
-            for name in self._unknown:
-                self._guesses.arrays[name].length = None
+        self._unknown = [
+            n
+            for n, a in self._guesses.arrays.items()
+            if a.length is None or "max(" in a.length.text
+        ]
+        self._shared_is_open = self._guesses.shared_bytes is None
+        self._probe = Probe(proposal.path, self._with_all())
+        self._cases = list(_cases(self._guesses))
+
+    def again(self) -> None:
+        """Begin anew with what the guesses are now."""
+        self._respecify()
         self._cases = list(_cases(self._guesses))
 
     def complete(self) -> None:
@@ -102,10 +126,13 @@ class _Completing:
         found = self._measured()
         for name in self._unknown:
             self._fit(self._guesses.arrays[name], found)
+        if self._shared_is_open:
+            ends = [(case, reached[DYNAMIC_SHARED].end) for case, reached in found]
+            self._guesses.shared_bytes = fitted(ends, _factors(self._guesses))
+            self._guesses.why["shared_bytes"] = f"as far as it reaches in {len(ends)} small cases"
         self._unknown = [n for n, a in self._guesses.arrays.items() if a.length is None]
-        if self._unknown:
-            return
-        self._try()
+        if not self._unknown and self._guesses.shared_bytes is not None:
+            self._try()
 
     def _measured(self) -> list[tuple[Sizes, dict[str, Reached]]]:
         """What is reached in each case; lengths that turn out too short are unknown from there."""
@@ -173,18 +200,26 @@ class _Completing:
         if limit is not None:
             array.limit = limit
             array.why_fill = f"addresses in {name} follow from them{why}"
-            self._again()
+            self._respecify()
 
-    def _again(self) -> None:
+    def _respecify(self) -> None:
         """Take up what was changed in the specification."""
-        unknown = [n for n, a in self._guesses.arrays.items() if a.length is None]
-        for name in unknown:
-            self._guesses.arrays[name].length = amounts.number(1)
-        try:
-            self._probe.respecify(self._proposal.toml)
-        finally:
-            for name in unknown:
-                self._guesses.arrays[name].length = None
+        self._probe.respecify(self._with_all())
+
+    def _with_all(self) -> str:
+        """The specification with something in the place of what is not known."""
+        guesses = self._guesses
+        open_ = [a for a in guesses.arrays.values() if a.length is None]
+        for each in open_:
+            each.length = amounts.number(1)
+        if self._shared_is_open:
+            guesses.shared_bytes = amounts.number(_MUCH_SHARED)
+        text = self._proposal.toml
+        for each in open_:
+            each.length = None
+        if self._shared_is_open:
+            guesses.shared_bytes = None
+        return text
 
     # Lengths
 
@@ -220,15 +255,19 @@ class _Completing:
             self._guesses.reference = None
             self._guesses.flops = self._guesses.min_bytes = None
             self._probe.respecify(self._proposal.toml)
-        self._probe.corners(_SECONDS)
+        with suppress(TooLongError):
+            self._probe.corners(_SECONDS)
 
 
 def _cases(guesses: Guesses) -> Iterator[Sizes]:
-    """The check sizes, and for each size one case in which it is half as large."""
+    """The check sizes, and for each size one case in which it is half, or twice, as large."""
     yield dict(guesses.check_sizes)
     for name, value in guesses.check_sizes.items():
-        if value > _SMALLEST and value % 2 == 0:
-            yield {**guesses.check_sizes, name: value // 2}
+        half = {**guesses.check_sizes, name: value // 2}
+        if value > _SMALLEST and value % 2 == 0 and all_there(guesses, half):
+            yield half
+        elif guesses.sizes[name] > value and value > 1:
+            yield {**guesses.check_sizes, name: value * 2}
 
 
 def _factors(guesses: Guesses) -> list[Amount]:
@@ -259,6 +298,9 @@ def fitted(ends: Sequence[tuple[Sizes, int]], factors: Sequence[Amount]) -> Amou
             if exact is not None:
                 times, more = exact
                 return product * amounts.number(times) + amounts.number(more)
+            for part in (2, 4, 8, 16):
+                if count and all(end * part == value for value, end in values):
+                    return amounts.divided(product, amounts.number(part))
             times = max(-(-end // value) for value, end in values)
             slack = max(times * value / end for value, end in values)
             if slack <= _SLACK and (close is None or slack < close[0]):

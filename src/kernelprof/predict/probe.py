@@ -43,6 +43,8 @@ if TYPE_CHECKING:
     from kernelprof.predict.sass.listing import Instruction
     from kernelprof.predict.sass.program import Block as Piece
 
+DYNAMIC_SHARED: Final = ""
+"""The name of a block's dynamic shared memory among the arrays: none of the kernel's has it."""
 _FIRST_ELEMENTS: Final = 1 << 16
 _MOST_ELEMENTS: Final = 1 << 25
 _GROWS: Final = 16
@@ -68,6 +70,8 @@ class _Reaching(Counters):
     def __init__(self, deadline: float) -> None:
         super().__init__()
         self.found: dict[str, Reached] = {}
+        self.shared_end = 0
+        """Behind the last byte of shared memory that is accessed."""
         self._deadline = deadline
 
     def begin(self, blocks: Blocks) -> None:
@@ -91,12 +95,20 @@ class _Reaching(Counters):
         size: int,
     ) -> None:
         """Memory is read or written."""
+        if space == "shared":
+            here = c.here if taking is None else taking
+            at = np.broadcast_to(addresses, here.shape)[here]
+            end = int(at.max()) + size if at.size else 0
+            self.shared_end = max(self.shared_end, end)
         if space != "global":
             return
         here = c.here if taking is None else taking
-        at = np.broadcast_to(addresses, here.shape)[here]
+        everywhere = np.broadcast_to(addresses, here.shape)
+        at = everywhere[here]
         if not at.size:
             return
+        # An access whose value nothing depends on is not carried out, and not refused.
+        c.blocks.memory.refuse_outside(everywhere, here, size)
         for buffer in self._buffers:
             inside = at[(at >= buffer.base) & (at < buffer.end)]
             if inside.size:
@@ -168,6 +180,9 @@ class Probe:
         except AssumedError:
             counters = _Reaching(deadline)
             self._run(self.bound(sizes, elements, limits), counters, brief=False)
+        launch = self.bound(sizes, {}, limits).launch
+        static = launch.reserved_shared + self.code.image.resources.shared_bytes
+        counters.found[DYNAMIC_SHARED] = Reached(0, max(0, counters.shared_end - static))
         return counters.found
 
     def bound(

@@ -15,6 +15,7 @@ import re
 from typing import TYPE_CHECKING
 
 from kernelprof.launch import syntax
+from kernelprof.launch.elements import element_bytes
 from kernelprof.launch.guess import amounts, extents
 from kernelprof.launch.guess.conditions import active
 from kernelprof.launch.guess.guesses import Array, Guesses
@@ -30,7 +31,7 @@ from kernelprof.launch.guess.written_types import Element, Types, bare
 from kernelprof.launch.usage import constants, usage
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from tree_sitter import Node
 
@@ -39,6 +40,9 @@ if TYPE_CHECKING:
     from kernelprof.launch.guess.reach import Reach
     from kernelprof.launch.signature import KernelSignature
     from kernelprof.launch.usage import Usage
+
+_MOST_BLOCKS = 1 << 12
+"""A number of blocks up to here is one that a program chooses, and not how much there is to do."""
 
 __all__ = ["Guesses", "guess"]
 
@@ -78,7 +82,8 @@ def guess(
     standing = dimensions("block", found.block) | dimensions("grid", found.grid)
     _shared_bytes(used, followed, standing, host, shared, found)
     radii(node, found)
-    extents.lengths(followed, standing, host, found)
+    own_names = {each for amount in given.values() for each in amount.names}
+    extents.lengths(followed, standing, host, found, own_names)
     extents.fills(followed, found)
     own = {each: found.values[each] for each in given if found.values[each].isidentifier()}
     meaning(kernel.name, own, found)
@@ -146,8 +151,7 @@ def _launch(
     found: Guesses,
 ) -> None:
     """Block and grid: the host's, else what the body says."""
-    if host is not None:
-        _of_host(host, found, kernel, used, known)
+    hosts = None if host is None else _of_host(host, found, kernel, used, known)
     if found.block is None:
         block(kernel, used, known, found)
     if found.grid is None:
@@ -156,7 +160,10 @@ def _launch(
             for each in kernel.parameters
             if each.name in found.sizes and each.name not in followed.used
         ]
-        grid(followed, used, found, spare, gemm_axes(kernel, used, found))
+        told = grid(followed, used, found, spare, gemm_axes(kernel, used, found))
+        if not told and hosts is not None and host is not None:
+            found.grid = hosts
+            found.why["grid"] = f"line {host.line} launches it so"
 
 
 def _of_host(
@@ -165,8 +172,11 @@ def _of_host(
     kernel: KernelSignature,
     used: Usage,
     known: dict[str, int],
-) -> None:
-    """What a launch says: numbers of threads as they are, unless the kernel is given them, too."""
+) -> list[Amount] | None:
+    """What a launch says: numbers of threads as they are, unless the kernel is given them, too.
+
+    Gives its grid also where that is in numbers that nobody knows.
+    """
     why = f"line {host.line} launches it so"
     fixed = {k: v for k, v in host.values.sizes.items() if v is not None}
     own = set(found.values.values())
@@ -182,13 +192,15 @@ def _of_host(
             if name.isidentifier() and name not in own:
                 standing[name] = threads
     if found.block is None:
-        return
+        return None
     given = set(found.sizes) | own | {n for text in own for n in _inside(text)}
     found.grid = _read(host.grid, standing)
-    if found.grid is not None and _names(found.grid) <= fixed.keys() | given:
+    whole = found.grid
+    if whole is not None and _names(whole) <= fixed.keys() | given:
         found.why["grid"] = why
     else:
         found.grid = None
+    return whole
 
 
 def _inside(text: str) -> set[str]:
@@ -221,9 +233,11 @@ def _shared_bytes(
         fixed = {k: amounts.number(v) for k, v in host.values.sizes.items() if v is not None}
         own = set(found.values.values()) | set(found.sizes)
         fixed = {k: v for k, v in fixed.items() if k not in own}
-        found.shared_bytes = read and amounts.read(read.text, fixed)
-        found.why["shared_bytes"] = f"line {host.line} launches it so"
-        return
+        whole = read and amounts.read(read.text, fixed)
+        if whole is not None and whole.names <= own | set(host.values.sizes.keys() - _unsaid(host)):
+            found.shared_bytes = whole
+            found.why["shared_bytes"] = f"line {host.line} launches it so"
+            return
     if not used.dynamic_shared:
         found.shared_bytes = amounts.number(0)
         return
@@ -244,13 +258,20 @@ def _sizes(host: HostLaunch | None, given: dict[str, Amount], found: Guesses) ->
         *found.sizes,
         *(name for amount in given.values() for name in sorted(amount.names)),
     ]
-    for each in (*(found.block or ()), *(found.grid or ()), found.shared_bytes):
-        named += [] if each is None else sorted(each.names)
-    for array in found.arrays.values():
-        for amount in (array.length, array.limit):
-            named += [] if amount is None else sorted(amount.names)
-    wanted = [each for each in dict.fromkeys(named) if each not in found.defines]
+    own = {name for name, amount in given.items() if amount == amounts.size(name)}
+    _plain_grid(found, {} if host is None else host.values.sizes)
+    matters = {name for names in _extents(found) for name in names}
+    for name, amount in given.items():
+        program = {} if host is None else host.values.sizes
+        free = amount.names - matters - own
+        if amount.names and free == amount.names and all(program.get(each) for each in free):
+            number = amount.value({each: program[each] or 0 for each in free})
+            found.values[name] = str(_fitting_type(number, found.types[name]))
+            found.why[f"value.{name}"] = "as the program passes it"
+    named += sorted(matters)
     program = {} if host is None else host.values.sizes
+    kept = matters | {n for text in found.values.values() for n in _inside(text)}
+    wanted = [each for each in dict.fromkeys(named) if each in kept and each not in found.defines]
     checked = dict(found.check_sizes)
     extents.defaults(wanted, found, program)
     found.sizes = {name: found.sizes[name] for name in wanted}
@@ -259,3 +280,36 @@ def _sizes(host: HostLaunch | None, given: dict[str, Amount], found: Guesses) ->
             found.why.setdefault(f"sizes.{name}", "the program's")
     extents.check_sizes(found)
     found.check_sizes |= checked
+
+
+def _unsaid(host: HostLaunch) -> set[str]:
+    """Sizes of the host's code that it gives no value."""
+    return {name for name, value in host.values.sizes.items() if value is None}
+
+
+def _plain_grid(found: Guesses, program: Mapping[str, int | None]) -> None:
+    """Numbers of blocks that a program names and that nothing else depends on, as they are."""
+    lengths = {n for a in found.arrays.values() if a.length is not None for n in a.length.names}
+    values = {n for text in found.values.values() for n in _inside(text)}
+    alone = {
+        name: amounts.number(size)
+        for name, size in program.items()
+        if size and size <= _MOST_BLOCKS and name not in lengths | values
+    }
+    if found.grid is not None:
+        found.grid = _read(found.grid, alone) or found.grid
+
+
+def _extents(found: Guesses) -> list[set[str]]:
+    """The sizes in all that decides how much there is."""
+    dimensions = [*(found.block or ()), *(found.grid or ()), found.shared_bytes]
+    lengths = [each for a in found.arrays.values() for each in (a.length, a.limit)]
+    return [each.names for each in (*dimensions, *lengths) if each is not None]
+
+
+def _fitting_type(number: int, type_name: str) -> int:
+    """A number as a type of whole numbers has it: C cuts off bits that it has no room for."""
+    bits = 8 * element_bytes(type_name)
+    number %= 1 << bits
+    signed = not type_name.startswith("u") and type_name != "bool"
+    return number - (1 << bits) if signed and number >> (bits - 1) else number

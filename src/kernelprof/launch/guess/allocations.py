@@ -39,11 +39,10 @@ def length(
     if inner.type == "call_expression":
         return _of_vector(inner, frame, values)
     name = syntax.text(inner)
-    for allocation, size in _allocations(name, frame):
+    for size in _allocations(name, frame):
         found = values.of(size, Elsewhere(frame))
         if found is not None:
-            del allocation
-            return amounts.quotient(found, amounts.number(element_bytes))
+            return amounts.divided(found, amounts.number(element_bytes))
     if inner.type == "identifier" and frame.has_parameter(name) and frame.caller is not None:
         return length(frame.argument(name), frame.caller, values, element_bytes, depth + 1)
     if inner.type == "identifier":
@@ -81,8 +80,8 @@ def _of_vector(node: Node, frame: Frame, values: Values) -> Amount | None:
     return None
 
 
-def _allocations(name: str, frame: Frame) -> Iterator[tuple[Node, Node]]:
-    """Where a pointer of that name is allocated, and the bytes; the function's own first."""
+def _allocations(name: str, frame: Frame) -> Iterator[Node]:
+    """The bytes that are allocated for a pointer of that name; the function's own first."""
     found = []
     body = frame.body
     for node in frame.source.nodes["call_expression"]:
@@ -92,13 +91,13 @@ def _allocations(name: str, frame: Frame) -> Iterator[tuple[Node, Node]]:
             continue
         own = body is not None and body.start_byte <= node.start_byte < body.end_byte
         found.append((not own, node, given[at]))
-    for foreign, node, size in sorted(found, key=lambda each: (each[0], each[1].start_byte)):
+    for foreign, _, size in sorted(found, key=lambda each: (each[0], each[1].start_byte)):
         # A global, or a member, may be allocated in another function than it is passed on in.
         is_local = (
             frame.function is not None and name.isidentifier() and not _is_global(name, frame)
         )
         if not (foreign and is_local):
-            yield node, size
+            yield size
 
 
 def _is_global(name: str, frame: Frame) -> bool:

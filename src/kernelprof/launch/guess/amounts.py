@@ -74,6 +74,8 @@ class Amount:
         parts = []
         for product, times in sorted(self.terms, key=lambda term: (-len(term[0]), term)):
             factors = [_factor(each) for each in product]
+            if len(self.terms) == 1 and len(product) == 1 and times == 1:
+                return product[0]
             if abs(times) != 1 or not factors:
                 factors.insert(0, str(abs(times)))
             sign = ("- " if parts else "-") if times < 0 else ("+ " if parts else "")

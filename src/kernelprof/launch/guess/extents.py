@@ -24,12 +24,13 @@ OF_MANY: Final = 256
 CHECK_ONE_DIMENSION: Final = 1 << 16
 CHECK_MATRIX: Final = (256, 384, 128)
 """Sizes of the comparison differ, so that a mixed-up pair of them is seen."""
+_LEAST: Final = 4
 _STRUCTURAL: Final = 64
 """Up to here a number is more likely a part of the problem than how much of it there is."""
 _REPEATED: Final = 16
 """Of a size that decides about no array and no grid, such as a number of turns."""
 _MOST_BYTES: Final = 1 << 31
-_MOST_CHECKED: Final = 1 << 20
+MOST_CHECKED: Final = 1 << 17
 """Elements of an array at the check sizes, and threads: a second without a GPU."""
 _ENTRIES: Final = 16
 """Entries of a row of a sparse matrix, where nothing says how many there are."""
@@ -37,9 +38,16 @@ _BINS: Final = 256
 
 
 def lengths(
-    reach: Reach, standing: Mapping[str, Amount], launch: HostLaunch | None, found: Guesses
+    reach: Reach,
+    standing: Mapping[str, Amount],
+    launch: HostLaunch | None,
+    found: Guesses,
+    passed: set[str],
 ) -> None:
-    """How long each array is: as the kernel reaches, or as the host allocates it."""
+    """How long each array is: as the kernel reaches, or as the host allocates it.
+
+    ``passed`` are sizes that the kernel is given: of what is allocated by others it may see a part.
+    """
     nnz = _offsets(reach, standing, launch, found)
     hosts = (
         {
@@ -55,9 +63,12 @@ def lengths(
         reached = reach.arrays[name]
         own = _resolved(reached, standing | nnz)
         host = hosts.get(name)
+        known = own is not None and not _open(own)
+        if known and host is not None and passed and not host.names <= passed:
+            host = None
         if host is not None:
             array.length, array.why = host, f"as it is allocated for line {_line(launch)}"
-        elif own is not None and not _open(own):
+        elif known:
             array.length, array.why = own, "as far as the kernel reaches"
     _indices(reach, standing | nnz, launch, found)
 
@@ -269,14 +280,30 @@ def check_sizes(found: Guesses) -> None:
     for index, name in enumerate(large):
         wanted = CHECK_ONE_DIMENSION if len(large) == 1 else CHECK_MATRIX[index % 3]
         checked[name] = min(found.sizes[name], wanted)
-    for _ in range(40):
-        if _work(found, checked) <= _MOST_CHECKED:
-            break
-        name = max(large, key=lambda each: checked[each], default="")
-        if not name or checked[name] <= 32 or checked[name] % 2:
-            break
-        checked[name] //= 2
+    for name in large:
+        while not all_there(found, checked) and checked[name] < found.sizes[name]:
+            checked[name] = min(2 * checked[name], found.sizes[name])
     found.check_sizes = {name: checked[name] for name in found.sizes}
+    while _work(found, found.check_sizes) > MOST_CHECKED and smaller_check(found):
+        pass
+
+
+def smaller_check(found: Guesses) -> bool:
+    """Take half of the largest check size that can be halved; whether there was one."""
+    fixed = {n for each in found.block or () for n in each.names}
+    checked = found.check_sizes
+    for name in sorted(checked.keys() - fixed, key=lambda each: -checked[each]):
+        half = {**checked, name: checked[name] // 2}
+        if checked[name] > _LEAST and all_there(found, half):
+            found.check_sizes = half
+            return True
+    return False
+
+
+def all_there(found: Guesses, sizes: Mapping[str, int]) -> bool:
+    """Whether each extent is one at least."""
+    amounts_ = [*(found.grid or ()), *(a.length for a in found.arrays.values())]
+    return all(each is None or _value(each, sizes) >= 1 for each in amounts_)
 
 
 def _work(found: Guesses, sizes: Mapping[str, int]) -> int:

@@ -119,6 +119,8 @@ def _frames(source: Source, around: Node | None, depth: int = 0) -> Iterator[Fra
             caller_node = function_around(call)
             if caller_node is None or syntax.same(caller_node, around):
                 continue
+            if {"__global__", "__device__"} & {syntax.text(n) for n in caller_node.children}:
+                continue
             for caller in _frames(source, caller_node, depth + 1):
                 found = True
                 chosen = _chosen(function.template, call, function.parameters, caller)
@@ -205,7 +207,7 @@ def _in_order(
             break
         text = chosen[name]
         number = None
-        if text.isidentifier() and frame.source.types.element(text) is None:
+        if text.isidentifier() and text not in {"true", "false"} and frame.source.types.element(text) is None:
             at = syntax.parse(f"int x = {text};")
             value = next((n for n in syntax.walk(at) if n.type == "init_declarator"), None)
             number = values.of(syntax.child(value, "value"), Elsewhere(frame))

@@ -310,6 +310,10 @@ class Reach:
             case "parenthesized_expression" | "condition_clause":
                 inner = [n for n in node.named_children if n.type != "comment"]
                 return self.value(inner[0]) if len(inner) == 1 else UNKNOWN
+            case "sizeof_expression":
+                kind = syntax.child(node, "type") or uncast(syntax.child(node, "value"))
+                element = self._types.element(syntax.text(kind))
+                return UNKNOWN if element is None else exactly(amounts.number(element.bytes))
             case "init_declarator":
                 self._declare(node)
                 return UNKNOWN

@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from kernelprof.launch.usage import Usage
 
 _BLOCKS: Final = {1: (256,), 2: (16, 16), 3: (8, 8, 4)}
+_ONE: Final = amounts.number(1)
 _TILE: Final = 16
+_THREADS: Final = re.compile("threads|block_?(size|dim)", re.IGNORECASE)
 
 
 def block(kernel: KernelSignature, usage: Usage, known: Mapping[str, int], found: Guesses) -> None:
@@ -29,6 +31,11 @@ def block(kernel: KernelSignature, usage: Usage, known: Mapping[str, int], found
     if not usage.axes:
         found.block = [amounts.number(1)]
         found.why["block"] = "the kernel looks at no index of a thread"
+        return
+    named = [known[p.name] for p in kernel.template if _THREADS.search(p.name) and p.name in known]
+    if named and not usage.strides and usage.axes_of_threads <= {"x"}:
+        found.block = [amounts.number(named[0])]
+        found.why["block"] = "the template's number of threads"
         return
     axes = [axis for axis in AXES if axis in usage.axes]
     if axes[-1] != "x" and usage.axes_of_threads == {"x"}:
@@ -69,15 +76,16 @@ def block(kernel: KernelSignature, usage: Usage, known: Mapping[str, int], found
 
 def grid(
     reach: Reach, usage: Usage, found: Guesses, spare: list[str], along: Mapping[str, str]
-) -> None:
+) -> bool:
     """As many blocks along each axis as what it runs along needs.
 
     ``spare`` are sizes that the kernel is given and never looks at: one of them is how many blocks
     it needs where nothing else says so. ``along`` are sizes that an operation is known to have
-    along an axis.
+    along an axis. Gives whether something says how many blocks there are along each axis.
     """
     if found.block is None:
-        return
+        return False
+    told = True
     standing = dimensions("block", found.block)
     grid, why = [], []
     axes = [axis for axis in AXES if axis in usage.axes_of_blocks]
@@ -104,15 +112,19 @@ def grid(
                 why.append("the kernel looks at no blockIdx")
         elif spare:
             name = spare.pop(0)
-            grid.append(amounts.size(name))
-            why.append(f"nothing else is done with {name}: a block for each")
+            threads = found.block["xyz".index(axis)] if axis in usage.strides else _ONE
+            grid.append(amounts.ceil_div(amounts.size(name), threads))
+            whose = "block" if threads == _ONE else "thread"
+            why.append(f"nothing else is done with {name}: a {whose} for each")
         else:
             name = {"x": "blocks", "y": "blocks_y", "z": "blocks_z"}[axis]
             grid.append(amounts.size(name))
             found.sizes.setdefault(name, 0)
             why.append(f"nothing bounds blockIdx.{axis}: it takes any number of blocks")
+            told = False
     found.grid = grid
     found.why["grid"] = "; ".join(why)
+    return told
 
 
 def dimensions(of: str, extents: list[Amount] | None) -> dict[str, Amount]:

@@ -33,6 +33,9 @@ _INPUT: Final = re.compile(r"\b(argv|atoi|atol|atoll|strtol|stoi|stol|getCmdLine
 """What a program is told when it is run: what a variable held before is its default."""
 _SMALL: Final = 64
 """Constants up to here are a part of the problem, and not how much of it there is."""
+_PROCESSORS: Final = re.compile(r"\w*(num_?sms?|sm_?count|multi_?proc\w*|num_?mps?)", re.IGNORECASE)
+_OF_A_GPU: Final = 132
+"""Multiprocessors of the GPU that kernels are predicted for without another one (an H200)."""
 _PREFERRED: Final = 256
 """Of several block sizes that are tried: eight warps, as most kernels are launched with."""
 
@@ -138,6 +141,8 @@ class Values:
             found = self.of(value, Frame(frame.source, None))
             if found is not None:
                 number = found.constant
+                if number == 0 and not fixed:
+                    break  # it gets another value somewhere
                 plain = number is None or number <= _SMALL
                 plain = plain or (fixed and name in frame.source.device_names)
                 return found if plain else self._size(name, number)
@@ -147,6 +152,8 @@ class Values:
 
     def _size(self, name: str, value: int | None) -> Amount:
         """A size of that name; a second one of the name with another value is its value."""
+        if value is None and _PROCESSORS.fullmatch(name):
+            value = _OF_A_GPU
         known = self.sizes.get(name)
         if value is not None and known is not None and known != value:
             return amounts.number(value)
@@ -305,8 +312,9 @@ class Values:
         found: list[Amount | None] = [*(made or (None,)), one, one][:3]
         for index, axis in enumerate("xyz"):
             given = frame.values(f"{name}.{axis}", at.start_byte)
-            if given:
-                found[index] = self.of(given[0], frame)
+            told = next((each for each in given if not _INPUT.search(syntax.text(each))), None)
+            if told is not None:
+                found[index] = self.of(told, frame)
         while len(found) > 1 and found[-1] == one:
             found.pop()
         known = [each for each in found if each is not None]

@@ -117,6 +117,10 @@ class GlobalMemory:
         found = addresses[lanes]
         return OutsideError(what, np.argwhere(lanes), found, space="global", size=size)
 
+    def refuse_outside(self, addresses: Array, taking: Array | None, size: int) -> None:
+        """Raise :class:`OutsideError` for an access that is in none of the arrays."""
+        self._split(addresses, taking, size)
+
     def load(self, addresses: Array, taking: Array | None, size: int) -> Array:
         """What lies there: numbers of 1, 2 or 4 bytes, else words of 4 bytes in a last dimension.
 
