@@ -75,18 +75,21 @@ def init(
     *,
     kernel: str | None = None,
     force: bool = False,
+    against: PathLike | None = None,
     progress: Progress | None = None,
 ) -> Draft:
     """A launch specification for a kernel, guessed from its source; nothing is written.
 
     Where the packages are installed that predict kernels, small cases of it are run: they find the
-    lengths of arrays that the source leaves open, and what is guessed wrong.
+    lengths of arrays that the source leaves open, and what is guessed wrong. ``against`` is
+    another version of the kernel, whose results are the reference.
     """
     from kernelprof.collect.progress import Progress
     from kernelprof.launch.initialise import propose
     from kernelprof.predict.toolchain import is_installed
 
-    proposal = propose(Path(source), kernel=kernel, force=force)
+    other = None if against is None else Path(against)
+    proposal = propose(Path(source), kernel=kernel, force=force, against=other)
     if is_installed():
         from kernelprof.predict.complete import complete
 

@@ -10,6 +10,7 @@ from kernelprof.errors import InputError
 from kernelprof.files import is_plain
 from kernelprof.launch import syntax
 from kernelprof.launch.guess import guess
+from kernelprof.launch.overrides import version_beside
 from kernelprof.launch.read_spec import FILL_IN
 from kernelprof.launch.signature import (
     choose,
@@ -52,6 +53,8 @@ class Draft:
     """The whole source."""
     unfilled: tuple[tuple[int, str], ...]
     """Lines of the source that have to be filled in, from 1, and what stands there."""
+    remarks: tuple[str, ...] = ()
+    """What is to be known beside."""
 
 
 @dataclass(frozen=True)
@@ -79,11 +82,16 @@ class Proposal:
             for number, line in lines
             if line.startswith("// ") and line.rstrip().endswith(FILL_IN)
         )
-        return Draft(self.kernel.name, text, unfilled)
+        return Draft(self.kernel.name, text, unfilled, tuple(self.guesses.remarks))
 
 
-def propose(path: Path, *, kernel: str | None = None, force: bool = False) -> Proposal:
-    """What is guessed of a kernel; a specification that is there is replaced only by ``force``."""
+def propose(
+    path: Path, *, kernel: str | None = None, force: bool = False, against: Path | None = None
+) -> Proposal:
+    """What is guessed of a kernel; a specification that is there is replaced only by ``force``.
+
+    ``against`` is another version of the kernel, whose results are the reference.
+    """
     refuse_other_than_file(path, hint="name the .cu file of a kernel")
     source = read_source(path)
     if is_plain(sidecar(path)):
@@ -118,6 +126,9 @@ def propose(path: Path, *, kernel: str | None = None, force: bool = False) -> Pr
     guesses.flags = _include_flags(path)
     if guesses.flags:
         guesses.why["flags"] = "where headers that it includes lie"
+    if against is not None:
+        guesses.reference = version_beside(against, path.parent)
+        guesses.why["reference"] = "another version of the kernel"
     return Proposal(path, source, chosen, guesses, old)
 
 

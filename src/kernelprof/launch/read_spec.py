@@ -27,7 +27,7 @@ from kernelprof.launch.tables import (
     SpecTable,
 )
 from kernelprof.launch.tensor_maps import TensorMap
-from kernelprof.model.specification import NO_REFERENCE
+from kernelprof.model.specification import NO_REFERENCE, is_version
 from kernelprof.model.toml_text import TomlError, read_toml
 
 if TYPE_CHECKING:
@@ -238,7 +238,10 @@ class _Reading:
             what = "no argument is an output, so there is nothing to compare with the reference"
             hint = "add output = true to the arrays that the kernel writes, or reference = "
             yield ("arguments",), what, f'{hint}"none"'
-        if ":" not in table.reference and table.reference != NO_REFERENCE:
+        if not table.reference.isprintable():
+            yield ("reference",), "reference holds control characters", None
+        named = ":" in table.reference or is_version(table.reference)
+        if not named and table.reference != NO_REFERENCE:
             from kernelprof.launch.references import find_builtin
 
             try:

@@ -75,12 +75,18 @@ class LaunchSpec(SpecTable, frozen=True, kw_only=True):
         *,
         sizes: Mapping[str, int] | None = None,
         defines: Mapping[str, Define] | None = None,
+        reference: str | None = None,
     ) -> LaunchSpec:
-        """The same launch with other sizes or defines, for a sweep."""
+        """The same launch with other sizes or defines, for a sweep, or with another reference."""
         options = self.compile
         if defines:
             options = msgspec.structs.replace(options, defines={**options.defines, **defines})
-        return msgspec.structs.replace(self, sizes={**self.sizes, **(sizes or {})}, compile=options)
+        return msgspec.structs.replace(
+            self,
+            sizes={**self.sizes, **(sizes or {})},
+            compile=options,
+            reference=self.reference if reference is None else reference,
+        )
 
     def resolve(self, sizes: Mapping[str, int] | None = None) -> ResolvedLaunch:
         """Work out all expressions at the given sizes, else at ``[sizes]``."""

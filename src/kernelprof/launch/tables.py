@@ -149,9 +149,10 @@ class SpecTable(Table, frozen=True, kw_only=True):
     reference: Annotated[
         str,
         Meta(
-            pattern=f"^[A-Za-z_][A-Za-z0-9_.]*(:{IDENTIFIER})?$",
-            description="a built-in reference, module:function, or none",
-            examples=["gemm", "module:function", "none"],
+            pattern=rf"^([A-Za-z_][A-Za-z0-9_.]*(:{IDENTIFIER})?|.*\.cu)$",
+            description="a built-in reference, module:function, another version of the kernel, "
+            "or none",
+            examples=["gemm", "module:function", "before.cu", "none"],
         ),
     ]
     flops: Annotated[

@@ -216,7 +216,7 @@ def _shared_lengths(body: Node, known: Mapping[str, int]) -> dict[str, list[int]
 
 def _by_thread(node: Node, lengths: Mapping[str, list[int]], found: Usage) -> None:
     """``tile[threadIdx.y][threadIdx.x]``, also by way of ``int t = threadIdx.x``."""
-    indices = []
+    indices: list[Node | None] = []
     base: Node | None = node
     while base is not None and base.type == "subscript_expression":
         listed = syntax.child(base, "indices")

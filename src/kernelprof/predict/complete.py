@@ -8,16 +8,18 @@ a case contradicts is not guessed.
 from __future__ import annotations
 
 from contextlib import suppress
-from itertools import combinations
+from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.errors import KernelprofError, MissingToolError
 from kernelprof.launch.expressions import ExpressionError
 from kernelprof.launch.guess import amounts
-from kernelprof.launch.guess.extents import all_there, smaller_check
-from kernelprof.launch.trial import WrongResultError
+from kernelprof.launch.guess.extents import all_there, smaller_check, within_memory
+from kernelprof.launch.trial import LaunchError, WrongResultError
+from kernelprof.model.specification import is_version
 from kernelprof.predict.check import check
 from kernelprof.predict.machine.faults import FaultError, OutsideError
+from kernelprof.predict.prediction import DEFAULT_ARCH
 from kernelprof.predict.probe import DYNAMIC_SHARED, Probe, TooLongError
 
 if TYPE_CHECKING:
@@ -61,8 +63,9 @@ def complete(proposal: Proposal, progress: Callable[[str], object]) -> None:
         _within_time(proposal)
     except MissingToolError:
         return
-    except FaultError as error:
-        guesses.trouble = f"the kernel goes wrong: {error.what}".replace("\n", " ")
+    except (FaultError, LaunchError) as error:
+        what = " ".join(error.what.split())
+        guesses.trouble = f"with these values the kernel goes wrong: {what}"
     except KernelprofError as error:
         first = error.what.strip().splitlines()[0]
         guesses.remarks.append(f"nothing was tried: {first}")
@@ -131,6 +134,8 @@ class _Completing:
             self._guesses.shared_bytes = fitted(ends, _factors(self._guesses))
             self._guesses.why["shared_bytes"] = f"as far as it reaches in {len(ends)} small cases"
         self._unknown = [n for n, a in self._guesses.arrays.items() if a.length is None]
+        within_memory(self._guesses)
+        self._shared_is_open = False
         if not self._unknown and self._guesses.shared_bytes is not None:
             self._try()
 
@@ -166,9 +171,7 @@ class _Completing:
             if not plain or "int" not in array.element.type or array.element.bytes == 1:
                 continue
             everything = list(self._guesses.arrays)
-            few, many = (
-                self._open(case, everything, {name: limit}) for limit in (_FEW, _MANY)
-            )
+            few, many = (self._open(case, everything, {name: limit}) for limit in (_FEW, _MANY))
             if few is None or many is None:
                 continue
             steps = {
@@ -247,8 +250,11 @@ class _Completing:
         spec, probe = self._probe.spec, self._probe
         bound = probe.bound(spec.check_sizes, {}, {})
         try:
-            check(spec, bound, probe.source.parent, probe.source)
-        except WrongResultError:
+            check(spec, bound, probe.source.parent, probe.source, DEFAULT_ARCH)
+        except WrongResultError as error:
+            if is_version(spec.reference):  # the kernel is wrong, not what is said of it
+                self._guesses.remarks.append(error.what)
+                return
             self._guesses.why["reference"] = (
                 f"the result is not that of {spec.reference}; it is not checked"
             )
@@ -266,7 +272,7 @@ def _cases(guesses: Guesses) -> Iterator[Sizes]:
         half = {**guesses.check_sizes, name: value // 2}
         if value > _SMALLEST and value % 2 == 0 and all_there(guesses, half):
             yield half
-        elif guesses.sizes[name] > value and value > 1:
+        elif guesses.sizes[name] > value > 1:
             yield {**guesses.check_sizes, name: value * 2}
 
 
@@ -286,7 +292,7 @@ def fitted(ends: Sequence[tuple[Sizes, int]], factors: Sequence[Amount]) -> Amou
     """
     close: tuple[float, Amount] | None = None
     for count in range(min(4, len(factors)) + 1):
-        for chosen in combinations(factors, count):
+        for chosen in combinations_with_replacement(factors, count):
             product = amounts.number(1)
             for each in chosen:
                 product = product * each

@@ -13,22 +13,18 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from kernelprof.errors import KernelprofError
-from kernelprof.launch.build import build
 from kernelprof.launch.read_spec import read_spec
 from kernelprof.launch.resolved import ResolvedArray
 from kernelprof.launch.source import Block
 from kernelprof.predict.bind import bind
-from kernelprof.predict.compile import DeviceCompiler
+from kernelprof.predict.built import machine_code
 from kernelprof.predict.counts.needed import needed
-from kernelprof.predict.disassemble import disassemble
 from kernelprof.predict.machine.arrays import LANES
 from kernelprof.predict.machine.context import Counters
 from kernelprof.predict.machine.faults import OutsideError
 from kernelprof.predict.machine.machine import Machine
 from kernelprof.predict.machine.needed import AssumedError
 from kernelprof.predict.prediction import DEFAULT_ARCH
-from kernelprof.predict.sass.program import program
-from kernelprof.predict.toolchain import find_toolchain
 from kernelprof.predict.watch import Together
 from kernelprof.predict.watch.endless import Endless
 
@@ -126,15 +122,10 @@ class Probe:
 
         Raises what a build for a prediction raises.
         """
-        tools = find_toolchain()
         self.source = source
         self.spec = read_spec(Block(toml, source))
-        compiler = DeviceCompiler(tools, self.spec.kernel)
-        self._built = build(
-            self.spec, source, DEFAULT_ARCH, compiler.cubin, compiler.named(source)
-        )
-        listing = compiler.real_names(disassemble(self._built.cubin, tools))
-        self.code = program(self._built.cubin, listing, self._built.entry)
+        made = machine_code(source, self.spec, DEFAULT_ARCH)
+        self._built, self.code = made.built, made.code
 
     def respecify(self, toml: str) -> None:
         """Take another specification of the same kernel, compiled the same way."""
@@ -195,7 +186,7 @@ class Probe:
         resolved = self.spec.resolve({**self.spec.check_sizes, **sizes})
         arguments: list[Any] = []
         for each in resolved.arguments:
-            changed = each
+            changed: Any = each
             if isinstance(each, ResolvedArray):
                 name = each.argument.name
                 if name in elements:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.launch import syntax
 from kernelprof.launch.guess import amounts
-from kernelprof.launch.guess.names import arguments, called, innermost, uncast
+from kernelprof.launch.guess.names import arguments, called, function_around, innermost, uncast
 from kernelprof.launch.guess.values import Elsewhere
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _VECTORS: Final = ("device_vector", "host_vector", "vector")
 _DEEPEST: Final = 6
 
 
-def length(
+def length(  # noqa: PLR0911
     node: Node | None, frame: Frame, values: Values, element_bytes: int, depth: int = 0
 ) -> Amount | None:
     """How many elements of so many bytes lie at a pointer that a launch is given."""
@@ -101,8 +101,6 @@ def _allocations(name: str, frame: Frame) -> Iterator[Node]:
 
 
 def _is_global(name: str, frame: Frame) -> bool:
-    from kernelprof.launch.guess.names import function_around
-
     return any(
         syntax.text(innermost(part)) == name
         for node in frame.source.nodes["declaration"]
@@ -120,8 +118,8 @@ def below(node: Node | None, frame: Frame, values: Values, depth: int = 0) -> Am
     if inner.type == "identifier" and frame.has_parameter(name) and frame.caller is not None:
         return below(frame.argument(name), frame.caller, values, depth + 1)
     origins = {name, *_copied_from(name, frame)}
-    for node in frame.source.nodes["assignment_expression"]:
-        left, right = syntax.child(node, "left"), syntax.child(node, "right")
+    for assigned in frame.source.nodes["assignment_expression"]:
+        left, right = syntax.child(assigned, "left"), syntax.child(assigned, "right")
         if left is None or left.type != "subscript_expression" or right is None:
             continue
         if syntax.text(syntax.child(left, "argument")) not in origins:
@@ -136,6 +134,6 @@ def _copied_from(name: str, frame: Frame) -> Iterator[str]:
     """Arrays of the host that are copied to one of the device."""
     for node in frame.source.nodes["call_expression"]:
         given = arguments(node)
-        if called(node) in {"cudaMemcpy", "cudaMemcpyAsync"} and len(given) >= 2:
-            if syntax.text(uncast(given[0])) == name:
-                yield syntax.text(uncast(given[1]))
+        copies = called(node) in {"cudaMemcpy", "cudaMemcpyAsync"} and len(given) >= 2
+        if copies and syntax.text(uncast(given[0])) == name:
+            yield syntax.text(uncast(given[1]))

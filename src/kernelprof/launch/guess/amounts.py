@@ -71,7 +71,7 @@ class Amount:
     @property
     def text(self) -> str:
         """As a specification writes it."""
-        parts = []
+        parts: list[str] = []
         for product, times in sorted(self.terms, key=lambda term: (-len(term[0]), term)):
             factors = [_factor(each) for each in product]
             if len(self.terms) == 1 and len(product) == 1 and times == 1:
@@ -87,7 +87,7 @@ class Amount:
         return Expression(self.text).integer(sizes)
 
     def never_below(self, other: Amount) -> bool:
-        """Whether it is at least the other wherever factors are 1 or more: so far as that is plain."""
+        """Whether it plainly is at least the other wherever factors are 1 or more."""
         return all(times >= 0 for product, times in (self - other).terms if product) and (
             sum(times for _, times in (self - other).terms) >= 0
         )
@@ -114,7 +114,7 @@ def _read(node: ast.expr, standing: Mapping[str, Amount]) -> Amount | None:
     return None
 
 
-def _both(one: Amount | None, other: Amount | None, by: object) -> Amount | None:
+def _both(one: Amount | None, other: Amount | None, by: object) -> Amount | None:  # noqa: PLR0911
     if one is None or other is None:
         return None
     if by in {"ceil_div", ast.FloorDiv, ast.Mod} and other.constant == 0:
@@ -135,6 +135,12 @@ def _both(one: Amount | None, other: Amount | None, by: object) -> Amount | None
         case "min" | "max":
             return smaller(one, other) if by == "min" else larger(one, other)
     return None
+
+
+def names_in(text: str) -> set[str]:
+    """The sizes in an expression; none where it is no amount, such as a fraction."""
+    found = read(text) if re.fullmatch(r"[\w\s()*+/,%-]+", text) else None
+    return set() if found is None else found.names
 
 
 def number(value: int) -> Amount:
@@ -165,7 +171,7 @@ def quotient(one: Amount, other: Amount) -> Amount | None:
     return _made(found)
 
 
-def divided(one: Amount, other: Amount) -> Amount | None:
+def divided(one: Amount, other: Amount) -> Amount | None:  # noqa: PLR0911
     """One divided by the other as C divides whole numbers; ``(n + b - 1) / b`` rounds up."""
     if other.constant == 0:
         return None

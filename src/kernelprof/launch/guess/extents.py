@@ -6,17 +6,21 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.launch.elements import is_floating
+from kernelprof.launch.expressions import ExpressionError
 from kernelprof.launch.guess import amounts
 from kernelprof.launch.guess.allocations import below, length
 from kernelprof.launch.guess.reach import needed
+from kernelprof.launch.resolved import MAX_GRID
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from kernelprof.launch.guess.accesses import Reached
     from kernelprof.launch.guess.amounts import Amount
-    from kernelprof.launch.guess.guesses import Array, Guesses
+    from kernelprof.launch.guess.evidence import Evidence
+    from kernelprof.launch.guess.guesses import Guesses
     from kernelprof.launch.guess.launches import HostLaunch
-    from kernelprof.launch.guess.reach import Reach, Reached
+    from kernelprof.launch.guess.reach import Reach
 
 ONE_DIMENSION: Final = 1 << 24
 TWO_DIMENSIONS: Final = 4096
@@ -37,17 +41,12 @@ _ENTRIES: Final = 16
 _BINS: Final = 256
 
 
-def lengths(
-    reach: Reach,
-    standing: Mapping[str, Amount],
-    launch: HostLaunch | None,
-    found: Guesses,
-    passed: set[str],
-) -> None:
+def lengths(evidence: Evidence, standing: Mapping[str, Amount], found: Guesses) -> None:
     """How long each array is: as the kernel reaches, or as the host allocates it.
 
-    ``passed`` are sizes that the kernel is given: of what is allocated by others it may see a part.
+    Of what is allocated by other sizes than the kernel is given it may see a part.
     """
+    reach, launch, passed = evidence.reach, evidence.host, evidence.passed
     nnz = _offsets(reach, standing, launch, found)
     hosts = (
         {
@@ -61,7 +60,7 @@ def lengths(
     )
     for name, array in found.arrays.items():
         reached = reach.arrays[name]
-        own = _resolved(reached, standing | nnz)
+        own = _resolved(reached, {**standing, **nnz})
         host = hosts.get(name)
         known = own is not None and not _open(own)
         if known and host is not None and passed and not host.names <= passed:
@@ -70,7 +69,7 @@ def lengths(
             array.length, array.why = host, f"as it is allocated for line {_line(launch)}"
         elif known:
             array.length, array.why = own, "as far as the kernel reaches"
-    _indices(reach, standing | nnz, launch, found)
+    _indices(reach, {**standing, **nnz}, launch, found)
 
 
 def _line(launch: HostLaunch | None) -> int:
@@ -154,7 +153,7 @@ def _indices(
                 target.length, target.why = own, f"{name} holds indices into it{why}"
 
 
-def _limit(
+def _limit(  # noqa: PLR0911
     name: str,
     targets: list[tuple[str, Reached]],
     standing: Mapping[str, Amount],
@@ -166,7 +165,7 @@ def _limit(
         given = below(launch.arguments.get(name), launch.frame, launch.values)
         if given is not None:
             return given, ", as the host draws them"
-    one, atom = amounts.number(1), f"loaded__{name}"
+    atom = f"loaded__{name}"
     for other, reached in targets:
         whole = found.arrays[other].length
         highest = _resolved(reached, standing)
@@ -190,7 +189,6 @@ def _limit(
     if known:
         return known[0], ", taken to be as many as there are results"
     own = found.arrays[name].length
-    del one
     return own, ", taken to be as many as there are indices"
 
 
@@ -241,16 +239,24 @@ def defaults(names: Iterable[str], found: Guesses, given: Mapping[str, int | Non
         else:
             found.sizes[name] = _REPEATED
             found.why[f"sizes.{name}"] = "decides about no array and no grid: any number will do"
-    _within_memory(found, [n for n in extents if n in found.sizes])
+    found.free = [n for n in extents if n in found.sizes]
+    within_memory(found)
 
 
-def _within_memory(found: Guesses, free: list[str]) -> None:
+def within_memory(found: Guesses) -> None:
     """Smaller sizes, where nothing says which, until all arrays have room."""
-    while free and _bytes(found, found.sizes) > _MOST_BYTES:
+    free = found.free
+    while free and (_bytes(found, found.sizes) > _MOST_BYTES or _too_wide(found)):
         name = max(free, key=lambda each: found.sizes[each])
         if found.sizes[name] <= OF_MANY // 4:
             return
         found.sizes[name] //= 2
+
+
+def _too_wide(found: Guesses) -> bool:
+    """Whether the grid has more blocks along y or z than a GPU takes."""
+    extents = zip(found.grid or (), MAX_GRID, strict=False)
+    return any(_value(each, found.sizes) > most for each, most in extents)
 
 
 def _bytes(found: Guesses, sizes: Mapping[str, int]) -> int:
@@ -262,8 +268,6 @@ def _bytes(found: Guesses, sizes: Mapping[str, int]) -> int:
 
 
 def _value(amount: Amount | None, sizes: Mapping[str, int]) -> int:
-    from kernelprof.launch.expressions import ExpressionError
-
     try:
         return 0 if amount is None else amount.value(sizes)
     except ExpressionError:

@@ -49,6 +49,8 @@ class Guesses:
     min_bytes: str | None = None
     shared_bytes: Amount | None = None
     sizes: dict[str, int] = field(default_factory=dict)
+    free: list[str] = field(default_factory=list)
+    """Sizes whose values nothing speaks for."""
     check_sizes: dict[str, int] = field(default_factory=dict)
     flags: list[str] = field(default_factory=list)
     """Options of the compiler."""

@@ -207,7 +207,11 @@ def _in_order(
             break
         text = chosen[name]
         number = None
-        if text.isidentifier() and text not in {"true", "false"} and frame.source.types.element(text) is None:
+        if (
+            text.isidentifier()
+            and text not in {"true", "false"}
+            and frame.source.types.element(text) is None
+        ):
             at = syntax.parse(f"int x = {text};")
             value = next((n for n in syntax.walk(at) if n.type == "init_declarator"), None)
             number = values.of(syntax.child(value, "value"), Elsewhere(frame))

@@ -1,4 +1,4 @@
-"""Well-known operations, told by names and signature: their reference, shapes and amounts of work."""
+"""Well-known operations, told by names and signature: reference, shapes and amounts of work."""
 
 from __future__ import annotations
 
@@ -102,7 +102,8 @@ def _gemm(
     m, k = by_upper.get("M", n), by_upper.get("K", n)
     transposed = any(_B_TRANSPOSED.search(text) for text in (name, inputs[1].lower()))
     shapes = {inputs[0]: (m, k), inputs[1]: (n, k) if transposed else (k, n), output: (m, n)}
-    if not all([_shaped(found, array, *shape) for array, shape in shapes.items()]):
+    fitting = [_shaped(found, array, *shape) for array, shape in shapes.items()]
+    if not all(fitting):
         return
     found.reference = "gemm_nt" if transposed else "gemm"
     found.flops = f"2 * {m} * {n} * {k}"

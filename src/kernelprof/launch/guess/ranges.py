@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.launch.guess import amounts
-from kernelprof.launch.guess.values import combined
+from kernelprof.launch.guess.arithmetic import combined
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from kernelprof.launch.guess.amounts import Amount
 
@@ -135,3 +135,12 @@ def _blocks(operator: str, a: Range, b: Range) -> Mapping[str, Amount]:
                     factor = amounts.number(1 << factor.constant)
                 return {axis: each * factor for axis, each in one.blocks.items()}
     return {}
+
+
+def smallest(tops: Sequence[Amount]) -> Amount | None:
+    """The smallest of some amounts, as far as they can be compared; ``None`` of none."""
+    found = None
+    for each in tops:
+        if found is None or found.never_below(each):
+            found = each
+    return found

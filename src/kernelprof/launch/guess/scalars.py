@@ -49,7 +49,7 @@ def scalars(
             found.values[name] = {"true": "1", "false": "0"}.get(text, "1")
             found.why[f"value.{name}"] = "" if text in {"true", "false"} else "one of the two"
         elif name not in FUNCTIONS:
-            amount = _whole(name, given, launch)
+            amount = _whole(given, launch)
             if amount is None:
                 amount = amounts.size(name)
                 found.sizes.setdefault(name, 0)
@@ -58,13 +58,12 @@ def scalars(
     return known
 
 
-def _whole(name: str, given: Node | None, launch: HostLaunch | None) -> Amount | None:
+def _whole(given: Node | None, launch: HostLaunch | None) -> Amount | None:
     if given is None or launch is None:
         return None
     text = syntax.text(uncast(given))
     if text in {"true", "false"}:
         return amounts.number(int(text == "true"))
-    del name
     return launch.values.of(given, launch.frame)
 
 
@@ -82,7 +81,7 @@ def _real(name: str, given: Node | None, launch: HostLaunch | None, found: Guess
         found.why[f"value.{name}"] = "nothing says which: any number takes the same time"
 
 
-def _number(node: Node | None, frame: Frame, steps: int = 0) -> str | None:
+def _number(node: Node | None, frame: Frame, steps: int = 0) -> str | None:  # noqa: PLR0911
     """A number that the host passes, by way of its variables; as an expression."""
     inner = uncast(node)
     if inner is None or steps > _MOST_STEPS:

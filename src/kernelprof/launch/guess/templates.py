@@ -51,8 +51,7 @@ def chosen(
     for each in kernel.template:
         if each.name not in found and each.kind in whole and TILE_NAME.search(each.name):
             threads = re.search("thread|block_?size|block_?dim", each.name, re.IGNORECASE)
-            threads = threads and "threadIdx.y" not in body
-            found[each.name] = _THREADS if threads else _TILE
+            found[each.name] = _THREADS if threads and "threadIdx.y" not in body else _TILE
     return found, "a usual tile" if len(found) > len(defaults) else "the template's default"
 
 

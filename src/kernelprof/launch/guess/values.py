@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.launch import syntax
 from kernelprof.launch.guess import amounts
+from kernelprof.launch.guess.arithmetic import combined, plain_number
 from kernelprof.launch.guess.names import (
     Frame,
     arguments,
@@ -19,6 +20,8 @@ from kernelprof.launch.guess.names import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from tree_sitter import Node
 
     from kernelprof.launch.guess.amounts import Amount
@@ -26,9 +29,6 @@ if TYPE_CHECKING:
 _DEEPEST: Final = 40
 _MOST_STEPS: Final = 20_000
 """Expressions that are looked at for one launch: a program of 2,000 lines takes some hundreds."""
-_NUMBER: Final = re.compile(
-    r"(0[xX][0-9a-fA-F']+|[0-9][0-9']*(?:\.0*)?(?:[eE]\+?[0-9]+)?)[uUlLfF]*"
-)
 _INPUT: Final = re.compile(r"\b(argv|atoi|atol|atoll|strtol|stoi|stol|getCmdLine\w*|getenv)\b")
 """What a program is told when it is run: what a variable held before is its default."""
 _SMALL: Final = 64
@@ -67,7 +67,7 @@ class Values:
             self._depth -= 1
         return None if found is None or found.too_long else found
 
-    def _of(self, node: Node, frame: Frame) -> Amount | None:
+    def _of(self, node: Node, frame: Frame) -> Amount | None:  # noqa: PLR0911
         match node.type:
             case "number_literal":
                 return plain_number(syntax.text(node))
@@ -96,7 +96,7 @@ class Values:
                 return self.name(syntax.text(syntax.child(node, "name")), node, frame)
         return None
 
-    def name(self, name: str, at: Node, frame: Frame) -> Amount | None:
+    def name(self, name: str, at: Node, frame: Frame) -> Amount | None:  # noqa: PLR0911
         """What a variable, parameter or constant stands for."""
         if name in frame.chosen:
             return plain_number(frame.chosen[name])
@@ -164,7 +164,7 @@ class Values:
     def _text(self, text: str, given: dict[str, str], frame: Frame) -> Amount | None:
         """The value of a text, such as that of a macro, with other text for its parameters."""
         for name, value in given.items():
-            text = re.sub(rf"\b{re.escape(name)}\b", lambda _, v=value: f"({v})", text)
+            text = re.sub(rf"\b{re.escape(name)}\b", _constant(f"({value})"), text)
         tree = syntax.parse(f"int x = {text};")
         found = next((n for n in syntax.walk(tree) if n.type == "init_declarator"), None)
         if found is None or tree.has_error:
@@ -207,7 +207,7 @@ class Values:
         right = self.of(syntax.child(node, "right"), frame)
         return None if left is None or right is None else combined(operator, left, right)
 
-    def _call(self, node: Node, frame: Frame) -> Amount | None:
+    def _call(self, node: Node, frame: Frame) -> Amount | None:  # noqa: PLR0911
         name, given = called(node), arguments(node)
         if name in {"static_cast", "int", "size_t", "unsigned", "dim3", "long"} and len(given) == 1:
             return self.of(given[0], frame)
@@ -330,27 +330,6 @@ class Values:
         return any(n.type == "identifier" and syntax.text(n) == name for n in syntax.walk(value))
 
 
-def combined(operator: str, left: Amount, right: Amount) -> Amount | None:
-    """Two amounts by an operator of C."""
-    shift = right.constant
-    match operator:
-        case "+":
-            return left + right
-        case "-":
-            return left - right
-        case "*":
-            return left * right
-        case "/":
-            return amounts.divided(left, right)
-        case "%":
-            return amounts.remainder(left, right)
-        case "<<" if shift is not None and 0 <= shift < 48:
-            return left * amounts.number(1 << shift)
-        case ">>" if shift is not None and 0 <= shift < 48:
-            return amounts.divided(left, amounts.number(1 << shift))
-    return None
-
-
 class Elsewhere(Frame):
     """The same function for an expression that stands somewhere else: all of it counts."""
 
@@ -360,21 +339,6 @@ class Elsewhere(Frame):
     def values(self, name: str, before: int) -> list[Node]:  # noqa: ARG002
         """What a variable gets anywhere in the function."""
         return super().values(name, 1 << 60)
-
-
-def plain_number(text: str) -> Amount | None:
-    """A whole number as C writes it; ``None`` for anything else."""
-    written = _NUMBER.fullmatch(text.strip())
-    if written is None:
-        return None
-    digits = written[1].replace("'", "")
-    if digits[:2].lower() == "0x":
-        return amounts.number(int(digits, 16))
-    if digits.isdecimal():
-        octal = len(digits) > 1 and digits[0] == "0" and set(digits) <= set("01234567")
-        return amounts.number(int(digits, 8 if octal else 10))
-    value = float(digits)
-    return amounts.number(int(value)) if value.is_integer() and value < 1 << 53 else None
 
 
 def _like_a_function(name: str, frame: Frame) -> Node | None:
@@ -389,6 +353,11 @@ def _like_a_function(name: str, frame: Frame) -> Node | None:
                 tree = syntax.parse(f"int x = f{syntax.text(syntax.child(part, 'parameters'))};")
                 return next((n for n in syntax.walk(tree) if n.type == "call_expression"), None)
     return None
+
+
+def _constant(text: str) -> Callable[[re.Match[str]], str]:
+    """What stands in for a name whatever it holds: no backslash in it counts."""
+    return lambda _: text
 
 
 def _is_fixed(value: Node) -> bool:
@@ -406,7 +375,7 @@ def _array_length(name: str, frame: Frame) -> Node | None:
     for node in frame.source.nodes["declaration"]:
         for part in node.children_by_field_name("declarator"):
             inner = syntax.child(part, "declarator") if part.type == "init_declarator" else part
-            if inner is not None and inner.type == "array_declarator":
-                if syntax.text(syntax.child(inner, "declarator")) == name:
-                    return syntax.child(inner, "size") or syntax.child(part, "value")
+            is_array = inner is not None and inner.type == "array_declarator"
+            if is_array and syntax.text(syntax.child(inner, "declarator")) == name:
+                return syntax.child(inner, "size") or syntax.child(part, "value")
     return None
