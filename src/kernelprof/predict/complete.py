@@ -15,6 +15,7 @@ from kernelprof.errors import KernelprofError, MissingToolError
 from kernelprof.launch.expressions import ExpressionError
 from kernelprof.launch.guess import amounts
 from kernelprof.launch.guess.extents import all_there, smaller_check, within_memory
+from kernelprof.launch.guess.sizes import prune
 from kernelprof.launch.trial import LaunchError, WrongResultError
 from kernelprof.model.specification import is_version
 from kernelprof.predict.check import check
@@ -39,9 +40,10 @@ _HALVES: Final = 4
 """Sizes that are halved before a case that took too long is tried again."""
 _SMALLEST: Final = 32
 """Sizes up to here stay as they are in all cases: they are parts of the problem."""
-_FEW: Final = 16
-_MANY: Final = 4096
-"""What whole numbers stay below in the two cases that tell indices from values."""
+_LIMITS: Final = (16, 4096, 8192)
+"""What whole numbers stay below in the cases that tell indices from values."""
+_NEAR: Final = 0.1
+"""By how much what is reached may grow otherwise than in proportion to them: they are random."""
 _MUCH_SHARED: Final = 160 << 10
 """Bytes of dynamic shared memory in cases that find out how many are needed."""
 _MOST_TIMES: Final = 4096
@@ -135,6 +137,7 @@ class _Completing:
             self._guesses.why["shared_bytes"] = f"as far as it reaches in {len(ends)} small cases"
         self._unknown = [n for n, a in self._guesses.arrays.items() if a.length is None]
         within_memory(self._guesses)
+        prune(self._guesses)
         self._shared_is_open = False
         if not self._unknown and self._guesses.shared_bytes is not None:
             self._try()
@@ -171,14 +174,9 @@ class _Completing:
             if not plain or "int" not in array.element.type or array.element.bytes == 1:
                 continue
             everything = list(self._guesses.arrays)
-            few, many = (self._open(case, everything, {name: limit}) for limit in (_FEW, _MANY))
-            if few is None or many is None:
-                continue
-            steps = {
-                other: (many[other].end - few[other].end) / (_MANY - _FEW)
-                for other in few.keys() & many.keys()
-                if many[other].end > few[other].end and other in self._guesses.arrays
-            }
+            ends = [self._open(case, everything, {name: limit}) for limit in _LIMITS]
+            steps = _steps([each for each in ends if each is not None])
+            steps = {n: step for n, step in steps.items() if n in self._guesses.arrays}
             if steps:
                 self._is_index(array, steps)
 
@@ -263,6 +261,23 @@ class _Completing:
             self._probe.respecify(self._proposal.toml)
         with suppress(TooLongError):
             self._probe.corners(_SECONDS)
+
+
+def _steps(ends: Sequence[Mapping[str, Reached]]) -> dict[str, float]:
+    """Bytes by which the end of what is reached of an array grows with each number.
+
+    It has to grow in proportion: how many numbers are zero, say, also depends on their limit.
+    """
+    if len(ends) < len(_LIMITS):
+        return {}
+    few, many, more = ends
+    found = {}
+    for name in few.keys() & many.keys() & more.keys():
+        step = (many[name].end - few[name].end) / (_LIMITS[1] - _LIMITS[0])
+        next_step = (more[name].end - many[name].end) / (_LIMITS[2] - _LIMITS[1])
+        if step > 0 and abs(next_step - step) <= _NEAR * step:
+            found[name] = step
+    return found
 
 
 def _cases(guesses: Guesses) -> Iterator[Sizes]:

@@ -171,8 +171,7 @@ class Probe:
         except AssumedError:
             counters = _Reaching(deadline)
             self._run(self.bound(sizes, elements, limits), counters, brief=False)
-        launch = self.bound(sizes, {}, limits).launch
-        static = launch.reserved_shared + self.code.image.resources.shared_bytes
+        static = self.code.image.resources.shared_bytes  # with what the system reserves
         counters.found[DYNAMIC_SHARED] = Reached(0, max(0, counters.shared_end - static))
         return counters.found
 

@@ -235,12 +235,21 @@ def defaults(names: Iterable[str], found: Guesses, given: Mapping[str, int | Non
         elif found.sizes.get(name):
             continue
         elif name in in_arrays or not found.arrays:
-            found.sizes[name] = usual
+            found.sizes[name] = ONE_DIMENSION if _is_alone(name, found) else usual
         else:
             found.sizes[name] = _REPEATED
             found.why[f"sizes.{name}"] = "decides about no array and no grid: any number will do"
     found.free = [n for n in extents if n in found.sizes]
     within_memory(found)
+
+
+def _is_alone(name: str, found: Guesses) -> bool:
+    """Whether a size is how long arrays are by itself: no length is a product with another one."""
+    lengths = [a.length for a in found.arrays.values() if a.length is not None]
+    blocks = [each.text for each in found.grid or ()]
+    own = [each for each in lengths if name in each.names]
+    plain = all(each.names == {name} and (name,) in dict(each.terms) for each in own)
+    return bool(own) and plain and name not in blocks and name.lower() != "k"
 
 
 def within_memory(found: Guesses) -> None:
@@ -288,17 +297,21 @@ def check_sizes(found: Guesses) -> None:
         while not all_there(found, checked) and checked[name] < found.sizes[name]:
             checked[name] = min(2 * checked[name], found.sizes[name])
     found.check_sizes = {name: checked[name] for name in found.sizes}
-    while _work(found, found.check_sizes) > MOST_CHECKED and smaller_check(found):
+    while _work(found, found.check_sizes) > MOST_CHECKED and smaller_check(found, worth=True):
         pass
 
 
-def smaller_check(found: Guesses) -> bool:
-    """Take half of the largest check size that can be halved; whether there was one."""
+def smaller_check(found: Guesses, *, worth: bool = False) -> bool:
+    """Take half of the largest check size that can be halved; whether there was one.
+
+    With ``worth`` of one that shortens the longest array, or lessens the threads.
+    """
     fixed = {n for each in found.block or () for n in each.names}
     checked = found.check_sizes
     for name in sorted(checked.keys() - fixed, key=lambda each: -checked[each]):
         half = {**checked, name: checked[name] // 2}
-        if checked[name] > _LEAST and all_there(found, half):
+        shorter = not worth or _work(found, half) < _work(found, checked)
+        if checked[name] > _LEAST and shorter and all_there(found, half):
             found.check_sizes = half
             return True
     return False

@@ -35,6 +35,14 @@ def sizes(evidence: Evidence, found: Guesses) -> None:
     found.check_sizes |= checked
 
 
+def prune(found: Guesses) -> None:
+    """Drop sizes on which nothing depends any more."""
+    matters = {name for names in _extents(found) for name in names}
+    kept = matters | {n for text in found.values.values() for n in amounts.names_in(text)}
+    found.sizes = {name: size for name, size in found.sizes.items() if name in kept}
+    found.check_sizes = {name: found.check_sizes[name] for name in found.sizes}
+
+
 def _plain_grid(evidence: Evidence, found: Guesses) -> None:
     """Numbers of blocks that a program names and that nothing else depends on, as they are."""
     lengths = {n for a in found.arrays.values() if a.length is not None for n in a.length.names}

@@ -112,7 +112,9 @@ def grid(
                 why.append("the kernel looks at no blockIdx")
         elif spare:
             name = spare.pop(0)
-            threads = found.block["xyz".index(axis)] if axis in usage.strides else _ONE
+            stride = usage.strides.get(axis, "")
+            by_thread = stride == f"blockDim.{axis}" or stride.isdecimal()
+            threads = found.block["xyz".index(axis)] if by_thread else _ONE
             grid.append(amounts.ceil_div(amounts.size(name), threads))
             whose = "block" if threads == _ONE else "thread"
             why.append(f"nothing else is done with {name}: a {whose} for each")

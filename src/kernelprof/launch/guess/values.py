@@ -36,8 +36,9 @@ _SMALL: Final = 64
 _PROCESSORS: Final = re.compile(r"\w*(num_?sms?|sm_?count|multi_?proc\w*|num_?mps?)", re.IGNORECASE)
 _OF_A_GPU: Final = 132
 """Multiprocessors of the GPU that kernels are predicted for without another one (an H200)."""
-_PREFERRED: Final = 256
-"""Of several block sizes that are tried: eight warps, as most kernels are launched with."""
+_PREFERRED: Final = (256, 16)
+"""Of several block sizes that are tried: eight warps, as most kernels are launched with, or the
+side of a square of as many threads."""
 
 
 @dataclass
@@ -273,7 +274,7 @@ class Values:
             numbers = [plain_number(syntax.text(n)) for n in each.named_children]
             values = [n.constant for n in numbers if n is not None and n.constant]
             if len(values) == len(numbers) and values:
-                return amounts.number(_PREFERRED if _PREFERRED in values else values[0])
+                return amounts.number(next((n for n in _PREFERRED if n in values), values[0]))
         return None
 
     # Grids and blocks
