@@ -76,6 +76,21 @@ def test_another_version_is_the_reference(run_cli, copy_cu, result, differs) -> 
     assert (predicted.returncode == 2) == differs
 
 
+def test_the_gate_takes_the_version_before_as_the_reference(run_cli, copy_cu) -> None:
+    new = copy_cu.parent / "new.cu"
+    new.write_text(KERNEL.replace("copy(", "mystery(").replace("= x[i]", "= 3.0f * x[i]"))
+    copy_cu.write_text(KERNEL.replace("copy(", "mystery("))
+    for path in (copy_cu, new):
+        assert run_cli("init", str(path)).returncode == 0
+    words = ("gate", str(copy_cu), str(new), "--predict")
+    assert "result is wrong" not in run_cli(*words).stdout
+    done = run_cli(*words, "--against", str(copy_cu))
+    assert done.returncode == 1
+    assert "the kernel's result is wrong" in done.stdout
+    refused = run_cli("gate", "before", "after", "--against", str(copy_cu))
+    assert refused.returncode == 2
+
+
 def test_another_version_is_a_source(run_cli, copy_cu) -> None:
     done = run_cli("init", str(copy_cu), "--against", "before.csv")
     assert done.returncode == 2

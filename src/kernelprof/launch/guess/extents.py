@@ -220,7 +220,7 @@ def fills(reach: Reach, found: Guesses) -> None:
 def defaults(names: Iterable[str], found: Guesses, given: Mapping[str, int | None]) -> None:
     """A value for each size: the program's, else a usual one for so many sizes."""
     wanted = list(names)
-    asked = [name for name in wanted if not given.get(name)]
+    asked = [name for name in wanted if not given.get(name) and not found.sizes.get(name)]
     in_arrays = {
         n for a in found.arrays.values() if a.length is not None for n in a.length.names
     } | {n for each in found.grid or () for n in each.names}
