@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     Sizes = dict[str, int]
 
 _SECONDS: Final = 4.0
-"""For one case."""
+"""Of CPU time, for one case."""
 _MOST_TRIES: Final = 4
 _HALVES: Final = 4
 """Sizes that are halved before a case that took too long is tried again."""
@@ -76,17 +76,19 @@ def complete(proposal: Proposal, progress: Callable[[str], object]) -> None:
 def _within_time(proposal: Proposal) -> None:
     """Complete with smaller check sizes where a case takes too long."""
     completing = _Completing(proposal)
+    guesses, before = proposal.guesses, dict(proposal.guesses.check_sizes)
     for _ in range(_MOST_TRIES):
         try:
             completing.complete()
         except TooLongError:
-            smaller = [smaller_check(proposal.guesses) for _ in range(_HALVES)]
+            smaller = [smaller_check(guesses) for _ in range(_HALVES)]
             if not smaller[0]:
                 break
             completing.again()
         else:
             return
-    proposal.guesses.remarks.append("a small case takes too long to be run: nothing was tried")
+    guesses.check_sizes = {name: before[name] for name in guesses.sizes}
+    guesses.remarks.append("a small case takes too long to be run: nothing was tried")
 
 
 def _can_run(proposal: Proposal) -> bool:

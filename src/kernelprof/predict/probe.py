@@ -76,7 +76,7 @@ class _Reaching(Counters):
 
     def piece(self, c: Context, block: Piece) -> None:  # noqa: ARG002
         """See whether there is time left."""
-        if time.monotonic() > self._deadline:
+        if time.process_time() > self._deadline:
             raise TooLongError("a small case takes longer than there is time for")
 
     def access(
@@ -142,11 +142,11 @@ class Probe:
         """Which bytes of each array are asked for at these sizes.
 
         ``unknown`` arrays grow; ``limits`` are what random whole numbers of arrays stay below,
-        instead of what the specification says. Raises :class:`OutsideError` where an array of
-        known length is left, or one of unknown length before its beginning or without end, and
-        what else the machine raises.
+        instead of what the specification says. It takes so many ``seconds`` of CPU time at most.
+        Raises :class:`OutsideError` where an array of known length is left, or one of unknown
+        length before its beginning or without end, and what else the machine raises.
         """
-        deadline = time.monotonic() + seconds
+        deadline = time.process_time() + seconds
         elements = dict.fromkeys(unknown, _FIRST_ELEMENTS)
         while True:
             try:
@@ -219,7 +219,7 @@ class Probe:
         blocks = math.prod(bound.resolved.grid)
         numbers = sorted({0, blocks // 2, blocks - 1})
         if bound.resolved.cluster is None:
-            counters = Together((_Reaching(time.monotonic() + seconds),))
+            counters = Together((_Reaching(time.process_time() + seconds),))
             try:
                 Machine(bound.launch, numbers, counters, needed(self.code)).run()
             except AssumedError:
