@@ -20,6 +20,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -86,21 +87,24 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("kernels", nargs="*", metavar="KERNEL", help="only these, by name")
     parser.add_argument("--arch", default=DEFAULT_ARCH, help=f"default: {DEFAULT_ARCH}")
     parser.add_argument("--seconds", type=int, default=240, help="CPU time of a kernel")
+    parser.add_argument("--jobs", type=int, default=1, help="so many at a time (default: 1)")
     parser.add_argument("--keep", type=Path, metavar="FOLDER", help="keep specifications here")
     return parser
 
 
 def _run(options: argparse.Namespace) -> int:
-    found = []
-    for kernel in drawn(options.kernels):
+    def one(kernel: Drawn) -> tuple[Drawn, dict[str, Any]]:
         outcome = _outcome(kernel, options)
-        found.append((kernel, outcome))
         if options.keep is not None:
             options.keep.mkdir(parents=True, exist_ok=True)
             text = outcome.get("specification", "")
             (options.keep / f"{kernel.name}.toml").write_text(text, encoding="utf-8")
         sys.stderr.write(f"{row(kernel, outcome, judged())}\n")
         sys.stderr.flush()
+        return kernel, outcome
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        found = list(pool.map(one, drawn(options.kernels)))
     sys.stdout.write(document(found, judged(), options.arch))
     return 0
 

@@ -13,7 +13,7 @@ from kernelprof.launch.guess.reach import needed
 from kernelprof.launch.resolved import MAX_GRID
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
     from kernelprof.launch.guess.accesses import Reached
     from kernelprof.launch.guess.amounts import Amount
@@ -225,7 +225,7 @@ def defaults(names: Iterable[str], found: Guesses, given: Mapping[str, int | Non
         n for a in found.arrays.values() if a.length is not None for n in a.length.names
     } | {n for each in found.grid or () for n in each.names}
     extents = [name for name in asked if name in in_arrays]
-    usual = TWO_DIMENSIONS if len(extents) <= 2 else OF_MANY
+    usual = TWO_DIMENSIONS if _most_dimensions(extents, found) <= 2 else OF_MANY
     if len(extents) == 1 and len(wanted) == 1 and extents[0].lower() != "k":
         usual = ONE_DIMENSION
     for name in wanted:
@@ -241,6 +241,14 @@ def defaults(names: Iterable[str], found: Guesses, given: Mapping[str, int | Non
             found.why[f"sizes.{name}"] = "decides about no array and no grid: any number will do"
     found.free = [n for n in extents if n in found.sizes]
     within_memory(found)
+
+
+def _most_dimensions(names: Sequence[str], found: Guesses) -> int:
+    """The most sizes of these that one length is a product of, or all where lengths are open."""
+    lengths = [a.length for a in found.arrays.values()]
+    if any(each is None for each in lengths):
+        return len(names)
+    return max((len(each.names & set(names)) for each in lengths if each is not None), default=0)
 
 
 def _is_alone(name: str, found: Guesses) -> bool:
