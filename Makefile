@@ -9,7 +9,7 @@ CAPTURES ?= build/captures
 EXAMPLE := examples/matvec.cu
 
 .PHONY: demo test test-all fuzz gpu-test captures browser-test lint types rules reports screenshots \
-	lock wheel clean help gate-report corpus-report predict-report predict-others
+	lock wheel clean help gate-report corpus-report predict-report predict-others init-others
 
 help:
 	@echo "make demo    diagnose a kernel from its source, without a GPU"
@@ -28,6 +28,7 @@ help:
 	@echo "make corpus-report  score the corpus again, into reports/corpus-h200.md and .html"
 	@echo "make predict-report  predict every kernel, beside what an H200 measured, into reports/predict-h200.md"
 	@echo "make predict-others CHECKOUTS=DIR  predict kernels of other people, into reports/predict-others.md"
+	@echo "make init-others CHECKOUTS=DIR  specify kernels of other people, into reports/init-others.md"
 	@echo "make lock    pin what the actions install again, with hashes, into requirements/"
 	@echo "make wheel   build dist/*.whl (by way of the source archive)"
 	@echo "make clean   remove the environment and everything built"
@@ -102,6 +103,10 @@ predict-report: $(VENV)/.dev
 predict-others: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.predict.others $(CHECKOUTS) > reports/predict-others.md.new
 	mv reports/predict-others.md.new reports/predict-others.md
+
+init-others: $(VENV)/.dev
+	$(BIN)/python -m benchmarks.init $(CHECKOUTS) > reports/init-others.md.new
+	mv reports/init-others.md.new reports/init-others.md
 
 # For every Python and machine at once, with nothing in it that says where it came from.
 lock: $(VENV)/.dev

@@ -33,17 +33,68 @@ def test_it_writes_a_specification(run_cli, copy_cu) -> None:
         f"next: kernelprof diagnose {copy_cu}",
     ]
     text = copy_cu.read_text()
-    assert text.startswith('// /// kernelprof\n// kernel = "copy"\n// block = [256]\n')
+    assert text.startswith(
+        '// /// kernelprof\n// kernel = "copy"\n// block = [256]  # the kernel takes any block\n'
+        '// grid = ["ceil_div(n, 256)"]  # blockIdx.x runs to n\n'
+    )
     assert text.endswith(f"// ///\n{KERNEL}")
     assert stat.S_IMODE(copy_cu.stat().st_mode) == 0o640
     assert list(copy_cu.parent.iterdir()) == [copy_cu]
 
 
 def test_places_to_fill_in_are_listed(run_cli, copy_cu) -> None:
-    copy_cu.write_text(KERNEL.replace("copy(", "mystery("))
+    copy_cu.write_text(KERNEL.replace("const float*", "const Node*"))
     done = run_cli("init", str(copy_cu))
     assert done.returncode == 0
-    assert done.stdout.splitlines()[1:] == ["please fill in:", f'  {copy_cu}:5: reference = "none"']
+    assert done.stdout.splitlines()[1:] == [
+        "please fill in:",
+        f'  {copy_cu}:16: type = ""',
+        f"  {copy_cu}:17: shape = []",
+    ]
+
+
+def test_a_kernel_without_a_reference_says_so_and_has_no_blank(run_cli, copy_cu) -> None:
+    copy_cu.write_text(KERNEL.replace("copy(", "mystery("))
+    done = run_cli("init", str(copy_cu))
+    assert done.stdout.splitlines()[1:] == [f"next: kernelprof diagnose {copy_cu}"]
+    (line,) = (line for line in copy_cu.read_text().splitlines() if "reference" in line)
+    assert line == (
+        '// reference = "none"  # nothing says what has to come out, so the result is not checked'
+    )
+
+
+@pytest.mark.parametrize(("result", "differs"), [("x[i] + x[i]", False), ("x[i] + 1.0f", True)])
+def test_another_version_is_the_reference(run_cli, copy_cu, result, differs) -> None:
+    copy_cu.write_text(KERNEL.replace("= x[i]", "= 2.0f * x[i]"))
+    new = copy_cu.parent / "new.cu"
+    new.write_text(KERNEL.replace("= x[i]", f"= {result}"))
+    done = run_cli("init", str(new), "--against", str(copy_cu))
+    assert done.returncode == 0
+    assert '// reference = "copy.cu"  # another version of the kernel' in new.read_text()
+    assert ("differs from copy.cu" in done.stderr) == differs
+    predicted = run_cli("diagnose", str(new), "--predict")
+    assert (predicted.returncode == 2) == differs
+
+
+def test_the_gate_takes_the_version_before_as_the_reference(run_cli, copy_cu) -> None:
+    new = copy_cu.parent / "new.cu"
+    new.write_text(KERNEL.replace("copy(", "mystery(").replace("= x[i]", "= 3.0f * x[i]"))
+    copy_cu.write_text(KERNEL.replace("copy(", "mystery("))
+    for path in (copy_cu, new):
+        assert run_cli("init", str(path)).returncode == 0
+    words = ("gate", str(copy_cu), str(new), "--predict")
+    assert "result is wrong" not in run_cli(*words).stdout
+    done = run_cli(*words, "--against", str(copy_cu))
+    assert done.returncode == 1
+    assert "the kernel's result is wrong" in done.stdout
+    refused = run_cli("gate", "before", "after", "--against", str(copy_cu))
+    assert refused.returncode == 2
+
+
+def test_another_version_is_a_source(run_cli, copy_cu) -> None:
+    done = run_cli("init", str(copy_cu), "--against", "before.csv")
+    assert done.returncode == 2
+    assert "another version of a kernel is a .cu file" in done.stderr
 
 
 def test_it_does_not_overwrite_without_force(run_cli, copy_cu) -> None:
@@ -103,9 +154,10 @@ def test_help_imports_no_parser(cli_environment) -> None:
     assert not loaded & {"tree_sitter", "tree_sitter_cuda", "numpy", "pandas", "tomllib"}
 
 
-def test_init_itself_needs_no_numpy(cli_environment, copy_cu) -> None:
+def test_guessing_itself_needs_no_numpy(cli_environment, copy_cu) -> None:
+    """What runs small cases does; it is left out where it is not installed."""
     code = (
-        "import sys; from kernelprof.cli.main import main;"
-        f"assert main(['init', {str(copy_cu)!r}]) == 0; assert 'numpy' not in sys.modules"
+        "import sys; from pathlib import Path; from kernelprof.launch.initialise import draft;"
+        f"assert not draft(Path({str(copy_cu)!r})).unfilled; assert 'numpy' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], env=cli_environment, check=True)

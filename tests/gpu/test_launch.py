@@ -252,3 +252,23 @@ def test_an_interrupt_leaves_no_capture_and_no_process(
     assert sorted(path.name for path in tmp_path.iterdir()) == ["never_ends.cu"]
     left = subprocess.run(["pgrep", "-f", str(source)], capture_output=True, text=True, check=False)
     assert left.stdout == ""
+
+
+@pytest.mark.parametrize(("result", "code"), [("x[i] + x[i]", (0, 3)), ("x[i] + 1.0f", (2,))])
+def test_another_version_is_the_reference(
+    run_cli: RunCli, tmp_path: Path, result: str, code: tuple[int, ...]
+) -> None:
+    """A pull request has a version before it: both run on the GPU, with the same values."""
+    kernel = (
+        "__global__ void twice(const float* x, float* y, int n) {\n"
+        "    int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+        "    if (i < n) y[i] = %s;\n}\n"
+    )
+    old, new = tmp_path / "old.cu", tmp_path / "new.cu"
+    old.write_text(kernel % "2.0f * x[i]")
+    new.write_text(kernel % result)
+    assert run_cli("init", str(new)).returncode == 0
+    done = run_cli("diagnose", str(new), "--against", str(old))
+    assert done.returncode in code, done.stderr
+    assert ("checked against old.cu" in done.stderr) == (2 not in code)
+    assert ("differs from old.cu" in done.stderr) == (2 in code)

@@ -37,6 +37,25 @@ def _array(type_name="float32", shape=(3, 4), index=0, **options):
     return ResolvedArray(argument, index, shape)
 
 
+@given(st.integers(1, 300), st.integers(1, 200))
+def test_whole_numbers_below_a_limit_and_offsets_up_to_it(tmp_path_factory, count, limit) -> None:
+    folder = tmp_path_factory.getbasetemp()
+    drawn = ResolvedArray(_array("int32", shape=(count,)).argument, 3, (count,), limit)
+    values = fill(drawn, folder, {})
+    assert values.min() >= 0
+    assert values.max() < limit
+    argument = _array("uint32", fill="offsets").argument
+    offsets = fill(ResolvedArray(argument, 3, (count + 1,), limit), folder, {}).astype(int)
+    assert (offsets[0], offsets[-1]) == (0, limit)
+    assert (np.diff(offsets) >= 0).all()
+
+
+def test_a_permutation_has_each_number_once(tmp_path) -> None:
+    values = fill(_array("int64", shape=(50, 4), fill="permutation"), tmp_path, {})
+    assert np.array_equal(np.sort(values.ravel()), np.arange(200))
+    assert not np.array_equal(values.ravel(), np.arange(200))
+
+
 @pytest.mark.parametrize("type_name", TYPES)
 @pytest.mark.parametrize("how", ["random", "zeros", "arange", None])
 def test_every_type_can_be_filled(tmp_path, type_name, how) -> None:

@@ -125,6 +125,8 @@ __global__ void copy(const T* x, T* y, int n) {
 
 def test_a_type_of_a_template_is_not_guessed(unfilled) -> None:
     assert unfilled(TYPED) == ["kernel", "type", "type"]
+    made = unfilled(TYPED.replace("T* x", "T* x, const T* z"))
+    assert made == ["kernel", "type", "type", "shape", "type"]
 
 
 def test_a_type_that_is_given_or_the_default(init) -> None:
@@ -197,8 +199,8 @@ def test_one_dimension(init, source, reference, fill) -> None:
 
 
 def test_what_cannot_be_guessed_is_marked(unfilled) -> None:
-    source = "__global__ void odd(float4* v, Params p, int* q, float t, int a, int b) { q[0] = 1; }"
-    keys = ["block", "grid", "reference", "type", "shape", "type", "value", "shape", "value"]
+    source = "__global__ void odd(float4* v, Params p, int* q, Node* r) { q[threadIdx.y] = 1; }"
+    keys = ["block", "grid", "shape", "type", "value", "shape", "type", "shape"]
     assert unfilled(source) == keys
 
 
@@ -262,7 +264,7 @@ def test_a_tensor_map_is_to_be_filled_in_and_so_is_its_array(tmp_path) -> None:
     # What bfloat16 allows is no matter of ours: the tolerance is left out.
     assert "tolerance" not in text
     keys = [line.partition(" = ")[0] for _, line in made.unfilled]
-    assert keys[-4:] == ["tensor_map", "name", "type", "shape"]
+    assert keys == ["block", "grid", "tensor_map", "shape", "name", "type", "shape"]
     for old, new in (
         ('tensor_map = { of = "", box = [] }', 'tensor_map = { of = "A", box = [64] }'),
         ('// name = ""', '// name = "A"'),

@@ -114,7 +114,7 @@ def test_every_key_of_a_document_is_described(read) -> None:
     assert set(document["compile"]) == definitions["CompileOptions"] - {"architecture_specific"}
     assert set(document["launch"]) == definitions["LaunchOptions"] - {"cluster"}
     array, scalar = document["arguments"][0], document["arguments"][-1]
-    assert set(array) == definitions["Argument"] - {"value", "tensor_map", "passed"}
+    assert set(array) == definitions["Argument"] - {"value", "tensor_map", "passed", "limit"}
     assert set(scalar) == {"name", "type", "value"}
     document = read(MAPPED).document()
     assert document["compile"]["architecture_specific"] is False

@@ -79,6 +79,14 @@ DefineOption = Annotated[
     list[str] | None,
     typer.Option("--define", metavar="NAME=VALUE", help="Another value for one of its defines."),
 ]
+AgainstOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--against",
+        metavar="OLD.cu",
+        help="Another version of the kernel: its results are what the kernel's have to be.",
+    ),
+]
 SanitizeOption = Annotated[
     list[str] | None,
     typer.Option(

@@ -142,12 +142,13 @@ def check_overrides(
     sanitize: Sequence[str] | None,
     *,
     has_source: bool,
+    against: PathLike | None = None,
 ) -> None:
     """Refuse changes of a launch that are wrong, or for which there is no source to build."""
-    if size or define or sanitize:
+    if size or define or sanitize or against is not None:
         from kernelprof.launch.overrides import overrides
 
-        overrides(size, define, sanitize, has_source=has_source)
+        overrides(size, define, sanitize, has_source=has_source, against=against)
 
 
 def _measured(

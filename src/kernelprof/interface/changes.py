@@ -98,6 +98,7 @@ def gate(
     accept_proposed: bool = False,
     predict: bool = False,
     arch: Sequence[str] | None = None,
+    against: PathLike | None = None,
     progress: Progress | None = None,
 ) -> GateResult:
     """Whether a change may pass: time, exact counters and verdict against a policy.
@@ -111,7 +112,8 @@ def gate(
 
     With ``predict`` two ``.cu`` files are predicted, and judged by what they count; candidates of a
     baseline that holds predictions are predicted anyway. ``arch`` names architectures in place of
-    the baseline's, or of the default one.
+    the baseline's, or of the default one. What ``against``, another version of the kernel, gives is
+    what a predicted candidate has to give.
     """
     from kernelprof.comparison import choice, predictions
     from kernelprof.comparison.compare import compare as compared
@@ -128,10 +130,12 @@ def gate(
     if is_source(baseline):
         predicted_sides.refuse_unasked(baseline, predict=predict)
         first, after = predicted_sides.versions(
-            baseline, candidate, arch, progress, run=rules.has_budgets
+            baseline, candidate, arch, progress, run=rules.has_budgets, against=against
         )
     elif not predicted_sides.sources(candidate):
         predicted_sides.refuse_without_source(arch, predict=predict)
+        if against is not None:
+            raise UsageError("--against is for sources", hint="name a .cu file as the candidate")
 
     def read_side(target: Side) -> Snapshot:
         return first if first is not None and target is baseline else side(target)
@@ -140,7 +144,11 @@ def gate(
     trusted = proposal.trusted(baseline)
     findings = proposal.findings(trusted, rules)
     before, rules = proposal.chosen(trusted, rules)
-    after = after or predicted_sides.candidate(before, candidate, arch, progress) or side(candidate)
+    after = (
+        after
+        or predicted_sides.candidate(before, candidate, arch, progress, against=against)
+        or side(candidate)
+    )
     others: Sequence[KernelSnapshot] = ()
     if first is None:
         before, others = predicted_sides.held_against(before, after, candidate, rename)

@@ -65,10 +65,12 @@ def versions(
     progress: Progress | None,
     *,
     run: bool,
+    against: PathLike | None = None,
 ) -> tuple[Snapshot, Snapshot]:
     """Two versions of a source as the two sides, for each of these architectures.
 
-    Where both are the same machine code nothing is run, unless ``run`` asks for it.
+    Where both are the same machine code nothing is run, unless ``run`` asks for it. What
+    ``against`` gives is what the second has to give.
     """
     from kernelprof.comparison.inputs import same_code
 
@@ -82,7 +84,10 @@ def versions(
         )
     sides: tuple[list[Snapshot], list[Snapshot]] = ([], [])
     for each in architectures(arch):
-        codes = [_compile(target, each, progress) for target in (before, *named)]
+        codes = [
+            _compile(before, each, progress),
+            *(_compile(target, each, progress, against) for target in named),
+        ]
         bare = [_bare(code) for code in codes]
         same = not run and same_code(bare[0].kernels[0], bare[1].kernels[0])
         for into, code, known in zip(sides, codes, bare, strict=True):
@@ -98,11 +103,13 @@ def candidate(
     progress: Progress | None,
     *,
     run: bool = False,
+    against: PathLike | None = None,
 ) -> Snapshot | None:
     """Sources as the candidate of a baseline that holds predictions; ``None`` of captures.
 
     For the architectures that the baseline has, unless some are named. What is the same machine
-    code as in the baseline is not run, unless ``run`` asks for it: it counts what that does.
+    code as in the baseline is not run, unless ``run`` asks for it: it counts what that does. What
+    ``against`` gives is what each has to give.
     """
     from kernelprof.comparison import predictions
 
@@ -129,7 +136,7 @@ def candidate(
     found = []
     for target in named:
         for each in wanted:
-            code = _compile(target, each, progress)
+            code = _compile(target, each, progress, against)
             bare = _bare(code)
             held = None if run else predictions.held(baseline, bare.kernels[0])
             found.append(replace(bare, kernels=(held,)) if held else _judged(code, progress))
@@ -182,10 +189,13 @@ def refuse_without_source(arch: Sequence[str] | None, *, predict: bool) -> None:
         )
 
 
-def _compile(target: PathLike, arch: str, progress: Progress | None) -> Compiled:
+def _compile(
+    target: PathLike, arch: str, progress: Progress | None, against: PathLike | None = None
+) -> Compiled:
     from kernelprof.launch.overrides import LaunchOverrides
 
-    return compiled(target, LaunchOverrides(), arch, progress)
+    other = None if against is None else Path(against)
+    return compiled(target, LaunchOverrides(against=other), arch, progress)
 
 
 def _run(code: Compiled, progress: Progress | None) -> Snapshot:

@@ -29,6 +29,7 @@ def predict(
     arch: str | None = None,
     size: Sequence[str] | None = None,
     define: Sequence[str] | None = None,
+    against: PathLike | None = None,
     progress: Progress | None = None,
 ) -> Capture: ...
 
@@ -40,6 +41,7 @@ def predict(
     arch: list[str] | tuple[str, ...],
     size: Sequence[str] | None = None,
     define: Sequence[str] | None = None,
+    against: PathLike | None = None,
     progress: Progress | None = None,
 ) -> tuple[Capture, ...]: ...
 
@@ -50,6 +52,7 @@ def predict(
     arch: str | list[str] | tuple[str, ...] | None = None,
     size: Sequence[str] | None = None,
     define: Sequence[str] | None = None,
+    against: PathLike | None = None,
     progress: Progress | None = None,
 ) -> Capture | tuple[Capture, ...]:
     """What a kernel in a ``.cu`` file does, from its machine code: no GPU is needed.
@@ -57,7 +60,8 @@ def predict(
     Compiled for the architecture ``arch`` (``sm_90`` without it; of several names the captures come
     in a tuple), its result is checked against its reference, and some of its blocks are run. The
     capture has the counters that follow from that, each with its interval, and ``prediction`` has
-    each access to memory with its line. ``size`` and ``define`` have ``NAME=VALUE`` each.
+    each access to memory with its line. ``size`` and ``define`` have ``NAME=VALUE`` each. The
+    results of ``against``, another version of the kernel, stand in for its reference.
 
     Raises :class:`MissingToolError` where the compiler's packages are not installed (``pip install
     'kernelprof[predict]'``) and for what only a GPU can run; :class:`UsageError` for an unknown
@@ -72,7 +76,7 @@ def predict(
             hint="name a source with a launch specification: kernelprof init kernel.cu writes one",
         )
     several = arch is not None and not isinstance(arch, str)
-    changes = overrides(size, define, None, has_source=True)
+    changes = overrides(size, define, None, has_source=True, against=against)
     found = tuple(
         predicted(compiled(target, changes, each, progress), progress)
         for each in architectures(arch)
@@ -164,6 +168,7 @@ def diagnose(
         arch=arch,
         size=options.get("size"),
         define=options.get("define"),
+        against=options.get("against"),
         progress=options.get("progress"),
     )
     return capture.diagnose(kernel, preset=preset)

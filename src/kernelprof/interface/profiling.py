@@ -25,8 +25,9 @@ def is_source(target: object) -> TypeGuard[str | os.PathLike[str]]:
 class Profiling(TypedDict, total=False):
     """How something is measured.
 
-    ``size``, ``define`` (``NAME=VALUE`` each) and ``sanitize`` (tools of compute-sanitizer) are for
-    a source. ``keep`` is the capture directory to write, ``force`` replaces one. ``launch_skip``,
+    ``size``, ``define`` (``NAME=VALUE`` each), ``sanitize`` (tools of compute-sanitizer) and
+    ``against`` (another version of the kernel, whose results are the reference) are for a source.
+    ``keep`` is the capture directory to write, ``force`` replaces one. ``launch_skip``,
     ``launch_count`` and ``nvtx_include`` choose launches. ``clock_control`` is ``ncu``'s option,
     ``time_limit`` the seconds that one run may take, and ``progress`` shows what is being done.
     """
@@ -34,6 +35,7 @@ class Profiling(TypedDict, total=False):
     size: Sequence[str] | None
     define: Sequence[str] | None
     sanitize: Sequence[str] | None
+    against: str | os.PathLike[str] | None
     keep: Path | None
     force: bool
     launch_skip: int | None
@@ -65,6 +67,7 @@ def request(
             options.get("define"),
             options.get("sanitize"),
             has_source=target is not None,
+            against=options.get("against"),
         ),
         keep=options.get("keep"),
         force=options.get("force", False),

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from kernelprof.analysis.metrics.catalogue import Preset
     from kernelprof.analysis.rules import Rule
     from kernelprof.collect.doctor import Check
+    from kernelprof.collect.progress import Progress
     from kernelprof.launch.initialise import Draft
     from kernelprof.results import PathLike
 
@@ -69,8 +70,29 @@ def needed_checks(requirements: Iterable[str]) -> set[str]:
     return {"captures", *(name for each in requirements for name in needs(each))}
 
 
-def init(source: PathLike, *, kernel: str | None = None, force: bool = False) -> Draft:
-    """A launch specification for a kernel, guessed from its source; nothing is written."""
-    from kernelprof.launch.initialise import draft
+def init(
+    source: PathLike,
+    *,
+    kernel: str | None = None,
+    force: bool = False,
+    against: PathLike | None = None,
+    progress: Progress | None = None,
+) -> Draft:
+    """A launch specification for a kernel, guessed from its source; nothing is written.
 
-    return draft(Path(source), kernel=kernel, force=force)
+    Where the packages are installed that predict kernels, small cases of it are run: they find the
+    lengths of arrays that the source leaves open, and what is guessed wrong. ``against`` is
+    another version of the kernel, whose results are the reference.
+    """
+    from kernelprof.collect.progress import Progress
+    from kernelprof.launch.initialise import propose
+    from kernelprof.predict.toolchain import is_installed
+
+    other = None if against is None else Path(against)
+    proposal = propose(Path(source), kernel=kernel, force=force, against=other)
+    if is_installed():
+        from kernelprof.predict.complete import complete
+
+        with progress or Progress() as shown:
+            complete(proposal, shown.say)
+    return proposal.draft()

@@ -261,22 +261,45 @@ def _by_rule(array: ResolvedArray) -> Array:
     if argument.fill == "arange":
         return encode(np.arange(math.prod(shape)).reshape(shape), type_name)
     generator = np.random.default_rng(array.index if argument.seed is None else argument.seed)
+    if argument.fill == "permutation":
+        return encode(generator.permutation(math.prod(shape)).reshape(shape), type_name)
+    if argument.fill == "offsets":
+        return encode(_offsets(generator, math.prod(shape), array.limit or 0), type_name)
     values = np.empty(math.prod(shape), storage_type(type_name))
     # Numbers that are drawn part by part are those that are drawn at once, in less memory.
     for start in range(0, values.size, _DRAWN_AT_ONCE):
         part = values[start : start + _DRAWN_AT_ONCE]
-        part[:] = encode(_drawn(generator, argument.fill, type_name, part.size), type_name)
+        drawn = _drawn(generator, argument.fill, type_name, part.size, array.limit)
+        part[:] = encode(drawn, type_name)
     return values.reshape(shape)
 
 
-def _drawn(generator: np.random.Generator, fill: str | None, type_name: str, count: int) -> Array:
-    """So many random numbers, as a fill has them."""
+def _offsets(generator: np.random.Generator, count: int, last: int) -> Array:
+    """So many numbers from 0 to the last, none smaller than the one before.
+
+    Those between are random, and so differ how far neighbours are apart, as rows of a sparse matrix
+    do.
+    """
+    values = np.sort(generator.integers(0, last + 1, count))
+    values[0], values[-1] = 0, last
+    return values
+
+
+def _drawn(
+    generator: np.random.Generator,
+    fill: str | None,
+    type_name: str,
+    count: int,
+    limit: int | None,
+) -> Array:
+    """So many random numbers, as a fill has them; whole ones below the limit."""
     if is_floating(type_name):
         kind: Any = np.float64 if type_name == "float64" else np.float32
         if fill == "normal":
             return generator.standard_normal(count, dtype=kind)
         return 2 * generator.random(count, dtype=kind) - 1
-    return generator.integers(0, 2 if type_name == "bool" else _RANDOM_INTEGERS, count)
+    most = 2 if type_name == "bool" else limit or _RANDOM_INTEGERS
+    return generator.integers(0, most, count)
 
 
 def _loaded(file: Path, name: str) -> Array:

@@ -23,7 +23,7 @@ import numpy as np
 
 from kernelprof.errors import KernelprofError
 from kernelprof.launch import asked as questions
-from kernelprof.launch.arrays import count_poison
+from kernelprof.launch.arrays import count_poison, decode
 from kernelprof.launch.build import (
     Built,
     build,
@@ -35,7 +35,7 @@ from kernelprof.launch.built_files import keep, kept
 from kernelprof.launch.cubin import CompileError
 from kernelprof.launch.device import BoundKernel, Device, LoadedKernel
 from kernelprof.launch.nvcc import Workshop, architecture_option, is_plain, scratch
-from kernelprof.launch.overrides import parse_define, parse_size
+from kernelprof.launch.overrides import parse_define, parse_size, version_beside
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.launch.results import (
     compared,
@@ -45,13 +45,15 @@ from kernelprof.launch.results import (
 )
 from kernelprof.launch.source import changed_meanwhile, launch_hashes
 from kernelprof.launch.trial import INTERNAL_ERROR, CheckedOutput, LaunchError, Trial
-from kernelprof.model.specification import NO_REFERENCE
+from kernelprof.launch.versions import version
+from kernelprof.model.specification import NO_REFERENCE, is_version
 from kernelprof.tools import nvcc_version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from kernelprof.launch.cubin import Compiled
+    from kernelprof.launch.spec import LaunchSpec
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -107,6 +109,11 @@ class _Task:
         self.spec = load_spec(self.source).changed(
             sizes=dict(map(parse_size, asked.size)),
             defines=dict(map(parse_define, asked.define)),
+        )
+        self.spec = self.spec.changed(
+            reference=None
+            if asked.against is None
+            else version_beside(asked.against, (self.spec.path or self.source).parent)
         )
         self.folder = (self.spec.path or self.source).parent
         self.where = f"{self.source}, kernel {self.spec.kernel}"
@@ -167,24 +174,23 @@ class _Task:
         key = f"{self.arch}-{key}"
         built = None if self.cubin is None else kept(self.cubin, key)
         if built is None:
-            built = self._built()
+            built = self._built(self.source, self.spec)
             if self.cubin is not None and self.cubin.parent.is_dir():
                 keep(self.cubin, key, built)
         self.trial.compiler_warnings = built.warnings
         return LoadedKernel(self.device, built, self.where)
 
-    def _built(self) -> Built:
+    def _built(self, source: Path, spec: LaunchSpec) -> Built:
         with self._workshop() as workshop:
 
-            def compiler(source: str, options: Sequence[str], arch: str, folder: Path) -> Compiled:
+            def compiler(text: str, options: Sequence[str], arch: str, folder: Path) -> Compiled:
                 try:
-                    return workshop.cubin(source, options, arch, folder)
+                    return workshop.cubin(text, options, arch, folder)
                 except CompileError as error:
-                    kernel = self.spec.kernel
-                    raise compile_failure(self.source, error.what, kernel=kernel) from error
+                    raise compile_failure(source, error.what, kernel=spec.kernel) from error
 
-            named = workshop.named(self.source)
-            return build(self.spec, self.source, self.device.arch, compiler, named)
+            named = workshop.named(source)
+            return build(spec, source, self.device.arch, compiler, named)
 
     @contextmanager
     def _workshop(self) -> Iterator[Workshop]:
@@ -204,12 +210,23 @@ class _Task:
         if spec.reference == NO_REFERENCE:
             bound.run(spec.launch.time_limit_s)
             return False
-        wanted = reference_results(spec, launch, bound.before, self.folder, self.where)
+        if is_version(spec.reference):
+            wanted: Mapping[str, Any] = self._results_of_version()
+        else:
+            wanted = reference_results(spec, launch, bound.before, self.folder, self.where)
         bound.run(spec.launch.time_limit_s)
         found = compared(spec, wanted, bound.result)
         self.trial.checked = tuple(CheckedOutput(f.name, f.error, f.tolerance) for f in found)
         refuse_wrong(found, launch, self.where, spec.reference)
         return not any(bool(np.isnan(values).any()) for values in wanted.values())
+
+    def _results_of_version(self) -> dict[str, Any]:
+        """What another version of the kernel gives for the same arguments, at the check sizes."""
+        source, spec = version(self.spec, self.folder)
+        loaded = LoadedKernel(self.device, self._built(source, spec), f"{source}, {spec.kernel}")
+        bound = BoundKernel(loaded, spec.resolve(spec.check_sizes), self.folder)
+        bound.run(spec.launch.time_limit_s)
+        return {e.name: decode(bound.result(e.name), e.element) for e in self.spec.outputs}
 
     def _refuse_unwritten(self, bound: BoundKernel) -> None:
         """Poison that is left at the sizes of the measurement: a grid that is too small."""
@@ -236,6 +253,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("source", type=Path)
     parser.add_argument("--size", action="append", default=[])
     parser.add_argument("--define", action="append", default=[])
+    parser.add_argument("--against", type=Path, help="compare with this version of the kernel")
     parser.add_argument("--cubin", type=Path, help="keep the compiled kernel here, and reuse it")
     parser.add_argument("--trial", type=Path, help="check and time, and write the outcome here")
     parser.add_argument("--expect", help="refuse a source with another digest than this")

@@ -9,23 +9,39 @@ from typing import TYPE_CHECKING
 from kernelprof.errors import InputError
 from kernelprof.files import is_plain
 from kernelprof.launch import syntax
-from kernelprof.launch.guess import Guesses, guess
+from kernelprof.launch.guess import guess
+from kernelprof.launch.overrides import version_beside
 from kernelprof.launch.read_spec import FILL_IN
-from kernelprof.launch.signature import choose, declared_kernels, quoted_includes
+from kernelprof.launch.signature import (
+    choose,
+    declared_kernels,
+    includes,
+    quoted_includes,
+)
 from kernelprof.launch.source import (
     cut_block,
+    local_includes,
     read_source,
     refuse_other_than_file,
     sidecar,
     with_block,
 )
-from kernelprof.launch.usage import constants, undefined_macros, usage
-from kernelprof.model.specification import TOLERANCE, default_tolerance
+from kernelprof.launch.usage import undefined_macros
+from kernelprof.model.specification import NO_REFERENCE, TOLERANCE, default_tolerance
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from kernelprof.launch.signature import KernelSignature
+    from tree_sitter import Node
+
+    from kernelprof.launch.guess import Guesses
+    from kernelprof.launch.guess.amounts import Amount
+    from kernelprof.launch.signature import KernelSignature, Parameter
+    from kernelprof.launch.source import Block
+
+_HEADER_FOLDERS = ("include", "inc", "Common", "common", "src")
+_MOST_UP = 4
+_UNCHECKED = "nothing says what has to come out, so the result is not checked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +53,45 @@ class Draft:
     """The whole source."""
     unfilled: tuple[tuple[int, str], ...]
     """Lines of the source that have to be filled in, from 1, and what stands there."""
+    remarks: tuple[str, ...] = ()
+    """What is to be known beside."""
 
 
-def draft(path: Path, *, kernel: str | None = None, force: bool = False) -> Draft:
-    """The source with a specification in it; one that is there is replaced only by ``force``."""
+@dataclass(frozen=True)
+class Proposal:
+    """What was guessed of a kernel; ``guesses`` may be completed before it is a draft."""
+
+    path: Path
+    source: str
+    kernel: KernelSignature
+    guesses: Guesses
+    old: Block | None
+    """The specification that it replaces."""
+
+    @property
+    def toml(self) -> str:
+        """The specification as it stands now."""
+        return _toml(self.kernel, self.guesses)
+
+    def draft(self) -> Draft:
+        """The source with it."""
+        text = with_block(self.source, self.toml, self.old)
+        lines = enumerate(text.split("\n"), start=1)
+        unfilled = tuple(
+            (number, line.removeprefix("// ").rpartition(f"  {FILL_IN}")[0])
+            for number, line in lines
+            if line.startswith("// ") and line.rstrip().endswith(FILL_IN)
+        )
+        return Draft(self.kernel.name, text, unfilled, tuple(self.guesses.remarks))
+
+
+def propose(
+    path: Path, *, kernel: str | None = None, force: bool = False, against: Path | None = None
+) -> Proposal:
+    """What is guessed of a kernel; a specification that is there is replaced only by ``force``.
+
+    ``against`` is another version of the kernel, whose results are the reference.
+    """
     refuse_other_than_file(path, hint="name the .cu file of a kernel")
     source = read_source(path)
     if is_plain(sidecar(path)):
@@ -67,57 +118,80 @@ def draft(path: Path, *, kernel: str | None = None, force: bool = False) -> Draf
             "specification by hand (docs/launch-specification.md)",
         )
     node = next(one.node for one in declared if one.kernel is chosen)
-    guesses = guess(chosen, usage(node), constants(root), kernel)
+    guesses = guess(chosen, node, [root, *_included(path)], kernel)
     if not quoted_includes(source):
         parameters = [parameter.name for parameter in chosen.parameters]
         macros = undefined_macros(root, node, parameters)
         guesses.macros = [name for name in macros if name not in guesses.defines]
-    text = with_block(source, _toml(chosen, guesses), old)
-    lines = enumerate(text.split("\n"), start=1)
-    unfilled = tuple(
-        (number, line.removeprefix("// ").split("  #")[0])
-        for number, line in lines
-        if line.startswith("// ") and line.rstrip().endswith(FILL_IN)
-    )
-    return Draft(chosen.name, text, unfilled)
+    guesses.flags = _include_flags(path)
+    if guesses.flags:
+        guesses.why["flags"] = "where headers that it includes lie"
+    if against is not None:
+        guesses.reference = version_beside(against, path.parent)
+        guesses.why["reference"] = "another version of the kernel"
+    return Proposal(path, source, chosen, guesses, old)
+
+
+def _include_flags(path: Path) -> list[str]:
+    """Folders of headers that lie beside one of the source's own folders, as projects have them."""
+    names = [each[1:-1] for each in includes(read_source(path)) if each[:1] in {'"', "<"}]
+    found: dict[str, None] = {}
+    for name in names:
+        if is_plain(path.parent / name):
+            continue
+        for up, folder in enumerate(path.resolve().parents):
+            if up > _MOST_UP:
+                break
+            for each in _HEADER_FOLDERS:
+                if is_plain(folder / each / name):
+                    found[f"-I{'../' * up}{each}"] = None
+    return list(found)
+
+
+def _included(path: Path) -> list[Node]:
+    """The trees of the user's own files that a source includes."""
+    found, _ = local_includes(path)
+    return [syntax.parse(read_source(file)) for file in found.values()]
+
+
+def draft(path: Path, *, kernel: str | None = None, force: bool = False) -> Draft:
+    """The source with a specification in it; one that is there is replaced only by ``force``."""
+    return propose(path, kernel=kernel, force=force).draft()
 
 
 def _toml(kernel: KernelSignature, guesses: Guesses) -> str:
+    why = guesses.why
     lines = [
-        _line("kernel", guesses.kernel, f'"{kernel.name}<...>"'),
-        _line("block", guesses.block, "[]"),
-        _line("grid", guesses.grid, "[]"),
-        _line("reference", guesses.reference, '"none"'),
+        *([f"# {guesses.trouble}  {FILL_IN}"] if guesses.trouble else ()),
+        _line("kernel", guesses.kernel, f'"{kernel.name}<...>"', why.get("kernel")),
+        _line("block", _texts(guesses.block), "[]", why.get("block")),
+        _line("grid", _texts(guesses.grid), "[]", why.get("grid")),
+        _line("reference", guesses.reference or NO_REFERENCE, "", why.get("reference", _UNCHECKED)),
     ]
     work = (("flops", guesses.flops), ("min_bytes", guesses.min_bytes))
     lines += [_line(key, value, "") for key, value in work if value is not None]
     if guesses.sizes:
-        lines += ["", "[sizes]", *(f"{name} = {size}" for name, size in guesses.sizes.items())]
+        lines += ["", "[sizes]"]
+        for name, size in guesses.sizes.items():
+            lines.append(f"{name} = {size}{_comment(why.get(f'sizes.{name}'))}")
         lines += ["", "[check]", f"sizes = {_inline(guesses.check_sizes)}"]
         if _is_precise(guesses):
             lines.append(f"tolerance = {TOLERANCE!r}")
-    if guesses.defines or guesses.macros:
-        defines = _inline({**guesses.defines, **dict.fromkeys(guesses.macros, 1)})
-        unsure = f"  {FILL_IN}" if guesses.macros else ""
-        lines += ["", "[compile]", f"defines = {defines}{unsure}"]
-    if guesses.shared_bytes is None:
-        lines += ["", "[launch]", _line("shared_bytes", None, '"0"')]
+    if guesses.defines or guesses.macros or guesses.flags:
+        lines += ["", "[compile]"]
+        if guesses.flags:
+            lines.append(_line("flags", guesses.flags, "", why.get("flags")))
+        if guesses.defines or guesses.macros:
+            defines = _inline({**guesses.defines, **dict.fromkeys(guesses.macros, 1)})
+            unsure = f"  {FILL_IN}" if guesses.macros else ""
+            lines.append(f"defines = {defines}{unsure}")
+    shared = guesses.shared_bytes
+    if shared is None or shared.constant != 0:
+        lines += ["", "[launch]"]
+        text = None if shared is None else shared.text
+        lines.append(_line("shared_bytes", text, '"0"', why.get("shared_bytes")))
     for parameter in kernel.parameters:
-        name = parameter.name
-        lines += ["", "[[arguments]]", _line("name", name or None, '""')]
-        if parameter.tensor_map:
-            lines.append(_line("tensor_map", None, '{ of = "", box = [] }'))
-            continue
-        lines.append(_line("type", guesses.types.get(name), '""'))
-        if not parameter.pointer:
-            lines.append(_line("value", guesses.values.get(name), '""'))
-            continue
-        lines.append(_line("shape", guesses.shapes.get(name), "[]"))
-        fill = guesses.fills.get(name)
-        if name in guesses.outputs:
-            lines.append("output = true")
-        if fill or name not in guesses.outputs:
-            lines.append(_line("fill", fill or "random", ""))
+        lines += ["", "[[arguments]]", *_argument(parameter, guesses)]
     # The arrays that tensor maps point at are often no parameters.
     for _ in (parameter for parameter in kernel.parameters if parameter.tensor_map):
         lines += ["", "[[arguments]]", _line("name", None, '""'), _line("type", None, '""')]
@@ -125,19 +199,55 @@ def _toml(kernel: KernelSignature, guesses: Guesses) -> str:
     return "\n".join(lines)
 
 
+def _argument(parameter: Parameter, guesses: Guesses) -> list[str]:
+    """The table of one parameter."""
+    name = parameter.name
+    lines = [_line("name", name or None, '""')]
+    if parameter.tensor_map:
+        return [*lines, _line("tensor_map", None, '{ of = "", box = [] }')]
+    if not parameter.pointer:
+        lines.append(_line("type", guesses.types.get(name), '""'))
+        why = guesses.why.get(f"value.{name}")
+        return [*lines, _line("value", guesses.values.get(name), '""', why)]
+    array = guesses.arrays.get(name)
+    if array is None:
+        return [*lines, _line("type", None, '""'), _line("shape", None, "[]")]
+    lines.append(_line("type", array.element.type or None, '""'))
+    lines.append(_line("shape", array.dimensions, "[]", array.why))
+    if array.output:
+        lines.append("output = true")
+    if array.fill is not None:
+        lines.append(_line("fill", array.fill, "", array.why_fill))
+    if array.limit is not None:
+        lines.append(_line("limit", array.limit.text, ""))
+    return lines
+
+
 def _is_precise(guesses: Guesses) -> bool:
     """Whether no type allows a larger error than others do; then the tolerance is written out."""
-    types = guesses.types.values()
+    types = [
+        *guesses.types.values(),
+        *(a.element.type for a in guesses.arrays.values() if a.element.type),
+    ]
     return all(default_tolerance(each, types) == TOLERANCE for each in types)
 
 
-def _line(key: str, value: str | list[str] | None, placeholder: str) -> str:
+def _line(key: str, value: str | list[str] | None, placeholder: str, why: str | None = "") -> str:
+    """A key with its value and what speaks for it; without a value what is to be filled in."""
     if value is None:
         return f"{key} = {placeholder}  {FILL_IN}"
     if isinstance(value, list):
         written = [each if each.isdecimal() else json.dumps(each) for each in value]
-        return f"{key} = [{', '.join(written)}]"
-    return f"{key} = {json.dumps(value)}"
+        return f"{key} = [{', '.join(written)}]{_comment(why)}"
+    return f"{key} = {json.dumps(value)}{_comment(why)}"
+
+
+def _comment(why: str | None) -> str:
+    return f"  # {why}" if why else ""
+
+
+def _texts(amounts: list[Amount] | None) -> list[str] | None:
+    return None if amounts is None else [each.text for each in amounts]
 
 
 def _inline(values: dict[str, int]) -> str:

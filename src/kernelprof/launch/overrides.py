@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import math
+import os
 import re
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernelprof.errors import UsageError
 from kernelprof.launch.flags import shell_characters
+from kernelprof.launch.source import refuse_other_than_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from kernelprof.launch.spec import LaunchSpec
     from kernelprof.launch.tables import Define
@@ -26,13 +28,15 @@ _FRACTION = re.compile(r"-?[0-9]+(\.[0-9]*([eE][-+]?[0-9]+)?|[eE][-+]?[0-9]+)")
 class LaunchOverrides:
     """What the command line changes in a launch, and what it wants to be checked.
 
-    ``sizes`` and ``defines`` stand in for those of the specification; ``sanitizers`` are tools of
-    ``compute-sanitizer`` that the kernel has to pass.
+    ``sizes`` and ``defines`` stand in for those of the specification, ``against``, another version
+    of the kernel, for its reference; ``sanitizers`` are tools of ``compute-sanitizer`` that the
+    kernel has to pass.
     """
 
     sizes: Mapping[str, int] = field(default_factory=dict)
     defines: Mapping[str, Define] = field(default_factory=dict)
     sanitizers: tuple[str, ...] = ()
+    against: Path | None = None
 
     def options(self) -> list[str]:
         """The options that give these sizes and defines."""
@@ -41,7 +45,15 @@ class LaunchOverrides:
             words += ["--size", f"{name}={size}"]
         for name, value in self.defines.items():
             words += ["--define", f"{name}={value}"]
+        if self.against is not None:
+            words += ["--against", str(self.against)]
         return words
+
+    def reference(self, spec: LaunchSpec, source: Path) -> str | None:
+        """What stands in for the reference: a path as a specification has it."""
+        if self.against is None:
+            return None
+        return version_beside(self.against, (spec.path or source).parent)
 
     def applied_to(self, spec: LaunchSpec, source: Path) -> LaunchSpec:
         """The specification with these changes; a name that it does not know is refused.
@@ -66,10 +78,24 @@ class LaunchOverrides:
                     where=str(source),
                     hint="write it without $, `, \\ and control characters",
                 )
-        found = spec.changed(sizes=self.sizes, defines=self.defines)
+        found = spec.changed(
+            sizes=self.sizes, defines=self.defines, reference=self.reference(spec, source)
+        )
         found.resolve()
         found.resolve(found.check_sizes)
         return found
+
+
+def version_beside(against: Path, folder: Path) -> str:
+    """Another version of a kernel, by its path from the folder of a specification."""
+    if against.suffix != ".cu":
+        raise UsageError(
+            "another version of a kernel is a .cu file",
+            where=str(against),
+            hint="--against before.cu",
+        )
+    refuse_other_than_file(against, hint="--against names the .cu file of another version")
+    return os.path.relpath(against.resolve(), folder.resolve())
 
 
 def parse_size(text: str) -> tuple[str, int]:
@@ -109,9 +135,11 @@ def overrides(
     sanitize: Sequence[str] | None,
     *,
     has_source: bool,
+    against: str | os.PathLike[str] | None = None,
 ) -> LaunchOverrides:
     """What the options ask for; they are refused where there is no source to build."""
     given = {"--size": size or (), "--define": define or (), "--sanitize": sanitize or ()}
+    given["--against"] = () if against is None else (os.fspath(against),)
     useless = [option for option, values in given.items() if values]
     if not useless:
         return LaunchOverrides()
@@ -139,4 +167,5 @@ def overrides(
                     hint="give one; several are measured one after the other",
                 )
             values[option][name] = value
-    return LaunchOverrides(values["--size"], values["--define"], tools)
+    other = None if against is None else Path(against)
+    return LaunchOverrides(values["--size"], values["--define"], tools, other)

@@ -27,7 +27,7 @@ from kernelprof.launch.tables import (
     SpecTable,
 )
 from kernelprof.launch.tensor_maps import TensorMap
-from kernelprof.model.specification import NO_REFERENCE
+from kernelprof.model.specification import NO_REFERENCE, is_version
 from kernelprof.model.toml_text import TomlError, read_toml
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ _TABLES: Final = {
     ("arguments", "tensor_map"): TensorMap,
 }
 _EXPRESSIONS: Final[dict[str, tuple[type, ...]]] = {
-    **dict.fromkeys(("block", "grid", "cluster", "shape"), (int, str)),
+    **dict.fromkeys(("block", "grid", "cluster", "shape", "limit"), (int, str)),
     **dict.fromkeys(("box", "dims", "strides"), (int, str)),
     **dict.fromkeys(("flops", "min_bytes", "shared_bytes", "value"), (int, float, str)),
 }
@@ -69,7 +69,8 @@ _KINDS: Final = {
 }
 _ONE_OF: Final = ("shape", "value", "tensor_map")
 """What an argument is told by."""
-_OF_ARRAYS: Final = frozenset(("fill", "seed", "output", "passed"))
+_OF_ARRAYS: Final = frozenset(("fill", "limit", "seed", "output", "passed"))
+_OF_WHOLE: Final = frozenset(("permutation", "offsets"))
 _STEP = re.compile(r"\.(\w+)|\[(\d+)\]")
 
 
@@ -237,7 +238,10 @@ class _Reading:
             what = "no argument is an output, so there is nothing to compare with the reference"
             hint = "add output = true to the arrays that the kernel writes, or reference = "
             yield ("arguments",), what, f'{hint}"none"'
-        if ":" not in table.reference and table.reference != NO_REFERENCE:
+        if not table.reference.isprintable():
+            yield ("reference",), "reference holds control characters", None
+        named = ":" in table.reference or is_version(table.reference)
+        if not named and table.reference != NO_REFERENCE:
             from kernelprof.launch.references import find_builtin
 
             try:
@@ -288,6 +292,15 @@ def _mistakes_of_argument(argument: Argument, given: dict[str, Any]) -> Iterator
         yield ("fill",), "fill holds control characters", None
     if fill == "normal" and not is_floating(argument.type or ""):
         yield ("fill",), f"{argument.type} has no normal values", 'fill = "random" gives 0 to 15'
+    if fill in _OF_WHOLE and is_floating(argument.type or "float"):
+        yield ("fill",), f"{fill} are whole numbers, and {name} is {argument.type}", None
+    if argument.limit is not None and (
+        fill not in {None, "random", "offsets"} or is_floating(argument.type or "float")
+    ):
+        what = "limit is for random whole numbers and for offsets"
+        yield ("limit",), what, 'fill = "random" or "offsets", and a type of whole numbers'
+    if fill == "offsets" and argument.limit is None:
+        yield ("fill",), "offsets have no limit", 'limit = "NNZ" says what the last one is'
     for key in given:
         if argument.value is not None and key in _OF_ARRAYS:
             yield (key,), f"a scalar has no {key!r}", None

@@ -37,6 +37,8 @@ class ResolvedArray:
     argument: Argument
     index: int
     shape: tuple[int, ...]
+    limit: int | None = None
+    """What its random whole numbers stay below; the last one of offsets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,10 @@ def resolve(table: SpecTable, sizes: Mapping[str, int]) -> ResolvedLaunch:
         )
     arrays = {
         argument.name: ResolvedArray(
-            argument, index, tuple(whole(e, names, 1) for e in argument.shape)
+            argument,
+            index,
+            tuple(whole(e, names, 1) for e in argument.shape),
+            None if argument.limit is None else whole(argument.limit, names, 1),
         )
         for index, argument in enumerate(table.arguments)
         if argument.shape is not None

@@ -224,6 +224,11 @@ def plain_argument(written: str) -> str | None:
     return {"true": "1", "false": "0"}.get(text) or _resolved(text, {})
 
 
+def plain_type(written: str) -> str | None:
+    """Our name of a type as C and CUDA write it (``unsigned int``); ``None`` for any other."""
+    return _resolved(written, {})
+
+
 def _kernel(node: Node, declarator: Node, name: str, types: dict[str, str]) -> KernelSignature:
     template = tuple(_template(node) or ())
     parameters = syntax.child(declarator, "parameters")

@@ -16,6 +16,7 @@ from kernelprof import files
 from kernelprof.errors import InputError
 from kernelprof.launch.flags import divided, separate
 from kernelprof.launch.signature import includes
+from kernelprof.model.specification import is_version
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -271,6 +272,8 @@ def _data_hashes(source: Path, spec: LaunchSpec) -> Iterator[tuple[str, str]]:
     """The digests of the files that values come from: of arguments, of the reference."""
     folder = (spec.path or source).parent
     functions = [("reference", spec.reference)]
+    if is_version(spec.reference) and files.is_plain(folder / spec.reference):
+        yield f"reference {spec.reference}", file_hash(folder / spec.reference)
     for argument in spec.arguments:
         if argument.file is not None and files.is_plain(folder / argument.file):
             yield f"fill of {argument.name}", file_hash(folder / argument.file)

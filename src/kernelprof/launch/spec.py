@@ -75,12 +75,18 @@ class LaunchSpec(SpecTable, frozen=True, kw_only=True):
         *,
         sizes: Mapping[str, int] | None = None,
         defines: Mapping[str, Define] | None = None,
+        reference: str | None = None,
     ) -> LaunchSpec:
-        """The same launch with other sizes or defines, for a sweep."""
+        """The same launch with other sizes or defines, for a sweep, or with another reference."""
         options = self.compile
         if defines:
             options = msgspec.structs.replace(options, defines={**options.defines, **defines})
-        return msgspec.structs.replace(self, sizes={**self.sizes, **(sizes or {})}, compile=options)
+        return msgspec.structs.replace(
+            self,
+            sizes={**self.sizes, **(sizes or {})},
+            compile=options,
+            reference=self.reference if reference is None else reference,
+        )
 
     def resolve(self, sizes: Mapping[str, int] | None = None) -> ResolvedLaunch:
         """Work out all expressions at the given sizes, else at ``[sizes]``."""
@@ -110,7 +116,8 @@ def schema() -> str:
     for definition in definitions.values():
         for key, described in definition["properties"].items():
             definition["properties"][key] = _without_null(described)
-    of_an_array = [{"required": [key]} for key in ("shape", "fill", "seed", "output", "passed")]
+    keys = ("shape", "fill", "limit", "seed", "output", "passed")
+    of_an_array = [{"required": [key]} for key in keys]
     typed, scalar, mapped = ({"required": [key]} for key in ("type", "value", "tensor_map"))
     definitions["Argument"]["oneOf"] = [
         {"required": ["type", "shape"], "not": {"anyOf": [scalar, mapped]}},

@@ -14,7 +14,7 @@ from kernelprof.launch.tensor_maps import TensorMap  # noqa: TC001
 
 Define = int | float | str
 
-FILLS: Final = ("random", "normal", "zeros", "arange")
+FILLS: Final = ("random", "normal", "zeros", "arange", "permutation", "offsets")
 
 _FUNCTION = rf"[A-Za-z_][A-Za-z0-9_.]*:{IDENTIFIER}"
 _KERNEL = rf"{IDENTIFIER}(::{IDENTIFIER})*(<[^;{{}}\"'\\\n]*>)?"
@@ -35,6 +35,13 @@ class Argument(Table, frozen=True, kw_only=True):
     fill: Annotated[
         Annotated[str, Meta(pattern=rf"^({'|'.join(FILLS)}|.*\.npy|{_FUNCTION})$")] | None,
         Meta(examples=[*FILLS, "values.npy", "module:function"]),
+    ] = None
+    limit: Annotated[
+        Dimension | None,
+        Meta(
+            description="what random whole numbers stay below; the last one of offsets",
+            examples=["N"],
+        ),
     ] = None
     seed: Annotated[int, Meta(ge=0, le=2**32 - 1)] | None = None
     output: bool = False
@@ -142,9 +149,10 @@ class SpecTable(Table, frozen=True, kw_only=True):
     reference: Annotated[
         str,
         Meta(
-            pattern=f"^[A-Za-z_][A-Za-z0-9_.]*(:{IDENTIFIER})?$",
-            description="a built-in reference, module:function, or none",
-            examples=["gemm", "module:function", "none"],
+            pattern=rf"^([A-Za-z_][A-Za-z0-9_.]*(:{IDENTIFIER})?|.*\.cu)$",
+            description="a built-in reference, module:function, another version of the kernel, "
+            "or none",
+            examples=["gemm", "module:function", "before.cu", "none"],
         ),
     ]
     flops: Annotated[

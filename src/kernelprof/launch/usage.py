@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from kernelprof.launch import syntax
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Iterable, Mapping
 
     from tree_sitter import Node
 
@@ -31,24 +31,33 @@ class Usage:
 
     axes: set[str] = field(default_factory=set)
     """Axes of ``blockIdx`` and ``threadIdx`` that it looks at."""
+    axes_of_blocks: set[str] = field(default_factory=set)
+    axes_of_threads: set[str] = field(default_factory=set)
+    shared_by_thread: dict[str, int] = field(default_factory=dict)
+    """Elements of shared memory that a thread's index along an axis runs through by itself."""
+    dynamic_shared_type: tuple[str, str] | None = None
+    """The name and type of dynamic shared memory, as they are declared."""
     strides: dict[str, str] = field(default_factory=dict)
     """What ``blockIdx`` is multiplied with, by axis: ``blockDim.x``, ``TILE``, ``16``."""
     bounds: dict[str, str] = field(default_factory=dict)
     """The size that an axis's index is compared with."""
     indices: dict[str, str] = field(default_factory=dict)
     """Variables that hold a thread's global index, and the axis along which they run."""
+    thread_names: dict[str, str] = field(default_factory=dict)
+    """Variables that hold a thread's index in its block, and the axis."""
     read: set[str] = field(default_factory=set)
     written: set[str] = field(default_factory=set)
     dynamic_shared: bool = False
     uses_block_dim: bool = False
 
 
-def usage(kernel: Node) -> Usage:
-    """Look through a kernel's definition."""
+def usage(kernel: Node, known: Mapping[str, int] | None = None) -> Usage:
+    """Look through a kernel's definition; ``known`` are numbers that have names."""
     found = Usage()
     body = syntax.child(kernel, "body")
     if body is None:
         return found
+    lengths = _shared_lengths(body, known or {})
     for node in syntax.walk(body):
         match node.type:
             case "field_expression":
@@ -58,18 +67,19 @@ def usage(kernel: Node) -> Usage:
             case "binary_expression":
                 _bound(node, found)
             case "declaration":
-                found.dynamic_shared |= _is_dynamic_shared(node)
+                _shared(node, found)
             case "subscript_expression":
                 _access(node, found)
+                _by_thread(node, lengths, found)
             case "pointer_expression" if syntax.text(node).startswith("*"):
                 _access(node, found)
     return found
 
 
-def constants(root: Node) -> dict[str, int]:
-    """Numbers that the file gives names to: ``#define TILE 16``, ``constexpr int TILE = 16``."""
+def constants(nodes: Iterable[Node]) -> dict[str, int]:
+    """Numbers that files give names to: ``#define TILE 16``, ``constexpr int TILE = 16``."""
     found = {}
-    for node in syntax.walk(root):
+    for node in nodes:
         if node.type == "preproc_def":
             name, value = syntax.child(node, "name"), syntax.child(node, "value")
         elif node.type == "init_declarator" and _is_constant(node.parent):
@@ -121,6 +131,7 @@ def _builtin(node: Node, found: Usage) -> None:
     variable, axis = _builtin_name(node)
     if variable in {"blockIdx", "threadIdx"} and axis in AXES:
         found.axes.add(axis)
+        (found.axes_of_blocks if variable == "blockIdx" else found.axes_of_threads).add(axis)
     found.uses_block_dim |= variable == "blockDim"
 
 
@@ -133,6 +144,9 @@ def _builtin_name(node: Node | None) -> tuple[str, str]:
 def _index(node: Node, found: Usage) -> None:
     """``int row = blockIdx.y * blockDim.y + threadIdx.y``: row runs along y."""
     name, value = syntax.child(node, "declarator"), syntax.child(node, "value")
+    variable, along = _builtin_name(value)
+    if variable == "threadIdx":
+        found.thread_names[syntax.text(name)] = along
     axis = _thread_axis(value, found)
     if name is not None and name.type == "identifier" and axis:
         found.indices[syntax.text(name)] = axis
@@ -169,6 +183,53 @@ def _bound(node: Node, found: Usage) -> None:
 
 def _operator(node: Node) -> str:
     return syntax.text(syntax.child(node, "operator")) if node.type == "binary_expression" else ""
+
+
+def _shared(node: Node, found: Usage) -> None:
+    """``extern __shared__ float tile[];``."""
+    if not _is_dynamic_shared(node):
+        return
+    found.dynamic_shared = True
+    name = syntax.text(_innermost(syntax.child(node, "declarator")))
+    found.dynamic_shared_type = (name, syntax.text(syntax.child(node, "type")))
+
+
+def _shared_lengths(body: Node, known: Mapping[str, int]) -> dict[str, list[int]]:
+    """The extents of the arrays in shared memory that have plain ones."""
+    found = {}
+    for node in syntax.walk(body):
+        if node.type != "declaration" or not any(
+            syntax.text(part) == "__shared__" for part in node.children
+        ):
+            continue
+        for part in node.children_by_field_name("declarator"):
+            extents: list[int] = []
+            inner: Node | None = part
+            while inner is not None and inner.type == "array_declarator":
+                written = syntax.text(syntax.child(inner, "size"))
+                extents.insert(0, known.get(written, int(written) if written.isdecimal() else 0))
+                inner = syntax.child(inner, "declarator")
+            if extents:
+                found[syntax.text(inner)] = extents
+    return found
+
+
+def _by_thread(node: Node, lengths: Mapping[str, list[int]], found: Usage) -> None:
+    """``tile[threadIdx.y][threadIdx.x]``, also by way of ``int t = threadIdx.x``."""
+    indices: list[Node | None] = []
+    base: Node | None = node
+    while base is not None and base.type == "subscript_expression":
+        listed = syntax.child(base, "indices")
+        indices.insert(0, None if listed is None else next(iter(listed.named_children), None))
+        base = syntax.child(base, "argument")
+    extents = lengths.get(syntax.text(base), [])
+    for index, extent in zip(indices, extents, strict=False):
+        variable, axis = _builtin_name(index)
+        if index is not None and index.type == "identifier":
+            variable, axis = "threadIdx", found.thread_names.get(syntax.text(index), "")
+        if variable == "threadIdx" and axis in AXES and extent:
+            known = found.shared_by_thread.get(axis, extent)
+            found.shared_by_thread[axis] = min(known, extent)
 
 
 def _is_dynamic_shared(node: Node) -> bool:

@@ -44,6 +44,11 @@ bits lose below 2**-23 each time: in 64 additions (1024 products) less than :dat
 """
 
 
+def is_version(reference: str) -> bool:
+    """Whether a reference is another version of the kernel: a source, whose results count."""
+    return reference.endswith(".cu")
+
+
 def default_tolerance(output: str, inputs: Iterable[str]) -> float:
     """The largest relative Frobenius error of an output, from its type and those of the inputs.
 

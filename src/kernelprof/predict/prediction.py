@@ -6,30 +6,24 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.launch.build import build, compile_failure
-from kernelprof.launch.cubin import CompileError
 from kernelprof.launch.read_spec import load_spec
 from kernelprof.model.numbers import quantity
 from kernelprof.predict.bind import bind, bytes_of
+from kernelprof.predict.built import machine_code
 from kernelprof.predict.check import check
-from kernelprof.predict.compile import DeviceCompiler
 from kernelprof.predict.counts.counted import count
 from kernelprof.predict.counts.needed import needed
-from kernelprof.predict.disassemble import disassemble
 from kernelprof.predict.lines import Places, by_line
 from kernelprof.predict.machine.context import NotKnownError
 from kernelprof.predict.metrics import capture_of
 from kernelprof.predict.problems import NotRunnableError
-from kernelprof.predict.sass.program import program
-from kernelprof.predict.toolchain import find_toolchain
 from kernelprof.predict.watch.words import told
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
     from pathlib import Path
 
     from kernelprof.launch.build import Built
-    from kernelprof.launch.cubin import Compiled as Cubin
     from kernelprof.launch.overrides import LaunchOverrides
     from kernelprof.launch.spec import LaunchSpec
     from kernelprof.launch.trial import CheckedOutput
@@ -87,21 +81,9 @@ def compiled(
     what a build for a GPU raises for a kernel that does not compile.
     """
     spec = overrides.applied_to(load_spec(source), source)
-    tools = find_toolchain()
     progress(f"{source.name}: compiling for {arch}")
-    compiler = DeviceCompiler(tools, spec.kernel)
-
-    def cubin(text: str, options: Sequence[str], target: str, home: Path) -> Cubin:
-        try:
-            return compiler.cubin(text, options, target, home)
-        except CompileError as error:
-            said = error.what.replace(str(source.resolve()), str(source))
-            raise compile_failure(source, said, kernel=spec.kernel) from error
-
-    built = build(spec, source, arch, cubin, compiler.named(source))
-    listing = compiler.real_names(disassemble(built.cubin, tools))
-    code = program(built.cubin, listing, built.entry)
-    return Compiled(source, spec, built, f"NVRTC {tools.compiler_version}", arch, code, overrides)
+    made = machine_code(source, spec, arch)
+    return Compiled(source, spec, made.built, made.compiler, arch, made.code, overrides)
 
 
 def predict(found: Compiled, *, progress: Say, seconds: float = _SECONDS) -> Prediction:
@@ -125,7 +107,7 @@ def _predicted(found: Compiled, progress: Say, seconds: float) -> Prediction:
     where, folder = str(source), (spec.path or source).parent
     progress(f"{source.name}: checking its result")
     small = bind(code, built, spec.resolve(spec.check_sizes), folder, where)
-    checked = check(spec, small, folder, source)
+    checked = check(spec, small, folder, source, found.arch)
     progress(f"{source.name}: counting what it does")
     bound = bind(code, built, spec.resolve(), folder, where)
     with told(bound, source, spec.kernel):

@@ -75,6 +75,13 @@ def find_toolchain() -> Toolchain:
     return Toolchain(nvrtc, (major, minor), Path(nvdisasm), (_OWN_HEADERS, *_folders(pathfinder)))
 
 
+def is_installed() -> bool:
+    """Whether what predicts kernels is there, as far as that is seen without loading it."""
+    from importlib import util
+
+    return all(util.find_spec(name) is not None for name in ("cuda", "elftools", "numpy"))
+
+
 def _folders(pathfinder: Any) -> tuple[Path, Path]:
     """The folders with CUDA's and CCCL's headers."""
     found = pathfinder.find_nvidia_header_directory("cudart")

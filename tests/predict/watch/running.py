@@ -74,7 +74,7 @@ def checked(name: str, entry: str | None = None) -> LaunchError | None:
     spec, launch = bound(name, entry)
     source = source_of(name)
     try:
-        check(spec, launch, source.parent, source)
+        check(spec, launch, source.parent, source, ARCH)
     except LaunchError as error:
         return error
     return None

@@ -90,6 +90,7 @@ def diagnose(
     size: options.SizeOption = None,
     define: options.DefineOption = None,
     sanitize: options.SanitizeOption = None,
+    against: options.AgainstOption = None,
     predict: options.PredictOption = False,
     arch: options.ArchOption = None,
 ) -> None:
@@ -103,7 +104,7 @@ def diagnose(
     program = options.program(ctx)
     source = _check_targets(targets or [], program)
     output.check_places(file, html=html)
-    interface.check_overrides(size, define, sanitize, has_source=source)
+    interface.check_overrides(size, define, sanitize, has_source=source, against=against)
     if program is not None or source or predict or arch:
         found = [
             interface.diagnose(
@@ -124,6 +125,7 @@ def diagnose(
                 size=size,
                 define=define,
                 sanitize=sanitize,
+                against=against,
                 progress=progress_line(),
             )
             for each in (prediction.architectures(arch) if predict or arch else (None,))

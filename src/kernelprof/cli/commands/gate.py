@@ -92,6 +92,7 @@ def gate(
     rename: options.RenameOption = None,
     predict: options.PredictOption = False,
     arch: options.ArchOption = None,
+    against: options.AgainstOption = None,
     no_color: options.NoColorOption = False,
 ) -> None:
     """Judge a candidate against a baseline by time, exact counters and verdict.
@@ -104,7 +105,7 @@ def gate(
     also = {"junit": junit, "sarif": sarif, "markdown": markdown}
     if calibrate:
         judging = (file, html, policy, kernel, rename, proposed_baseline, proposed_policy, arch)
-        if accept_proposed or predict or any((*judging, *also.values())):
+        if accept_proposed or predict or any((*judging, against, *also.values())):
             raise UsageError("--calibrate judges nothing", hint="leave out all other options")
         _calibrate(Path(baseline), candidate)
         return
@@ -120,6 +121,7 @@ def gate(
         accept_proposed=accept_proposed,
         predict=predict,
         arch=arch,
+        against=against,
         progress=progress_line(),
     )
     for name, place in also.items():

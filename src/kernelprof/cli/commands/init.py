@@ -8,7 +8,8 @@ from typing import Annotated
 
 import typer
 
-from kernelprof.cli import output
+from kernelprof.cli import options, output
+from kernelprof.cli.progress import progress_line
 from kernelprof.errors import InputError, UsageError
 from kernelprof.interface import reference
 
@@ -24,15 +25,19 @@ def init(
     force: Annotated[
         bool, typer.Option("--force", help="Replace a specification that is there.")
     ] = False,
+    against: options.AgainstOption = None,
 ) -> None:
-    """Write how a kernel is launched into its source, guessed from its signature.
+    """Write how a kernel is launched into its source, guessed from what the source says.
 
-    What cannot be guessed is marked with a comment, and the specification is refused until that
-    place is filled in.
+    Each guess says what speaks for it. What cannot be guessed is marked with a comment, and the
+    specification is refused until that place is filled in. Where kernels can be predicted, small
+    cases are run to find out how long arrays are, and whether the guesses hold.
     """
     if source.suffix not in {".cu", ".cuh"}:
         raise UsageError("init takes a CUDA source file", where=str(source), hint="name a .cu file")
-    made = reference.init(source, kernel=kernel, force=force)
+    made = reference.init(
+        source, kernel=kernel, force=force, against=against, progress=progress_line()
+    )
     if not source.stat().st_mode & 0o222 or not os.access(source, os.W_OK):
         raise InputError(
             "the file is read-only",
@@ -40,6 +45,7 @@ def init(
             hint=f"let it be written to (chmod u+w), or put a {source.stem}.toml beside it",
         )
     output.write_file(made.text, source)
+    output.remark(made.remarks)
     output.write_text(_summary(source, made.kernel, made.unfilled))
 
 

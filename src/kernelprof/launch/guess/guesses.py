@@ -1,0 +1,80 @@
+"""Everything that is guessed of a launch, each with what speaks for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from kernelprof.launch.guess.amounts import Amount
+    from kernelprof.launch.guess.written_types import Element
+
+
+@dataclass(slots=True)
+class Array:
+    """An array of the kernel's. ``length`` is in elements of its own type."""
+
+    name: str
+    element: Element
+    length: Amount | None = None
+    shape: list[str] | None = None
+    """Its dimensions where they are known beside the length, without those of its elements."""
+    output: bool = False
+    fill: str | None = None
+    limit: Amount | None = None
+    """What values of whole numbers stay below; the last of offsets."""
+    why: str = ""
+    why_fill: str = ""
+
+    @property
+    def dimensions(self) -> list[str] | None:
+        """Its shape as a specification has it, the numbers of an element last."""
+        shape = self.shape
+        if shape is None:
+            if self.length is None:
+                return None
+            shape = [self.length.text]
+        return shape if self.element.count == 1 else [*shape, str(self.element.count)]
+
+
+@dataclass(slots=True)
+class Guesses:
+    """What was guessed; ``None`` where nothing speaks for anything."""
+
+    kernel: str | None = None
+    block: list[Amount] | None = None
+    grid: list[Amount] | None = None
+    reference: str | None = None
+    flops: str | None = None
+    min_bytes: str | None = None
+    shared_bytes: Amount | None = None
+    sizes: dict[str, int] = field(default_factory=dict)
+    free: list[str] = field(default_factory=list)
+    """Sizes whose values nothing speaks for."""
+    check_sizes: dict[str, int] = field(default_factory=dict)
+    flags: list[str] = field(default_factory=list)
+    """Options of the compiler."""
+    defines: dict[str, int] = field(default_factory=dict)
+    macros: list[str] = field(default_factory=list)
+    """Names that only the compiler's command line can give a value."""
+    arrays: dict[str, Array] = field(default_factory=dict)
+    types: dict[str, str] = field(default_factory=dict)
+    """Of scalars."""
+    values: dict[str, str] = field(default_factory=dict)
+    """Of scalars, as expressions."""
+    trouble: str = ""
+    """What went wrong when it was tried: a question to whoever reads it."""
+    remarks: list[str] = field(default_factory=list)
+    """What is to be known beside."""
+    why: dict[str, str] = field(default_factory=dict)
+    """What speaks for a guess, by its key: ``grid``, ``sizes.n``, ``value.alpha``."""
+
+    @property
+    def outputs(self) -> list[str]:
+        """The arrays that the kernel writes."""
+        return [each.name for each in self.arrays.values() if each.output]
+
+    @property
+    def inputs(self) -> list[str]:
+        """The arrays that it only reads."""
+        return [each.name for each in self.arrays.values() if not each.output]

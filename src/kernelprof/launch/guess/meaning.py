@@ -1,0 +1,179 @@
+"""Well-known operations, told by names and signature: reference, shapes and amounts of work."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.launch.expressions import ExpressionError
+from kernelprof.launch.guess import amounts
+from kernelprof.launch.guess.extents import CHECK_MATRIX, TWO_DIMENSIONS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from kernelprof.launch.guess.amounts import Amount
+    from kernelprof.launch.guess.guesses import Guesses
+    from kernelprof.launch.signature import KernelSignature
+    from kernelprof.launch.usage import Usage
+
+_B_TRANSPOSED: Final = re.compile(r"(^|_)(nt|b_?t|b_?trans\w*)($|_)")
+_GEMM: Final = re.compile("gemm|mat_?mul|mm")
+_ELEMENTWISE: Final = {
+    "copy": ("copy", 1, 2, None),
+    "scale": ("scale", 1, 2, "{}"),
+    "add": ("add", 2, 3, "{}"),
+    "axpy": ("saxpy", 1, 3, "2 * {}"),
+    "sum": ("sum", 1, 1, "{}"),
+    "reduce": ("sum", 1, 1, "{}"),
+    "dot": ("dot", 2, 2, "2 * {}"),
+}
+"""By a word of the name: the reference, how many inputs it has, what it moves and computes."""
+
+
+def gemm_axes(kernel: KernelSignature, used: Usage, found: Guesses) -> dict[str, str]:
+    """The sizes along which the axes of a GEMM's grid run, which may have no bounds to say so."""
+    by_upper = {size.upper(): size for size in found.sizes}
+    name = kernel.name.rpartition("::")[2].lower()
+    if set(by_upper) not in ({"M", "N", "K"}, {"N"}) or not _GEMM.search(name):
+        return {}
+    rows, columns = by_upper.get("M", by_upper["N"]), by_upper["N"]
+    along = (axis for n, axis in used.indices.items() if n.lower().startswith("row"))
+    by_row = next(along, "y")
+    return {by_row: rows, "y" if by_row == "x" else "x": columns}
+
+
+def meaning(kernel: str, scalars: Mapping[str, str], found: Guesses) -> None:
+    """Recognise an operation; ``scalars`` are the sizes that parameters have as values."""
+    outputs, inputs = found.outputs, found.inputs
+    name = kernel.rpartition("::")[2].lower()
+    upper = {size.upper() for size in scalars}
+    if len(outputs) != 1:
+        return
+    if len(inputs) == 2 and upper in ({"M", "N", "K"}, {"N"}) and _GEMM.search(name):
+        _gemm(name, inputs, outputs[0], scalars, found)
+    elif len(inputs) == 1 and "transpose" in name and len(scalars) == 2:
+        _transpose(inputs[0], outputs[0], scalars, found)
+    elif len(inputs) == 1 and "softmax" in name:
+        _softmax(inputs[0], outputs[0], found)
+    elif len(scalars) == 1:
+        _elementwise(name, inputs, outputs[0], scalars, found)
+    if found.reference is not None:
+        found.why["reference"] = "by its name and arrays"
+
+
+def _width(found: Guesses, *arrays: str) -> int:
+    """Bytes of an element, if that is the same of all the arrays; else 0."""
+    widths = {found.arrays[each].element.bytes for each in arrays}
+    return widths.pop() if len(widths) == 1 else 0
+
+
+def _shaped(found: Guesses, name: str, *shape: str) -> bool:
+    """Give an array a shape, if it is as long; whether it is."""
+    array, whole = found.arrays[name], amounts.number(1)
+    for each in shape:
+        whole = whole * amounts.size(each)
+    if array.length is not None and not _same_in_tiles(array.length, whole):
+        return False
+    if array.length != whole:
+        array.length, array.why = whole, "as the operation has it"
+    if array.element.count == 1:
+        array.shape = list(shape)
+    return True
+
+
+def _same_in_tiles(one: Amount, other: Amount) -> bool:
+    """Whether two amounts are the same where all sizes are multiples of usual tiles."""
+    names = one.names | other.names
+    try:
+        return all(
+            one.value(dict.fromkeys(names, each)) == other.value(dict.fromkeys(names, each))
+            for each in (CHECK_MATRIX[0], TWO_DIMENSIONS)
+        )
+    except ExpressionError:
+        return False
+
+
+def _gemm(
+    name: str, inputs: list[str], output: str, scalars: Mapping[str, str], found: Guesses
+) -> None:
+    by_upper = {size.upper(): value for size, value in scalars.items()}
+    n = by_upper["N"]
+    m, k = by_upper.get("M", n), by_upper.get("K", n)
+    transposed = any(_B_TRANSPOSED.search(text) for text in (name, inputs[1].lower()))
+    shapes = {inputs[0]: (m, k), inputs[1]: (n, k) if transposed else (k, n), output: (m, n)}
+    fitting = [_shaped(found, array, *shape) for array, shape in shapes.items()]
+    if not all(fitting):
+        return
+    found.reference = "gemm_nt" if transposed else "gemm"
+    found.flops = f"2 * {m} * {n} * {k}"
+    extents = (f"{m} * {k}", f"{k} * {n}", f"{m} * {n}")
+    widths = [_width(found, array) for array in (*inputs, output)]
+    if len(set(widths)) == 1:
+        found.min_bytes = f"{widths[0]} * ({' + '.join(extents)})"
+    else:
+        parts = (f"{width} * {extent}" for width, extent in zip(widths, extents, strict=True))
+        found.min_bytes = " + ".join(parts)
+    for size, check in zip((m, n, k), CHECK_MATRIX, strict=True):
+        if not found.sizes.get(size):
+            found.sizes[size] = TWO_DIMENSIONS
+        found.check_sizes[size] = CHECK_MATRIX[0] if m == n else check
+    if found.arrays[output].fill is not None:
+        found.values |= {each: "0.5" for each in found.values if each.lower() == "beta"}
+
+
+def _transpose(source: str, output: str, scalars: Mapping[str, str], found: Guesses) -> None:
+    rows, columns = scalars.values()
+    if not (_shaped(found, source, rows, columns) and _shaped(found, output, columns, rows)):
+        return
+    found.reference = "transpose" if {"M", "N"} == set(scalars) else None
+    width = _width(found, source, output)
+    found.min_bytes = f"{2 * width} * {rows} * {columns}" if width else None
+
+
+def _softmax(source: str, output: str, found: Guesses) -> None:
+    """A row for each of the first dimension: that along which blocks lie is not the row itself."""
+    whole = found.arrays[source].length
+    if whole is None or whole != found.arrays[output].length or len(whole.terms) != 1:
+        return
+    ((factors, times),) = whole.terms
+    if times != 1 or len(factors) != 2 or found.grid is None:
+        return
+    rows = [each for each in factors if each in {n for g in found.grid for n in g.names}]
+    if len(rows) != 1:
+        return
+    columns = factors[1] if factors[0] == rows[0] else factors[0]
+    _shaped(found, source, rows[0], columns)
+    _shaped(found, output, rows[0], columns)
+    found.reference = "softmax"
+    width = _width(found, source, output)
+    found.min_bytes = f"{2 * width} * {rows[0]} * {columns}" if width else None
+
+
+def _elementwise(
+    name: str, inputs: list[str], output: str, scalars: Mapping[str, str], found: Guesses
+) -> None:
+    (size,) = scalars.values()
+    in_out = found.arrays[output].fill is not None
+    word = next((word for word in _ELEMENTWISE if word in name), "copy")
+    reference, wanted, moved, flops = _ELEMENTWISE[word]
+    reduces = word in {"sum", "reduce", "dot"}
+    if word not in name or len(inputs) != wanted or (not reduces and in_out != (word == "axpy")):
+        return
+    if not all(_is(found.arrays[each].length, size) for each in inputs):
+        return
+    width = _width(found, *inputs) if reduces else _width(found, *inputs, output)
+    if reduces and not (in_out and found.arrays[output].length == amounts.number(1)):
+        return  # perhaps one partial result a block: nobody can tell from here
+    if not reduces and not _is(found.arrays[output].length, size):
+        return
+    found.reference = reference
+    found.min_bytes = f"{moved * width} * {size}" if width else None
+    found.flops = None if flops is None else flops.format(size)
+    if reduces:  # adds to what is there
+        found.arrays[output].fill = "zeros"
+        found.arrays[output].why_fill = "sums are added to what is there"
+
+
+def _is(amount: Amount | None, size: str) -> bool:
+    return amount is not None and amount == amounts.size(size)

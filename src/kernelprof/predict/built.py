@@ -1,0 +1,54 @@
+"""Machine code of a launch specification, by NVRTC and nvdisasm."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from kernelprof.launch.build import build, compile_failure
+from kernelprof.launch.cubin import CompileError
+from kernelprof.predict.compile import DeviceCompiler
+from kernelprof.predict.disassemble import disassemble
+from kernelprof.predict.sass.program import program
+from kernelprof.predict.toolchain import find_toolchain
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from kernelprof.launch.build import Built
+    from kernelprof.launch.cubin import Compiled as Cubin
+    from kernelprof.launch.spec import LaunchSpec
+    from kernelprof.predict.sass.program import Program
+
+
+@dataclass(frozen=True)
+class MachineCode:
+    """A kernel's machine code for one architecture."""
+
+    built: Built
+    code: Program
+    compiler: str
+    """Its name and version."""
+
+
+def machine_code(source: Path, spec: LaunchSpec, arch: str) -> MachineCode:
+    """Compile a source as a specification says.
+
+    Raises :class:`kernelprof.errors.MissingToolError` where the compiler's packages are not
+    installed, and what a build for a GPU raises for a kernel that does not compile.
+    """
+    tools = find_toolchain()
+    compiler = DeviceCompiler(tools, spec.kernel)
+
+    def cubin(text: str, options: Sequence[str], target: str, home: Path) -> Cubin:
+        try:
+            return compiler.cubin(text, options, target, home)
+        except CompileError as error:
+            said = error.what.replace(str(source.resolve()), str(source))
+            raise compile_failure(source, said, kernel=spec.kernel) from error
+
+    built = build(spec, source, arch, cubin, compiler.named(source))
+    listing = compiler.real_names(disassemble(built.cubin, tools))
+    code = program(built.cubin, listing, built.entry)
+    return MachineCode(built, code, f"NVRTC {tools.compiler_version}")

@@ -1,0 +1,344 @@
+"""Guesses about a launch, completed and tried by running small cases of the kernel.
+
+Lengths of arrays that the source leaves open are found by watching addresses at several sizes;
+whole numbers in memory that addresses depend on are told from plain values by changing them. What
+a case contradicts is not guessed.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from itertools import combinations_with_replacement
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.errors import KernelprofError, MissingToolError
+from kernelprof.launch.expressions import ExpressionError
+from kernelprof.launch.guess import amounts
+from kernelprof.launch.guess.extents import all_there, smaller_check, within_memory
+from kernelprof.launch.guess.sizes import prune
+from kernelprof.launch.trial import LaunchError, WrongResultError
+from kernelprof.model.specification import is_version
+from kernelprof.predict.check import check
+from kernelprof.predict.machine.faults import FaultError, OutsideError
+from kernelprof.predict.prediction import DEFAULT_ARCH
+from kernelprof.predict.probe import DYNAMIC_SHARED, Probe, TooLongError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from kernelprof.launch.guess.amounts import Amount
+    from kernelprof.launch.guess.guesses import Array, Guesses
+    from kernelprof.launch.initialise import Proposal
+    from kernelprof.predict.probe import Reached
+
+    Sizes = dict[str, int]
+
+_SECONDS: Final = 4.0
+"""Of CPU time, for one case."""
+_MOST_TRIES: Final = 4
+_HALVES: Final = 4
+"""Sizes that are halved before a case that took too long is tried again."""
+_SMALLEST: Final = 32
+"""Sizes up to here stay as they are in all cases: they are parts of the problem."""
+_LIMITS: Final = (16, 4096, 8192)
+"""What whole numbers stay below in the cases that tell indices from values."""
+_NEAR: Final = 0.1
+"""By how much what is reached may grow otherwise than in proportion to them: they are random."""
+_MUCH_SHARED: Final = 160 << 10
+"""Bytes of dynamic shared memory in cases that find out how many are needed."""
+_MOST_TIMES: Final = 4096
+_SLACK: Final = 1.25
+"""How much longer an array may be than what is reached of it, where nothing fits exactly."""
+
+
+def complete(proposal: Proposal, progress: Callable[[str], object]) -> None:
+    """Complete what was guessed, and take back what small cases contradict.
+
+    Nothing is done where the compiler's packages are not installed, and where more than lengths of
+    arrays is missing.
+    """
+    guesses = proposal.guesses
+    if not _can_run(proposal):
+        return
+    progress(f"{proposal.path.name}: running small cases")
+    try:
+        _within_time(proposal)
+    except MissingToolError:
+        return
+    except (FaultError, LaunchError) as error:
+        what = " ".join(error.what.split())
+        guesses.trouble = f"with these values the kernel goes wrong: {what}"
+    except KernelprofError as error:
+        first = error.what.strip().splitlines()[0]
+        guesses.remarks.append(f"nothing was tried: {first}")
+
+
+def _within_time(proposal: Proposal) -> None:
+    """Complete with smaller check sizes where a case takes too long."""
+    completing = _Completing(proposal)
+    guesses, before = proposal.guesses, dict(proposal.guesses.check_sizes)
+    for _ in range(_MOST_TRIES):
+        try:
+            completing.complete()
+        except TooLongError:
+            smaller = [smaller_check(guesses) for _ in range(_HALVES)]
+            if not smaller[0]:
+                break
+            completing.again()
+        else:
+            return
+    guesses.check_sizes = {name: before[name] for name in guesses.sizes}
+    guesses.remarks.append("a small case takes too long to be run: nothing was tried")
+
+
+def _can_run(proposal: Proposal) -> bool:
+    guesses = proposal.guesses
+    known = (guesses.kernel, guesses.block, guesses.grid)
+    if any(each is None for each in known) or guesses.macros:
+        return False
+    for parameter in proposal.kernel.parameters:
+        name = parameter.name
+        if parameter.pointer:
+            array = guesses.arrays.get(name)
+            if array is None or not array.element.type:
+                return False
+        elif guesses.values.get(name) is None:
+            return False
+    return True
+
+
+class _Completing:
+    """One proposal and its small cases."""
+
+    def __init__(self, proposal: Proposal) -> None:
+        self._proposal = proposal
+        self._guesses: Guesses = proposal.guesses
+        self._unknown = [
+            n
+            for n, a in self._guesses.arrays.items()
+            if a.length is None or "max(" in a.length.text
+        ]
+        self._shared_is_open = self._guesses.shared_bytes is None
+        self._probe = Probe(proposal.path, self._with_all())
+        self._cases = list(_cases(self._guesses))
+
+    def again(self) -> None:
+        """Begin anew with what the guesses are now."""
+        self._respecify()
+        self._cases = list(_cases(self._guesses))
+
+    def complete(self) -> None:
+        """Find lengths, tell indices, and try the whole."""
+        self._indices()
+        found = self._measured()
+        for name in self._unknown:
+            self._fit(self._guesses.arrays[name], found)
+        if self._shared_is_open:
+            ends = [(case, reached[DYNAMIC_SHARED].end) for case, reached in found]
+            self._guesses.shared_bytes = fitted(ends, _factors(self._guesses))
+            self._guesses.why["shared_bytes"] = f"as far as it reaches in {len(ends)} small cases"
+        self._unknown = [n for n, a in self._guesses.arrays.items() if a.length is None]
+        within_memory(self._guesses)
+        prune(self._guesses)
+        self._shared_is_open = False
+        if not self._unknown and self._guesses.shared_bytes is not None:
+            self._try()
+
+    def _measured(self) -> list[tuple[Sizes, dict[str, Reached]]]:
+        """What is reached in each case; lengths that turn out too short are unknown from there."""
+        while True:
+            try:
+                return [(case, self._reached(case)) for case in self._cases]
+            except OutsideError as error:
+                name = self._left(error)
+                if name is None:
+                    raise
+                self._unknown.append(name)
+
+    def _left(self, error: OutsideError) -> str | None:
+        """The array of known length that an access left, if it went behind its end."""
+        words = error.diagnosis.split()
+        if error.space != "global" or "behind" not in words:
+            return None
+        name = words[words.index("behind") + 1].rstrip(",")
+        return name if name in self._guesses.arrays and name not in self._unknown else None
+
+    def _reached(self, case: Sizes, limits: Mapping[str, int] | None = None) -> dict[str, Reached]:
+        return self._probe.reached(case, self._unknown, limits or {}, seconds=_SECONDS)
+
+    # Indices
+
+    def _indices(self) -> None:
+        """Tell whole numbers that addresses depend on from plain values."""
+        case = self._cases[0]
+        for name, array in self._guesses.arrays.items():
+            plain = array.fill == "random" and array.limit is None and not array.output
+            if not plain or "int" not in array.element.type or array.element.bytes == 1:
+                continue
+            everything = list(self._guesses.arrays)
+            ends = [self._open(case, everything, {name: limit}) for limit in _LIMITS]
+            steps = _steps([each for each in ends if each is not None])
+            steps = {n: step for n, step in steps.items() if n in self._guesses.arrays}
+            if steps:
+                self._is_index(array, steps)
+
+    def _open(
+        self, case: Sizes, unknown: Sequence[str], limits: Mapping[str, int]
+    ) -> dict[str, Reached] | None:
+        try:
+            return self._probe.reached(case, unknown, limits, seconds=_SECONDS)
+        except (FaultError, TooLongError):
+            return None
+
+    def _is_index(self, array: Array, steps: Mapping[str, float]) -> None:
+        """Addresses in other arrays grow with the values of this one."""
+        name = max(steps, key=lambda each: steps[each])
+        target = self._guesses.arrays[name]
+        step = max(1, round(steps[name] / target.element.bytes))
+        if target.length is not None:
+            limit = amounts.divided(target.length, amounts.number(step))
+            why = ""
+        else:
+            limit, why = array.length, ", taken to be as many as there are indices"
+        if limit is not None:
+            array.limit = limit
+            array.why_fill = f"addresses in {name} follow from them{why}"
+            self._respecify()
+
+    def _respecify(self) -> None:
+        """Take up what was changed in the specification."""
+        self._probe.respecify(self._with_all())
+
+    def _with_all(self) -> str:
+        """The specification with something in the place of what is not known."""
+        guesses = self._guesses
+        open_ = [a for a in guesses.arrays.values() if a.length is None]
+        for each in open_:
+            each.length = amounts.number(1)
+        if self._shared_is_open:
+            guesses.shared_bytes = amounts.number(_MUCH_SHARED)
+        text = self._proposal.toml
+        for each in open_:
+            each.length = None
+        if self._shared_is_open:
+            guesses.shared_bytes = None
+        return text
+
+    # Lengths
+
+    def _fit(self, array: Array, found: Sequence[tuple[Sizes, dict[str, Reached]]]) -> None:
+        """The length of an array by what is reached of it in each case."""
+        ends = [
+            (case, -(-reached[array.name].end // array.element.bytes))
+            for case, reached in found
+            if array.name in reached
+        ]
+        if not ends:
+            array.length, array.why = amounts.number(1), "the kernel never looks at it"
+            return
+        array.length = None
+        length = fitted(ends, _factors(self._guesses))
+        if length is not None:
+            array.length = length
+            array.why = f"as far as it reaches in {len(ends)} small cases"
+
+    # The whole
+
+    def _try(self) -> None:
+        """Run the check as a diagnosis does, and some blocks at the real sizes."""
+        self._probe.respecify(self._proposal.toml)
+        spec, probe = self._probe.spec, self._probe
+        bound = probe.bound(spec.check_sizes, {}, {})
+        try:
+            check(spec, bound, probe.source.parent, probe.source, DEFAULT_ARCH)
+        except WrongResultError as error:
+            if is_version(spec.reference):  # the kernel is wrong, not what is said of it
+                self._guesses.remarks.append(error.what)
+                return
+            self._guesses.why["reference"] = (
+                f"the result is not that of {spec.reference}; it is not checked"
+            )
+            self._guesses.reference = None
+            self._guesses.flops = self._guesses.min_bytes = None
+            self._probe.respecify(self._proposal.toml)
+        with suppress(TooLongError):
+            self._probe.corners(_SECONDS)
+
+
+def _steps(ends: Sequence[Mapping[str, Reached]]) -> dict[str, float]:
+    """Bytes by which the end of what is reached of an array grows with each number.
+
+    It has to grow in proportion: how many numbers are zero, say, also depends on their limit.
+    """
+    if len(ends) < len(_LIMITS):
+        return {}
+    few, many, more = ends
+    found = {}
+    for name in few.keys() & many.keys() & more.keys():
+        step = (many[name].end - few[name].end) / (_LIMITS[1] - _LIMITS[0])
+        next_step = (more[name].end - many[name].end) / (_LIMITS[2] - _LIMITS[1])
+        if step > 0 and abs(next_step - step) <= _NEAR * step:
+            found[name] = step
+    return found
+
+
+def _cases(guesses: Guesses) -> Iterator[Sizes]:
+    """The check sizes, and for each size one case in which it is half, or twice, as large."""
+    yield dict(guesses.check_sizes)
+    for name, value in guesses.check_sizes.items():
+        half = {**guesses.check_sizes, name: value // 2}
+        if value > _SMALLEST and value % 2 == 0 and all_there(guesses, half):
+            yield half
+        elif guesses.sizes[name] > value > 1:
+            yield {**guesses.check_sizes, name: value * 2}
+
+
+def _factors(guesses: Guesses) -> list[Amount]:
+    """What a length may be made of: sizes, and blocks with their threads."""
+    found = [amounts.size(name) for name in guesses.check_sizes]
+    for each in (*(guesses.grid or ()), *(guesses.block or ())):
+        if each.constant is None and each not in found:
+            found.append(each)
+    return found
+
+
+def fitted(ends: Sequence[tuple[Sizes, int]], factors: Sequence[Amount]) -> Amount | None:
+    """A product of factors, times a number, plus a number, that is what was reached in each case.
+
+    Without one that is exact, the shortest that is long enough in each case and little longer.
+    """
+    close: tuple[float, Amount] | None = None
+    for count in range(min(4, len(factors)) + 1):
+        for chosen in combinations_with_replacement(factors, count):
+            product = amounts.number(1)
+            for each in chosen:
+                product = product * each
+            try:
+                values = [(product.value(case), end) for case, end in ends]
+            except ExpressionError:
+                continue
+            exact = _line(values)
+            if exact is not None:
+                times, more = exact
+                return product * amounts.number(times) + amounts.number(more)
+            for part in (2, 4, 8, 16):
+                if count and all(end * part == value for value, end in values):
+                    return amounts.divided(product, amounts.number(part))
+            times = max(-(-end // value) for value, end in values)
+            slack = max(times * value / end for value, end in values)
+            if slack <= _SLACK and (close is None or slack < close[0]):
+                close = slack, product * amounts.number(times)
+    return None if close is None else close[1]
+
+
+def _line(values: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
+    """A factor and a number to add, by which all of the values give what they should."""
+    (x, y), *others = values
+    other = next(((a, b) for a, b in others if a != x), None)
+    if other is None:
+        return (0, y) if x == 1 and all(b == y for _, b in others) else None
+    times, rest = divmod(y - other[1], x - other[0])
+    more = y - times * x
+    if rest or not 0 < times <= _MOST_TIMES or abs(more) > max(times, 64):
+        return None
+    return (times, more) if all(times * a + more == b for a, b in values) else None

@@ -1,0 +1,253 @@
+"""Plain kernels, and what is guessed of them: from the source alone, nothing is run."""
+
+from __future__ import annotations
+
+import pytest
+
+from kernelprof.launch.initialise import draft
+from kernelprof.launch.read_spec import load_spec
+
+INDEX = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
+
+SOFTMAX = """
+__global__ void row_softmax(const float* x, float* y, int rows, int cols) {
+    int row = blockIdx.x;
+    __shared__ float part[128];
+    float most = -INFINITY;
+    for (int c = threadIdx.x; c < cols; c += blockDim.x) most = fmaxf(most, x[row * cols + c]);
+    part[threadIdx.x] = most;
+    __syncthreads();
+    for (int c = threadIdx.x; c < cols; c += blockDim.x)
+        y[row * cols + c] = expf(x[row * cols + c]);
+}
+"""
+SPMV = """
+template <typename T>
+__global__ void spmv_csr(const int* row_ptr, const int* col_idx, const T* values, const T* x, T* y,
+                         int n) {
+    int row = blockIdx.x * blockDim.x + threadIdx.x;
+    if (row >= n) return;
+    T sum = 0;
+    for (int j = row_ptr[row]; j < row_ptr[row + 1]; ++j) sum += values[j] * x[col_idx[j]];
+    y[row] = sum;
+}
+template __global__ void spmv_csr<float>(const int*, const int*, const float*, const float*, float*,
+                                         int);
+"""
+SCATTER = f"""
+__global__ void scatter(const float* in, const int* to, float* out, int n) {{
+    {INDEX}
+    if (i < n) out[to[i]] = in[i];
+}}
+"""
+AXPY = f"""
+__global__ void half_axpy(half2* y, const half2* x, half2 unused, int n) {{
+    {INDEX}
+    if (i < n) y[i] = __hadd2(y[i], x[i]);
+}}
+""".replace(" half2 unused,", "")
+PARTICLES = f"""
+struct Particle {{ float3 position; float3 velocity; float mass; }};
+__global__ void move(Particle* p, float dt, int count) {{
+    {INDEX}
+    if (i < count) p[i].position.x += dt * p[i].velocity.x;
+}}
+"""
+HOST = """
+#include <cstdlib>
+#define CEIL(a, b) (((a) + (b) - 1) / (b))
+__global__ void blur(const float* in, float* out, int width, int height, int unused) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x < width && y < height) out[y * width + x] = 0.5f * in[y * width + x];
+}
+void run(const float* d_in, float* d_out, int w, int h) {
+    dim3 block(32, 8);
+    dim3 grid(CEIL(w, block.x), CEIL(h, block.y));
+    blur<<<grid, block>>>(d_in, d_out, w, h, 3);
+}
+int main(int argc, char** argv) {
+    const int w = 1920;
+    int h = 1080;
+    if (argc > 1) h = atoi(argv[1]);
+    float *in, *out;
+    cudaMalloc(&in, w * h * sizeof(float));
+    cudaMalloc((void**)&out, sizeof(float) * w * (h + 2));
+    run(in, out, w, h);
+}
+"""
+BOUNDED = """
+__global__ void __launch_bounds__(192) sum_rows(const float* a, float* out, int m, int k) {
+    int row = blockIdx.x * 192 + threadIdx.x;
+    if (row < m) { float s = 0; for (int c = 0; c < k; ++c) s += a[row * k + c]; out[row] = s; }
+}
+"""
+STENCIL = """
+__global__ void five_points(const double* a, double* b, int nx, int ny) {
+    int x = blockIdx.x * blockDim.x + threadIdx.x;
+    int y = blockIdx.y * blockDim.y + threadIdx.y;
+    if (x > 0 && x < nx - 1 && y > 0 && y < ny - 1)
+        b[y * nx + x] = a[y * nx + x - 1] + a[y * nx + x + 1] + a[(y - 1) * nx + x]
+                      + a[(y + 1) * nx + x];
+}
+"""
+HISTOGRAM = f"""
+__global__ void histogram(const unsigned char* data, unsigned int* counts, int n) {{
+    {INDEX}
+    if (i < n) atomicAdd(&counts[data[i]], 1u);
+}}
+"""
+MATMUL = """
+__global__ void matmul_nt(const float* A, const float* B, float* C, int M, int N, int K) {
+    int col = blockIdx.x * 16 + threadIdx.x, row = blockIdx.y * 16 + threadIdx.y;
+    float sum = 0;
+    for (int k = 0; k < K; ++k) sum += A[row * K + k] * B[col * K + k];
+    C[row * N + col] = sum;
+}
+"""
+LAYERNORM = """
+__global__ void layernorm(const float* x, const float* gamma, const float* beta, float* y, int n,
+                          int width, float eps) {
+    extern __shared__ float part[];
+    const float* row = x + blockIdx.x * width;
+    float s = 0;
+    for (int i = threadIdx.x; i < width; i += blockDim.x) s += row[i];
+    part[threadIdx.x] = s;
+    __syncthreads();
+    for (int i = threadIdx.x; i < width; i += blockDim.x)
+        y[blockIdx.x * width + i] = (row[i] - s) * gamma[i] + beta[i] + eps;
+}
+"""
+
+
+@pytest.fixture
+def init(tmp_path):
+    """Write a source, initialise it without a blank, and load what was written."""
+
+    def run(source, **options):
+        path = tmp_path / "kernel.cu"
+        path.write_text(source)
+        made = draft(path, **options)
+        path.write_text(made.text)
+        assert made.unfilled == ()
+        return load_spec(path)
+
+    return run
+
+
+def arrays(spec, sizes=None):
+    """The shapes of all arrays at some sizes."""
+    return {name: each.shape for name, each in spec.resolve(sizes).arrays.items()}
+
+
+def test_a_row_for_each_block(init) -> None:
+    spec = init(SOFTMAX)
+    launch = spec.resolve({"rows": 7, "cols": 1000})
+    assert (launch.grid, launch.block) == ((7, 1, 1), (128, 1, 1))
+    assert arrays(spec, {"rows": 7, "cols": 1000}) == {"x": (7, 1000), "y": (7, 1000)}
+    assert spec.reference == "softmax"
+
+
+def test_a_sparse_matrix_by_how_it_is_used(init) -> None:
+    spec = init(SPMV)
+    assert spec.kernel == "spmv_csr<float>"
+    by_name = {each.name: each for each in spec.arguments}
+    assert by_name["row_ptr"].fill == "offsets"
+    assert by_name["values"].type == "float32"
+    launch = spec.resolve({"n": 100})
+    found = launch.arrays
+    assert found["row_ptr"].shape == (101,)
+    (entries,) = found["values"].shape
+    assert found["col_idx"].shape == (entries,) == (found["row_ptr"].limit,)
+    assert found["col_idx"].limit == 100
+    assert found["x"].shape == (100,)
+
+
+def test_places_that_are_written_once_each(init) -> None:
+    spec = init(SCATTER)
+    to = spec.arguments[1]
+    assert (to.fill, to.output) == ("permutation", False)
+    assert arrays(spec, {"n": 40}) == {"in": (40,), "to": (40,), "out": (40,)}
+
+
+def test_pairs_of_halves_are_a_dimension(init) -> None:
+    spec = init(AXPY)
+    assert [each.type for each in spec.arguments] == ["float16", "float16", "int32"]
+    assert arrays(spec, {"n": 8}) == {"y": (8, 2), "x": (8, 2)}
+    assert spec.arguments[0].fill == "random"
+
+
+def test_a_structure_of_one_type_is_a_dimension(init) -> None:
+    spec = init(PARTICLES)
+    assert arrays(spec, {"count": 5}) == {"p": (5, 7)}
+    assert (spec.arguments[0].type, spec.arguments[1].value.text) == ("float32", "1.0")
+
+
+def test_a_structure_of_several_types_is_bytes_of_zero(init) -> None:
+    spec = init(PARTICLES.replace("float mass", "int kind; double mass"))
+    assert (spec.arguments[0].type, spec.arguments[0].fill) == ("uint8", "zeros")
+    assert arrays(spec, {"count": 5}) == {"p": (5, 40)}  # six floats, an int, padding, a double
+
+
+def test_what_the_host_launches(init) -> None:
+    spec = init(HOST)
+    assert spec.sizes == {"w": 1920, "h": 1080}
+    launch = spec.resolve({"w": 100, "h": 20})
+    assert (launch.grid, launch.block) == ((4, 3, 1), (32, 8, 1))
+    assert arrays(spec, {"w": 100, "h": 20}) == {"in": (2000,), "out": (2200,)}
+    assert [each.value.text for each in spec.arguments[2:]] == ["w", "h", "3"]
+
+
+def test_the_host_of_another_instance_does_not_count(init) -> None:
+    source = SPMV + "void go(int* p, int* c, double* v, double* x, double* y, int rows) {\n"
+    source += "  spmv_csr<double><<<rows, 1>>>(p, c, v, x, y, rows); }\n"
+    assert init(source).kernel == "spmv_csr<float>"
+    without = source.replace("template __global__ void spmv_csr<float>", "void other")
+    assert init(without).kernel == "spmv_csr<double>"
+
+
+def test_launch_bounds_and_strides(init) -> None:
+    launch = init(BOUNDED).resolve({"m": 200, "k": 3})
+    assert (launch.grid, launch.block) == ((2, 1, 1), (192, 1, 1))
+    assert arrays(init(BOUNDED, force=True), {"m": 200, "k": 3}) == {"a": (600,), "out": (200,)}
+
+
+def test_a_stencil_covers_the_whole_plane(init) -> None:
+    spec = init(STENCIL)
+    launch = spec.resolve({"nx": 100, "ny": 50})
+    assert (launch.grid, launch.block) == ((7, 4, 1), (16, 16, 1))
+    assert arrays(spec, {"nx": 100, "ny": 50})["a"] >= (99 + 99 * 49,)
+
+
+def test_bytes_index_counts_of_256(init) -> None:
+    spec = init(HISTOGRAM)
+    assert (spec.resolve().arrays["data"].limit, arrays(spec)["counts"]) == (256, (256,))
+    assert spec.arguments[1].fill == "zeros"
+
+
+def test_a_product_with_the_second_transposed(init) -> None:
+    spec = init(MATMUL)
+    assert spec.reference == "gemm_nt"
+    found = arrays(spec, {"M": 16, "N": 32, "K": 48})
+    assert found == {"A": (16, 48), "B": (32, 48), "C": (16, 32)}
+
+
+def test_dynamic_shared_memory_as_far_as_it_is_reached(init) -> None:
+    spec = init(LAYERNORM)
+    launch = spec.resolve({"n": 10, "width": 300})
+    assert (launch.grid, launch.shared_bytes) == ((10, 1, 1), 4 * 256)
+    assert arrays(spec, {"n": 10, "width": 300})["gamma"] == (300,)
+    assert arrays(spec, {"n": 10, "width": 300})["y"] == (3000,)
+
+
+def test_one_kernel_of_two(init) -> None:
+    assert init(SOFTMAX + SCATTER, kernel="scatter").kernel == "scatter"
+
+
+def test_every_guess_says_why(tmp_path) -> None:
+    path = tmp_path / "kernel.cu"
+    path.write_text(HOST)
+    lines = draft(path).text.splitlines()
+    said = [line for line in lines if line.startswith(("// block", "// grid", "// shape", "// w"))]
+    assert len(said) == 5
+    assert all("  # " in line for line in said)
+    assert '// grid = ["ceil_div(w, 32)", "ceil_div(h, 8)"]  # line 11 launches it so' in lines

@@ -1,0 +1,115 @@
+"""What small cases of a kernel tell about its launch."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kernelprof.launch.guess.amounts import number, size
+from kernelprof.launch.initialise import propose
+from kernelprof.predict.complete import complete, fitted
+
+LINE = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
+
+
+@pytest.fixture
+def completed(tmp_path):
+    """Write a source, and complete what is guessed of its kernel."""
+
+    def run(source, **options):
+        path = tmp_path / "kernel.cu"
+        path.write_text(source)
+        proposal = propose(path, **options)
+        complete(proposal, lambda _: None)
+        return proposal
+
+    return run
+
+
+def test_lengths_that_the_source_does_not_tell(completed) -> None:
+    proposal = completed(
+        f"__global__ void f(const float* a, float* b, int n) {{ {LINE}\n"
+        "  int at = 0; for (int k = 0; k < 3; ++k) at += i;\n"
+        "  if (i < n) b[at] = a[i ^ 1]; }"
+    )
+    guesses = proposal.guesses
+    assert guesses.arrays["a"].length == size("n")
+    assert guesses.arrays["b"].length.text == "3 * n - 2"
+    assert guesses.arrays["b"].why == "as far as it reaches in 2 small cases"
+    assert proposal.draft().unfilled == ()
+
+
+def test_indices_are_told_from_values(completed) -> None:
+    source = f"""
+    __global__ void f(const int* where, const int* plain, const float* t, float* y, int n) {{ {LINE}
+      if (i < n) y[i] = t[where[i] ^ 0] + plain[i]; }}
+    """
+    arrays = completed(source).guesses.arrays
+    assert (arrays["where"].limit, arrays["plain"].limit) == (size("n"), None)
+    assert arrays["where"].why_fill.startswith("addresses in t follow from them")
+
+
+def test_how_many_values_are_zero_makes_no_index(completed) -> None:
+    source = f"""
+    __global__ void keep(const int* x, int* y, int* count, int n) {{ {LINE}
+      if (i < n && x[i] > 0) {{ int at = atomicAdd(count, 1); y[at] = x[i]; }} }}
+    """
+    assert completed(source).guesses.arrays["x"].limit is None
+
+
+def test_shared_memory_that_nobody_says_the_size_of(completed) -> None:
+    source = f"""
+    __device__ float* pool() {{ extern __shared__ float room[]; return room; }}
+    __global__ void f(float* y, int n) {{ float* s = pool(); {LINE}
+      s[2 * threadIdx.x] = i; __syncthreads(); if (i < n) y[i] = s[2 * threadIdx.x ^ 2]; }}
+    void go(float* y, int n, size_t bytes) {{ f<<<(n + 127) / 128, 128, bytes>>>(y, n); }}
+    """
+    guesses = completed(source).guesses
+    assert guesses.shared_bytes == number(4 * 255)
+    assert guesses.block == [number(128)]
+
+
+def test_a_kernel_that_goes_wrong_is_a_question(completed) -> None:
+    source = f"__global__ void f(float* y, int n) {{ {LINE} if (i < n) y[i - 1] = 0; }}"
+    (question,) = (text for _, text in completed(source).draft().unfilled)
+    assert question.startswith("# with these values the kernel goes wrong: ")
+    assert "bytes before y" in question
+
+
+def test_a_reference_that_the_result_contradicts_is_taken_back(completed) -> None:
+    source = f"__global__ void copy_twice(const float* x, float* y, int n) {{ {LINE}\n"
+    source += "  if (i < n) y[i] = 2 * x[i]; }"
+    guesses = completed(source).guesses
+    assert guesses.reference is None
+    assert guesses.why["reference"] == "the result is not that of copy; it is not checked"
+
+
+def test_a_right_reference_stays(completed) -> None:
+    source = f"__global__ void copy_once(const float* x, float* y, int n) {{ {LINE}\n"
+    source += "  if (i < n) y[i] = x[i]; }"
+    assert completed(source).guesses.reference == "copy"
+
+
+def test_another_version_that_differs_is_no_question(completed, tmp_path) -> None:
+    old = tmp_path / "old.cu"
+    old.write_text(f"__global__ void f(float* y, int n) {{ {LINE} if (i < n) y[i] = 1; }}")
+    source = f"__global__ void f(float* y, int n) {{ {LINE} if (i < n) y[i] = 2; }}"
+    proposal = completed(source, against=old)
+    assert proposal.draft().unfilled == ()
+    assert "differs from old.cu" in proposal.draft().remarks[0]
+
+
+@given(st.integers(1, 12), st.integers(-3, 9), st.integers(2, 40), st.integers(2, 40))
+def test_a_product_that_fits_all_cases(times, more, n, m) -> None:
+    cases = [{"n": n, "m": m}, {"n": 2 * n, "m": m}, {"n": n, "m": 3 * m}]
+    wanted = size("n") * size("m") * number(times) + number(more)
+    ends = [(case, wanted.value(case)) for case in cases]
+    found = fitted(ends, [size("n"), size("m")])
+    assert found is not None
+    assert [found.value(case) for case in cases] == [end for _, end in ends]
+
+
+def test_nothing_fits_what_no_size_decides() -> None:
+    ends = [({"n": 10}, 1000), ({"n": 20}, 17)]
+    assert fitted(ends, [size("n")]) is None
