@@ -126,7 +126,7 @@ def _lists() -> list[Case]:
 def answer(case: Case) -> dict[str, Any]:
     """The exit code of a command and the JSON that it prints, if it does."""
     from kernelprof.cli.main import main
-    from kernelprof.predict import prediction
+    from kernelprof.predict import built
 
     out, told = io.StringIO(), io.StringIO()
     here = Path.cwd()
@@ -134,7 +134,7 @@ def answer(case: Case) -> dict[str, Any]:
     try:
         Path(SCRATCH).mkdir(parents=True, exist_ok=True)
         # As on a machine with neither a GPU nor what predicts a kernel.
-        absent = mock.patch.object(prediction, "find_toolchain", without_wheels)
+        absent = mock.patch.object(built, "find_toolchain", without_wheels)
         with absent, redirect_stdout(out), redirect_stderr(told):
             code = main(list(case))
     finally:

@@ -15,7 +15,7 @@ from tests.support.few import one_in
 from tests.support.wheels import without_wheels
 
 from kernelprof.cli.main import main
-from kernelprof.predict import prediction
+from kernelprof.predict import built
 from kernelprof.report.writers.json import schema
 
 ROOT = Path(__file__).parents[2]
@@ -84,7 +84,7 @@ def test_a_source_without_a_gpu_is_predicted_and_says_so(
 def test_without_the_compiler_the_command_that_brings_it_comes_first(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prediction, "find_toolchain", without_wheels)
+    monkeypatch.setattr(built, "find_toolchain", without_wheels)
     code, _, err = said(capsys, "diagnose", "matvec.cu")
     assert code == 4
     assert "matvec.cu cannot be measured here: this machine has no NVIDIA GPU" in err

@@ -25,7 +25,7 @@ from kernelprof.model.manifest import (
     TimingFacts,
     schema,
 )
-from kernelprof.predict import prediction
+from kernelprof.predict import built
 from kernelprof.report.measurement import facts
 from kernelprof.report.progress import ProgressLine
 
@@ -238,7 +238,7 @@ def test_ncu_is_looked_for_before_anything_is_built(
 ) -> None:
     monkeypatch.setenv("PATH", str(machine))
     monkeypatch.setattr("kernelprof.collect.recorded.FOLDER", Path("no-records"))
-    monkeypatch.setattr(prediction, "find_toolchain", without_wheels)
+    monkeypatch.setattr(built, "find_toolchain", without_wheels)
     assert main([*command, "gemm.cu"]) == 4
     err = capsys.readouterr().err
     assert "this machine has no ncu (Nsight Compute)" in err

@@ -31,7 +31,7 @@ from kernelprof.model.manifest import (
     TimingFacts,
 )
 from kernelprof.model.records import to_json
-from kernelprof.predict import prediction
+from kernelprof.predict import built
 from kernelprof.report.writers.json import schema
 from kernelprof.sources.capture_directory import MANIFEST, read_manifest, read_stored
 
@@ -55,7 +55,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("COLUMNS", "120")
     monkeypatch.setattr("kernelprof.collect.environment.machine", Machine)
     monkeypatch.setattr(recorded, "FOLDER", tmp_path / "records")
-    monkeypatch.setattr(prediction, "find_toolchain", without_wheels)
+    monkeypatch.setattr(built, "find_toolchain", without_wheels)
     monkeypatch.chdir(folder)
     return folder
 

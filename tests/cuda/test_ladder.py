@@ -20,7 +20,7 @@ from kernelprof.ladder.registry import Ladder, Rung, ladders
 from kernelprof.ladder.results import from_json
 from kernelprof.launch.elements import element_bytes
 from kernelprof.launch.read_spec import load_spec
-from kernelprof.predict import prediction
+from kernelprof.predict import built
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import read_manifest
 
@@ -205,7 +205,7 @@ def test_a_changed_byte_refuses_the_record(
     rung: Rung, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr("kernelprof.collect.environment.machine", Machine)
-    monkeypatch.setattr(prediction, "find_toolchain", without_wheels)
+    monkeypatch.setattr(built, "find_toolchain", without_wheels)
     # Both ladders begin with a 01_naive.cu: the folder tells which of them a copy is of.
     copy = tmp_path / rung.path.parent.name / rung.file
     copy.parent.mkdir()
