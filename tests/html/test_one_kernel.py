@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.html.support import has_horizontal_scroll
+from tests.html.support import CAPTURES, has_horizontal_scroll
 
 from kernelprof.collect.recorded import FOLDER
 
@@ -13,7 +13,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from playwright.sync_api import Browser, Page
-    from tests.html.conftest import OpenPage, Report
+    from tests.conftest import RunCli
+    from tests.html.conftest import AxeViolations, OpenPage, Report
 
 
 @pytest.fixture(scope="module")
@@ -110,3 +111,21 @@ def test_no_script_is_needed_to_see_it(tile: Path, browser: Browser):
     assert page.locator(".roofline svg.symbol").count() == 5
     assert page.locator(".memory-map .link").count() >= 4
     context.close()
+
+
+def test_machine_code_stands_beside_its_line(
+    run_cli: RunCli, open_page: OpenPage, axe_violations: AxeViolations, tmp_path: Path
+):
+    target = tmp_path / "merged.html"
+    page_of_lines = CAPTURES / "source_page" / "fixture.csv.gz"
+    raw = CAPTURES / "fixture_basic.raw.csv"
+    run = run_cli("diagnose", str(raw), str(page_of_lines), "--merge", "--html", str(target))
+    assert run.returncode in {0, 3}, run.stderr
+    for width in (1280, 390):
+        page = open_page(target, width=width)
+        page.locator("#kernels td a").first.click()
+        table = page.locator("section.kernel:visible table:has(th:text-is('machine code'))")
+        table.wait_for()
+        assert "fixture.cu:" in table.inner_text()
+        assert not has_horizontal_scroll(page)
+        assert axe_violations(page) == []

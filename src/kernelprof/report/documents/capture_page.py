@@ -26,6 +26,7 @@ from kernelprof.report.document import (
 from kernelprof.report.documents import (
     TONES,
     evidence,
+    machine_code,
     prediction,
     provenance,
     source,
@@ -155,6 +156,8 @@ def cards(
             notes = prediction.notes(beside.prediction) if beside.prediction else None
             listing = source.section(made_from, beside.source_text, hot, place, notes)
             blocks += [listing] if listing is not None else []
+        if (code := machine_code.section(capture.code or (), kernel.name)) is not None:
+            blocks.append(code)
         blocks.append(tables.section(row, name))
         tone = TONES[kernel.verdict.status]
         pill = Span(_pill(kernel.verdict), tone)
