@@ -3,7 +3,7 @@
  * A file is a row of frames: a head of 16 bytes, and rows of one kind below it. A process that is
  * killed leaves whole frames, and perhaps a part of one, which readers leave out. All numbers are
  * little-endian, times are nanoseconds of one clock, and texts are numbered from 1; 0 is no text.
- * The layout of rows is that of reader.py; a change of one is a change of FORMAT in both. */
+ * The layout of rows is that of frames.py; a change of one is a change of FORMAT in both. */
 #ifndef KERNELPROF_SURVEY_RECORDS_H
 #define KERNELPROF_SURVEY_RECORDS_H
 
@@ -24,6 +24,7 @@ enum frame_kind {
     GRAPH = 9,
     RANGE = 10,
     END = 11,
+    MEMORY = 12,
 };
 
 struct frame_head {
@@ -132,6 +133,17 @@ struct range_row {
     uint32_t name;   /* text; 0 for POP and STOP */
     uint32_t domain; /* text; 0 for the default one */
     uint64_t id;     /* of START and STOP; PyTorch's sequence number + 1 of PUSH, 0 for none */
+};
+
+/* Memory that is allocated (what 1) or released (what 2). */
+struct memory_row {
+    uint64_t time;
+    uint64_t bytes;
+    uint64_t address;
+    uint32_t what;
+    uint32_t kind; /* CUpti_ActivityMemoryKind */
+    uint32_t device;
+    uint32_t context;
 };
 
 struct end_row {

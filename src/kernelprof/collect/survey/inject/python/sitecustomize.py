@@ -164,7 +164,7 @@ def _triton(jit):
         made(self, fn, *arguments, **named)
         try:
             code = fn.__code__
-            place = os.path.join(os.environ["KERNELPROF_SURVEY_DIR"], "%d.triton" % os.getpid())
+            place = os.path.join(os.environ["KERNELPROF_SURVEY_DIR"], "%d.functions" % os.getpid())
             with open(place, "a", encoding="utf-8") as file:
                 file.write(
                     "%s\x1f%s\x1f%d\n" % (fn.__name__, code.co_filename, code.co_firstlineno)
