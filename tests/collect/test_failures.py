@@ -8,6 +8,7 @@ import pytest
 
 from kernelprof.collect.failures import (
     Ended,
+    NoLaunchError,
     ProfilerError,
     ProgramError,
     StorageError,
@@ -40,7 +41,7 @@ def _said(*lines: str, code: int = 1) -> Ended:
 RECORDED = {
     "clock-control-wrong": (UsageError, "does not take an option", "correct the option"),
     "filter-matches-nothing-report": (
-        InputError,
+        NoLaunchError,
         "no launch passed the filters",
         "the program launches: rounds, scale, strided",
     ),

@@ -42,6 +42,10 @@ class ProgramError(InputError):
     """The program that was to be profiled failed by itself."""
 
 
+class NoLaunchError(InputError):
+    """No launch passed the filters."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ended:
     """How a run of ``ncu`` ended.
@@ -212,7 +216,7 @@ def _nothing(ended: Ended) -> KernelprofError:
     if kernels or "NVTX" in ended.text or ended.filtered:
         more = len(kernels) - _MOST_KERNELS
         listing = ", ".join(kernels[:_MOST_KERNELS]) + (f" and {more} more" if more > 0 else "")
-        return InputError(
+        return NoLaunchError(
             "no launch passed the filters, so that no kernel was profiled",
             where=ended.program,
             hint=f"the program launches: {listing}"

@@ -10,17 +10,17 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kernelprof.collect import lines as source_lines
+from kernelprof.collect.commands import (
+    DEFAULT_CLOCKS,
+    Filters,
+    import_command,
+    profile_command,
+)
 from kernelprof.collect.drill import passes_of
 from kernelprof.collect.environment import Gpu, Machine
 from kernelprof.collect.failures import Ended, ProfilerError, failure
 from kernelprof.collect.progress import LogTail, Progress
-from kernelprof.collect.request import (
-    DEFAULT_CLOCKS,
-    Filters,
-    import_command,
-    preset_facts,
-    profile_command,
-)
+from kernelprof.collect.request import preset_facts
 from kernelprof.collect.store import numbered
 from kernelprof.errors import InputError
 from kernelprof.launch import processes
@@ -48,8 +48,9 @@ _MOST_WARNINGS = 20
 class Session:
     """Runs of one program under one ``ncu``, into one draft of a capture directory.
 
-    ``time_limit`` is for each run, in seconds. ``name_file`` gives a source file the name that it
-    is to have in the samples by source line; ``lines`` are those samples, ``None`` as long as no
+    ``time_limit`` is for each run, in seconds, and so is ``program_limit``, after which the program
+    is ended and what was measured by then is kept. ``name_file`` gives a source file the name that
+    it is to have in the samples by source line; ``lines`` are those samples, ``None`` as long as no
     run got any.
     """
 
@@ -60,6 +61,7 @@ class Session:
     filters: Filters = field(default_factory=Filters)
     clock_control: str = DEFAULT_CLOCKS
     time_limit: float | None = None
+    program_limit: float | None = None
     version: str | None = None
     machine: Machine = field(default_factory=Machine)
     progress: Progress = field(default_factory=Progress)
@@ -104,7 +106,13 @@ class Session:
         tail = LogTail(log, self.progress.listen)
         try:
             words, limit = command(report=str(report), log=str(log)), self.time_limit
-            outcome = processes.run(words, self.interrupts, time_limit=limit, poll=tail.read)
+            outcome = processes.run(
+                words,
+                self.interrupts,
+                time_limit=limit,
+                program_limit=self.program_limit,
+                poll=tail.read,
+            )
             said = tail.lines()
         finally:
             log.unlink(missing_ok=True)

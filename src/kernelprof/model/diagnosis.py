@@ -5,9 +5,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import ClassVar, Final
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from kernelprof.model.capture import Origin
+
+if TYPE_CHECKING:
+    from kernelprof.model.survey import Survey, SurveyedKernel
 
 HALF: Final = 2.0
 """By how much less work a unit at its limit would have, where that is asked: half of it."""
@@ -142,7 +145,8 @@ class KernelDiagnosis:
 
     ``rows`` are the positions of its launches in the capture, ``ids`` the capture's own IDs.
     ``duration_ns`` is ``None`` where the capture has no duration; ``share`` is the part of the
-    capture's total time, 0 to 1.
+    capture's total time, 0 to 1. Of a program that was surveyed ``surveyed`` has all launches of
+    the kernel, of which those in ``rows`` were measured, and ``share`` is of the time of all.
     """
 
     rows: tuple[int, ...]
@@ -155,6 +159,7 @@ class KernelDiagnosis:
     duration_ns: Spread | None
     share: float | None
     verdict: Verdict
+    surveyed: SurveyedKernel | None = None
 
     @property
     def launches(self) -> int:
@@ -163,7 +168,10 @@ class KernelDiagnosis:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """All kernels of a capture, the ones that took most time first."""
+    """All kernels of a capture, the ones that took most time first.
+
+    ``survey`` is what is known of the whole program, where that was surveyed before.
+    """
 
     kind: ClassVar[str] = "diagnosis"
 
@@ -171,6 +179,7 @@ class Diagnosis:
     origin: str
     preset: str | None = None
     warnings: tuple[str, ...] = ()
+    survey: Survey | None = None
 
     @property
     def launches(self) -> int:

@@ -43,9 +43,19 @@ class Idle(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class GpuTime:
-    """How one GPU spent the time from its first activity to its last, in nanoseconds.
+class IdleTime:
+    """Nanoseconds in which nothing ran on a GPU, by what the host did meanwhile."""
 
+    host: Idle
+    time: int
+
+
+@dataclass(frozen=True, slots=True)
+class GpuTime:
+    """How one GPU spent the time once a program had settled, in nanoseconds.
+
+    ``start_up`` is the time from its first activity until a tenth of its launches were made, and
+    ``span`` that from there to the end of its last kernel, of which the others are parts.
     ``kernels`` is the time in which at least one kernel ran, ``copies`` that in which there were
     only copies and memsets, ``idle`` the rest by what the host did. ``after_waiting`` is the part
     of it in gaps that began while the host waited for the GPU.
@@ -53,10 +63,11 @@ class GpuTime:
 
     device: int
     name: str
+    start_up: int
     span: int
     kernels: int
     copies: int
-    idle: tuple[tuple[Idle, int], ...]
+    idle: tuple[IdleTime, ...]
     after_waiting: int
     launches: int
     copied_bytes: int
@@ -69,7 +80,11 @@ class GpuTime:
     @property
     def idle_time(self) -> int:
         """The time in which nothing ran, in nanoseconds."""
-        return sum(time for _, time in self.idle)
+        return sum(each.time for each in self.idle)
+
+    def idle_while(self, *hosts: Idle) -> int:
+        """The idle time in which the host did one of these, in nanoseconds."""
+        return sum(each.time for each in self.idle if each.host in hosts)
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,6 +55,15 @@ class ProgressLine(Progress):
         """Something is done before the first run."""
         self._show(printable(text))
 
+    def note(self, text: str) -> None:
+        """A line that stays on stderr, also where that is no terminal."""
+        line = f"kernelprof: {printable(text)}"
+        if self._display is not None:
+            self._display.console.print(line, markup=False, highlight=False, soft_wrap=True)
+        else:
+            sys.stderr.write(f"{line}\n")
+            sys.stderr.flush()
+
     def begin(self, title: str) -> None:
         """A run begins: what is collected, and why."""
         self._title, self._profiled = printable(title), 0

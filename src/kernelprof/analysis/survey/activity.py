@@ -9,7 +9,7 @@ import numpy as np
 
 from kernelprof.analysis.survey.calls import keys, launching, named
 from kernelprof.analysis.survey.intervals import Spans, common, gaps, spans, together, without
-from kernelprof.model.survey import GpuTime, Idle
+from kernelprof.model.survey import GpuTime, Idle, IdleTime
 from kernelprof.model.trace import COMPILING, LOADING, SET
 
 if TYPE_CHECKING:
@@ -28,6 +28,9 @@ _CALLS: Final = (
 )
 """Calls of the runtime and the driver by what they are for; the first kind that fits counts."""
 
+START_UP: Final = 0.1
+"""The part of a program's launches that its start-up has. Our choice."""
+
 _BLOCKING_COPY: Final = re.compile(r"cu(da)?Memcpy(?!.*Async)")
 
 
@@ -37,6 +40,14 @@ def gpu_times(trace: Trace) -> tuple[GpuTime, ...]:
     used |= {*np.unique(trace.transfers["device"]).tolist()}
     found = [_gpu_time(trace, device) for device in sorted(used)]
     return tuple(sorted(found, key=lambda each: -each.kernels))
+
+
+def settled(starts: Array, first: int) -> int:
+    """When a program had made a tenth of its launches, from their times in order.
+
+    Until then code is loaded, memory allocated and much done that is done once.
+    """
+    return int(starts[int(START_UP * len(starts))]) if len(starts) else first
 
 
 def activity(trace: Trace, device: int) -> tuple[Spans, Spans]:
@@ -51,16 +62,22 @@ def activity(trace: Trace, device: int) -> tuple[Spans, Spans]:
 
 
 def _gpu_time(trace: Trace, device: int) -> GpuTime:
-    kernels, transfers = activity(trace, device)
+    whole = activity(trace, device)
+    there = trace.kernels["device"] == device
+    first = together(*whole)
+    begin = settled(trace.kernels["start"][there], int(first.start[0]))
+    end = int(whole[0].end[-1]) if len(whole[0].end) else int(first.end[-1])
+    window = Spans(np.array([begin]), np.array([end]))
+    kernels, transfers = (common(each, window) for each in whole)
     active = together(kernels, transfers)
     idle = gaps(active)
-    there = trace.kernels["device"] == device
     copied = (trace.transfers["device"] == device) & (trace.transfers["kind"] != SET)
     known = trace.devices.get(device)
     return GpuTime(
         device=device,
         name=known.name if known else f"GPU {device}",
-        span=int(active.end[-1] - active.start[0]),
+        start_up=begin - int(first.start[0]),
+        span=end - begin,
         kernels=kernels.total,
         copies=without(transfers, kernels).total,
         idle=_parts(trace, device, idle),
@@ -70,7 +87,7 @@ def _gpu_time(trace: Trace, device: int) -> GpuTime:
     )
 
 
-def _parts(trace: Trace, device: int, idle: Spans) -> tuple[tuple[Idle, int], ...]:
+def _parts(trace: Trace, device: int, idle: Spans) -> tuple[IdleTime, ...]:
     """The idle time by what the host did in it; what was looked for first counts."""
     after = _next_work(trace, device, idle)
     inside = _in_graphs(after)
@@ -90,7 +107,8 @@ def _parts(trace: Trace, device: int, idle: Spans) -> tuple[tuple[Idle, int], ..
         found.append((kind, common(left, during).total))
         left = without(left, during)
     found.append((Idle.OWN_CODE, left.total))
-    return tuple((kind, time) for kind, time in found if time)
+    found.sort(key=lambda each: -each[1])
+    return tuple(IdleTime(kind, time) for kind, time in found if time)
 
 
 def _next_work(trace: Trace, device: int, idle: Spans) -> Array:

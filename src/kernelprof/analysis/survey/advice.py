@@ -88,7 +88,7 @@ def _allocation(gpu: GpuTime, kernels: Kernels, pytorch: bool) -> list[str]:
 
 def _loading(gpu: GpuTime, kernels: Kernels, pytorch: bool) -> list[str]:
     del kernels, pytorch
-    loading = dict(gpu.idle).get(Idle.LOADING, 0)
+    loading = gpu.idle_while(Idle.LOADING)
     return [
         f"Code is loaded once a process, here in {quantity(loading, 'ns')}: a longer run has a "
         "smaller part of it. Compile for this GPU's architecture, so that the driver need not."

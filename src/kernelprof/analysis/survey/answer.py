@@ -9,7 +9,6 @@ import numpy as np
 from kernelprof.analysis.survey.activity import gpu_times
 from kernelprof.analysis.survey.advice import advice
 from kernelprof.analysis.survey.groups import surveyed
-from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import Evidence
 from kernelprof.model.numbers import count, quantity, share
 from kernelprof.model.survey import Idle, Limit, ProgramAnswer, Survey
@@ -23,11 +22,14 @@ BUSY: Final = 0.8
 program would take a fifth less. Our choice."""
 
 SHORT_NS: Final = 10_000
-"""A kernel that is shorter ends before the host can launch the next from Python: a launch took
-{launch} there (H200, `tests/gpu/survey/short_kernels.py`)."""
+"""A kernel that is shorter ends before Python has launched the next: an addition of PyTorch took
+12 us from launch to launch (H200, `tests/gpu/survey/short_kernels.py`)."""
 
 AFTER_WAITING: Final = 0.5
 """From this part of the idle time on it is what follows after waiting that counts. Our choice."""
+
+_OF_TIME: Final = "part of the time from a tenth of the launches on to the end of the last"
+_START_UP: Final = "time from the GPU's first activity until a tenth of the launches were made"
 
 _WORDS: Final = {
     Limit.KERNELS: "its kernels are what takes the time",
@@ -70,7 +72,10 @@ def answer(
     gpu = gpus[0]
     limit = _limit(gpu, median_of(kernels))
     many = sum(each.launches for each in kernels)
-    words = _WORDS[limit].format(
+    words = _WORDS[limit]
+    if limit is Limit.LAUNCHES and gpu.idle_while(Idle.QUEUED) > gpu.idle_time / 2:
+        words = "{launches} of {median} take longer to start than to run"
+    words = words.format(
         launches=count(gpu.launches, "launch"),
         median=quantity(median_of(kernels), "ns"),
         bytes=quantity(gpu.copied_bytes, "byte"),
@@ -96,16 +101,12 @@ def _limit(gpu: GpuTime, median: float) -> Limit:
     """The largest part of the time without a kernel decides, where that is worth looking at."""
     if gpu.busy >= BUSY:
         return Limit.KERNELS
-    idle = dict(gpu.idle)
     parts = {
-        Limit.COPIES: gpu.copies + idle.get(Idle.COPIES, 0),
-        Limit.LOADING: idle.get(Idle.LOADING, 0),
-        Limit.ALLOCATION: idle.get(Idle.ALLOCATION, 0),
+        Limit.COPIES: gpu.copies + gpu.idle_while(Idle.COPIES),
+        Limit.LOADING: gpu.idle_while(Idle.LOADING),
+        Limit.ALLOCATION: gpu.idle_while(Idle.ALLOCATION),
     }
-    launching = sum(
-        idle.get(each, 0)
-        for each in (Idle.LAUNCHES, Idle.QUEUED, Idle.IN_GRAPHS, Idle.OWN_CODE, Idle.WAITING)
-    )
+    launching = gpu.idle_time + gpu.copies - sum(parts.values())
     largest = max(parts, key=lambda each: parts[each])
     if parts[largest] > launching:
         return largest
@@ -118,33 +119,34 @@ def _limit(gpu: GpuTime, median: float) -> Limit:
 
 def _evidence(gpu: GpuTime, kernels: tuple[SurveyedKernel, ...], launches: int) -> list[Evidence]:
     """The shares of the time, each as a part of that from the first activity to the last."""
-    whole = "of the time from the GPU's first activity to its last"
     rows = [
-        _fact("gpu_busy", "a kernel runs", 100 * gpu.busy, "%", whole, op=">=", limit=100 * BUSY),
-        _fact("copies_only", "only copies run", 100 * gpu.copies / gpu.span, "%", whole),
+        Evidence(
+            metric="survey__gpu_busy",
+            label="a kernel runs",
+            value=100 * gpu.busy,
+            unit="%",
+            op=">=",
+            threshold=100 * BUSY,
+            formula=_OF_TIME,
+        ),
+        *(
+            _fact("gpu_idle", f"idle: {each.host.value}", 100 * each.time / gpu.span, "%", _OF_TIME)
+            for each in gpu.idle
+        ),
+        _fact("copies_only", "only copies run", 100 * gpu.copies / gpu.span, "%", _OF_TIME),
     ]
-    for kind, time in gpu.idle:
-        rows.append(_fact("gpu_idle", f"idle: {kind.value}", 100 * time / gpu.span, "%", whole))
     if gpu.idle_time:
         part = 100 * gpu.after_waiting / gpu.idle_time
         label = "idle after the host had waited"
         rows.append(_fact("idle_after_waiting", label, part, "%", "of the idle time"))
-    rows.append(_fact("launches", "launches", launches, "", "of all kernels"))
-    rows.append(_fact("kernel_time", "median time of a launch", median_of(kernels), "ns", ""))
+    rows.append(_fact("launches", "launches", launches, ""))
+    rows.append(_fact("kernel_time", "median time of a launch", median_of(kernels), "ns"))
+    rows.append(_fact("start_up", "start-up before that", gpu.start_up, "ns", _START_UP))
     return [each for each in rows if each.value or each.threshold is not None]
 
 
-def _fact(
-    name: str,
-    label: str,
-    value: float,
-    unit: str,
-    formula: str,
-    *,
-    op: str = "=",
-    limit: float | None = None,
-) -> Evidence:
-    return Evidence(f"survey__{name}", label, value, unit, op, limit, Origin.MEASURED, formula)
+def _fact(name: str, label: str, value: float, unit: str, formula: str = "") -> Evidence:
+    return Evidence(f"survey__{name}", label, value, unit, formula=formula)
 
 
 def _has_pytorch(trace: Trace) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
@@ -28,6 +29,7 @@ FUNCTION: Final = "function"
 KINDS: Final = (RANGE, MODULE, OPERATOR, FUNCTION)
 """What launches can belong to; in this order they are shown."""
 
+_NUMBER: Final = re.compile(r"\.\d+(?=\.|$| )")
 _OWNERS_SHOWN: Final = 3
 
 
@@ -50,6 +52,7 @@ def surveyed(trace: Trace) -> tuple[tuple[SurveyedKernel, ...], tuple[Owner, ...
     whole = int(times.sum()) or 1
     numbers, kinds = kernel_numbers(trace)
     belong = belongings(trace)
+    part = _Weights(times, _whole_of(numbers, times, belong.observed))
     kernels = []
     for number in np.unique(numbers).tolist():
         mine = np.flatnonzero(numbers == number)
@@ -70,61 +73,103 @@ def surveyed(trace: Trace) -> tuple[tuple[SurveyedKernel, ...], tuple[Owner, ...
                 median=float(np.median(times[mine])),
                 share=time / whole,
                 in_graphs=int((rows["graph"][mine] > 0).sum()),
-                owners=_owners(trace, belong, mine, whole, most=_OWNERS_SHOWN),
+                owners=_owners(trace, belong, part, mine, most=_OWNERS_SHOWN),
             )
         )
     kernels.sort(key=lambda each: -each.time)
     every = np.arange(len(rows))
-    return tuple(kernels), _owners(trace, belong, every, whole)
+    return tuple(kernels), _together(_owners(trace, belong, part, every))
+
+
+def _together(owners: tuple[Owner, ...]) -> tuple[Owner, ...]:
+    """Modules that differ by their number in a list alone as one: ``layers.*.linear1``."""
+    found: dict[Name, list[Owner]] = {}
+    for each in owners:
+        name = _NUMBER.sub(".*", each.name) if each.kind == MODULE else each.name
+        found.setdefault((each.kind, name, each.place), []).append(each)
+    united = [
+        Owner(
+            kind,
+            name,
+            place,
+            sum(each.launches for each in parts),
+            sum(each.time for each in parts),
+            sum(each.share for each in parts),
+        )
+        for (kind, name, place), parts in found.items()
+    ]
+    return tuple(sorted(united, key=lambda each: (KINDS.index(each.kind), -each.time)))
+
+
+class _Weights(NamedTuple):
+    """Time of each launch, and how many launches it stands for where only some were observed."""
+
+    time: Array
+    launches: Array
+
+    def of(self, kind: str, rows: Array) -> tuple[Array, Array]:
+        """Times and numbers of launches; those of the program's own ranges are all known."""
+        times, many = self.time[rows], self.launches[rows]
+        return (times, np.ones(len(rows))) if kind in (RANGE, FUNCTION) else (times * many, many)
+
+    @property
+    def whole(self) -> int:
+        return int(self.time.sum()) or 1
+
+
+def _whole_of(numbers: Array, times: Array, observed: Array) -> Array:
+    """For each observed launch the part of its kernel's time that it stands for; others have 0."""
+    every = np.bincount(numbers, times)
+    seen = np.bincount(numbers, times * observed)
+    factor = np.divide(every, seen, out=np.zeros(len(every)), where=seen > 0)
+    found: Array = factor[numbers] * observed
+    return found
 
 
 def _owners(
-    trace: Trace,
-    belong: Belongings,
-    rows: Array,
-    whole: int,
-    most: int | None = None,
+    trace: Trace, belong: Belongings, part: _Weights, rows: Array, most: int | None = None
 ) -> tuple[Owner, ...]:
     """What some rows belong to, ``most`` of each kind."""
-    times = trace.kernels["end"][rows] - trace.kernels["start"][rows]
     of = belong.of[rows]
-    time = np.bincount(of, times, len(belong.kinds))
-    launches = np.bincount(of, minlength=len(belong.kinds))
     found: list[Owner] = []
     for kind, name in _NAMES.items():
-        sums: dict[Name, list[int]] = {}
+        times, many = part.of(kind, rows)
+        time = np.bincount(of, times, len(belong.kinds))
+        launches = np.bincount(of, many, len(belong.kinds))
+        sums: dict[Name, list[float]] = {}
         for position, each in enumerate(belong.kinds):
             if each == NOTHING or not launches[position] or not (named := name(each)):
                 continue
-            total = sums.setdefault(named, [0, 0])
-            total[0] += int(launches[position])
-            total[1] += int(time[position])
-        owners = _sorted(
-            Owner(kind, label, place, many, long, long / whole)
-            for (_, label, place), (many, long) in sums.items()
-        )
-        found += owners[:most]
-    found += _functions(trace, rows, whole)
-    return tuple(found)
+            total = sums.setdefault(named, [0.0, 0.0])
+            total[0] += float(launches[position])
+            total[1] += float(time[position])
+        found += _sorted(_owner(kind, *named[1:], *sums[named], part.whole) for named in sums)[
+            :most
+        ]
+    return (*found, *_functions(trace, part, rows))
 
 
-def _functions(trace: Trace, rows: Array, whole: int) -> list[Owner]:
+def _owner(kind: str, name: str, place: str, launches: float, time: float, whole: int) -> Owner:
+    return Owner(kind, name, place, round(launches), round(time), time / whole)
+
+
+def _functions(trace: Trace, part: _Weights, rows: Array) -> list[Owner]:
     """Triton's functions by name, each with the line that it begins at."""
     if not trace.functions:
         return []
     of = trace.kernels["configuration"][rows]
-    times = trace.kernels["end"][rows] - trace.kernels["start"][rows]
-    sums: dict[str, list[int]] = {}
+    times, _ = part.of(FUNCTION, rows)
+    sums: dict[str, list[float]] = {}
     for position in np.unique(of).tolist():
         name = function_name(trace.configurations[position].name)
         if name in trace.functions:
             mine = of == position
-            total = sums.setdefault(name, [0, 0])
-            total[0] += int(mine.sum())
-            total[1] += int(times[mine].sum())
+            total = sums.setdefault(name, [0.0, 0.0])
+            total[0] += float(mine.sum())
+            total[1] += float(times[mine].sum())
     return _sorted(
-        Owner(FUNCTION, name, "{}:{}".format(*trace.functions[name]), many, long, long / whole)
-        for name, (many, long) in sums.items()
+        _owner(FUNCTION, name, "{}:{}".format(*trace.functions[name]), *total, part.whole)
+        for name, total in sums.items()
     )
 
 

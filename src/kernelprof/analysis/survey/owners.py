@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 MODULE_MARK: Final = "kernelprof.module"
 """Begins the names of ranges that the survey itself pushes around calls of modules."""
 
+STOPPED: Final = "kernelprof.stopped"
+"""A range of this name says that from here on no operators and modules are named."""
+
 SEPARATOR: Final = "\x1f"
 OPTIMIZER: Final = "Optimizer.step#"
 _ENGINE: Final = "autograd::engine::evaluate_function: "
@@ -55,21 +58,28 @@ NOTHING: Final = Belonging()
 
 @dataclass(frozen=True)
 class Belongings:
-    """For each kernel of a trace a position in ``kinds``."""
+    """For each kernel of a trace a position in ``kinds``.
+
+    Operators and modules are named for a while only: ``observed`` are the launches within it.
+    """
 
     kinds: tuple[Belonging, ...]
     of: Array
+    observed: Array
 
 
 def belongings(trace: Trace) -> Belongings:
     """What every kernel of a trace belongs to."""
     kinds: dict[Belonging, int] = {NOTHING: 0}
     of = np.zeros(len(trace.kernels), np.int64)
-    if not len(trace.ranges) or not len(trace.kernels):
-        return Belongings(tuple(kinds), of)
+    observed = np.ones(len(trace.kernels), bool)
+    if not len(trace.ranges) or not len(trace.kernels) or not len(trace.calls):
+        return Belongings(tuple(kinds), of, observed)
     call = launching(trace, trace.kernels)
     known = call >= 0
     calls = trace.calls[np.maximum(call, 0)]
+    for process, time in _stops(trace):
+        observed &= (trace.kernels["process"] != process) | (calls["start"] <= time)
     forward = _Forward()
     threads = np.unique(trace.ranges[["process", "thread"]])
     # Threads that only go backward come after those with modules, whatever their numbers are.
@@ -86,7 +96,14 @@ def belongings(trace: Trace) -> Belongings:
             kind = each.belonging(row, forward)
             numbers[inner == row] = kinds.setdefault(kind, len(kinds))
         of[mine] = numbers
-    return Belongings(tuple(kinds), of)
+    return Belongings(tuple(kinds), of, observed)
+
+
+def _stops(trace: Trace) -> list[tuple[int, int]]:
+    """Processes that stopped naming operators and modules, and when."""
+    marks = np.array([text == STOPPED for text in trace.texts], bool)[trace.ranges["name"]]
+    rows = trace.ranges[marks]
+    return list(zip(rows["process"].tolist(), rows["start"].tolist(), strict=True))
 
 
 class _Forward:

@@ -23,7 +23,7 @@ from kernelprof.report.document import (
     Span,
     Tone,
 )
-from kernelprof.report.documents import TONES, evidence, prediction, provenance, source
+from kernelprof.report.documents import TONES, evidence, prediction, provenance, source, survey
 from kernelprof.report.documents.diagnosis import (
     device,
     label_text,
@@ -96,6 +96,8 @@ def document(capture: Capture, diagnosis: Diagnosis, beside: Beside | None = Non
     blocks: list[Block] = [Note(Span(shown(each)), warning=True) for each in diagnosis.warnings]
     if beside.prediction is not None:
         blocks.append(Note(prediction.in_a_sentence(beside.prediction.counted)))
+    if diagnosis.survey is not None:
+        blocks.append(survey.section(diagnosis.survey, explain=True))
     if len(kernels) > 1:
         blocks.append(overview(kernels))
     blocks += cards(capture, diagnosis, beside)

@@ -19,7 +19,7 @@ from kernelprof.report.document import (
     Table,
     Tone,
 )
-from kernelprof.report.documents import TONES, prediction
+from kernelprof.report.documents import TONES, prediction, survey
 from kernelprof.report.documents.verdict import (
     about,
     alternatives,
@@ -71,6 +71,8 @@ def document(diagnosis: Diagnosis, top: int | None = None, *, explain: bool = Tr
     blocks: list[Block] = []
     if len(kernels) > 1 and most and explain:
         blocks.append(_answer(kernels[0], names[0]))
+    if diagnosis.survey is not None:
+        blocks.append(survey.section(diagnosis.survey, explain=explain))
     blocks += [Paragraph(Span(f"{overview(diagnosis)}.")), *_warnings(diagnosis.warnings)]
     if explain or not most:
         blocks.append(table(rows, names))
@@ -124,10 +126,13 @@ def _brief(
     predicted = prediction.of(diagnosis) is not None
     lines = _accesses(diagnosis, explain=False)
     told = []
-    if time is not None:
+    if kernel.surveyed is not None:
+        told.append(survey.launches(kernel.surveyed))
+    elif time is not None:
         many = f"{kernel.launches:,} launches of " if kernel.launches > 1 else ""
         told.append(f"{many}{'about ' if predicted else ''}{quantity(time.median, 'ns')}")
-    if kernel.share is not None and len(diagnosis.kernels) > 1:
+    several = len(diagnosis.kernels) > 1 or kernel.surveyed is not None
+    if kernel.share is not None and several:
         told.append(f"{share(kernel.share)} of the time")
     after = "".join(f", {each}" for each in told)
     return Section(
@@ -230,6 +235,8 @@ def summary(kernel: KernelDiagnosis, *, predicted: bool) -> str:
         spread = kernel.duration_ns
         text = time_text(spread.median, spread.low, spread.high, kernel.launches)
         parts.append(f"about {text}" if predicted else text)
+    if kernel.surveyed is not None:
+        parts.append(survey.launches(kernel.surveyed))
     if kernel.share is not None:
         parts.append(f"{share(kernel.share)} of the time")
     return ", ".join(parts)

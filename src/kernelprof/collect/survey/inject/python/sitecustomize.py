@@ -73,11 +73,14 @@ def _after_import(names):
 
 
 _MODULE = "kernelprof.module"
+_STOPPED = "kernelprof.stopped"
+_ENOUGH = 20000
+"""After so many ranges what launches belong to is known: the rest of a program runs as alone."""
 
 
 def _torch(torch):
-    _operators(torch)
-    _modules(torch)
+    stop_operators = _operators(torch)
+    _modules(torch, stop_operators)
 
 
 def _operators(torch):
@@ -86,6 +89,8 @@ def _operators(torch):
     Without what that does besides: it would initialize CUDA now, before a program may have forked.
     A profiler of the program's own takes its place, since PyTorch has one at a time.
     """
+    import atexit
+
     from torch._C._profiler import ProfilerConfig, ProfilerState, _ExperimentalConfig
     from torch.autograd import profiler
 
@@ -112,16 +117,31 @@ def _operators(torch):
 
     profiler._enable_profiler = enabled
     profiler._prepare_profiler = prepared
+    atexit.register(stand_aside)
+    return stand_aside
 
 
-def _modules(torch):
+def _pushed():
+    """How many ranges were pushed, as the library that hears of them counts."""
+    import ctypes
+
+    function = ctypes.CDLL(os.environ["NVTX_INJECTION64_PATH"]).kernelprof_pushed
+    function.restype = ctypes.c_ulonglong
+    return function
+
+
+def _modules(torch, stop_operators):
     """Push an NVTX range for each call of a module: its class, its path, and the line of it."""
     from torch.nn.modules import module as modules
 
     push, pop = torch._C._nvtx.rangePushA, torch._C._nvtx.rangePop
+    pushed = _pushed()
     folder = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
+    compiler = getattr(torch, "compiler", None)
+    is_compiling = getattr(compiler, "is_compiling", bool)
     names = {}
     depth = [0]
+    hooks = []
 
     def path_of(module):
         key = id(module)
@@ -140,20 +160,34 @@ def _modules(torch):
             return ""
         return "%s:%d" % (frame.f_code.co_filename, frame.f_lineno)
 
+    def stop():
+        for hook in hooks:
+            hook.remove()
+        stop_operators()
+        push(_STOPPED)
+        pop()
+
     def before(module, arguments):
-        if torch.compiler.is_compiling():
+        if is_compiling():
             return
-        push("\x1f".join((_MODULE, type(module).__name__, path_of(module), line())))
+        if depth[0] == 0 and pushed() > _ENOUGH:
+            stop()
+            return
+        try:
+            name = "\x1f".join((_MODULE, type(module).__name__, path_of(module), line()))
+        except Exception:
+            name = ""
+        push(name)
         depth[0] += 1
 
     def after(module, arguments, result):
-        if torch.compiler.is_compiling():
+        if is_compiling() or depth[0] == 0:
             return
         depth[0] -= 1
         pop()
 
-    modules.register_module_forward_pre_hook(before)
-    modules.register_module_forward_hook(after, always_call=True)
+    hooks.append(modules.register_module_forward_pre_hook(before))
+    hooks.append(modules.register_module_forward_hook(after, always_call=True))
 
 
 def _triton(jit):

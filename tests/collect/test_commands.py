@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from kernelprof.analysis.metrics.catalogue import catalogue, metrics_for
 from kernelprof.analysis.ncu_command import quote
-from kernelprof.collect.request import (
+from kernelprof.collect.commands import (
     DEFAULT_CLOCKS,
     Filters,
     import_command,
