@@ -1,4 +1,4 @@
-"""4,000 additions of a few microseconds: from Python, or with "graph" as a CUDA graph."""
+"""4,000 additions of about 3 us: from Python, or with "graph" as a CUDA graph."""
 
 import sys
 
@@ -9,7 +9,7 @@ A_GRAPH = 100
 
 
 def main(graphed: bool) -> None:
-    x = torch.zeros(1 << 18, device="cuda")
+    x = torch.zeros(1 << 20, device="cuda")
     x += 1
     torch.cuda.synchronize()
     if not graphed:

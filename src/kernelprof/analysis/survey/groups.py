@@ -143,14 +143,13 @@ def _owners(
             total = sums.setdefault(named, [0.0, 0.0])
             total[0] += float(launches[position])
             total[1] += float(time[position])
-        found += _sorted(_owner(kind, *named[1:], *sums[named], part.whole) for named in sums)[
-            :most
-        ]
+        found += _sorted(_owner(named, total, part) for named, total in sums.items())[:most]
     return (*found, *_functions(trace, part, rows))
 
 
-def _owner(kind: str, name: str, place: str, launches: float, time: float, whole: int) -> Owner:
-    return Owner(kind, name, place, round(launches), round(time), time / whole)
+def _owner(named: Name, total: list[float], part: _Weights) -> Owner:
+    launches, time = total
+    return Owner(*named, launches=round(launches), time=round(time), share=time / part.whole)
 
 
 def _functions(trace: Trace, part: _Weights, rows: Array) -> list[Owner]:
@@ -168,7 +167,7 @@ def _functions(trace: Trace, part: _Weights, rows: Array) -> list[Owner]:
             total[0] += float(mine.sum())
             total[1] += float(times[mine].sum())
     return _sorted(
-        _owner(FUNCTION, name, "{}:{}".format(*trace.functions[name]), *total, part.whole)
+        _owner((FUNCTION, name, "{}:{}".format(*trace.functions[name])), total, part)
         for name, total in sums.items()
     )
 
