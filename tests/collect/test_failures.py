@@ -171,7 +171,7 @@ def test_nothing_profiled_without_a_gpu_is_the_environments() -> None:
 def test_nothing_profiled_with_a_range_names_the_slash() -> None:
     ended = Ended(0, ("==WARNING== No kernels were profiled.",), program="./app", filtered=True)
     error = failure(ended)
-    assert type(error) is InputError
+    assert type(error) is NoLaunchError
     assert "--nvtx-include" in (error.hint or "")
 
 

@@ -140,6 +140,8 @@ def _in_graphs(after: Array) -> Array:
 
 def _queued(trace: Trace, after: Array, idle: Spans) -> Array:
     """Which gaps end with work that was launched before they began."""
+    if not len(trace.calls):
+        return np.zeros(len(after), bool)
     call = launching(trace, after)
     found: Array = (call >= 0) & (trace.calls["start"][np.maximum(call, 0)] < idle.start)
     return found

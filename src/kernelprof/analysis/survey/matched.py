@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.model.kernel_name import function_name
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable
+    from collections.abc import Hashable, Iterable, Sequence
 
-    from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis
-    from kernelprof.model.survey import Survey
+    from kernelprof.model.diagnosis import Diagnosis
+    from kernelprof.model.survey import Survey, SurveyedKernel
+
+    _Dimensions = tuple[int, int, int] | None
+    _Key = tuple[str, _Dimensions, _Dimensions]
 
 _WORD: Final = re.compile(r"\w+")
 
@@ -24,33 +27,43 @@ def with_survey(diagnosis: Diagnosis, survey: Survey) -> Diagnosis:
     ``ncu`` writes names otherwise than the C++ runtime: kernels are the same where the name of the
     function, grid and block are; of several, those with the most words in common.
     """
-    known: dict[Hashable, list[int]] = defaultdict(list)
-    for position, each in enumerate(survey.kernels):
-        known[function_name(each.name), each.grid, each.block].append(position)
-    pairs = []
-    for number, kernel in enumerate(diagnosis.kernels):
-        key = function_name(kernel.name), kernel.grid, kernel.block
-        for position in known.get(key, ()):
-            likeness = _likeness(kernel.name, survey.kernels[position].name)
-            pairs.append((-likeness, number, position))
-    kernels: dict[int, KernelDiagnosis] = {}
+    found = list(diagnosis.kernels)
+    entries: dict[_Key, list[int]] = defaultdict(list)
+    for number, each in enumerate(diagnosis.kernels):
+        entries[each.name, each.grid, each.block].append(number)
     measured: dict[int, int] = {}
-    for _, number, position in sorted(pairs):
-        if number in kernels or position in measured:
-            continue
-        kernel, seen = diagnosis.kernels[number], survey.kernels[position]
-        measured[position] = kernel.launches
-        told = replace(seen, measured=kernel.launches)
-        kernels[number] = replace(kernel, share=seen.share, surveyed=told)
-    found = [kernels.get(number, each) for number, each in enumerate(diagnosis.kernels)]
-    found.sort(key=lambda each: -(each.surveyed.time if each.surveyed else 0))
-    all_kernels = [
+    for key, position in _pairs(entries, survey.kernels).items():
+        seen, mine = survey.kernels[position], entries[key]
+        measured[position] = sum(found[number].launches for number in mine)
+        told = replace(seen, measured=measured[position])
+        for number in mine:
+            # Launches of one configuration can have several verdicts.
+            part = found[number].launches / measured[position]
+            found[number] = replace(found[number], share=seen.share * part, surveyed=told)
+    found.sort(key=lambda each: -(each.share or 0.0) if each.surveyed else 0.0)
+    kernels = [
         replace(each, measured=measured.get(position, 0))
         for position, each in enumerate(survey.kernels)
     ]
-    return replace(
-        diagnosis, kernels=tuple(found), survey=replace(survey, kernels=tuple(all_kernels))
+    return replace(diagnosis, kernels=tuple(found), survey=replace(survey, kernels=tuple(kernels)))
+
+
+def _pairs(entries: Iterable[_Key], surveyed: Sequence[SurveyedKernel]) -> dict[_Key, int]:
+    """For each measured kernel the position of the surveyed one that it is."""
+    known: dict[Hashable, list[int]] = defaultdict(list)
+    for position, each in enumerate(surveyed):
+        known[function_name(each.name), each.grid, each.block].append(position)
+    likely = sorted(
+        (-_likeness(key[0], surveyed[position].name), number, position)
+        for number, key in enumerate(entries)
+        for position in known.get((function_name(key[0]), *key[1:]), ())
     )
+    keys = list(entries)
+    pairs: dict[_Key, int] = {}
+    for _, number, position in likely:
+        if keys[number] not in pairs and position not in pairs.values():
+            pairs[keys[number]] = position
+    return pairs
 
 
 def _likeness(one: str, other: str) -> float:
