@@ -265,9 +265,11 @@ def _surveyed(
         preset=preset,
         time_limit=request.time_limit,
     )
-    if found is not None:
-        session.filters = replace(session.filters, chosen=found.chosen)
-        session.program_limit = found.limit
+    if found is None:
+        session.program_limit = request.budget
+        return None
+    session.filters = replace(session.filters, chosen=found.chosen)
+    session.program_limit = found.limit
     return found
 
 

@@ -33,7 +33,7 @@ _TOOLKITS: Final = ("/usr/local/cuda", "/usr/local/cuda-*", "/opt/cuda")
 _VARIABLES: Final = ("CUDA_HOME", "CUDA_PATH")
 _IN_TOOLKIT: Final = ("targets/*", "extras/CUPTI")
 _PACKAGES: Final = "import nvidia; print(*nvidia.__path__, sep=chr(10))"
-_LAST_LINES: Final = 8
+_LAST_LINES: Final = 3
 
 HOW_TO_GET_CUPTI: Final = (
     "it comes with the CUDA toolkit, and with the package nvidia-cuda-cupti: "
@@ -43,20 +43,21 @@ HOW_TO_GET_CUPTI: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Cupti:
-    """Where CUPTI is: folders of headers, and libraries, the best first."""
+    """Where CUPTI is: sets of folders with its headers, and libraries, the best first."""
 
-    includes: tuple[Path, ...]
+    includes: tuple[tuple[Path, ...], ...]
     libraries: tuple[Path, ...]
 
 
 def find_cupti(application: Sequence[str] = ()) -> Cupti:
-    """CUPTI in toolkits and in Python's packages, those of the application's Python first.
+    """CUPTI in toolkits, whose headers are complete, and in packages of Python.
 
-    Raises :class:`MissingToolError` where headers or library are missing.
+    Those are of the Python that the application is run by, and of our own. Raises
+    :class:`MissingToolError` where headers or library are missing.
     """
     includes: dict[Path, None] = {}
     libraries: dict[Path, None] = {}
-    for root in dict.fromkeys([*_packages(application), *_toolkits()]):
+    for root in dict.fromkeys([*_toolkits(), *_packages(application)]):
         for folder in _folders(root, "include"):
             if (folder / _HEADER).is_file():
                 includes.setdefault(folder.resolve())
@@ -64,17 +65,16 @@ def find_cupti(application: Sequence[str] = ()) -> Cupti:
             for pattern in _LIBRARIES:
                 found = sorted(folder.glob(pattern))
                 libraries.update(dict.fromkeys(each.resolve() for each in found))
-    whole = [each for each in includes if (each / "cuda.h").is_file()]
     missing = "headers" if not includes else "library" if not libraries else None
     if missing is not None:
         raise MissingToolError(
-            f"CUPTI's {missing} cannot be found: the program cannot be surveyed",
+            f"CUPTI's {missing} cannot be found",
             where=", ".join(_TOOLKITS),
             hint=HOW_TO_GET_CUPTI,
         )
-    # Headers of packages lie in several folders; one that has CUDA's as well needs no other.
-    chosen = whole[:1] or [*includes, *_with_cuda()]
-    return Cupti(tuple(chosen), tuple(libraries))
+    # A package has some of the headers, and needs others of CUDA beside it.
+    alone = [(each,) for each in includes]
+    return Cupti((*alone, (*includes, *_with_cuda())), tuple(libraries))
 
 
 def build(cupti: Cupti) -> Path:
@@ -83,44 +83,49 @@ def build(cupti: Cupti) -> Path:
     Raises :class:`MissingToolError` where no compiler of C makes it.
     """
     sources = sorted(SOURCES.glob("*.[ch]"))
-    place = _cache() / f"survey-{_digest(sources, cupti)}.so"
-    if place.is_file():
-        return place
+    folder = _cache()
+    places = [folder / f"survey-{_digest(sources, each)}.so" for each in cupti.includes]
+    for place in places:
+        if place.is_file():
+            return place
     said = "there is no compiler of C (cc, gcc, clang, g++)"
-    for compiler in _COMPILERS:
-        found = which(compiler[0])
-        if found is None:
-            continue
-        with tempfile.TemporaryDirectory(dir=place.parent) as folder:
-            draft = Path(folder) / place.name
-            done = ask(
-                found,
-                *compiler[1:],
-                *_OPTIONS,
-                *(f"-I{each}" for each in cupti.includes),
-                *(str(each) for each in sources if each.suffix == ".c"),
-                "-o",
-                str(draft),
-                "-ldl",
-                "-lpthread",
-            )
-            if done is not None and done.returncode == 0:
-                draft.replace(place)
-                return place
-            said = "" if done is None else "\n".join(done.stderr.splitlines()[:_LAST_LINES])
+    for place, includes in zip(places, cupti.includes, strict=True):
+        for compiler in _COMPILERS:
+            found = which(compiler[0])
+            if found is None:
+                continue
+            with tempfile.TemporaryDirectory(dir=folder) as temporary:
+                draft = Path(temporary) / place.name
+                done = ask(found, *compiler[1:], *_OPTIONS, *_words(includes, sources, draft))
+                if done is not None and done.returncode == 0:
+                    draft.replace(place)
+                    return place
+            if done is not None:
+                said = " ".join(done.stderr.splitlines()[:_LAST_LINES])
     raise MissingToolError(
         f"what surveys a program cannot be compiled: {said}",
-        where=", ".join(map(str, cupti.includes)),
-        hint="install a compiler of C, and the headers of CUDA and CUPTI: " + HOW_TO_GET_CUPTI,
+        where=", ".join(str(each) for some in cupti.includes for each in some),
+        hint=f"install a compiler of C, and the headers of CUDA and CUPTI: {HOW_TO_GET_CUPTI}",
     )
 
 
-def _digest(sources: Iterable[Path], cupti: Cupti) -> str:
+def _words(includes: Sequence[Path], sources: Sequence[Path], draft: Path) -> list[str]:
+    return [
+        *(f"-I{each}" for each in includes),
+        *(str(each) for each in sources if each.suffix == ".c"),
+        "-o",
+        str(draft),
+        "-ldl",
+        "-lpthread",
+    ]
+
+
+def _digest(sources: Iterable[Path], includes: Iterable[Path]) -> str:
     """Of all that the library is made of: our sources, the version of CUPTI, the machine."""
     made = hashlib.sha256(platform.machine().encode())
     for each in sources:
         made.update(each.read_bytes())
-    for folder in cupti.includes:
+    for folder in includes:
         made.update(str(folder).encode())
         version = folder / "cupti_version.h"
         made.update(version.read_bytes() if version.is_file() else b"")

@@ -117,10 +117,7 @@ def survey_first(
     try:
         run = survey(application, interrupts, time_limit=limit)
     except MissingToolError as error:
-        progress.note(
-            f"no survey: {error.what}. Every launch is measured: about "
-            f"{PASSES['triage'] * PASS_S:.1f} s for each, beside the program's own time"
-        )
+        progress.note(f"no survey: {error.what}. {_without(budget)}")
         return None
     found = survey_of(run.trace, run.seconds, ended=run.ended)
     last = max((each.last for each in run.trace.processes), default=0)
@@ -132,7 +129,11 @@ def survey_first(
         wanted=_wanted(filters.kernel),
     )
     if choice is None:
-        progress.note("the survey saw no kernel that was asked for: every launch is measured")
+        ended = f" ({run.ended})" if run.ended else ""
+        progress.note(
+            f"the survey of {run.seconds:.1f} s{ended} saw no kernel that was asked for. "
+            f"{_without(budget)}"
+        )
         return None
     passes = PASSES.get(preset or choice.preset, PASSES["full"])
     made = Surveyed(found, choice, budget, passes)
@@ -148,6 +149,15 @@ def survey_first(
     )
     made.begin = time.monotonic()
     return made
+
+
+def _without(budget: float) -> str:
+    """What it takes to measure a program of which nothing is known."""
+    each = PASSES["triage"] * PASS_S
+    return (
+        f"Launches are measured as they come, in about {each:.1f} s each, until the budget of "
+        f"{budget:g} s is used"
+    )
 
 
 def _wanted(kernel: str | None) -> Callable[[str, str], bool] | None:
