@@ -116,18 +116,7 @@ class Session:
             said = tail.lines()
         finally:
             log.unlink(missing_ok=True)
-        printed = _lines(outcome.printed)
-        ended = Ended(
-            code=outcome.code,
-            # It refuses options before it has a log, on the channel of the program.
-            said=said or tuple(line for line in printed if line.startswith("==")),
-            printed=printed,
-            command=shlex.join(shown),
-            program=shlex.join(self.application),
-            has_report=report.is_file(),
-            has_gpu=bool(self.machine.gpus) if self.machine.driver else None,
-            filtered=self.filters.any or kernels is not None,
-        )
+        ended = self._ended(outcome, said, shown, report, filtered=kernels is not None)
         error = failure(ended)
         if error is not None:
             report.unlink(missing_ok=True)
@@ -155,6 +144,28 @@ class Session:
         self.runs.append(facts)
         self._first = self._first or capture
         return capture
+
+    def _ended(
+        self,
+        outcome: processes.Outcome,
+        said: tuple[str, ...],
+        shown: Sequence[str],
+        report: Path,
+        *,
+        filtered: bool,
+    ) -> Ended:
+        printed = _lines(outcome.printed)
+        return Ended(
+            code=outcome.code,
+            # It refuses options before it has a log, on the channel of the program.
+            said=said or tuple(line for line in printed if line.startswith("==")),
+            printed=printed,
+            command=shlex.join(shown),
+            program=shlex.join(self.application),
+            has_report=report.is_file(),
+            has_gpu=bool(self.machine.gpus) if self.machine.driver else None,
+            filtered=self.filters.any or filtered,
+        )
 
     def manifest(
         self, *, preset: str | None = None, prepared: PreparedKernel | None = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from kernelprof.model.capture import Origin
+from kernelprof.model.evidence import Evidence as Evidence  # noqa: PLC0414, TC001 (a part of it)
 
 if TYPE_CHECKING:
     from kernelprof.model.survey import Survey, SurveyedKernel
@@ -31,25 +31,6 @@ class Confidence(StrEnum):
     HIGH = "high"
     MEDIUM = "medium"
     LOW = "low"
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """One measured fact that a verdict rests on: ``value op threshold unit``.
-
-    ``metric`` is the canonical name, ``label`` what people call it. ``threshold`` is ``None`` for a
-    fact that is shown without being compared; ``op`` is then ``"="``. A value that is worked
-    out says how in ``formula``; any other is what the capture has for the metric.
-    """
-
-    metric: str
-    label: str
-    value: float
-    unit: str
-    op: str = "="
-    threshold: float | None = None
-    source: Origin = Origin.MEASURED
-    formula: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from kernelprof.model.diagnosis import Evidence
+    from kernelprof.model.evidence import Evidence
 
 
 class Limit(StrEnum):

@@ -9,7 +9,7 @@ import numpy as np
 from kernelprof.analysis.survey.activity import gpu_times
 from kernelprof.analysis.survey.advice import advice
 from kernelprof.analysis.survey.groups import surveyed
-from kernelprof.model.diagnosis import Evidence
+from kernelprof.model.evidence import Evidence
 from kernelprof.model.numbers import count, quantity, share
 from kernelprof.model.survey import Idle, Limit, ProgramAnswer, Survey
 
