@@ -165,6 +165,7 @@ class Session:
             has_report=report.is_file(),
             has_gpu=bool(self.machine.gpus) if self.machine.driver else None,
             filtered=self.filters.any or filtered,
+            cut=outcome.cut,
         )
 
     def manifest(
@@ -281,7 +282,12 @@ def _warnings(ended: Ended) -> tuple[str, ...]:
         for sentence in read_log(ended.said).complaints
         if "The application returned an error code" not in sentence
     ]
-    if ended.program_code is not None:
+    if ended.cut:
+        found.append(
+            "The program was ended before all launches were measured that should be: it took too "
+            "long."
+        )
+    elif ended.program_code is not None:
         found.append(
             f"The program ended with exit code {ended.program_code} after its kernels were "
             "profiled: see whether they did what they should."

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kernelprof.collect import lines
 from kernelprof.collect import request as asked
+from kernelprof.errors import KernelprofError
 from kernelprof.tools import ncu_version
 
 if TYPE_CHECKING:
@@ -175,7 +176,12 @@ def _measured(
         if request.source is not None and prepared.source is not None:
             session.name_file = lines.names_for(request.source, prepared.source.path)
 
-        capture, drill_down = _collected(request, preset, session, surveyed)
+        try:
+            capture, drill_down = _collected(request, preset, session, surveyed)
+        except KernelprofError as error:
+            if surveyed is None or request.keep is not None or session.runs:
+                raise
+            return _only_surveyed(surveyed, error, request, session)
         session.interrupts.check()
         manifest = session.manifest(
             preset=preset, prepared=None if request.source is None else prepared
@@ -193,6 +199,18 @@ def _measured(
     return ProfileResult(capture, manifest, drill_down, lines=session.lines, diagnosis=diagnosis)
 
 
+def _only_surveyed(
+    surveyed: Surveyed, error: KernelprofError, request: ProfileRequest, session: Session
+) -> ProfileResult:
+    """The survey's own answer, where what it chose could not be measured."""
+    from kernelprof.model.capture import Capture
+
+    origin = str(request.source or shlex.join(request.application))
+    found = surveyed.alone(error, origin)
+    capture = Capture((), {}, origin=origin, warnings=found.warnings)
+    return ProfileResult(capture, session.manifest(), diagnosis=found)
+
+
 def _collected(
     request: ProfileRequest, preset: str | None, session: Session, surveyed: Surveyed | None
 ) -> tuple[Capture, DrillDown | None]:
@@ -205,7 +223,7 @@ def _collected(
 
     def run(metrics: Sequence[Metric], kernels: Sequence[str] | None, why: str) -> Capture:
         if surveyed is not None and session.runs:
-            surveyed.check_follow_up()
+            surveyed.check_follow_up(kernels)
         shown.begin(why[:1].upper() + why[1:])
         asked_for = request.samples if preset is None else known_preset(preset).samples
         samples = asked_for and not session.runs
@@ -219,7 +237,7 @@ def _collected(
             return session.collect(metrics, kernels, why, samples=samples)
 
     if preset is None:
-        drill_down = drill(run, start="triage" if surveyed is None else surveyed.choice.preset)
+        drill_down = drill(run, start="triage" if surveyed is None else surveyed.preset)
         return drill_down.capture, drill_down
     wanted = known_preset(preset)
     return run(wanted.metrics, None, f"preset {preset}: {wanted.title}"), None

@@ -183,7 +183,7 @@ def _measured(
     if judged is None:
         judged = judge(capture, preset=preset) if drilled is None else drilled.diagnosis
     result = as_result(Diagnosis, judged, capture=capture, origin=capture.origin)
-    return result if kernel is None else only([result], kernel)[0]
+    return result if kernel is None or not result.kernels else only([result], kernel)[0]
 
 
 @overload

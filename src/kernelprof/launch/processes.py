@@ -26,6 +26,9 @@ POLL_S = 0.05
 GRACE_S = 5.0
 """How long processes may take to end by themselves before they are killed."""
 
+LAST_WORDS_S = 30.0
+"""How long a profiler may take to write what it has, once its program was ended."""
+
 _PROFILERS = ("ncu", "nv-nsight-cu")
 """Names of processes that belong to the profiler and not to the program."""
 
@@ -85,11 +88,15 @@ class TimeLimitError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a process ended: its exit code, what it printed last, and how long it took."""
+    """How a process ended: its exit code, what it printed last, and how long it took.
+
+    ``cut`` says that what it had started was ended by us.
+    """
 
     code: int
     printed: bytes
     seconds: float
+    cut: bool = False
 
 
 def run(
@@ -113,7 +120,7 @@ def run(
     the last part is kept, with ``keep_all`` everything; with ``into`` it all goes into that file.
     It runs in ``folder`` with ``environment``, without them in our own.
     """
-    start = time.monotonic()
+    start, cut = time.monotonic(), False
     with contextlib.nullcontext(subprocess.PIPE) if into is None else into.open("wb") as output:
         try:
             process = subprocess.Popen(
@@ -142,7 +149,8 @@ def run(
                 )
             if program_limit is not None and time.monotonic() - start > program_limit:
                 end_children(process, _PROFILERS)
-                program_limit = None
+                program_limit, cut = None, True
+                time_limit = time_limit or time.monotonic() - start + LAST_WORDS_S
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(POLL_S)
     except BaseException:
@@ -151,7 +159,7 @@ def run(
     if poll is not None:
         poll()
     printed = b"" if drain is None else drain.taken()
-    return Outcome(process.returncode, printed, time.monotonic() - start)
+    return Outcome(process.returncode, printed, time.monotonic() - start, cut)
 
 
 def not_started(program: str, error: OSError) -> MissingToolError:

@@ -168,4 +168,5 @@ class Diagnosis:
 
     @property
     def inconclusive(self) -> bool:
-        return any(k.verdict.status is Status.INCONCLUSIVE for k in self.kernels)
+        undecided = any(k.verdict.status is Status.INCONCLUSIVE for k in self.kernels)
+        return undecided or (self.survey is not None and not self.kernels)

@@ -50,7 +50,7 @@ def test_a_program_that_crashed_and_one_that_forked() -> None:
     assert [each.launches for each in forked.kernels] == [600]
 
 
-@pytest.mark.parametrize("name", ["jacobi", "short", "fork", "crash-segv"])
+@pytest.mark.parametrize("name", ["jacobi", "short", "graph", "encoder", "fork", "crash-segv"])
 def test_the_parts_of_the_time_are_the_whole(name: str) -> None:
     found = survey_of(trace(name), 1.0)
     for gpu in found.gpus:
@@ -72,3 +72,43 @@ def test_a_program_without_a_gpu_says_nothing() -> None:
     assert found.answer is None
     assert found.kernels == ()
     assert gpu_times(empty) == ()
+
+
+def test_the_same_short_kernels_in_a_graph_keep_the_gpu_busy() -> None:
+    found = survey_of(trace("graph"), 4.6)
+    assert found.answer is not None
+    assert found.answer.limit is Limit.KERNELS
+    assert found.gpus[0].busy > 0.9
+    assert found.kernels[0].in_graphs == 4000
+
+
+def test_training_steps_of_an_encoder_wait_for_python() -> None:
+    found = survey_of(trace("encoder"), 9.7)
+    assert found.answer is not None
+    assert found.answer.limit is Limit.LAUNCHES
+    assert "The GPU works 38 % of the time" in found.answer.sentence
+    assert any(
+        line.startswith("60 % of the launches are of the optimizer") for line in found.answer.advice
+    )
+
+
+def test_operators_and_modules_of_an_encoder_are_known_for_all_steps() -> None:
+    """They are named for the first steps alone, and taken to be the same in the others."""
+    found = survey_of(trace("encoder"), 9.7)
+    groups = {(each.kind, each.name): each for each in found.groups}
+    linear = groups["module", "layers.*.linear1 (Linear)"]
+    assert linear.launches == 23 * 6
+    assert linear.place.endswith("encoder.py:23")
+    backward = groups["module", "layers.*.linear1 (Linear), backward"]
+    assert backward.share > linear.share
+    assert groups["operator", "AddmmBackward0"].share == pytest.approx(0.33, abs=0.01)
+    assert groups["operator", "Optimizer.step#AdamW.step"].launches > 10_000
+    assert sum(each.share for each in found.groups if each.kind == "operator") <= 1.001
+
+
+def test_functions_of_triton_have_their_line() -> None:
+    found = survey_of(trace("triton"), 5.9)
+    (function,) = [each for each in found.groups if each.kind == "function"]
+    assert function.name == "softmax"
+    assert function.place.endswith("triton_script.py:8")
+    assert function.launches == 20

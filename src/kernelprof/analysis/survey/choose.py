@@ -56,6 +56,9 @@ SAVED_BYTES_S: Final = 100e9
 PASSES: Final = {"triage": 16, "full": 20}
 """Passes of the presets on an H200, `docs/capture.md`."""
 
+FIRST_RUN: Final = 0.4
+"""The part of the budget that a first run for all metrics may take. Our choice."""
+
 OPEN_AFTER_TRIAGE: Final = 7 / 246
 """Of so many recorded launches ``triage`` left so many open."""
 
@@ -91,12 +94,15 @@ class Choice:
         each = passes * (pass_s + self.memory / SAVED_BYTES_S)
         return START_S + self.seconds + REACH_S * self.reach + self.launches * each
 
-    @property
-    def preset(self) -> str:
-        """What to begin with: all at once where another run of the program would cost more."""
+    def preset(self, budget: float) -> str:
+        """What to begin with: all at once where another run of the program would cost more.
+
+        Not where that takes most of half the budget: what few verdicts then ask for may be left.
+        """
         extra = (PASSES["full"] - PASSES["triage"]) * self.launches * PASS_S
         again = 1 - (1 - OPEN_AFTER_TRIAGE) ** len(self.kernels)
-        return "full" if extra < again * self.estimate(0) else "triage"
+        fits = self.estimate(PASSES["full"]) <= FIRST_RUN * budget
+        return "full" if fits and extra < again * self.estimate(0) else "triage"
 
 
 class _Launches:

@@ -13,6 +13,8 @@ from kernelprof.analysis.survey.matched import with_survey
 from kernelprof.collect.commands import Chosen
 from kernelprof.collect.survey.run import survey
 from kernelprof.errors import InputError, MissingToolError
+from kernelprof.model.diagnosis import Diagnosis
+from kernelprof.model.kernel_name import function_name
 from kernelprof.model.numbers import count, share
 from kernelprof.model.survey import Coverage
 
@@ -22,15 +24,21 @@ if TYPE_CHECKING:
     from kernelprof.analysis.survey.choose import Choice
     from kernelprof.collect.commands import Filters
     from kernelprof.collect.progress import Progress
+    from kernelprof.errors import KernelprofError
     from kernelprof.launch.processes import Interrupts
-    from kernelprof.model.diagnosis import Diagnosis
     from kernelprof.model.survey import Survey
 
 LEAST_S: Final = 20.0
 """A run under ``ncu`` is given so long at least, whatever the budget says."""
 
-LATE: Final = 1.5
+LATE: Final = 3.0
 """A run that takes so many times its estimate is ended, with what was measured by then."""
+
+WORTH_ANOTHER_RUN: Final = 0.05
+"""Open verdicts about this part of the time may take the whole budget. Our choice."""
+
+FEW_PASSES: Final = 3
+"""Passes that a follow-up takes, which asks for single metrics."""
 
 
 @dataclass
@@ -51,6 +59,11 @@ class Surveyed:
         return Chosen(choice.names, choice.numbers, choice.launches, ends=alone)
 
     @property
+    def preset(self) -> str:
+        """What the drill-down begins with."""
+        return self.choice.preset(self.budget)
+
+    @property
     def without_numbers(self) -> Chosen:
         """As many launches of the same kernels, whichever come first."""
         return replace(self.chosen, numbers=(), ends=True)
@@ -65,20 +78,35 @@ class Surveyed:
         """Seconds of the budget that are left."""
         return self.budget - (time.monotonic() - self.begin)
 
-    def check_follow_up(self) -> None:
-        """Refuse a run that the budget does not allow."""
-        needed = self.choice.estimate(0)
-        if needed > self.left:
+    def check_follow_up(self, kernels: Sequence[str] | None) -> None:
+        """Refuse a run that is not worth its time, or that the budget does not allow.
+
+        What still is to be decided about little of the time has half of the budget.
+        """
+        names = None if kernels is None else set(map(function_name, kernels))
+        of_time = sum(
+            each.share
+            for each in self.survey.kernels
+            if names is None or function_name(each.name) in names
+        )
+        part = 1.0 if of_time >= WORTH_ANOTHER_RUN else 0.5
+        needed, left = self.choice.estimate(FEW_PASSES), self.left - (1 - part) * self.budget
+        if needed > left:
             raise InputError(
-                f"another run of the program takes {needed:.0f} s, and of the budget of "
-                f"{self.budget:g} s are {max(self.left, 0):.0f} s left",
+                f"another run of the program takes about {needed:.0f} s, and of the budget of "
+                f"{self.budget:g} s are {max(left, 0):.0f} s left for {share(of_time)} of the time",
                 hint="give it more with --budget",
             )
 
     @property
     def limit(self) -> float:
         """Seconds after which a run is ended."""
-        return max(LEAST_S, self.left, LATE * self.estimate)
+        return max(LEAST_S, min(LATE * self.estimate, max(self.left, self.estimate)))
+
+    def alone(self, error: KernelprofError, origin: str) -> Diagnosis:
+        """What the survey says by itself, where nothing could be measured."""
+        sentence = f"Nothing was measured: {error.what}."
+        return Diagnosis((), origin, warnings=(sentence,), survey=self.survey)
 
     def diagnosis(self, found: Diagnosis) -> Diagnosis:
         """What was found, with the shares of the whole program and what of it was measured."""
@@ -135,7 +163,7 @@ def survey_first(
             f"{_without(budget)}"
         )
         return None
-    passes = PASSES.get(preset or choice.preset, PASSES["full"])
+    passes = PASSES.get(preset or choice.preset(budget), PASSES["full"])
     made = Surveyed(found, choice, budget, passes)
     answer = "" if found.answer is None else f"{found.answer.sentence} "
     progress.note(
