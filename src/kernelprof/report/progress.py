@@ -10,6 +10,7 @@ from kernelprof.collect.progress import Progress
 from kernelprof.model.names import printable
 
 _KERNEL = re.compile(r'==PROF== Profiling "(?P<name>.*)" - (?P<number>\d+):?\s*(?P<rest>.*)')
+_CHOSEN = re.compile(r"\d+:\d+:(?P<name>.+):\d+")
 _PERCENT = re.compile(r"(\d+)%")
 _WIDEST_NAME = 40
 
@@ -76,7 +77,9 @@ class ProgressLine(Progress):
             return
         self._profiled = max(self._profiled, int(match["number"]) + 1)
         percents = _PERCENT.findall(match["rest"])
-        name = printable(match["name"])[:_WIDEST_NAME]
+        # Of launches that were chosen by number, context and stream stand before the name.
+        chosen = _CHOSEN.fullmatch(match["name"])
+        name = printable(chosen["name"] if chosen else match["name"])[:_WIDEST_NAME]
         done = f", {percents[-1]} %" if percents else ""
         self._describe(f"launch {self._profiled}, {name}{done}")
 
