@@ -18,9 +18,9 @@ from benchmarks.frameworks import RANGE
 
 from kernelprof.analysis.metrics.catalogue import names_known, names_read, preset
 from kernelprof.analysis.verdict import diagnose
+from kernelprof.collect.commands import Filters
 from kernelprof.collect.drill import PASSES
 from kernelprof.collect.recorded import portable
-from kernelprof.collect.request import Filters
 from kernelprof.collect.run import Session
 from kernelprof.collect.store import draft
 from kernelprof.errors import ExitCode, KernelprofError, MissingToolError

@@ -67,8 +67,9 @@ class Preparing:
         overrides: LaunchOverrides,
         interrupts: Interrupts,
         tell: Callable[[str], None],
+        **program: object,
     ) -> Iterator[PreparedKernel]:
-        del overrides, interrupts, tell
+        del overrides, interrupts, tell, program
         digest = hashlib.sha256(source.read_bytes()).hexdigest()
         facts = SourceFacts(str(source), digest)
         yield PreparedKernel(str(source), self.command, self.kernel, source=facts)

@@ -379,7 +379,7 @@ def test_progress_follows_the_lines_of_ncu(monkeypatch) -> None:
         progress.listen("==PROF== Connected to process 5 (/x)")
         progress.listen('==PROF== Profiling "scale(float *)" - 0: 0%....50%')
         progress.listen('==PROF== Profiling "scale(float *)" - 0: 0%....50%....100% - 9 passes')
-        progress.listen('==PROF== Profiling "strided" - 1: ')
+        progress.listen('==PROF== Profiling "1:7:strided:30" - 1: ')
     assert said == [
         "the program starts",
         "launch 1, scale(float *), 50 %",

@@ -112,7 +112,9 @@ class Preparing:
         overrides: LaunchOverrides,
         interrupts: Interrupts,
         tell: Callable[[str], None],
+        **program: object,
     ) -> Iterator[PreparedKernel]:
+        assert not any(program.values())
         self.heard.append(("begin", str(source), overrides))
         interrupts.check()
         tell("compiling")

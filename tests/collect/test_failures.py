@@ -8,6 +8,7 @@ import pytest
 
 from kernelprof.collect.failures import (
     Ended,
+    NoLaunchError,
     ProfilerError,
     ProgramError,
     StorageError,
@@ -40,7 +41,7 @@ def _said(*lines: str, code: int = 1) -> Ended:
 RECORDED = {
     "clock-control-wrong": (UsageError, "does not take an option", "correct the option"),
     "filter-matches-nothing-report": (
-        InputError,
+        NoLaunchError,
         "no launch passed the filters",
         "the program launches: rounds, scale, strided",
     ),
@@ -170,7 +171,7 @@ def test_nothing_profiled_without_a_gpu_is_the_environments() -> None:
 def test_nothing_profiled_with_a_range_names_the_slash() -> None:
     ended = Ended(0, ("==WARNING== No kernels were profiled.",), program="./app", filtered=True)
     error = failure(ended)
-    assert type(error) is InputError
+    assert type(error) is NoLaunchError
     assert "--nvtx-include" in (error.hint or "")
 
 

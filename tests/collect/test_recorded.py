@@ -242,7 +242,7 @@ def test_where_a_kernel_can_be_measured_no_record_stands_in(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def prepare(*_: object) -> None:
+    def prepare(*_: object, **__: object) -> None:
         raise MissingToolError("PyCUDA cannot be imported")
 
     record(source)

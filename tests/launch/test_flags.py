@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 import pytest
 from tests.launch.conftest import SGEMM
 
 from kernelprof.errors import InputError
-from kernelprof.launch.flags import Divided, divided, refusal, separate, with_folders
+from kernelprof.launch.flags import (
+    Divided,
+    divided,
+    joined,
+    linked,
+    refusal,
+    separate,
+    with_folders,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 DANGEROUS = """
 -o=x.cubin|-o x.cubin|-ox|--output-file=x|--output-file x|--outp=x|-odir=x|--output-directory=x
@@ -189,3 +201,17 @@ def test_a_define_of_the_specification_may_hold_commas(read) -> None:
     spec = read(SGEMM.replace('MODE = "fast"', 'MODE = "std::pair<int, float>"'))
     assert divided(spec.compile.fixed()).macros == ("-DTILE=16", "-DMODE=std::pair<int, float>")
     assert spec.compile.arguments()[0] == "-std=c++17"
+
+
+def test_values_after_a_space_are_joined_to_their_option() -> None:
+    words = ["-I", "include", "-lcublas", "-L", "lib", "-D", "N=4", "-O2"]
+    assert joined(words) == ["-Iinclude", "-lcublas", "-Llib", "-DN=4", "-O2"]
+
+
+def test_the_linker_is_told_of_libraries_and_absolute_folders(tmp_path: Path) -> None:
+    linker, others = linked(["-lineinfo", "-lcublas", "-Llib", "-Iinclude"], tmp_path)
+    assert linker == ["-lcublas", f"-L{tmp_path}/lib"]
+    assert others == ["-lineinfo", "-Iinclude"]
+    for option in ("-l$(id)", "-L`id`", "-lx;y"):
+        with pytest.raises(InputError, match="names no library or folder"):
+            linked([option], tmp_path)

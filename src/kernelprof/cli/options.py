@@ -69,6 +69,27 @@ TimeLimitOption = Annotated[
         "--time-limit", metavar="S", min=0.1, help="End a run of a program after S seconds."
     ),
 ]
+BudgetOption = Annotated[
+    float,
+    typer.Option(
+        "--budget",
+        metavar="S",
+        min=1.0,
+        help="Measure a surveyed program within about S seconds: the costliest kernels come first.",
+    ),
+]
+BuildOption = Annotated[
+    str | None,
+    typer.Option("--build", metavar="COMMAND", help='Build the program before: "make app".'),
+]
+FlagsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--flags",
+        metavar="OPTIONS",
+        help='Options of nvcc for a .cu file with its own main: "-I include -lcublas".',
+    ),
+]
 SizeOption = Annotated[
     list[str] | None,
     typer.Option(

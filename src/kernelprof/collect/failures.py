@@ -42,14 +42,18 @@ class ProgramError(InputError):
     """The program that was to be profiled failed by itself."""
 
 
+class NoLaunchError(InputError):
+    """No launch passed the filters."""
+
+
 @dataclass(frozen=True, slots=True)
 class Ended:
     """How a run of ``ncu`` ended.
 
     ``said`` are its own lines, ``printed`` the last ones of the program; ``command`` is the whole
-    command, ``program`` the part of it that was profiled. ``has_report`` tells
-    whether it wrote a report, ``has_gpu`` whether the machine shows one (``None``: not known), and
-    ``filtered`` whether launches were chosen by options.
+    command, ``program`` the part of it that was profiled. ``has_report`` tells whether it wrote a
+    report, ``has_gpu`` whether the machine shows one (``None``: not known), ``filtered`` whether
+    launches were chosen by options, and ``cut`` that we ended the program before it was through.
     """
 
     code: int
@@ -60,6 +64,7 @@ class Ended:
     has_report: bool = False
     has_gpu: bool | None = None
     filtered: bool = False
+    cut: bool = False
 
     @property
     def text(self) -> str:
@@ -175,7 +180,7 @@ def failure(ended: Ended) -> KernelprofError | None:  # noqa: PLR0911
             hint="run the program alone, and under 'compute-sanitizer' to find the access at fault"
             + ended.last_lines(),
         )
-    if ended.has_report and (ended.code == 0 or code is not None):
+    if ended.has_report and (ended.code == 0 or code is not None or ended.cut):
         return None
     if code is not None:
         return _program_failed(ended, code)
@@ -212,7 +217,7 @@ def _nothing(ended: Ended) -> KernelprofError:
     if kernels or "NVTX" in ended.text or ended.filtered:
         more = len(kernels) - _MOST_KERNELS
         listing = ", ".join(kernels[:_MOST_KERNELS]) + (f" and {more} more" if more > 0 else "")
-        return InputError(
+        return NoLaunchError(
             "no launch passed the filters, so that no kernel was profiled",
             where=ended.program,
             hint=f"the program launches: {listing}"

@@ -12,7 +12,7 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.collect.request import source_page_command
+from kernelprof.collect.commands import source_page_command
 from kernelprof.errors import MissingToolError
 from kernelprof.launch import processes
 from kernelprof.launch.nvcc import real_names

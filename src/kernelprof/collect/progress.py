@@ -24,6 +24,9 @@ class Progress:
     def say(self, text: str) -> None:
         """Something is done before the first run."""
 
+    def note(self, text: str) -> None:
+        """Something that whoever waits should know, also where nothing else is shown."""
+
     def begin(self, title: str) -> None:
         """A run begins: what is collected, and why."""
 

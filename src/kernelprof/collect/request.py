@@ -7,37 +7,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 import shlex
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from kernelprof.analysis.metrics.catalogue import SAMPLES, SAMPLES_SECTION
-from kernelprof.analysis.ncu_command import collection
+from kernelprof.collect.commands import DEFAULT_CLOCKS, Filters
 from kernelprof.errors import MissingToolError, UsageError
 from kernelprof.launch.overrides import LaunchOverrides
-from kernelprof.model.kernel_name import function_name, kernel_filter
 from kernelprof.model.manifest import PresetFacts
 from kernelprof.tools import find_ncu
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
-    from kernelprof.analysis.metrics.catalogue import Metric, Preset
+    from kernelprof.analysis.metrics.catalogue import Preset
     from kernelprof.collect.environment import Machine
     from kernelprof.launch.spec import LaunchSpec
 
 _OF_A_RECORD = ("--size", "--define", "--kernel", "--time-limit")
 """Options that a recorded capture can follow, and a prediction."""
-
-FIRST_WITH_SETTINGS: Final = [2021, 2]
-"""The version of ``ncu`` from which on it has the option ``--config-file``."""
-
-DEFAULT_CLOCKS = "none"
-"""The GPU's clocks are left alone: a time under the profiler is then one at the clocks that the
-program itself gets, and comparable with times by CUDA events. ``base`` locks them, which needs a
-permission, changes the GPU for everyone on it, and gives times that the program never has."""
 
 
 class NotMeasurableError(MissingToolError):
@@ -50,30 +39,15 @@ class NotMeasurableError(MissingToolError):
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
-    """Which launches are profiled; ``kernel`` is a regular expression for the full name."""
-
-    kernel: str | None = None
-    launch_skip: int | None = None
-    launch_count: int | None = None
-    nvtx_include: tuple[str, ...] = ()
-
-    @property
-    def any(self) -> bool:
-        return self != Filters()
-
-    @property
-    def by_number(self) -> bool:
-        """Whether launches are counted, so that leaving out a kernel would choose others."""
-        return self.launch_skip is not None or self.launch_count is not None
-
-
-@dataclass(frozen=True, slots=True)
 class ProfileRequest:
     """What is to be profiled and how; either ``application`` or ``source`` is given.
 
     ``overrides`` are for a source. ``keep`` is the capture directory to write, ``None`` for none;
     of several captures, where ``repeat`` is above 1, the folder that they stand in.
+    ``budget`` are the seconds that measuring a program may take, after it was surveyed; ``None``
+    measures all of its launches. ``arguments`` and ``flags`` are for a source with its own
+    ``main``: what it is run with, and options of ``nvcc``. ``build`` is the command that builds the
+    program before.
     With ``samples`` a drill-down samples in its first run where in the source warps are; a preset
     says that of itself.
     """
@@ -88,78 +62,15 @@ class ProfileRequest:
     time_limit: float | None = None
     samples: bool = False
     repeat: int = 1
+    budget: float | None = None
+    arguments: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    build: tuple[str, ...] = ()
 
     @property
     def several(self) -> bool:
         """Whether more than one capture is made."""
         return self.repeat > 1
-
-
-def profile_command(
-    ncu: str,
-    application: Sequence[str],
-    metrics: Sequence[Metric],
-    *,
-    report: str,
-    log: str,
-    filters: Filters,
-    narrowed: Sequence[str] | None = None,
-    clock_control: str = DEFAULT_CLOCKS,
-    compute_capability: tuple[int, int] | None = None,
-    samples: bool = False,
-    sets: Sequence[str] = (),
-    version: str | None = None,
-) -> list[str]:
-    """The command that collects ``metrics`` into a report, with ``samples`` by source line.
-
-    ``sets`` are sets of ``ncu``'s own sections that are collected as well, or instead of metrics.
-
-    ``narrowed`` are kernels, by the names that a capture shows, to which the run is limited;
-    ``filters`` that count launches are kept as they are then, because the count would be of others.
-    """
-    command = [ncu, *_no_settings_of_others(version)]
-    if metrics or not sets:
-        command += collection(metrics, compute_capability, samples=samples)
-    for each in sets:
-        command += ["--set", each]
-    if narrowed is not None and not filters.by_number:
-        command += _only(narrowed)
-    elif filters.kernel is not None:
-        command += ["--kernel-name-base", "demangled", "--kernel-name", f"regex:{filters.kernel}"]
-    if filters.launch_skip is not None:
-        command += ["--launch-skip", str(filters.launch_skip)]
-    if filters.launch_count is not None:
-        command += ["--launch-count", str(filters.launch_count)]
-    if filters.nvtx_include:
-        command.append("--nvtx")
-    for expression in filters.nvtx_include:
-        command += ["--nvtx-include", expression]
-    command += ["--clock-control", clock_control, "--target-processes", "all"]
-    command += ["--export", report, "--log-file", log]
-    return [*command, *application]
-
-
-def _no_settings_of_others(version: str | None) -> list[str]:
-    """The option that has ``ncu`` read no ``config.ncu-cfg`` of the current folder.
-
-    That file can be a stranger's: it sets any option, a folder of rules in Python among them.
-    """
-    numbers = [int(each) for each in re.findall(r"\d+", version or "")]
-    return ["--config-file", "off"] if numbers >= FIRST_WITH_SETTINGS else []
-
-
-def import_command(ncu: str, report: str, page: str = "raw") -> list[str]:
-    """The command that prints a page of a report in base units."""
-    return [ncu, "--import", report, "--csv", "--page", page, "--print-units", "base"]
-
-
-def source_page_command(ncu: str, report: str, printed: str = "cuda,sass") -> list[str]:
-    """The command that prints a report's source page: lines, and the instructions below each.
-
-    ``sass`` prints the instructions alone, also those of kernels without line information.
-    """
-    page = ["--page", "source", "--print-source", printed]
-    return [ncu, "--import", report, "--csv", *page]
 
 
 def preset_facts(preset: Preset) -> PresetFacts:
@@ -183,16 +94,6 @@ def preset_facts(preset: Preset) -> PresetFacts:
         asked += [SAMPLES, SAMPLES_SECTION]
     text = json.dumps(asked, sort_keys=True, separators=(",", ":"))
     return PresetFacts(preset.name, hashlib.sha256(text.encode()).hexdigest())
-
-
-def _only(kernels: Sequence[str]) -> list[str]:
-    """The filter for these kernels: exact for one, by function name for several."""
-    if len(kernels) == 1:
-        return kernel_filter(kernels[0])
-    if any(kernel.startswith("_Z") for kernel in kernels):
-        return []
-    names = dict.fromkeys(re.escape(function_name(kernel)) for kernel in kernels)
-    return ["--kernel-name", f"regex:^({'|'.join(names)})$"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +149,20 @@ def check_request(request: ProfileRequest, preset: str | None) -> LaunchSpec | N
 
         refuse_existing(request.keep.expanduser(), force=request.force, several=request.several)
     if request.source is not None:
-        return _specification(request.source, request.overrides)
+        spec = _specification(request.source, request.overrides)
+        if spec is not None and (request.arguments or request.flags):
+            raise UsageError(
+                "arguments after -- and --flags are for a source with its own main()",
+                where=str(request.source),
+                hint="what this kernel is given stands in its launch specification",
+            )
+        if request.build:
+            raise UsageError(
+                "--build is for a program after --, which it builds",
+                where=str(request.source),
+                hint="leave it out: a .cu file is built by nvcc, with --flags",
+            )
+        return spec
     if not request.application:
         raise UsageError(
             "there is no program after --", hint="name one: kernelprof diagnose -- ./app args..."

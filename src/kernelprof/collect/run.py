@@ -10,17 +10,17 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from kernelprof.collect import lines as source_lines
+from kernelprof.collect.commands import (
+    DEFAULT_CLOCKS,
+    Filters,
+    import_command,
+    profile_command,
+)
 from kernelprof.collect.drill import passes_of
 from kernelprof.collect.environment import Gpu, Machine
 from kernelprof.collect.failures import Ended, ProfilerError, failure
 from kernelprof.collect.progress import LogTail, Progress
-from kernelprof.collect.request import (
-    DEFAULT_CLOCKS,
-    Filters,
-    import_command,
-    preset_facts,
-    profile_command,
-)
+from kernelprof.collect.request import preset_facts
 from kernelprof.collect.store import numbered
 from kernelprof.errors import InputError
 from kernelprof.launch import processes
@@ -50,8 +50,9 @@ _MOST_WARNINGS = 20
 class Session:
     """Runs of one program under one ``ncu``, into one draft of a capture directory.
 
-    ``time_limit`` is for each run, in seconds. ``name_file`` gives a source file the name that it
-    is to have in the samples by source line; ``lines`` are those samples, ``None`` as long as no
+    ``time_limit`` is for each run, in seconds, and so is ``program_limit``, after which the program
+    is ended and what was measured by then is kept. ``name_file`` gives a source file the name that
+    it is to have in the samples by source line; ``lines`` are those samples, ``None`` as long as no
     run got any.
     """
 
@@ -62,6 +63,7 @@ class Session:
     filters: Filters = field(default_factory=Filters)
     clock_control: str = DEFAULT_CLOCKS
     time_limit: float | None = None
+    program_limit: float | None = None
     version: str | None = None
     machine: Machine = field(default_factory=Machine)
     progress: Progress = field(default_factory=Progress)
@@ -107,22 +109,17 @@ class Session:
         tail = LogTail(log, self.progress.listen)
         try:
             words, limit = command(report=str(report), log=str(log)), self.time_limit
-            outcome = processes.run(words, self.interrupts, time_limit=limit, poll=tail.read)
+            outcome = processes.run(
+                words,
+                self.interrupts,
+                time_limit=limit,
+                program_limit=self.program_limit,
+                poll=tail.read,
+            )
             said = tail.lines()
         finally:
             log.unlink(missing_ok=True)
-        printed = _lines(outcome.printed)
-        ended = Ended(
-            code=outcome.code,
-            # It refuses options before it has a log, on the channel of the program.
-            said=said or tuple(line for line in printed if line.startswith("==")),
-            printed=printed,
-            command=shlex.join(shown),
-            program=shlex.join(self.application),
-            has_report=report.is_file(),
-            has_gpu=bool(self.machine.gpus) if self.machine.driver else None,
-            filtered=self.filters.any or kernels is not None,
-        )
+        ended = self._ended(outcome, said, shown, report, filtered=kernels is not None)
         error = failure(ended)
         if error is not None:
             report.unlink(missing_ok=True)
@@ -150,6 +147,29 @@ class Session:
         self.runs.append(facts)
         self._first = self._first or capture
         return capture
+
+    def _ended(
+        self,
+        outcome: processes.Outcome,
+        said: tuple[str, ...],
+        shown: Sequence[str],
+        report: Path,
+        *,
+        filtered: bool,
+    ) -> Ended:
+        printed = _lines(outcome.printed)
+        return Ended(
+            code=outcome.code,
+            # It refuses options before it has a log, on the channel of the program.
+            said=said or tuple(line for line in printed if line.startswith("==")),
+            printed=printed,
+            command=shlex.join(shown),
+            program=shlex.join(self.application),
+            has_report=report.is_file(),
+            has_gpu=bool(self.machine.gpus) if self.machine.driver else None,
+            filtered=self.filters.any or filtered,
+            cut=outcome.cut,
+        )
 
     def manifest(
         self, *, preset: str | None = None, prepared: PreparedKernel | None = None
@@ -269,7 +289,12 @@ def _warnings(ended: Ended) -> tuple[str, ...]:
         for sentence in read_log(ended.said).complaints
         if "The application returned an error code" not in sentence
     ]
-    if ended.program_code is not None:
+    if ended.cut:
+        found.append(
+            "The program was ended before all launches were measured that should be: it took too "
+            "long."
+        )
+    elif ended.program_code is not None:
         found.append(
             f"The program ended with exit code {ended.program_code} after its kernels were "
             "profiled: see whether they did what they should."

@@ -10,18 +10,24 @@ from typing import TYPE_CHECKING
 
 from kernelprof.collect import lines
 from kernelprof.collect import request as asked
+from kernelprof.errors import KernelprofError
 from kernelprof.tools import ncu_version
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kernelprof.analysis.metrics.catalogue import Metric
+    from kernelprof.collect.commands import Filters
     from kernelprof.collect.drill import DrillDown
     from kernelprof.collect.progress import Progress
-    from kernelprof.collect.request import Filters, LocalTools, ProfileRequest
+    from kernelprof.collect.request import LocalTools, ProfileRequest
+    from kernelprof.collect.run import Session
     from kernelprof.collect.store import Draft
+    from kernelprof.collect.survey.measure import Surveyed
     from kernelprof.launch.prepare import PreparedKernel
+    from kernelprof.launch.processes import Interrupts
     from kernelprof.model.capture import Capture, SourceLine
+    from kernelprof.model.diagnosis import Diagnosis
     from kernelprof.model.manifest import Manifest
 
 _OF_A_LAUNCH = ("kernel", "launch_skip", "launch_count")
@@ -33,6 +39,8 @@ class ProfileResult:
 
     ``drill_down`` is ``None`` where just one preset was collected. ``recorded`` is a capture that
     was not made now and here. ``lines`` are samples by source line, ``None`` where there are none.
+    ``diagnosis`` is what a survey of the whole program and the measurement say together, ``None``
+    where there was no survey.
     """
 
     capture: Capture
@@ -40,6 +48,7 @@ class ProfileResult:
     drill_down: DrillDown | None = None
     recorded: bool = False
     lines: tuple[SourceLine, ...] | None = None
+    diagnosis: Diagnosis | None = None
 
 
 def profile(
@@ -122,9 +131,8 @@ def _measured(
     """
     if tools.ncu is None or tools.missing:
         raise asked.program_error(request, preset or "full", tools)
-    from kernelprof.analysis.metrics.catalogue import preset as known_preset
+    from kernelprof.analysis.verdict import diagnose
     from kernelprof.collect import environment
-    from kernelprof.collect.drill import drill
     from kernelprof.collect.progress import Progress
     from kernelprof.collect.run import Session
     from kernelprof.collect.store import draft
@@ -140,11 +148,20 @@ def _measured(
         progress or Progress() as shown,
         nullcontext(PreparedKernel(shlex.join(request.application), request.application))
         if request.source is None
-        else prepare(request.source, request.overrides, interrupts, shown.say) as prepared,
+        else prepare(
+            request.source,
+            request.overrides,
+            interrupts,
+            shown.say,
+            arguments=request.arguments,
+            flags=request.flags,
+        ) as prepared,
         nullcontext(into)
         if into is not None
         else draft(request.keep, force=request.force) as stage,
     ):
+        if request.build:
+            _build(request.build, interrupts, shown)
         session = Session(
             ncu=tools.ncu,
             application=prepared.command,
@@ -157,21 +174,16 @@ def _measured(
             machine=tools.machine or environment.machine(),
             progress=shown,
         )
+        surveyed = _surveyed(request, preset, prepared, session)
         if request.source is not None and prepared.source is not None:
             session.name_file = lines.names_for(request.source, prepared.source.path)
 
-        def collect(metrics: Sequence[Metric], kernels: Sequence[str] | None, why: str) -> Capture:
-            shown.begin(why[:1].upper() + why[1:])
-            samples = request.samples and not session.runs
-            return session.collect(metrics, kernels, why, samples=samples)
-
-        if preset is None:
-            drill_down = drill(collect)
-            capture = drill_down.capture
-        else:
-            drill_down, wanted = None, known_preset(preset)
-            shown.begin(why := f"preset {preset}: {wanted.title}")
-            capture = session.collect(wanted.metrics, None, why, samples=wanted.samples)
+        try:
+            capture, drill_down = _collected(request, preset, session, surveyed)
+        except KernelprofError as error:
+            if surveyed is None or request.keep is not None or session.runs:
+                raise
+            return _only_surveyed(surveyed, error, request, session)
         session.interrupts.check()
         manifest = session.manifest(
             preset=preset, prepared=None if request.source is None else prepared
@@ -187,7 +199,100 @@ def _measured(
         capture = replace(capture, application=str(request.source), options=options)
     code = with_source(session.code, request.keep or Path(), manifest.source)
     capture = replace(capture, origin=origin, code=code)
-    return ProfileResult(capture, manifest, drill_down, lines=session.lines)
+    diagnosis = None if surveyed is None else surveyed.diagnosis(diagnose(capture, preset=preset))
+    return ProfileResult(capture, manifest, drill_down, lines=session.lines, diagnosis=diagnosis)
+
+
+def _only_surveyed(
+    surveyed: Surveyed, error: KernelprofError, request: ProfileRequest, session: Session
+) -> ProfileResult:
+    """The survey's own answer, where what it chose could not be measured."""
+    from kernelprof.model.capture import Capture
+
+    origin = str(request.source or shlex.join(request.application))
+    found = surveyed.alone(error, origin)
+    capture = Capture((), {}, origin=origin, warnings=found.warnings)
+    return ProfileResult(capture, session.manifest(), diagnosis=found)
+
+
+def _collected(
+    request: ProfileRequest, preset: str | None, session: Session, surveyed: Surveyed | None
+) -> tuple[Capture, DrillDown | None]:
+    """One preset in one run, or as many runs as the verdicts need; of a survey's choice."""
+    from kernelprof.analysis.metrics.catalogue import preset as known_preset
+    from kernelprof.collect.drill import drill
+    from kernelprof.collect.failures import NoLaunchError
+
+    shown = session.progress
+
+    def run(metrics: Sequence[Metric], kernels: Sequence[str] | None, why: str) -> Capture:
+        if surveyed is not None and session.runs:
+            surveyed.check_follow_up(kernels)
+        shown.begin(why[:1].upper() + why[1:])
+        asked_for = request.samples if preset is None else known_preset(preset).samples
+        samples = asked_for and not session.runs
+        try:
+            return session.collect(metrics, kernels, why, samples=samples)
+        except NoLaunchError:
+            if surveyed is None or session.runs:
+                raise
+            shown.note("the program launches other kernels each time: the first are measured")
+            session.filters = replace(session.filters, chosen=surveyed.without_numbers)
+            return session.collect(metrics, kernels, why, samples=samples)
+
+    if preset is None:
+        drill_down = drill(run, start="triage" if surveyed is None else surveyed.preset)
+        return drill_down.capture, drill_down
+    wanted = known_preset(preset)
+    return run(wanted.metrics, None, f"preset {preset}: {wanted.title}"), None
+
+
+def _build(command: Sequence[str], interrupts: Interrupts, shown: Progress) -> None:
+    """Build the program as its project does; :class:`InputError` where that fails."""
+    from kernelprof.errors import InputError
+    from kernelprof.launch import processes
+    from kernelprof.launch.prepare import last_lines
+
+    shown.say(f"building: {shlex.join(command)}")
+    ended = processes.run(command, interrupts)
+    if ended.code != 0:
+        raise InputError(
+            f"the build failed with exit code {ended.code}",
+            where=shlex.join(command),
+            hint=f"run it by itself, and correct what it says{last_lines(ended.printed)}",
+        )
+
+
+def _surveyed(
+    request: ProfileRequest, preset: str | None, prepared: PreparedKernel, session: Session
+) -> Surveyed | None:
+    """The survey of a program, whose costly kernels alone are then measured.
+
+    Launches that were chosen by number or by range are measured as they were chosen, and so is the
+    one kernel of a source.
+    """
+    by_hand = request.filters.by_number or bool(request.filters.nvtx_include)
+    if request.budget is None or prepared.launch_count is not None or by_hand:
+        return None
+    if not session.machine.gpus or (request.source is not None and prepared.timing is not None):
+        return None
+    from kernelprof.collect.survey.measure import survey_first
+
+    found = survey_first(
+        prepared.command,
+        request.filters,
+        request.budget,
+        session.interrupts,
+        session.progress,
+        preset=preset,
+        time_limit=request.time_limit,
+    )
+    if found is None:
+        session.program_limit = request.budget
+        return None
+    session.filters = replace(session.filters, chosen=found.chosen)
+    session.program_limit = found.limit
+    return found
 
 
 def _filters(given: Filters, prepared: PreparedKernel) -> Filters:

@@ -180,10 +180,11 @@ def _measured(
     )
     from kernelprof.analysis.verdict import diagnose as judge
 
-    drilled = found.drill_down
-    judged = judge(capture, preset=preset) if drilled is None else drilled.diagnosis
+    drilled, judged = found.drill_down, found.diagnosis
+    if judged is None:
+        judged = judge(capture, preset=preset) if drilled is None else drilled.diagnosis
     result = as_result(Diagnosis, judged, capture=capture, origin=capture.origin)
-    return result if kernel is None else only([result], kernel)[0]
+    return result if kernel is None or not result.kernels else only([result], kernel)[0]
 
 
 @overload
@@ -254,7 +255,7 @@ def profile(
     times = 1 if repeat is None else repeat
     if times < 1:
         raise UsageError(f"{times} captures cannot be made", hint="repeat it at least once")
-    profiling = {**profiling, "keep": Path(output)}
+    profiling = {**profiling, "keep": Path(output), "budget": None}
     wanted = request(program, target, kernel, profiling, repeat=times)
     manifests = run(wanted, preset, profiling.get("progress"))
     places = [Path(output)]

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypedDict, TypeGuard
+
+from kernelprof.errors import UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -15,6 +18,10 @@ if TYPE_CHECKING:
 
 SOURCES: Final = (".cu", ".cuh")
 """Suffixes of what is built and launched, or predicted, instead of read."""
+
+
+BUDGET_S: Final = 120.0
+"""Seconds that measuring a surveyed program may take."""
 
 
 def is_source(target: object) -> TypeGuard[str | os.PathLike[str]]:
@@ -29,7 +36,10 @@ class Profiling(TypedDict, total=False):
     ``against`` (another version of the kernel, whose results are the reference) are for a source.
     ``keep`` is the capture directory to write, ``force`` replaces one. ``launch_skip``,
     ``launch_count`` and ``nvtx_include`` choose launches. ``clock_control`` is ``ncu``'s option,
-    ``time_limit`` the seconds that one run may take, and ``progress`` shows what is being done.
+    ``time_limit`` the seconds that one run may take. A program is surveyed first, and measuring it
+    may then take ``budget`` seconds; ``None`` measures every launch, without a survey.
+    ``arguments`` are for a source with its own ``main``, ``flags`` more options of ``nvcc`` for it,
+    and ``build`` is run before a program is. ``progress`` shows what is being done.
     """
 
     size: Sequence[str] | None
@@ -44,6 +54,10 @@ class Profiling(TypedDict, total=False):
     clock_control: str
     time_limit: float | None
     samples: bool
+    budget: float | None
+    arguments: Sequence[str] | None
+    flags: str | None
+    build: str | None
     progress: Progress | None
 
 
@@ -56,7 +70,8 @@ def request(
     repeat: int = 1,
 ) -> ProfileRequest:
     """What is to be profiled and how, as plain values."""
-    from kernelprof.collect.request import DEFAULT_CLOCKS, Filters, ProfileRequest
+    from kernelprof.collect.commands import DEFAULT_CLOCKS, Filters
+    from kernelprof.collect.request import ProfileRequest
     from kernelprof.launch.overrides import overrides
 
     return ProfileRequest(
@@ -81,4 +96,16 @@ def request(
         time_limit=options.get("time_limit"),
         samples=options.get("samples", False),
         repeat=repeat,
+        budget=options.get("budget", BUDGET_S),
+        arguments=tuple(options.get("arguments") or ()),
+        flags=words(options.get("flags"), "options of nvcc"),
+        build=words(options.get("build"), "the command that builds the program"),
     )
+
+
+def words(text: str | None, what: str) -> tuple[str, ...]:
+    """A text as words, as a shell parts them; nothing else in it means anything."""
+    try:
+        return tuple(shlex.split(text or ""))
+    except ValueError as error:
+        raise UsageError(f"{what}: {error}", where=text, hint="close the quotes") from error

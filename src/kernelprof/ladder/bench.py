@@ -16,11 +16,11 @@ from kernelprof.analysis.metrics.facts import Facts
 from kernelprof.analysis.metrics.traffic import traffic_at
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.collect import environment
+from kernelprof.collect.commands import DEFAULT_CLOCKS, Filters
 from kernelprof.collect.drill import passes_of
 from kernelprof.collect.lines import names_for
 from kernelprof.collect.progress import Progress
 from kernelprof.collect.recorded import name_only, portable
-from kernelprof.collect.request import DEFAULT_CLOCKS, Filters
 from kernelprof.collect.run import Session
 from kernelprof.collect.store import draft
 from kernelprof.ladder.results import ShortVerdict, Way

@@ -7,8 +7,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
+from kernelprof.collect.commands import DEFAULT_CLOCKS
 from kernelprof.collect.progress import Progress
-from kernelprof.collect.request import DEFAULT_CLOCKS, local_tools
+from kernelprof.collect.request import local_tools
 from kernelprof.collect.store import draft
 from kernelprof.errors import ExitCode, KernelprofError, MissingToolError, UsageError
 from kernelprof.ladder.ceiling import CeilingError, Cublas

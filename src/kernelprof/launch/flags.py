@@ -67,6 +67,9 @@ _VALUES: Final[dict[str, tuple[str, str]]] = {
 The names and values are those of ``nvcc --help`` of CUDA 13.5.
 """
 
+_WITH_VALUE = ("-I", "-D", "-U", "-L", "-l", "-isystem", "-include")
+_LINKED = re.compile(r"[A-Za-z0-9_./+-]+")
+
 _LETTERS = "DUIO"
 """Options whose value follows at once or after a space."""
 
@@ -231,3 +234,35 @@ def _split(flag: str) -> tuple[str, str, str]:
         return letter, "", text[1:].removeprefix("=").strip()
     name, joined, value = text.partition("=")
     return name, joined, value
+
+
+def joined(words: Sequence[str]) -> list[str]:
+    """Options with their values in one word: ``-I include`` is ``-Iinclude``."""
+    found: list[str] = []
+    for word in words:
+        if found and found[-1] in _WITH_VALUE:
+            found[-1] += word
+        else:
+            found.append(word)
+    return found
+
+
+def linked(options: Iterable[str], folder: Path) -> tuple[list[str], list[str]]:
+    """What the linker is told, with folders made absolute, and the other options.
+
+    Raises :class:`InputError` for a library or a folder that a shell would read as more than text.
+    """
+    linker, others = [], []
+    for option in options:
+        if not option.startswith(("-l", "-L")) or option == "-lineinfo":
+            others.append(option)
+            continue
+        value = option[2:]
+        text = value if option.startswith("-l") else str((folder / value).resolve())
+        if not _LINKED.fullmatch(text):
+            raise InputError(
+                f"the option {option!r} names no library or folder that nvcc may be given",
+                hint="letters, digits and / . _ + - only; build it yourself with --build",
+            )
+        linker.append(option[:2] + text)
+    return linker, others

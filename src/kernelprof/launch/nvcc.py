@@ -145,14 +145,26 @@ class Workshop:
             raise CompileError(said)
         return Compiled((self.place / _CUBIN).read_bytes(), said)
 
-    def program(self, source: Path, text: str, options: Sequence[str]) -> tuple[Path, list[str]]:
-        """Where the program of a source will be, and the command that compiles it."""
+    def program(
+        self,
+        source: Path,
+        text: str,
+        options: Sequence[str],
+        given: Sequence[str] = (),
+        libraries: Sequence[str] = (),
+    ) -> tuple[Path, list[str]]:
+        """Where the program of a source will be, and the command that compiles it.
+
+        ``given`` are options of the user's, ``libraries`` what the linker is told.
+        """
         nvcc, home = find_nvcc(), source.parent.resolve()
-        words = self._written(named_as(self.named(source), text), divided(()), home)
+        parts = divided(given)
+        words = self._written(named_as(self.named(source), text), parts, home)
         name = re.sub(r"[^A-Za-z0-9_.-]", "_", source.stem).lstrip(".")
         program = self.folder / "kernelprof-program" / (name or "program")
         program.parent.mkdir()
-        return program, [nvcc, *options, *words, "-o", str(program), _SOURCE]
+        options = [*options, *parts.plain, *words]
+        return program, [nvcc, *options, "-o", str(program), _SOURCE, *libraries]
 
     def environment(self) -> Mapping[str, str]:
         """The environment that ``nvcc`` is run with, and hands on to what it runs."""

@@ -9,13 +9,15 @@ from __future__ import annotations
 import shlex
 import sys
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from kernelprof.errors import UsageError
 from kernelprof.launch import processes
 from kernelprof.launch.build import compile_failure
 from kernelprof.launch.faults import sanitize
+from kernelprof.launch.flags import joined, linked, separate, with_folders
 from kernelprof.launch.nvcc import Workshop, real_names, scratch
 from kernelprof.launch.overrides import LaunchOverrides
 from kernelprof.launch.read_spec import load_spec
@@ -35,7 +37,6 @@ from kernelprof.tools import nvcc_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
-    from pathlib import Path
 
     from kernelprof.launch.processes import Interrupts
     from kernelprof.launch.spec import LaunchSpec
@@ -73,15 +74,20 @@ def prepare(
     overrides: LaunchOverrides,
     interrupts: Interrupts,
     progress: Callable[[str], None],
+    *,
+    arguments: Sequence[str] = (),
+    flags: Sequence[str] = (),
 ) -> Iterator[PreparedKernel]:
     """Build a source, check its result and time it; the build is gone when the context ends.
 
     A kernel that gives wrong results, does not compile or does not end is an error of its own.
-    ``progress`` is called with what is being done.
+    ``progress`` is called with what is being done. ``arguments`` and ``flags`` are for a source
+    with its own ``main``: what it is run with, and more options of ``nvcc``.
     """
     with scratch() as folder:
         if is_program(source, overrides):
-            yield _program(source, folder, interrupts, progress)
+            built = _program(source, folder, interrupts, progress, flags)
+            yield replace(built, command=(*built.command, *arguments))
         else:
             yield _launched(source, overrides, folder, interrupts, progress)
 
@@ -200,12 +206,21 @@ def last_lines(printed: bytes) -> str:
 
 
 def _program(
-    source: Path, folder: Path, interrupts: Interrupts, progress: Callable[[str], None]
+    source: Path,
+    folder: Path,
+    interrupts: Interrupts,
+    progress: Callable[[str], None],
+    flags: Sequence[str],
 ) -> PreparedKernel:
-    """Compile a source with its own ``main`` for the GPU that is here."""
-    workshop = Workshop(folder)
+    """Compile a source with its own ``main`` for the GPU that is here.
+
+    Folders in ``flags`` are relative to the one that we are in, as on any command line.
+    """
+    workshop, here = Workshop(folder), Path.cwd()
     options = ("-arch=native", "-O3", "-lineinfo")
-    program, command = workshop.program(source, read_source(source), options)
+    libraries, others = linked(joined(flags), here)
+    given = with_folders(separate(others), here)
+    program, command = workshop.program(source, read_source(source), options, given, libraries)
     progress(f"{source.name}: compiling")
     ended = processes.run(
         command,
@@ -223,7 +238,7 @@ def _program(
             path=str(source),
             sha256=file_hash(source),
             compiler=_compiler(nvcc_version()),
-            compile_flags=options,
+            compile_flags=(*options, *flags),
             includes=dict(include_hashes(source)),
         ),
     )

@@ -27,6 +27,12 @@ POLL_S = 0.05
 GRACE_S = 5.0
 """How long processes may take to end by themselves before they are killed."""
 
+LAST_WORDS_S = 30.0
+"""How long a profiler may take to write what it has, once its program was ended."""
+
+_PROFILERS = ("ncu", "nv-nsight-cu")
+"""Names of processes that belong to the profiler and not to the program."""
+
 _INTERRUPTS = ("SIGINT", "SIGTERM", "SIGHUP")
 _KEPT_BYTES = 1 << 16
 _CHUNK = 1 << 16
@@ -83,11 +89,15 @@ class TimeLimitError(InputError):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a process ended: its exit code, what it printed last, and how long it took."""
+    """How a process ended: its exit code, what it printed last, and how long it took.
+
+    ``cut`` says that what it had started was ended by us.
+    """
 
     code: int
     printed: bytes
     seconds: float
+    cut: bool = False
 
 
 def run(
@@ -95,6 +105,7 @@ def run(
     interrupts: Interrupts,
     *,
     time_limit: float | None = None,
+    program_limit: float | None = None,
     keep_all: bool = False,
     poll: Callable[[], None] | None = None,
     into: Path | None = None,
@@ -104,12 +115,14 @@ def run(
     """Run a command to its end, without a terminal and without standard input.
 
     ``poll`` is called a few times a second. On an interrupt, at the time limit and on any error
-    everything that the command started is ended before the exception goes on. Of what is printed
+    everything that the command started is ended before the exception goes on. After
+    ``program_limit`` seconds only what the command itself has started is ended: a profiler then
+    writes what it has. Of what is printed
     the last part is kept, with ``keep_all`` everything; with ``into`` it all goes into that file.
     It runs in ``folder`` with ``environment``, without them in our own.
     """
     check_allowed(command[0])
-    start = time.monotonic()
+    start, cut = time.monotonic(), False
     with contextlib.nullcontext(subprocess.PIPE) if into is None else into.open("wb") as output:
         try:
             process = subprocess.Popen(
@@ -136,6 +149,10 @@ def run(
                     hint="give it more time with --time-limit, or less to do; profiling runs each "
                     "kernel several times: --kernel and --launch-count choose fewer launches",
                 )
+            if program_limit is not None and time.monotonic() - start > program_limit:
+                end_children(process, _PROFILERS)
+                program_limit, cut = None, True
+                time_limit = time_limit or time.monotonic() - start + LAST_WORDS_S
             with contextlib.suppress(subprocess.TimeoutExpired):
                 process.wait(POLL_S)
     except BaseException:
@@ -144,7 +161,7 @@ def run(
     if poll is not None:
         poll()
     printed = b"" if drain is None else drain.taken()
-    return Outcome(process.returncode, printed, time.monotonic() - start)
+    return Outcome(process.returncode, printed, time.monotonic() - start, cut)
 
 
 def not_started(program: str, error: OSError) -> MissingToolError:
@@ -173,6 +190,24 @@ def end(process: subprocess.Popen[bytes], grace: float = GRACE_S) -> None:
         time.sleep(POLL_S)
 
 
+def end_children(
+    process: subprocess.Popen[bytes], spared: Sequence[str] = (), grace: float = GRACE_S
+) -> None:
+    """End what a process started, but neither itself nor what has one of these names."""
+    family = _Family(process.pid)
+    number = signal.SIGTERM
+    deadline = time.monotonic() + grace
+    while members := family.others(spared):
+        for pid in members:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, number)
+        if time.monotonic() > deadline:
+            if number == signal.SIGKILL:
+                return
+            number, deadline = signal.SIGKILL, time.monotonic() + grace
+        time.sleep(POLL_S)
+
+
 class _Family:
     """A process with what it starts, also later, and also in sessions of their own.
 
@@ -191,6 +226,14 @@ class _Family:
         for pid, _ in members:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, number)
+
+    def others(self, spared: Sequence[str]) -> list[int]:
+        """Who is alive beside the leader and those of these names, as the kernel has them."""
+        return [
+            pid
+            for pid, _ in self._look()
+            if pid != self._leader and not _name(pid).startswith(tuple(spared))
+        ]
 
     def is_gone(self) -> bool:
         """Whether none is left; looked twice, as a process may be born while one looks."""
@@ -228,6 +271,14 @@ class _Family:
         alive = {members[pid] for pid in found}
         self._known |= alive
         return alive
+
+
+def _name(pid: int) -> str:
+    """A process's name, of 15 characters at most; empty where it is gone."""
+    try:
+        return Path(f"/proc/{pid}/comm").read_text(encoding="utf-8", errors="replace").strip()
+    except OSError:
+        return ""
 
 
 class _Drain:

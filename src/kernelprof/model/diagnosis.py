@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, ClassVar, Final
 
-from kernelprof.model.capture import Origin
+from kernelprof.model.evidence import Evidence as Evidence  # noqa: PLC0414, TC001 (a part of it)
 
 if TYPE_CHECKING:
+    from kernelprof.model.survey import Survey, SurveyedKernel
     from kernelprof.model.waiting import Blamed, Waiting
 
 HALF: Final = 2.0
@@ -31,27 +32,6 @@ class Confidence(StrEnum):
     HIGH = "high"
     MEDIUM = "medium"
     LOW = "low"
-
-
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """One measured fact that a verdict rests on: ``value op threshold unit``.
-
-    ``metric`` is the canonical name, ``label`` what people call it. ``threshold`` is ``None`` for a
-    fact that is shown without being compared; ``op`` is then ``"="``. A value that is worked
-    out says how in ``formula``; any other is what the capture has for the metric. ``ends`` are the
-    lowest and the highest that one can be that is predicted, and not exactly known.
-    """
-
-    metric: str
-    label: str
-    value: float
-    unit: str
-    op: str = "="
-    threshold: float | None = None
-    source: Origin = Origin.MEASURED
-    formula: str = ""
-    ends: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +127,10 @@ class KernelDiagnosis:
 
     ``rows`` are the positions of its launches in the capture, ``ids`` the capture's own IDs.
     ``duration_ns`` is ``None`` where the capture has no duration; ``share`` is the part of the
-    capture's total time, 0 to 1. ``place`` is the line that the verdict blames, and ``waiting``
-    what the kernel's warps wait for; ``None`` where the capture does not say.
+    capture's total time, 0 to 1. Of a program that was surveyed ``surveyed`` has all launches of
+    the kernel, of which those in ``rows`` were measured, and ``share`` is of the time of all.
+    ``place`` is the line that the verdict blames, and ``waiting`` what the kernel's warps wait for;
+    ``None`` where the capture does not say.
     """
 
     rows: tuple[int, ...]
@@ -163,6 +145,7 @@ class KernelDiagnosis:
     verdict: Verdict
     place: Blamed | None = None
     waiting: Waiting | None = None
+    surveyed: SurveyedKernel | None = None
 
     @property
     def launches(self) -> int:
@@ -171,7 +154,10 @@ class KernelDiagnosis:
 
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
-    """All kernels of a capture, the ones that took most time first."""
+    """All kernels of a capture, the ones that took most time first.
+
+    ``survey`` is what is known of the whole program, where that was surveyed before.
+    """
 
     kind: ClassVar[str] = "diagnosis"
 
@@ -179,6 +165,7 @@ class Diagnosis:
     origin: str
     preset: str | None = None
     warnings: tuple[str, ...] = ()
+    survey: Survey | None = None
 
     @property
     def launches(self) -> int:
@@ -186,4 +173,5 @@ class Diagnosis:
 
     @property
     def inconclusive(self) -> bool:
-        return any(k.verdict.status is Status.INCONCLUSIVE for k in self.kernels)
+        undecided = any(k.verdict.status is Status.INCONCLUSIVE for k in self.kernels)
+        return undecided or (self.survey is not None and not self.kernels)

@@ -6,30 +6,27 @@ Within version 1 fields are added, never removed or given another meaning. The t
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any
 
-from msgspec import Meta, Struct
+from msgspec import Meta, field
 
-from kernelprof.model.capture import Origin  # noqa: TC001 (the types of fields are read)
-from kernelprof.model.diagnosis import Confidence, Status  # noqa: TC001
+from kernelprof.model.diagnosis import Confidence, Status  # noqa: TC001 (the types are read)
 from kernelprof.model.records import about
-
-VERSION: Final = "1"
-BOTTLENECK: Final = "Bottleneck"
-"""The title of a bottleneck's name; the schema lists those of the rules there."""
-
-Version = Literal["1"]
-Amount = Annotated[int, Meta(ge=0)]
-Launches = Annotated[int, Meta(ge=1)]
-Nanoseconds = Annotated[float, Meta(ge=0)]
-Factor = Annotated[float, Meta(ge=1, description="A factor of run time: 2 is half the time.")]
-Part = Annotated[float, Meta(ge=0, le=1)]
-Bottleneck = Annotated[str, Meta(title=BOTTLENECK)]
-Dimensions = Annotated[
-    Annotated[list[Amount], Meta(min_length=3, max_length=3)] | None,
-    about("x, y and z, where that is known."),
-]
-Canonical = Annotated[str, about("Canonical name of a metric.")]
+from kernelprof.report.json_schema_parts import (
+    Amount,
+    Bottleneck,
+    Canonical,
+    Dimensions,
+    Evidence,
+    Factor,
+    Launches,
+    Nanoseconds,
+    Object,
+    Part,
+    Tool,
+    Version,
+)
+from kernelprof.report.json_schema_survey import Survey, SurveyedKernel  # noqa: TC001
 
 _DECIDED: dict[str, Any] = {
     "if": {"properties": {"status": {"const": "inconclusive"}}},
@@ -38,22 +35,14 @@ _DECIDED: dict[str, Any] = {
 }
 
 
-class Object(Struct, forbid_unknown_fields=True):
-    """An object with these keys and no others; those with a default came after 0.1.0."""
-
-
-class Tool(Object):
-    """What wrote the document."""
-
-    name: Literal["kernelprof"]
-    version: str
-
-
 class CaptureRead(Object):
     origin: Annotated[str, about("The file or stream it was read from.")]
     launches: Amount
     preset: Annotated[str | None, about("The preset that the commands ask for, if one was chosen.")]
     warnings: Annotated[list[str], about("What was wrong with the capture.")]
+    survey: Annotated[
+        Survey | None, about("The whole program, where it was surveyed before it was measured.")
+    ] = None
 
 
 class Duration(Object):
@@ -62,25 +51,6 @@ class Duration(Object):
     median: Nanoseconds | None
     min: Nanoseconds | None
     max: Nanoseconds | None
-
-
-class Evidence(Object):
-    """A fact: value op threshold unit. Where nothing is compared, op is "=", threshold null."""
-
-    metric: Canonical
-    label: Annotated[str, about("What people call it.")]
-    value: float
-    unit: str
-    op: Literal["=", "<", "<=", ">", ">="]
-    threshold: float | None
-    source: Origin
-    formula: Annotated[
-        str, about("How a value was worked out; empty where it is the metric's own.")
-    ] = ""
-    low: Annotated[
-        float | None, about("The least that a predicted value can be; null where it is exact.")
-    ] = None
-    high: Annotated[float | None, about("The most that it can be.")] = None
 
 
 class Finding(Object):
@@ -163,7 +133,7 @@ class Verdict(Object):
     findings: Annotated[
         list[Finding],
         about("What single values say, where the whole is not decided or only at low confidence."),
-    ] = []
+    ] = field(default_factory=list)
 
 
 class Counted(Object):
@@ -253,6 +223,13 @@ class Kernel(Object):
     ] = None
     waiting: Annotated[
         Waiting | None, about("null where the capture has no samples by instruction.")
+    ] = None
+    surveyed: Annotated[
+        SurveyedKernel | None,
+        about(
+            "All launches of it in a program that was surveyed: `launches`, `ids` and "
+            "`duration_ns` are of those that were measured, `share` is of the whole program."
+        ),
     ] = None
 
 

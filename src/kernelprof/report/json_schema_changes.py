@@ -11,7 +11,7 @@ from kernelprof.model.diagnosis import Confidence, Status  # noqa: TC001
 from kernelprof.model.gate import Code, Outcome  # noqa: TC001
 from kernelprof.model.history import HistoryOrigin, MomentKind  # noqa: TC001 (the types are read)
 from kernelprof.model.records import about
-from kernelprof.report.json_schema import (
+from kernelprof.report.json_schema_parts import (
     Amount,
     Canonical,
     Dimensions,

@@ -10,6 +10,7 @@ from kernelprof.collect.progress import Progress
 from kernelprof.model.names import printable
 
 _KERNEL = re.compile(r'==PROF== Profiling "(?P<name>.*)" - (?P<number>\d+):?\s*(?P<rest>.*)')
+_CHOSEN = re.compile(r"\d+:\d+:(?P<name>.+):\d+")
 _PERCENT = re.compile(r"(\d+)%")
 _WIDEST_NAME = 40
 
@@ -55,6 +56,15 @@ class ProgressLine(Progress):
         """Something is done before the first run."""
         self._show(printable(text))
 
+    def note(self, text: str) -> None:
+        """A line that stays on stderr, also where that is no terminal."""
+        line = f"kernelprof: {printable(text)}"
+        if self._display is not None:
+            self._display.console.print(line, markup=False, highlight=False, soft_wrap=True)
+        else:
+            sys.stderr.write(f"{line}\n")
+            sys.stderr.flush()
+
     def begin(self, title: str) -> None:
         """A run begins: what is collected, and why."""
         self._title, self._profiled = printable(title), 0
@@ -67,7 +77,9 @@ class ProgressLine(Progress):
             return
         self._profiled = max(self._profiled, int(match["number"]) + 1)
         percents = _PERCENT.findall(match["rest"])
-        name = printable(match["name"])[:_WIDEST_NAME]
+        # Of launches that were chosen by number, context and stream stand before the name.
+        chosen = _CHOSEN.fullmatch(match["name"])
+        name = printable(chosen["name"] if chosen else match["name"])[:_WIDEST_NAME]
         done = f", {percents[-1]} %" if percents else ""
         self._describe(f"launch {self._profiled}, {name}{done}")
 

@@ -86,6 +86,9 @@ def diagnose(
     nvtx_include: options.NvtxOption = None,
     clock_control: options.ClockOption = "none",
     time_limit: options.TimeLimitOption = None,
+    budget: options.BudgetOption = 120.0,
+    build: options.BuildOption = None,
+    flags: options.FlagsOption = None,
     html: options.HtmlOption = None,
     size: options.SizeOption = None,
     define: options.DefineOption = None,
@@ -96,13 +99,17 @@ def diagnose(
 ) -> None:
     """Name what limits each kernel of a capture, or of a program after `--`.
 
-    A program is run under ncu, first for a few metrics and then for those that the verdicts ask
-    for. A .cu file is built, checked and timed first; without a GPU its recorded capture is taken,
-    if there is one of just this kernel, else it is predicted. Exit code 3: at least one kernel is
-    inconclusive, and the ncu command that settles it is there.
+    A program is surveyed at nearly its own speed, which says how busy the GPU is; then its costly
+    kernels are measured under ncu, with as many metrics as the verdicts ask for. A .cu file is
+    built, checked and timed first; without a GPU its recorded capture is taken, if there is one of
+    just this kernel, else it is predicted. Exit code 3: at least one kernel is inconclusive, and
+    the ncu command that settles it is there.
     """
     program = options.program(ctx)
     source = _check_targets(targets or [], program)
+    arguments = program if source else None
+    if source:
+        program = None
     output.check_places(file, html=html)
     interface.check_overrides(size, define, sanitize, has_source=source, against=against)
     if program is not None or source or predict or arch:
@@ -121,6 +128,10 @@ def diagnose(
                 nvtx_include=nvtx_include,
                 clock_control=clock_control,
                 time_limit=time_limit,
+                budget=budget,
+                arguments=arguments,
+                flags=flags,
+                build=build,
                 samples=source,
                 size=size,
                 define=define,
@@ -170,7 +181,7 @@ def _note(line: str) -> None:
 
 def _check_targets(targets: Sequence[str], program: Sequence[str] | None) -> bool:
     """Refuse what does not go together; whether the target is a source to build."""
-    if targets and program is not None:
+    if targets and program is not None and not (len(targets) == 1 and is_source(targets[0])):
         raise UsageError(
             "captures and a program are given together",
             hint="name captures, or a program after --, not both",

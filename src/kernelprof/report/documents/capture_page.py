@@ -30,6 +30,7 @@ from kernelprof.report.documents import (
     prediction,
     provenance,
     source,
+    survey,
     waiting,
 )
 from kernelprof.report.documents.diagnosis import device, launch_parts, time_text
@@ -98,6 +99,8 @@ def document(capture: Capture, diagnosis: Diagnosis, beside: Beside | None = Non
     blocks: list[Block] = [Note(Span(shown(each)), warning=True) for each in diagnosis.warnings]
     if beside.prediction is not None:
         blocks.append(Note(prediction.in_a_sentence(beside.prediction.counted)))
+    if diagnosis.survey is not None:
+        blocks.append(survey.section(diagnosis.survey, explain=True))
     if len(kernels) > 1:
         blocks.append(overview(kernels, capture=capture))
     blocks += cards(capture, diagnosis, beside)

@@ -20,7 +20,7 @@ from kernelprof.report.document import (
     Table,
     Tone,
 )
-from kernelprof.report.documents import TONES, prediction, waiting
+from kernelprof.report.documents import TONES, prediction, survey, waiting
 from kernelprof.report.documents.verdict import (
     about,
     brief,
@@ -78,6 +78,8 @@ def document(diagnosis: Diagnosis, top: int | None = None, *, explain: bool = Tr
     blocks: list[Block] = []
     if len(kernels) > 1 and most and explain:
         blocks.append(_answer(kernels[0], names[0]))
+    if diagnosis.survey is not None:
+        blocks.append(survey.section(diagnosis.survey, explain=explain))
     blocks += [Paragraph(Span(f"{overview(diagnosis)}.")), *_warnings(diagnosis.warnings)]
     if explain or not most:
         blocks.append(table(rows, names))
@@ -155,11 +157,14 @@ def _in_a_line(verdict: Verdict, diagnosis: Diagnosis) -> Text:
 def costs(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Iterable[str]:
     """How long a kernel takes, and which part of the time of all, where either is known."""
     time = kernel.duration_ns
-    if time is not None:
+    if kernel.surveyed is not None:
+        yield survey.launches(kernel.surveyed)
+    elif time is not None:
         many = f"{kernel.launches:,} launches of " if kernel.launches > 1 else ""
         roughly = "about " if prediction.of(diagnosis) is not None else ""
         yield f"{many}{roughly}{quantity(time.median, 'ns')}"
-    if kernel.share is not None and len(diagnosis.kernels) > 1:
+    several = len(diagnosis.kernels) > 1 or kernel.surveyed is not None
+    if kernel.share is not None and several:
         yield f"{share(kernel.share)} of the time"
 
 
@@ -257,6 +262,8 @@ def summary(kernel: KernelDiagnosis, *, predicted: bool) -> str:
         spread = kernel.duration_ns
         text = time_text(spread.median, spread.low, spread.high, kernel.launches)
         parts.append(f"about {text}" if predicted else text)
+    if kernel.surveyed is not None:
+        parts.append(survey.launches(kernel.surveyed))
     if kernel.share is not None:
         parts.append(f"{share(kernel.share)} of the time")
     return ", ".join(parts)

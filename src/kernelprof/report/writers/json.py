@@ -14,6 +14,8 @@ import msgspec
 from kernelprof.model.numbers import relation
 from kernelprof.report import json_schema
 from kernelprof.report import json_schema_changes as changes
+from kernelprof.report import json_schema_parts as parts
+from kernelprof.report import json_schema_survey as survey
 from kernelprof.report.writers import Writer
 from kernelprof.version import __version__
 
@@ -31,7 +33,7 @@ ROOTS: Final[dict[str, type[msgspec.Struct]]] = {
 }
 KINDS: Final = (*ROOTS, "doctor")
 _FRAME: Final = SimpleNamespace(
-    schema_version=json_schema.VERSION,
+    schema_version=parts.VERSION,
     tool=SimpleNamespace(name="kernelprof", version=__version__),
 )
 
@@ -143,7 +145,7 @@ _SIDES: Final[dict[str, Fill]] = {
 
 _FILL: Final[dict[type, dict[str, Fill]]] = {
     json_schema.Duration: {"min": attrgetter("low"), "max": attrgetter("high")},
-    json_schema.Evidence: {
+    parts.Evidence: {
         "op": relation,
         "low": lambda fact: fact.ends and fact.ends[0],
         "high": lambda fact: fact.ends and fact.ends[1],
@@ -155,12 +157,19 @@ _FILL: Final[dict[type, dict[str, Fill]]] = {
         "candidates": attrgetter("also"),
         "missing_metrics": attrgetter("missing"),
     },
+    json_schema.CaptureRead: {"survey": lambda found: getattr(found, "survey", None)},
     json_schema.Kernel: {
+        "surveyed": lambda kernel: getattr(kernel, "surveyed", None),
         "compute_capability": lambda kernel: (
             kernel.compute_capability and ".".join(map(str, kernel.compute_capability))
         ),
         "predicted": lambda kernel: _prediction(getattr(kernel, "capture", None)),
     },
+    survey.IdleTime: {"time_ns": attrgetter("time")},
+    survey.Gpu: {f"{name}_ns": attrgetter(name) for name in survey.TIMES},
+    survey.Owner: {"time_ns": attrgetter("time")},
+    survey.SurveyedKernel: {"time_ns": attrgetter("time"), "median_ns": attrgetter("median")},
+    survey.Coverage: {"estimate_s": attrgetter("estimate"), "budget_s": attrgetter("budget")},
     json_schema.Access: {
         "file": lambda access: access.file or None,
         "line": lambda access: access.line or None,
@@ -212,16 +221,16 @@ def schema(kind: str = "diagnosis") -> str:
     root = ROOTS[kind]
     (body,), definitions = msgspec.json.schema_components([root])
     definitions = cast("dict[str, Any]", _named(definitions))
-    if json_schema.BOTTLENECK in json.dumps(definitions):
-        definitions[json_schema.BOTTLENECK] = {
+    if parts.BOTTLENECK in json.dumps(definitions):
+        definitions[parts.BOTTLENECK] = {
             "description": "A bottleneck's name; `kernelprof explain NAME` prints its page.",
             "enum": list(registry()),
         }
     published = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
-        "$id": f"urn:kernelprof:{kind}:v{json_schema.VERSION}",
-        "title": f"kernelprof {kind}, version {json_schema.VERSION}",
-        "description": f"{root.__doc__} Fields are added within version {json_schema.VERSION}, "
+        "$id": f"urn:kernelprof:{kind}:v{parts.VERSION}",
+        "title": f"kernelprof {kind}, version {parts.VERSION}",
+        "description": f"{root.__doc__} Fields are added within version {parts.VERSION}, "
         "never removed or given another meaning.",
         **body,
         "$defs": definitions,
@@ -235,8 +244,8 @@ def _named(node: object) -> object:
         return [_named(each) for each in node]
     if not isinstance(node, dict):
         return node
-    if node.get("title") == json_schema.BOTTLENECK:
-        return {"$ref": f"#/$defs/{json_schema.BOTTLENECK}"}
+    if node.get("title") == parts.BOTTLENECK:
+        return {"$ref": f"#/$defs/{parts.BOTTLENECK}"}
     return {key: _named(each) for key, each in node.items()}
 
 

@@ -64,7 +64,7 @@ _SHORT: Final = {
 """States that the page calls otherwise than the metrics."""
 _WITHOUT_COLUMN: Final = "warpgroup_arrive"
 """The one state that a page of Nsight Compute 2025.3 counts in the sum and has no column of: what
-the others leave of the sum is its metric's value, at every instruction of 145 reports."""
+the others leave of the sum is taken for it."""
 _TARGET: Final = re.compile(r"0x[0-9a-f]{6,16}\b")
 _LABEL: Final = re.compile(r"`\([^)]*\)\s*(?=0x)")
 """The label of a branch, which the package prints beside its target."""

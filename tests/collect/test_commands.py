@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from kernelprof.analysis.metrics.catalogue import catalogue, metrics_for
 from kernelprof.analysis.ncu_command import quote
-from kernelprof.collect.request import (
+from kernelprof.collect.commands import (
     DEFAULT_CLOCKS,
+    Chosen,
     Filters,
     import_command,
     profile_command,
@@ -76,3 +77,15 @@ def test_a_report_is_exported_in_base_units() -> None:
     assert quote(source_page_command("ncu", "x.ncu-rep")) == (
         "ncu --import x.ncu-rep --csv --page source --print-source cuda,sass"
     )
+
+
+def test_launches_that_a_survey_chose() -> None:
+    chosen = Chosen(("_Z5sweepPf", "softmax"), (8, 30), 4, ends=True)
+    command = _command(Filters("never.used", chosen=chosen), narrowed=["sweep(float *)"])
+    assert (
+        "--kernel-name-base mangled --kernel-id '::regex:^(_Z5sweepPf|softmax)$:^(8|30)$'"
+        " --launch-count 4 --kill yes --clock-control none"
+    ) in command
+    assert "never.used" not in command
+    first = _command(Filters(chosen=Chosen(("a.b",), (), 3, ends=False)))
+    assert r"--kernel-name-base mangled --kernel-name 'regex:^(a\.b)$' --clock-control" in first

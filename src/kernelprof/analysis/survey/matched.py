@@ -1,0 +1,73 @@
+"""What was measured beside what was surveyed: shares of the time, and launches of each kernel."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.model.kernel_name import function_name
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterable, Sequence
+
+    from kernelprof.model.diagnosis import Diagnosis
+    from kernelprof.model.survey import Survey, SurveyedKernel
+
+    _Dimensions = tuple[int, int, int] | None
+    _Key = tuple[str, _Dimensions, _Dimensions]
+
+_WORD: Final = re.compile(r"\w+")
+
+
+def with_survey(diagnosis: Diagnosis, survey: Survey) -> Diagnosis:
+    """The diagnosis with the shares of the whole program, and the survey with what was measured.
+
+    ``ncu`` writes names otherwise than the C++ runtime: kernels are the same where the name of the
+    function, grid and block are; of several, those with the most words in common.
+    """
+    found = list(diagnosis.kernels)
+    entries: dict[_Key, list[int]] = defaultdict(list)
+    for number, each in enumerate(diagnosis.kernels):
+        entries[each.name, each.grid, each.block].append(number)
+    measured: dict[int, int] = {}
+    for key, position in _pairs(entries, survey.kernels).items():
+        seen, mine = survey.kernels[position], entries[key]
+        measured[position] = sum(found[number].launches for number in mine)
+        told = replace(seen, measured=measured[position])
+        for number in mine:
+            # Launches of one configuration can have several verdicts.
+            part = found[number].launches / measured[position]
+            found[number] = replace(found[number], share=seen.share * part, surveyed=told)
+    found.sort(key=lambda each: -(each.share or 0.0) if each.surveyed else 0.0)
+    kernels = [
+        replace(each, measured=measured.get(position, 0))
+        for position, each in enumerate(survey.kernels)
+    ]
+    return replace(diagnosis, kernels=tuple(found), survey=replace(survey, kernels=tuple(kernels)))
+
+
+def _pairs(entries: Iterable[_Key], surveyed: Sequence[SurveyedKernel]) -> dict[_Key, int]:
+    """For each measured kernel the position of the surveyed one that it is."""
+    known: dict[Hashable, list[int]] = defaultdict(list)
+    for position, each in enumerate(surveyed):
+        known[function_name(each.name), each.grid, each.block].append(position)
+    likely = sorted(
+        (-_likeness(key[0], surveyed[position].name), number, position)
+        for number, key in enumerate(entries)
+        for position in known.get((function_name(key[0]), *key[1:]), ())
+    )
+    keys = list(entries)
+    pairs: dict[_Key, int] = {}
+    for _, number, position in likely:
+        if keys[number] not in pairs and position not in pairs.values():
+            pairs[keys[number]] = position
+    return pairs
+
+
+def _likeness(one: str, other: str) -> float:
+    """The part of the words of two names that both have."""
+    mine, theirs = Counter(_WORD.findall(one)), Counter(_WORD.findall(other))
+    whole = (mine | theirs).total()
+    return (mine & theirs).total() / whole if whole else 0.0

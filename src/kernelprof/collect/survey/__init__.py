@@ -1,0 +1,1 @@
+"""What a program does on the GPU, at nearly its own speed, before anything is measured."""

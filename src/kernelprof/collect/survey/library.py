@@ -1,0 +1,204 @@
+"""The library that records: compiled once for the CUPTI that is on this machine.
+
+It is compiled against CUPTI's headers and linked to nothing: in the program it takes the CUPTI that
+is loaded there, else one of those found here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import platform
+import re
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.errors import MissingToolError
+from kernelprof.tools import ask, which
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+SOURCES: Final = Path(__file__).parent / "inject"
+PYTHON_HOOKS: Final = SOURCES / "python"
+
+_HEADER: Final = "cupti.h"
+_LIBRARIES: Final = ("libcupti.so", "libcupti.so.[0-9]*")
+_COMPILERS: Final = (("cc",), ("gcc",), ("clang",), ("g++", "-x", "c"))
+_OPTIONS: Final = ("-std=gnu11", "-O2", "-fPIC", "-shared", "-fvisibility=hidden")
+_TOOLKITS: Final = ("/usr/local/cuda", "/usr/local/cuda-*", "/opt/cuda")
+_VARIABLES: Final = ("CUDA_HOME", "CUDA_PATH")
+_IN_TOOLKIT: Final = ("targets/*", "extras/CUPTI")
+_PACKAGES: Final = "import nvidia; print(*nvidia.__path__, sep=chr(10))"
+_LAST_LINES: Final = 3
+
+HOW_TO_GET_CUPTI: Final = (
+    "it comes with the CUDA toolkit, and with the package nvidia-cuda-cupti: "
+    "python -m pip install nvidia-cuda-cupti nvidia-cuda-runtime"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Cupti:
+    """Where CUPTI is: sets of folders with its headers, and libraries, the best first."""
+
+    includes: tuple[tuple[Path, ...], ...]
+    libraries: tuple[Path, ...]
+
+
+def find_cupti(application: Sequence[str] = ()) -> Cupti:
+    """CUPTI in toolkits, whose headers are complete, and in packages of Python.
+
+    Those are of the Python that the application is run by, and of our own. Raises
+    :class:`MissingToolError` where headers or library are missing.
+    """
+    includes: dict[Path, None] = {}
+    libraries: dict[Path, None] = {}
+    for root in dict.fromkeys([*_toolkits(), *_packages(application)]):
+        for folder in _folders(root, "include"):
+            if (folder / _HEADER).is_file():
+                includes.setdefault(folder.resolve())
+        for folder in _folders(root, "lib", "lib64"):
+            for pattern in _LIBRARIES:
+                found = sorted(folder.glob(pattern))
+                libraries.update(dict.fromkeys(each.resolve() for each in found))
+    missing = "headers" if not includes else "library" if not libraries else None
+    if missing is not None:
+        raise MissingToolError(
+            f"CUPTI's {missing} cannot be found",
+            where=", ".join(_TOOLKITS),
+            hint=HOW_TO_GET_CUPTI,
+        )
+    # A package has some of the headers, and needs others of CUDA beside it.
+    alone = [(each,) for each in includes]
+    return Cupti((*alone, (*includes, *_with_cuda())), tuple(libraries))
+
+
+def build(cupti: Cupti) -> Path:
+    """The library, compiled where it is not in the cache of this user yet.
+
+    Raises :class:`MissingToolError` where no compiler of C makes it.
+    """
+    sources = sorted(SOURCES.glob("*.[ch]"))
+    folder = _cache()
+    places = [folder / f"survey-{_digest(sources, each)}.so" for each in cupti.includes]
+    for place in places:
+        if place.is_file():
+            return place
+    said = "there is no compiler of C (cc, gcc, clang, g++)"
+    for place, includes in zip(places, cupti.includes, strict=True):
+        for compiler in _COMPILERS:
+            found = which(compiler[0])
+            if found is None:
+                continue
+            with tempfile.TemporaryDirectory(dir=folder) as temporary:
+                draft = Path(temporary) / place.name
+                done = ask(found, *compiler[1:], *_OPTIONS, *_words(includes, sources, draft))
+                if done is not None and done.returncode == 0:
+                    draft.replace(place)
+                    return place
+            if done is not None:
+                said = " ".join(done.stderr.splitlines()[:_LAST_LINES])
+    raise MissingToolError(
+        f"what surveys a program cannot be compiled: {said}",
+        where=", ".join(str(each) for some in cupti.includes for each in some),
+        hint=f"install a compiler of C, and the headers of CUDA and CUPTI: {HOW_TO_GET_CUPTI}",
+    )
+
+
+def _words(includes: Sequence[Path], sources: Sequence[Path], draft: Path) -> list[str]:
+    return [
+        *(f"-I{each}" for each in includes),
+        *(str(each) for each in sources if each.suffix == ".c"),
+        "-o",
+        str(draft),
+        "-ldl",
+        "-lpthread",
+    ]
+
+
+def _digest(sources: Iterable[Path], includes: Iterable[Path]) -> str:
+    """Of all that the library is made of: our sources, the version of CUPTI, the machine."""
+    made = hashlib.sha256(platform.machine().encode())
+    for each in sources:
+        made.update(each.read_bytes())
+    for folder in includes:
+        made.update(str(folder).encode())
+        version = folder / "cupti_version.h"
+        made.update(version.read_bytes() if version.is_file() else b"")
+    return made.hexdigest()[:16]
+
+
+def _cache() -> Path:
+    """A folder of this user's alone: what lies in it is loaded into programs."""
+    from platformdirs import user_cache_path
+
+    folder = user_cache_path("kernelprof", appauthor=False) / "survey"
+    try:
+        folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    except OSError as error:
+        raise MissingToolError(
+            f"the folder for compiled code cannot be made: {error.strerror}",
+            where=str(folder),
+            hint="name another one in $XDG_CACHE_HOME",
+        ) from error
+    return folder
+
+
+def _toolkits() -> Iterator[Path]:
+    for name in _VARIABLES:
+        home = Path(os.environ.get(name, ""))
+        if home.is_absolute():
+            yield home
+    nvcc = which("nvcc")
+    if nvcc is not None:
+        yield Path(nvcc).resolve().parent.parent
+    for pattern in _TOOLKITS:
+        yield from sorted(Path("/").glob(pattern[1:]), key=_version, reverse=True)
+
+
+def _version(path: Path) -> list[int]:
+    return [int(number) for number in re.findall(r"\d+", str(path))]
+
+
+def _packages(application: Sequence[str]) -> Iterator[Path]:
+    """Folders of NVIDIA's packages: of the Python that is to run, and of our own."""
+    name = Path(application[0]).name if application else ""
+    if re.fullmatch(r"python[\d.]*", name):
+        done = ask(application[0], "-c", _PACKAGES)
+        yield from _parts(done.stdout.splitlines() if done and done.returncode == 0 else ())
+    own = importlib.util.find_spec("nvidia")
+    yield from _parts(own.submodule_search_locations or () if own else ())
+
+
+def _parts(folders: Iterable[str]) -> Iterator[Path]:
+    """Such as ``nvidia/cu13`` and, before CUDA 13, ``nvidia/cuda_cupti``."""
+    for folder in folders:
+        yield from sorted(Path(folder).glob("cu[0-9]*"), reverse=True)
+        yield from sorted(Path(folder).glob("cuda_cupti"))
+
+
+def _with_cuda() -> list[Path]:
+    """Folders with the headers of CUDA, for those of CUPTI that lie alone."""
+    found = [
+        folder
+        for root in _toolkits()
+        for folder in _folders(root, "include")
+        if (folder / "cuda.h").is_file()
+    ]
+    own = importlib.util.find_spec("nvidia")
+    for each in own.submodule_search_locations or () if own else ():
+        found += sorted(Path(each).glob("cuda_runtime/include"))
+    return found
+
+
+def _folders(root: Path, *names: str) -> list[Path]:
+    return [
+        folder
+        for place in (root, *(each for part in _IN_TOOLKIT for each in sorted(root.glob(part))))
+        for name in names
+        if (folder := place / name).is_dir()
+    ]

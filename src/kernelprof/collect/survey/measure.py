@@ -1,0 +1,196 @@
+"""A program that is surveyed first: what is measured of it then, and what that may take."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.analysis.survey.answer import survey_of
+from kernelprof.analysis.survey.choose import PASS_S, PASSES, choose
+from kernelprof.analysis.survey.matched import with_survey
+from kernelprof.collect.commands import Chosen
+from kernelprof.collect.survey.run import survey
+from kernelprof.errors import InputError, MissingToolError
+from kernelprof.model.diagnosis import Diagnosis
+from kernelprof.model.kernel_name import function_name
+from kernelprof.model.numbers import count, share
+from kernelprof.model.survey import Coverage
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from kernelprof.analysis.survey.choose import Choice
+    from kernelprof.collect.commands import Filters
+    from kernelprof.collect.progress import Progress
+    from kernelprof.errors import KernelprofError
+    from kernelprof.launch.processes import Interrupts
+    from kernelprof.model.survey import Survey
+
+LEAST_S: Final = 20.0
+"""A run under ``ncu`` is given so long at least, whatever the budget says."""
+
+LATE: Final = 3.0
+"""A run that takes so many times its estimate is ended, with what was measured by then."""
+
+WORTH_ANOTHER_RUN: Final = 0.05
+"""Open verdicts about this part of the time may take the whole budget. Our choice."""
+
+FEW_PASSES: Final = 3
+"""Passes that a follow-up takes, which asks for single metrics."""
+
+
+@dataclass
+class Surveyed:
+    """A survey, what of the program is to be measured, and how long that may take."""
+
+    survey: Survey
+    choice: Choice
+    budget: float
+    passes: int = PASSES["triage"]
+    begin: float = field(default_factory=time.monotonic)
+
+    @property
+    def chosen(self) -> Chosen:
+        """The launches, as the command of ``ncu`` has them."""
+        choice = self.choice
+        alone = choice.processes == 1
+        return Chosen(choice.names, choice.numbers, choice.launches, ends=alone)
+
+    @property
+    def preset(self) -> str:
+        """What the drill-down begins with."""
+        return self.choice.preset(self.budget)
+
+    @property
+    def without_numbers(self) -> Chosen:
+        """As many launches of the same kernels, whichever come first."""
+        return replace(self.chosen, numbers=(), ends=True)
+
+    @property
+    def estimate(self) -> float:
+        """Seconds that the first run takes."""
+        return self.choice.estimate(self.passes)
+
+    @property
+    def left(self) -> float:
+        """Seconds of the budget that are left."""
+        return self.budget - (time.monotonic() - self.begin)
+
+    def check_follow_up(self, kernels: Sequence[str] | None) -> None:
+        """Refuse a run that is not worth its time, or that the budget does not allow.
+
+        What still is to be decided about little of the time has half of the budget.
+        """
+        names = None if kernels is None else set(map(function_name, kernels))
+        of_time = sum(
+            each.share
+            for each in self.survey.kernels
+            if names is None or function_name(each.name) in names
+        )
+        part = 1.0 if of_time >= WORTH_ANOTHER_RUN else 0.5
+        needed, left = self.choice.estimate(FEW_PASSES), self.left - (1 - part) * self.budget
+        if needed > left:
+            raise InputError(
+                f"another run of the program takes about {needed:.0f} s, and of the budget of "
+                f"{self.budget:g} s are {max(left, 0):.0f} s left for {share(of_time)} of the time",
+                hint="give it more with --budget",
+            )
+
+    @property
+    def limit(self) -> float:
+        """Seconds after which a run is ended."""
+        return max(LEAST_S, min(LATE * self.estimate, max(self.left, self.estimate)))
+
+    def alone(self, error: KernelprofError, origin: str) -> Diagnosis:
+        """What the survey says by itself, where nothing could be measured."""
+        sentence = f"Nothing was measured: {error.what}."
+        return Diagnosis((), origin, warnings=(sentence,), survey=self.survey)
+
+    def diagnosis(self, found: Diagnosis) -> Diagnosis:
+        """What was found, with the shares of the whole program and what of it was measured."""
+        told = with_survey(found, self.survey)
+        assert told.survey is not None
+        measured = [each for each in told.survey.kernels if each.measured]
+        covered = sum(each.share for each in measured)
+        coverage = Coverage(
+            kernels=len(measured),
+            launches=sum(each.measured for each in measured),
+            share=covered,
+            estimate=self.estimate,
+            seconds=time.monotonic() - self.begin,
+            budget=self.budget,
+        )
+        return replace(told, survey=replace(told.survey, coverage=coverage))
+
+
+def survey_first(
+    application: Sequence[str],
+    filters: Filters,
+    budget: float,
+    interrupts: Interrupts,
+    progress: Progress,
+    *,
+    preset: str | None = None,
+    time_limit: float | None = None,
+) -> Surveyed | None:
+    """Survey a program, and choose what to measure; ``None`` where all has to be measured.
+
+    That is where nothing here can survey it, and where it launched nothing that was asked for; what
+    that means is said.
+    """
+    progress.begin("The survey")
+    limit = max(budget, LEAST_S) if time_limit is None else time_limit
+    try:
+        run = survey(application, interrupts, time_limit=limit)
+    except MissingToolError as error:
+        progress.note(f"no survey: {error.what}. {_without(budget)}")
+        return None
+    found = survey_of(run.trace, run.seconds, ended=run.ended)
+    last = max((each.last for each in run.trace.processes), default=0)
+    first = min((each.first for each in run.trace.processes), default=0)
+    choice = choose(
+        run.trace,
+        budget,
+        before=max(0.0, run.seconds - (last - first) * 1e-9) if not run.ended else 0.0,
+        wanted=_wanted(filters.kernel),
+    )
+    if choice is None:
+        ended = f" ({run.ended})" if run.ended else ""
+        progress.note(
+            f"the survey of {run.seconds:.1f} s{ended} saw no kernel that was asked for. "
+            f"{_without(budget)}"
+        )
+        return None
+    passes = PASSES.get(preset or choice.preset(budget), PASSES["full"])
+    made = Surveyed(found, choice, budget, passes)
+    answer = "" if found.answer is None else f"{found.answer.sentence} "
+    progress.note(
+        f"surveyed {count(sum(each.launches for each in found.kernels), 'launch')} of "
+        f"{count(len(found.kernels), 'kernel')} in {run.seconds:.1f} s"
+        f"{f' ({run.ended})' if run.ended else ''}. {answer}"
+    )
+    progress.note(
+        f"measuring {count(choice.launches, 'launch')} of {count(len(choice.kernels), 'kernel')} "
+        f"with {share(choice.share)} of the kernel time: about {made.estimate:.0f} s"
+    )
+    made.begin = time.monotonic()
+    return made
+
+
+def _without(budget: float) -> str:
+    """What it takes to measure a program of which nothing is known."""
+    each = PASSES["triage"] * PASS_S
+    return (
+        f"Launches are measured as they come, in about {each:.1f} s each, until the budget of "
+        f"{budget:g} s is used"
+    )
+
+
+def _wanted(kernel: str | None) -> Callable[[str, str], bool] | None:
+    """Whether a name fits the expression of ``--kernel``, demangled or not."""
+    if kernel is None:
+        return None
+    pattern = re.compile(kernel)
+    return lambda name, mangled: bool(pattern.search(name) or pattern.search(mangled))

@@ -1,0 +1,151 @@
+"""What a survey says of a whole program: the answer, what it rests on, and who launches what."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.model.names import middle, printable
+from kernelprof.model.numbers import comparison, count, quantity, share
+from kernelprof.model.survey import Limit
+from kernelprof.report.document import (
+    Bullets,
+    Cell,
+    Column,
+    Fact,
+    Facts,
+    Layout,
+    Note,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    Tone,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from kernelprof.model.diagnosis import Evidence
+    from kernelprof.model.survey import Coverage, GpuTime, Owner, Survey, SurveyedKernel
+    from kernelprof.report.document import Block
+
+BRIEF_ROWS: Final = 4
+BRIEF_GROUPS: Final = 3
+MOST_GROUPS: Final = 12
+LEAST_SHARE: Final = 0.02
+_NAME_WIDTH: Final = 100
+
+_GPUS: Final = (
+    Column("GPU"),
+    Column("kernels", number=True),
+    Column("copies", number=True),
+    Column("idle", number=True),
+    Column("launches", number=True),
+)
+_GROUPS: Final = (
+    Column("launched by", yielding=True),
+    Column("where", optional=True),
+    Column("launches", brief="n", number=True),
+    Column("share", number=True),
+)
+_HEADINGS: Final = {
+    "range": "NVTX ranges",
+    "module": "Modules",
+    "operator": "PyTorch operators",
+    "function": "Triton functions",
+}
+
+
+def section(survey: Survey, *, explain: bool) -> Section:
+    """All that a survey says, or the answer in short where it is not to ``explain`` it."""
+    answer = survey.answer
+    tone = Tone.GOOD if answer is None or answer.limit is Limit.KERNELS else Tone.BAD
+    blocks: list[Block] = []
+    if answer is not None:
+        evidence = answer.evidence if explain else answer.evidence[:BRIEF_ROWS]
+        blocks.append(_evidence(evidence))
+        if answer.advice:
+            lines = answer.advice if explain else answer.advice[:2]
+            blocks.append(Bullets(lines) if explain else Facts((Fact("What to do", lines),)))
+    if len(survey.gpus) > 1:
+        blocks.append(_gpus(survey.gpus))
+    blocks += _groups(survey.groups, explain=explain)
+    blocks.append(Paragraph(told(survey), Tone.MUTED))
+    blocks += [Note(Span(each), warning=True) for each in survey.warnings]
+    summary = "" if answer is None else Span(answer.sentence, tone)
+    return Section(
+        "The program",
+        tuple(blocks),
+        tone=tone,
+        layout=Layout.STACK if explain else Layout.DENSE,
+        summary=summary,
+    )
+
+
+def told(survey: Survey) -> str:
+    """What was surveyed, measured and taken for the rest, in a few sentences."""
+    launches = sum(each.launches for each in survey.kernels)
+    text = (
+        f"Surveyed: {count(launches, 'launch')} of {count(len(survey.kernels), 'kernel')} in "
+        f"{survey.seconds:.1f} s"
+    )
+    if survey.processes > 1:
+        text += f", {count(survey.processes, 'process')}"
+    text += f" ({survey.ended})." if survey.ended else "."
+    if survey.coverage is not None:
+        text += f" {_measured(survey.coverage)}"
+    return text
+
+
+def launches(kernel: SurveyedKernel) -> str:
+    """``6,000 launches of 64.35 µs, 3 of them measured``."""
+    many = f"{count(kernel.launches, 'launch')} of {quantity(kernel.median, 'ns')}"
+    return f"{many}, {kernel.measured:,} measured"
+
+
+def _measured(coverage: Coverage) -> str:
+    return (
+        f"Measured: {count(coverage.launches, 'launch')} of {count(coverage.kernels, 'kernel')} "
+        f"with {share(coverage.share)} of the kernel time, in {coverage.seconds:.0f} s (estimated "
+        f"{coverage.estimate:.0f} s). Shares and numbers of launches are the survey's, verdicts "
+        "those of the launches that were measured."
+    )
+
+
+def _evidence(evidence: Sequence[Evidence]) -> Table:
+    rows = tuple((Cell(each.label), Cell(comparison(each), tip=each.formula)) for each in evidence)
+    return Table((Column("evidence"), Column("what")), rows, label="Evidence", headings=False)
+
+
+def _gpus(gpus: Sequence[GpuTime]) -> Table:
+    rows = tuple(
+        (
+            Cell(Span(f"{printable(each.name)} ({each.device})")),
+            Cell(share(each.busy)),
+            Cell(share(each.copies / each.span if each.span else 0.0)),
+            Cell(share(each.idle_time / each.span if each.span else 0.0)),
+            Cell(f"{each.launches:,}", sort=each.launches),
+        )
+        for each in gpus
+    )
+    return Table(_GPUS, rows, label="How each GPU spent the time")
+
+
+def _groups(groups: Sequence[Owner], *, explain: bool) -> Iterable[Block]:
+    """A table for each kind of what launches belong to, with those that have a part of the time."""
+    most = MOST_GROUPS if explain else BRIEF_GROUPS
+    for kind, heading in _HEADINGS.items():
+        mine = [each for each in groups if each.kind == kind and each.share >= LEAST_SHARE]
+        if not mine:
+            continue
+        rows = tuple(
+            (
+                Cell(Span(middle(printable(each.name), _NAME_WIDTH), code=True)),
+                Cell(Span(printable(each.place), code=True) if each.place else ""),
+                Cell(f"{each.launches:,}", sort=each.launches),
+                Cell(share(each.share), sort=each.share),
+            )
+            for each in mine[:most]
+        )
+        first, *others = _GROUPS
+        yield Table((Column(heading, yielding=first.yielding), *others), rows, label=heading)

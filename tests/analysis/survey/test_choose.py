@@ -1,0 +1,71 @@
+"""Which launches of real programs are measured."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.support.surveys import trace
+
+from kernelprof.analysis.survey.choose import (
+    MOST_LAUNCHES,
+    SHARE,
+    START_S,
+    WARM_UP_LAUNCHES,
+    choose,
+)
+from kernelprof.model.trace import Trace
+
+PROGRAMS = ("jacobi", "short", "fork", "crash-segv")
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_most_of_the_time_by_a_few_launches(name: str) -> None:
+    found = choose(trace(name), 120)
+    assert found is not None
+    assert found.share >= SHARE
+    assert found.launches <= MOST_LAUNCHES + len(trace(name).processes) - 1
+    assert found.numbers == tuple(sorted(set(found.numbers)))
+    assert min(found.numbers) > WARM_UP_LAUNCHES
+    assert found.estimate(16) < 10
+
+
+def test_launches_are_spread_over_the_run() -> None:
+    found = choose(trace("jacobi"), 120)
+    assert found is not None
+    assert np.diff(found.numbers).min() > 200
+
+
+def test_what_is_chosen_is_what_ncu_would_count() -> None:
+    """Numbers are those of the launches of one name, in one stream of one process, from 1 on."""
+    of = trace("fork")
+    found = choose(of, 120)
+    assert found is not None
+    many = [int((of.kernels["process"] == each).sum()) for each in range(3)]
+    expected = sum(number <= count for number in found.numbers for count in many)
+    assert found.launches == expected
+    assert found.processes == 3
+
+
+def test_a_filter_and_a_budget() -> None:
+    only = choose(trace("jacobi"), 120, wanted=lambda name, _: name.startswith("difference"))
+    assert only is not None
+    assert only.names == ("_Z10differencePKfS0_Pfm",)
+    assert only.share == 1.0
+    assert choose(trace("jacobi"), 120, wanted=lambda *_: False) is None
+    little = choose(trace("jacobi"), 0.1)
+    assert little is not None
+    assert len(little.numbers) == 1
+
+
+def test_the_estimate_has_the_programs_own_time() -> None:
+    here, later = choose(trace("jacobi"), 120), choose(trace("jacobi"), 120, before=10.0)
+    assert here is not None
+    assert later is not None
+    assert later.seconds == pytest.approx(here.seconds + 10)
+    assert later.estimate(16) > START_S + 10
+    # Where another run takes that long, all is measured at once, if the budget has room for it.
+    assert (here.preset(120), later.preset(120), later.preset(20)) == ("triage", "full", "triage")
+
+
+def test_without_a_kernel_nothing_is_chosen() -> None:
+    assert choose(Trace((), {}, (), ("",)), 120) is None

@@ -1,0 +1,105 @@
+"""``diagnose -- APP`` on a machine with a GPU: surveyed first, then measured in part."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pytest
+
+from kernelprof import interface
+from kernelprof.collect.environment import Gpu, Machine
+from kernelprof.collect.survey.run import SurveyRun
+from kernelprof.errors import MissingToolError
+from kernelprof.model.kernel_name import function_name
+from kernelprof.model.trace import KERNELS, Configuration, Device, Process, Trace
+from kernelprof.report.render import render
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from kernelprof.results import Diagnosis
+
+GPU = Gpu(0, "NVIDIA H200", (9, 0))
+
+
+@pytest.fixture(autouse=True)
+def _gpu(machine: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert machine.is_dir()
+    here = Machine(driver="580.0", cuda="13.0", gpus=(GPU,))
+    monkeypatch.setattr("kernelprof.collect.environment.machine", lambda: here)
+
+
+def _all_launches() -> Diagnosis:
+    return interface.diagnose(program=["./gemm_series"], budget=None)
+
+
+def _trace_of(found: Diagnosis) -> Trace:
+    """A program that launches each kernel of a capture 20 times, one after the other."""
+    kinds = dict.fromkeys((each.name, each.grid, each.block) for each in found.kernels)
+    configurations = [
+        Configuration(name, function_name(name), grid or (1, 1, 1), block or (1, 1, 1))
+        for name, grid, block in kinds
+    ]
+    rows = np.zeros(20 * len(configurations), KERNELS)
+    rows["configuration"] = np.arange(len(rows)) % len(configurations)
+    rows["start"] = 1_000_000 + 100_000 * np.arange(len(rows))
+    rows["end"] = rows["start"] + 90_000
+    rows["stream"] = 7
+    last = int(rows["end"][-1])
+    return Trace(
+        processes=(Process(1, 0, ("./gemm_series",), 1_000_000, last, complete=True),),
+        devices={0: Device("NVIDIA H200", (9, 0), 132, 1 << 37)},
+        configurations=tuple(configurations),
+        texts=("",),
+        kernels=rows,
+    )
+
+
+def test_what_was_chosen_is_measured_and_shares_are_those_of_the_program(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    whole = _all_launches()
+    trace = _trace_of(whole)
+    monkeypatch.setattr(
+        "kernelprof.collect.survey.measure.survey", lambda *_, **__: SurveyRun(trace, 1.0)
+    )
+    found = interface.diagnose(program=["./gemm_series"])
+    survey = found.survey
+    assert survey is not None
+    assert survey.answer is not None
+    assert survey.answer.limit == "kernels"
+    assert survey.coverage is not None
+    for kernel in found.kernels:
+        assert kernel.surveyed is not None
+        assert kernel.surveyed.launches == 20
+    assert sum(each.share or 0 for each in found.kernels) == pytest.approx(1)
+    answers = sorted(str((each.name, each.verdict.answer)) for each in found.kernels)
+    assert answers == sorted(str((each.name, each.verdict.answer)) for each in whole.kernels)
+    text = render(found, "text")
+    assert "The GPU works 90 % of the time" in text
+    document = json.loads(render([found], "json"))
+    told = document["captures"][0]["survey"]
+    assert told["answer"]["limit"] == "kernels"
+    assert sum(each["measured"] for each in told["kernels"]) == told["coverage"]["launches"]
+    assert document["kernels"][0]["surveyed"]["launches"] == 20
+
+
+def test_without_cupti_all_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    def nothing(*_: object, **__: object) -> SurveyRun:
+        raise MissingToolError("CUPTI's library cannot be found")
+
+    monkeypatch.setattr("kernelprof.collect.survey.measure.survey", nothing)
+    found = interface.diagnose(program=["./gemm_series"])
+    assert found.survey is None
+    assert found.launches == _all_launches().launches
+
+
+def test_a_program_without_kernels_is_measured_as_it_is(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    found = interface.diagnose(program=["./gemm_series"])
+    assert found.survey is None
+    assert found.launches == _all_launches().launches

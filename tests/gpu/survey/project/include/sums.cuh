@@ -1,0 +1,3 @@
+#pragma once
+
+void sum_columns(const float* matrix, float* sums, int rows, int columns);
