@@ -65,7 +65,8 @@ class Card:
     def advice(self) -> dict[str, str]:
         """What to do about the verdict."""
         undecided = "What would settle it" in self.titles
-        return facts_of(self.part("What would settle it" if undecided else "What to do").blocks)
+        part = self.part("What would settle it" if undecided else "What to do")
+        return facts_of(blocks(part.blocks))
 
     @property
     def texts(self) -> list[str]:

@@ -49,6 +49,8 @@ _TIPS: Final = {
     "Gain": "An estimate; between the factors in brackets four of five gains came out that were "
     "measured for kernels with a known bottleneck."
 }
+_LACKING: Final = frozenset({"Missing", "Would help"})
+"""What is a long list, and folded on a page."""
 _ONLY_ON_A_GPU: Final = "what only a GPU can measure"
 _EXPORTS: Final = (".csv", ".gz", ".txt", ".ncu-rep")
 _EVIDENCE: Final = (Column("evidence"), Column("what"), Column("metric"))
@@ -212,9 +214,12 @@ def guidance(
     """
     hidden = without_homes if on_page else str
     told = parts(verdict, everything=on_page, predicted=predicted)
-    yield Facts(
-        tuple(Fact(title, tuple(map(hidden, lines)), _TIPS.get(title, "")) for title, lines in told)
-    )
+    facts = [Fact(title, tuple(map(hidden, lines)), _TIPS.get(title, "")) for title, lines in told]
+    lacking = [each for each in facts if on_page and each.label in _LACKING]
+    yield Facts(tuple(each for each in facts if each not in lacking))
+    for each in lacking:
+        title = f"{each.label}: {count(len(each.lines), 'metric')}"
+        yield Section(title, (Facts((each,)),), folded=True)
     if verdict.command is None:
         return
     undecided = verdict.status is Status.INCONCLUSIVE
