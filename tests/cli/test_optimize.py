@@ -183,8 +183,13 @@ LEFT = (
     ("print('garbage' * 10**6); sys.exit(1)", "failed", "exit code 1"),
     (f"put('{LINE}', 'while (true) {{}}')", "wrong", "k.cu"),
     (f"put('{LINE}', 'sum += A[row * N + k + N] * x[k];')", "wrong", "k.cu"),
+    (
+        "put('if (row >= M', 'if (M > 1000 || row >= M')",
+        "wrong",
+        "at the sizes that it is measured at it writes at most 0 B of 8.19 kB of its outputs",
+    ),
     ("Path('k.toml').write_text('x'); put('float sum', 'float  sum')", "not better", "less"),
-    ("put('float sum', 'float  sum')", "not better", "it was tried in round 12"),
+    ("put('float sum', 'float  sum')", "not better", "it was tried in round 13"),
     ("pass", "nothing", "the source is as it was"),
 )
 """What a command does, and what becomes of it."""

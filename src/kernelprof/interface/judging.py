@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -9,6 +10,7 @@ from kernelprof.errors import KernelprofError, MissingToolError
 from kernelprof.interface import changes, prediction
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.gate import Code, Outcome
+from kernelprof.model.numbers import quantity
 from kernelprof.model.optimization import Basis, Decision
 from kernelprof.results import Capture, as_result
 
@@ -25,12 +27,19 @@ if TYPE_CHECKING:
 
 _ONLY_CHECKED: Final = (
     "results were compared with the reference at the sizes of the check alone; at the measured "
-    "sizes that of the original is off by more than the tolerance, or was recorded"
+    "sizes that of the original is off by more than the tolerance, was recorded, or is too much "
+    "for this machine"
 )
 _NO_TIME: Final = (
     "no time was measured: proposals were judged by what their machine code counts, and their "
     "results were compared with the reference at the sizes of the check alone"
 )
+
+
+_LANES: Final = 32
+"""Threads of a warp."""
+_ELSEWHERE: Final = frozenset({"shared", "local", "constant"})
+"""Spaces in which no output lies."""
 
 
 class Refused(Exception):  # noqa: N818 (of a proposal, and no failure of ours)
@@ -86,12 +95,17 @@ class Predicted:
         self._policy = policy
         self._progress = progress
         self._known: dict[bytes, Capture] = {}
+        self._writes_all = False
 
     def first(self, source: Path) -> Diagnosis:
-        return self._of(source).diagnose()
+        found = self._of(source)
+        self._writes_all = not _unwritten(found, source)
+        return found.diagnose()
 
     def judged(self, before: Path, after: Path) -> Judgement:
         sides = self._of(before), self._of(after)
+        if self._writes_all and (few := _unwritten(sides[1], after)):
+            raise Refused(Decision.WRONG, few)
         result = changes.gate(*sides, policy=self._policy, rename=_renamed(*sides))
         (kernel,) = result.kernels
         codes = {each.code for each in kernel.findings}
@@ -145,7 +159,7 @@ class Measured:
             ) from error
         self._recorded = found.recorded
         if not found.recorded:
-            self._whole = self._right_at_measured_sizes(source) is None
+            self._whole = self._may_be_checked(source)
         return _capture(source, found).diagnose()
 
     def judged(self, before: Path, after: Path) -> Judgement:
@@ -178,6 +192,13 @@ class Measured:
         return Judgement(
             decision, reason, result, captures[after].diagnose(), _number(change.ratio)
         )
+
+    def _may_be_checked(self, source: Path) -> bool:
+        """Whether the original is right at the measured sizes, and this machine can tell."""
+        try:
+            return self._right_at_measured_sizes(source) is None
+        except MissingToolError:
+            return False
 
     def _right_at_measured_sizes(self, source: Path) -> KernelprofError | None:
         """What is wrong with the result of a source there; ``None`` where it is right."""
@@ -218,6 +239,34 @@ def _capture(source: Path, found: ProfileResult) -> Capture:
 
     contents = contents_of(source, found.manifest, found.lines)
     return as_result(Capture, found.capture, contents=contents, recorded=found.recorded)
+
+
+def _unwritten(found: Capture, source: Path) -> str:
+    """Why a kernel cannot have written all of its outputs at the measured sizes; empty: it can.
+
+    The result is compared at the sizes of the check, and a kernel may return early at others. Each
+    store writes the bytes of its threads at most. An output with a ``fill`` need not be written.
+    """
+    from kernelprof.launch.elements import element_bytes
+    from kernelprof.launch.read_spec import load_spec
+    from kernelprof.launch.resolved import ResolvedArray
+
+    known = found.prediction
+    assert known is not None  # it was predicted
+    wanted = sum(
+        math.prod(each.shape) * element_bytes(each.argument.element)
+        for each in load_spec(source).resolve().arguments
+        if isinstance(each, ResolvedArray) and each.argument.output and each.argument.fill is None
+    )
+    written = sum(
+        each.requests.high * _LANES * each.bytes_a_thread
+        for each in known.counted.accesses
+        if each.space not in _ELSEWHERE and each.kind != "load"
+    )
+    if written >= wanted:
+        return ""
+    most = f"at most {quantity(written, 'byte')} of {quantity(wanted, 'byte')} of its outputs"
+    return f"at the sizes that it is measured at it writes {most}"
 
 
 def _declined(result: GateResult) -> Decision | None:
