@@ -111,23 +111,29 @@ def run(
     into: Path | None = None,
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
+    given: Path | None = None,
+    alone: bool = False,
 ) -> Outcome:
-    """Run a command to its end, without a terminal and without standard input.
+    """Run a command to its end, without a terminal, with what is ``given`` as standard input.
 
     ``poll`` is called a few times a second. On an interrupt, at the time limit and on any error
     everything that the command started is ended before the exception goes on. After
     ``program_limit`` seconds only what the command itself has started is ended: a profiler then
     writes what it has. Of what is printed
     the last part is kept, with ``keep_all`` everything; with ``into`` it all goes into that file.
-    It runs in ``folder`` with ``environment``, without them in our own.
+    It runs in ``folder`` with ``environment``, without them in our own. ``alone`` ends what it left
+    behind.
     """
     check_allowed(command[0])
     start, cut = time.monotonic(), False
-    with contextlib.nullcontext(subprocess.PIPE) if into is None else into.open("wb") as output:
+    with (
+        contextlib.nullcontext(subprocess.PIPE) if into is None else into.open("wb") as output,
+        contextlib.nullcontext(subprocess.DEVNULL) if given is None else given.open("rb") as stdin,
+    ):
         try:
             process = subprocess.Popen(
                 list(command),
-                stdin=subprocess.DEVNULL,
+                stdin=stdin,
                 stdout=output,
                 stderr=subprocess.STDOUT,
                 cwd=folder,
@@ -158,6 +164,8 @@ def run(
     except BaseException:
         end(process)
         raise
+    if alone:
+        end(process)
     if poll is not None:
         poll()
     printed = b"" if drain is None else drain.taken()

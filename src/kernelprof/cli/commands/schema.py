@@ -14,11 +14,11 @@ ORDER = 130
 
 def schema(
     document: Annotated[
-        Literal["diagnosis", "comparison", "gate", "history"],
+        Literal["diagnosis", "comparison", "gate", "history", "optimization"],
         typer.Argument(
             metavar="[DOCUMENT]",
             help="diagnosis: what `diagnose` writes. comparison: `compare`. gate: `gate`. "
-            "history: `history`.",
+            "history: `history`. optimization: `optimize`.",
         ),
     ] = "diagnosis",
 ) -> None:

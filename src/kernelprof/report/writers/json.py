@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, cast, get_args
 import msgspec
 
 from kernelprof.model.numbers import relation
-from kernelprof.report import json_schema
+from kernelprof.report import json_schema, json_schema_tried
 from kernelprof.report import json_schema_changes as changes
 from kernelprof.report import json_schema_parts as parts
 from kernelprof.report import json_schema_survey as survey
@@ -30,6 +30,7 @@ ROOTS: Final[dict[str, type[msgspec.Struct]]] = {
     "comparison": changes.Comparison,
     "gate": changes.Gate,
     "history": changes.History,
+    "optimization": json_schema_tried.Optimization,
 }
 KINDS: Final = (*ROOTS, "doctor")
 _FRAME: Final = SimpleNamespace(

@@ -1,0 +1,119 @@
+"""What was tried for a kernel: what it brought, each proposal in a row, and the difference."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.model.names import middle, printable
+from kernelprof.model.numbers import count, factor
+from kernelprof.model.optimization import Basis, Decision, Ended, Optimization
+from kernelprof.report.document import (
+    Cell,
+    Code,
+    Column,
+    Document,
+    Layout,
+    Note,
+    Paragraph,
+    Section,
+    Span,
+    Table,
+    Tone,
+)
+from kernelprof.report.documents.verdict import headline, verdict_cell
+
+if TYPE_CHECKING:
+    from kernelprof.model.optimization import Attempt
+    from kernelprof.report.document import Block
+    from kernelprof.report.documents.comparison import Detail
+
+_COLUMNS: Final = (
+    Column("round", number=True),
+    Column("decision"),
+    Column("time", number=True),
+    Column("verdict"),
+    Column("why"),
+)
+_TONES: Final = {
+    Decision.KEPT: Tone.GOOD,
+    Decision.NOT_BETTER: Tone.PLAIN,
+    Decision.UNDECIDED: Tone.OPEN,
+    Decision.NOTHING: Tone.MUTED,
+}
+_REASON: Final = 400
+_BASES: Final = {
+    Basis.MEASURED: "measured in turns on this machine",
+    Basis.RECORDED: "as the captures that ship with kernelprof have it",
+    Basis.PREDICTED: "as predicted",
+}
+
+
+def document(found: Optimization, detail: Detail | None = None) -> Document:
+    """All that was tried, in every format alike."""
+    del detail
+    answer = Section(
+        "",
+        (Paragraph(f"{_ended(found)} {_sources(found)}"),),
+        tone=Tone.GOOD if found.kept else Tone.OPEN,
+        layout=Layout.HERO,
+        summary=_summary(found),
+    )
+    blocks: list[Block] = [answer]
+    blocks += [Note(each, warning=True) for each in found.notes]
+    if found.attempts:
+        blocks.append(Table(_COLUMNS, tuple(map(_row, found.attempts)), label="What was proposed"))
+    blocks.append(Paragraph(f"Before: {headline(found.first)} Now: {headline(found.last)}"))
+    if found.diff:
+        code = Code("\n".join(map(printable, found.diff.split("\n"))), language="diff")
+        blocks.append(Section("What is kept of it", (code,), folded=True))
+    return Document("kernelprof optimize", tuple(blocks), origin=found.source)
+
+
+def _summary(found: Optimization) -> str:
+    tried = count(len(found.attempts), "proposal")
+    told = f"{len(found.kept)} of {tried} kept"
+    if not found.kept:
+        return f"{told}."
+    ratio = found.ratio
+    what = _change(ratio) if ratio else "it counts less"
+    return f"{told}: {what}, {_BASES[found.basis]}."
+
+
+def _change(ratio: float) -> str:
+    """A time over the one before: ``12.1x faster``."""
+    return f"{factor(1 / ratio)} faster" if ratio <= 1 else f"{factor(ratio)} slower"
+
+
+def _ended(found: Optimization) -> str:
+    """Why no more was tried."""
+    match found.ended:
+        case Ended.AT_LIMIT:
+            return "The kernel is at its limit."
+        case Ended.ROUNDS:
+            return f"Ended after {count(int(found.limit or 0), 'round')}."
+        case Ended.BUDGET:
+            return f"Ended after {found.limit:g} s."
+        case Ended.NOTHING:
+            return "Ended, since nothing more was proposed."
+        case Ended.TAMPERED:
+            return "Ended, since the kernel's own files were changed meanwhile."
+
+
+def _sources(found: Optimization) -> str:
+    if not found.kept:
+        return "The source is as it was."
+    if found.applied:
+        return "The best source is in its place."
+    return "The source is as it was: --apply replaces it."
+
+
+def _row(each: Attempt) -> tuple[Cell, ...]:
+    time = "-" if each.ratio is None else _change(each.ratio)
+    verdict = "-" if each.verdict is None else verdict_cell(each.verdict)
+    return (
+        Cell(str(each.number)),
+        Cell(Span(each.decision.value, _TONES.get(each.decision, Tone.BAD))),
+        Cell(time, sort=each.ratio or -1.0),
+        Cell(Span(verdict, code=True)),
+        Cell(Span(middle(printable(each.reason), _REASON))),
+    )
