@@ -14,11 +14,19 @@ ORDER = 130
 
 def schema(
     document: Annotated[
-        Literal["diagnosis", "comparison", "gate", "history"],
+        Literal[
+            "diagnosis",
+            "comparison",
+            "gate",
+            "history",
+            "fleet_run",
+            "fleet_query",
+            "fleet_status",
+        ],
         typer.Argument(
             metavar="[DOCUMENT]",
             help="diagnosis: what `diagnose` writes. comparison: `compare`. gate: `gate`. "
-            "history: `history`.",
+            "history: `history`. fleet_run, fleet_query, fleet_status: `fleet run` and so on.",
         ),
     ] = "diagnosis",
 ) -> None:

@@ -14,6 +14,7 @@ import msgspec
 from kernelprof.model.numbers import relation
 from kernelprof.report import json_schema
 from kernelprof.report import json_schema_changes as changes
+from kernelprof.report import json_schema_fleet as fleet
 from kernelprof.report.writers import Writer
 from kernelprof.version import __version__
 
@@ -28,6 +29,9 @@ ROOTS: Final[dict[str, type[msgspec.Struct]]] = {
     "comparison": changes.Comparison,
     "gate": changes.Gate,
     "history": changes.History,
+    "fleet_run": fleet.FleetRun,
+    "fleet_query": fleet.FleetQuery,
+    "fleet_status": fleet.FleetStatus,
 }
 KINDS: Final = (*ROOTS, "doctor")
 _FRAME: Final = SimpleNamespace(
