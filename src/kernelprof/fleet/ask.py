@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.errors import InputError, UsageError
+from kernelprof.fleet.index import parts
 from kernelprof.fleet.optional import package
 
 if TYPE_CHECKING:
@@ -14,25 +15,52 @@ if TYPE_CHECKING:
 
     from kernelprof.fleet.store import Store
 
-_LAUNCHES: Final = """
+_KERNELS: Final = (
+    "create view kernels as select * from read_parquet({}) where file in (select file from files)"
+)
+_ALL: Final = """
+create view measurements as
+select * from read_parquet({}, hive_partitioning = false, filename = true);
 create view launches as
-select * exclude (ids, durations_ns, metrics, units, manifest), unnest(ids) as id,
+select * exclude (ids, times_ns, durations_ns, metrics, units, manifest), unnest(ids) as id,
   unnest(durations_ns) as duration_ns
-from kernels
+from measurements;
 """
-"""A row a launch, by the profiler's time."""
+"""Of ``launches`` a row is a launch, with the profiler's time."""
 
 
 class Questions:
-    """A connection with the views ``kernels`` and ``launches``; ``warnings`` say what is not in it.
+    """A connection with views; ``warnings`` say what of the store is not in them.
 
-    ``folder`` is where the files are that it may open, ``None`` for an object store.
+    ``kernels`` has what is one value of each measured kernel. ``root`` stands before each ``file``
+    in it; ``parts`` are the files that it is made of, and ``whole`` those of the store.
     """
 
-    def __init__(self, connection: Any, folder: str | None, warnings: Sequence[str]) -> None:
+    def __init__(
+        self,
+        connection: Any,
+        store: Store,
+        parts: Sequence[str],
+        whole: Sequence[str],
+        warnings: Sequence[str],
+    ) -> None:
         self.connection = connection
-        self.folder = folder
+        self.root = store.place.path("")
         self.warnings = tuple(warnings)
+        self._local = store.place.local
+        self._parts = parts
+        self._whole = whole
+
+    def open_to_others(self) -> None:
+        """Add the views that open all files: ``measurements``, and ``launches``, a row a launch.
+
+        From here on nothing else can be opened.
+        """
+        self.connection.execute(_ALL.format(_listed(self._whole)))
+        if self._local:
+            self.connection.execute("set allowed_paths = ?", [[*self._parts, *self._whole]])
+            self.connection.execute("set enable_external_access = false")
+        self.connection.execute("set lock_configuration = true")
 
     def rows(self, sql: str, values: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
         """The rows that a query of ours gives."""
@@ -41,50 +69,43 @@ class Questions:
 
 
 @contextmanager
-def questions(store: Store, since: str | None = None) -> Iterator[Questions]:
-    """The store for questions; with ``since`` (``2026-11-21``) only months from that day's on.
+def questions(store: Store, *, cached: bool = True) -> Iterator[Questions]:
+    """The store for questions; ``cached`` keeps what was read of its files for the next ones.
 
     Raises :class:`InputError` for a store without measurements.
     """
     duckdb = package("duckdb", "asking a store")
-    names = store.names(None if since is None else since[:7])
+    names = store.names()
     if not names:
         raise InputError(
-            "there is no measurement in this store" + (f" since {since}" if since else ""),
+            "there is no measurement in this store",
             where=store.place.shown,
             hint="make some: kernelprof fleet run PLAN.toml",
         )
-    warnings = [f"{each.file} is left out: {each.why}" for each in store.strangers()]
     connection = duckdb.connect(config={"autoinstall_known_extensions": False})
     try:
         if not store.place.local:
             connection.register_filesystem(store.place.filesystem)  # type: ignore[attr-defined]
-        try:
-            _views(connection, store, names)
-        except duckdb.Error:
-            names, damaged = store.check_all(names)
-            warnings += [f"{each.file} is left out: {each.why}" for each in damaged]
-            if not names:
-                raise InputError(
-                    "no file of this store can be read", where=store.place.shown
-                ) from None
-            _views(connection, store, names)
-        yield Questions(connection, store.place.path("") if store.place.local else None, warnings)
+        with parts(connection, store, names, cached=cached) as (found, damaged):
+            left_out = [*store.strangers(), *damaged]
+            warnings = [f"{each.file} is left out: {each.why}" for each in left_out]
+            torn = {each.file for each in damaged}
+            paths = {each: store.place.path(each) for each in names}
+            whole = {each: path for each, path in paths.items() if path not in torn}
+            if not whole:
+                what = "no file of this store can be read"
+                raise InputError(what, where=store.place.shown, hint="\n".join(warnings))
+            files = package("pyarrow", "asking a store").table({"file": list(whole)})
+            connection.register("files", files)
+            connection.execute(_KERNELS.format(_listed(found)))
+            yield Questions(connection, store, found, list(whole.values()), warnings)
     finally:
         connection.close()
 
 
-def _views(connection: Any, store: Store, names: Sequence[str]) -> None:
-    """Make the views; an error where a file is damaged, before anybody asks."""
-    connection.execute("drop view if exists launches")
-    connection.execute("drop view if exists kernels")
-    paths = [store.place.path(each) for each in names]
-    relation = connection.read_parquet(paths, hive_partitioning=False)
-    relation.create_view("kernels")
-    connection.execute(_LAUNCHES)
-    connection.execute(
-        "select count(time_ns), min(schema_version), min(key) from kernels"
-    ).fetchone()
+def _listed(paths: Sequence[str]) -> str:
+    quoted = ("'{}'".format(each.replace("'", "''")) for each in paths)
+    return f"[{', '.join(quoted)}]"
 
 
 def asked(found: Questions, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]:
@@ -102,10 +123,7 @@ def asked(found: Questions, sql: str) -> tuple[list[str], list[tuple[Any, ...]]]
         raise UsageError(
             "--sql takes one query", hint="begin it with select or with; a store is never changed"
         )
-    if found.folder is not None:
-        connection.execute("set allowed_directories = [?]", [found.folder])
-        connection.execute("set enable_external_access = false")
-    connection.execute("set lock_configuration = true")
+    found.open_to_others()
     try:
         answer = connection.execute(statements[0])
         return [each[0] for each in answer.description], answer.fetchall()
@@ -117,8 +135,8 @@ def _refused(error: Exception) -> UsageError:
     lines = [line for line in str(error).splitlines() if line.strip()]
     return UsageError(
         "\n".join(["the query cannot be answered:", *lines]),
-        hint="the views are kernels and launches; docs/fleet.md lists their columns, and so does "
-        "--sql 'describe kernels'",
+        hint="the views are kernels, measurements and launches; --sql 'describe kernels' lists the "
+        "columns of one",
     )
 
 

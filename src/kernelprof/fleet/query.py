@@ -31,7 +31,7 @@ class _Question:
     answer: Callable[[Questions, Filters], Answer]
 
 
-def ask(store: Store, question: str, filters: Filters) -> FleetTable:
+def ask(store: Store, question: str, filters: Filters, *, cached: bool = True) -> FleetTable:
     """The answer to one of :data:`QUESTIONS`; :class:`UsageError` for any other."""
     known = QUESTIONS.get(question)
     if known is None:
@@ -46,7 +46,7 @@ def ask(store: Store, question: str, filters: Filters) -> FleetTable:
             raise UsageError(
                 f"--since {filters.since!r} is no date", hint="for example --since 2026-11-21"
             ) from error
-    with questions(store) as found:
+    with questions(store, cached=cached) as found:
         columns, rows, notes = known.answer(found, filters)
         return FleetTable(
             question,
@@ -59,9 +59,9 @@ def ask(store: Store, question: str, filters: Filters) -> FleetTable:
         )
 
 
-def ask_sql(store: Store, sql: str, limit: int) -> FleetTable:
+def ask_sql(store: Store, sql: str, limit: int, *, cached: bool = True) -> FleetTable:
     """The answer to a query in SQL, of which ``limit`` rows are kept, 0 for all."""
-    with questions(store) as found:
+    with questions(store, cached=cached) as found:
         names, rows = asked(found, sql)
         notes = []
         if limit and len(rows) > limit:
@@ -160,7 +160,7 @@ def _sweep(found: Questions, filters: Filters) -> Answer:
 
 def _regressions(found: Questions, filters: Filters) -> Answer:
     """Series whose newest time is significantly longer than at the start of the window."""
-    slower, open_ = regressed(found, filters)
+    slower, within, others = regressed(found, filters)
     rows = [
         (
             each.kernel,
@@ -189,10 +189,12 @@ def _regressions(found: Questions, filters: Filters) -> Answer:
         Heading("verdict", title="Verdict now"),
         Heading("newest", "date", "Newest"),
     )
-    notes = filters.note(len(rows), "regressions")
-    if open_:
-        notes.append(f"{open_:,} more took longer, within the noise or measured otherwise.")
-    return columns, filters.first(rows), notes
+    notes = []
+    if within:
+        notes.append(f"{within:,} more took longer, within the noise or measured otherwise.")
+    if others:
+        notes.append(f"{others:,} more took longer and were not looked at; --limit 0 looks at all.")
+    return columns, rows, notes
 
 
 _PARAMETERS: Final = (

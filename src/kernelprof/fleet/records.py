@@ -30,6 +30,46 @@ METADATA: Final = b"kernelprof"
 
 UNKNOWN: Final = "unknown"
 
+LIGHT: Final = (
+    *(
+        "key",
+        "plan",
+        "name",
+        "kind",
+        "sizes",
+        "defines",
+        "round",
+        "pair",
+        "side",
+        "code",
+        "code_of",
+    ),
+    *("host", "device", "commit", "recorded", "origin", "created", "gpu"),
+    *(
+        "compute_capability",
+        "driver",
+        "ncu",
+        "clock_control",
+        "kernelprof",
+        "source_sha256",
+        "passed",
+        "kernel",
+    ),
+    *(
+        "grid",
+        "block",
+        "launches",
+        "time_ns",
+        "timed_by",
+        "share",
+        "status",
+        "bottleneck",
+        "confidence",
+    ),
+    *("gain", "gain_low", "gain_high"),
+)
+"""The columns that hold one value: what the usual questions look at."""
+
 
 @dataclass(frozen=True, slots=True)
 class Provenance:

@@ -7,6 +7,8 @@ noise and significant is decided by the rule of ``kernelprof compare``.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from importlib import import_module
+from threading import Thread
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.comparison.floors import LEAST_FLOOR
@@ -22,11 +24,13 @@ if TYPE_CHECKING:
     from kernelprof.fleet.ask import Questions
     from kernelprof.fleet.series import Filters
 
-MOST_TRIED: Final = 400
-"""Series that are looked at closely, those first that lost most time: each takes some ms."""
+    Record = dict[str, Any]
+
+_AT_ONCE: Final = 20
+"""Series whose files are opened at a time; each then takes 20 ms."""
 
 _POINT: Final = (
-    "struct_pack(created, time_ns, timed_by, ncu, clock_control, commit, launches, "
+    "struct_pack(created, time_ns, timed_by, ncu, clock_control, commit, launches, file, "
     "verdict := coalesce(bottleneck, status))"
 )
 _MOMENT: Final = "struct_pack(created, round)"
@@ -51,67 +55,80 @@ class Regression:
     lost_ns: float
 
 
-def regressed(found: Questions, filters: Filters) -> tuple[list[Regression], int]:
-    """The regressions, what lost most time first, and how many were slower without being one.
+def regressed(found: Questions, filters: Filters) -> tuple[list[Regression], int, int]:
+    """The regressions, what lost most time first, as many as are wanted.
 
-    Compared are the newest measurement and the last one before ``since``; the first one of all
-    where there is none before.
+    Also how many series that took longer were looked at in vain, and how many not at all. Compared
+    are the newest measurement and the last one before ``since``; the first one of all where there
+    is none before.
     """
+    # The statistics of a comparison load for as long as DuckDB reads.
+    Thread(target=import_module, args=("scipy.stats",), daemon=True).start()
     where, values = filters.sql(dated=False)
-    start = "null" if filters.since is None else "?::timestamp"
-    if filters.since is not None:
-        values = [*values, f"{filters.since}", f"{filters.since}"]
-    candidates = found.rows(
+    found.connection.execute(
         f"""
-        with points as (
-          select {series("series")}, {_MOMENT} as moment, {_POINT} as point, created
-          from kernels where time_ns is not null {where}),
-        ends as (
-          select series, arg_max(point, moment) as last,
-            coalesce(arg_max(point, moment) filter (created < {start}),
-              arg_min(point, moment)) as first,
-            max(created) as newest
-          from points group by series)
-        select series, first, last from ends
-        where last.time_ns > first.time_ns * {1 + LEAST_FLOOR}
-          and last.created > first.created
-          {"and newest >= " + start if filters.since is not None else ""}
-        order by (last.time_ns - first.time_ns) * last.launches desc
+        create or replace temp table points as
+        select {series("series")}, created, round, {_POINT} as point
+        from kernels where time_ns is not null {where}
         """,
         values,
     )
-    slower = []
-    for who, first, last in candidates[:MOST_TRIED]:
-        times = [_times(found, who, each["created"]) for each in (first, last)]
-        before, after = (
-            _snapshot(who, point, taken) for point, taken in zip((first, last), times, strict=True)
-        )
-        change = time_change(before, after, _apart(first, last))
-        if change.outcome is TimeOutcome.SLOWER and change.ratio is not None:
-            begun, commit = _since(found, who, first, last)
-            slower.append(
-                Regression(
-                    kernel=who["kernel"],
-                    name=who["name"],
-                    parameters=" ".join(
-                        each for each in (who["sizes"], who["defines"]) if each != "{}"
-                    ),
-                    gpu=who["gpu"],
-                    before_ns=first["time_ns"],
-                    after_ns=last["time_ns"],
-                    ratio=change.ratio,
-                    since=begun,
-                    commit=commit,
-                    verdict_before=first["verdict"],
-                    verdict_after=last["verdict"],
-                    newest=last["created"],
-                    lost_ns=(last["time_ns"] - first["time_ns"]) * last["launches"],
-                )
+    start = "null" if filters.since is None else f"timestamp '{filters.since}'"
+    candidates = found.rows(
+        f"""
+        with ends as (
+          select series, arg_max(point, {_MOMENT}) as last,
+            coalesce(arg_max(point, {_MOMENT}) filter (created < {start}),
+              arg_min(point, {_MOMENT})) as first
+          from points group by series)
+        select series, first, last from ends
+        where last.time_ns > first.time_ns * {1 + LEAST_FLOOR} and last.created > first.created
+          {"" if filters.since is None else f"and last.created >= {start}"}
+        order by (last.time_ns - first.time_ns) * last.launches desc
+        """
+    )
+    slower: list[Regression] = []
+    tried = 0
+    for at in range(0, len(candidates), _AT_ONCE):
+        if filters.limit and len(slower) >= filters.limit:
+            break
+        some = candidates[at : at + _AT_ONCE]
+        times = _times(found, some)
+        for who, first, last in some:
+            if filters.limit and len(slower) >= filters.limit:
+                break
+            tried += 1
+            before, after = (
+                _snapshot(who, point, times.get(_place(who, point), ())) for point in (first, last)
             )
-    return slower, len(candidates) - len(slower)
+            change = time_change(before, after, _apart(first, last))
+            if change.outcome is TimeOutcome.SLOWER and change.ratio is not None:
+                slower.append(_regression(found, who, first, last, change.ratio))
+    return slower, tried - len(slower), len(candidates) - tried
 
 
-def _apart(first: dict[str, Any], last: dict[str, Any]) -> str | None:
+def _regression(
+    found: Questions, who: Record, first: Record, last: Record, ratio: float
+) -> Regression:
+    begun, commit = _since(found, who, first, last)
+    return Regression(
+        kernel=who["kernel"],
+        name=who["name"],
+        parameters=" ".join(each for each in (who["sizes"], who["defines"]) if each != "{}"),
+        gpu=who["gpu"],
+        before_ns=first["time_ns"],
+        after_ns=last["time_ns"],
+        ratio=ratio,
+        since=begun,
+        commit=commit,
+        verdict_before=first["verdict"],
+        verdict_after=last["verdict"],
+        newest=last["created"],
+        lost_ns=(last["time_ns"] - first["time_ns"]) * last["launches"],
+    )
+
+
+def _apart(first: Record, last: Record) -> str | None:
     """Why two times cannot be compared; ``None`` where they can."""
     for key, what in (("timed_by", "timed by"), ("clock_control", "clock control")):
         if first[key] != last[key]:
@@ -121,25 +138,28 @@ def _apart(first: dict[str, Any], last: dict[str, Any]) -> str | None:
     return None
 
 
-_OF_SERIES: Final = """
-kernels where gpu = $gpu and name = $name and kernel = $kernel and sizes = $sizes
-  and defines = $defines and side is not distinct from $side and time_ns is not null
-  and (kind = 'source' or concat_ws(' ', grid, block) is not distinct from $config)
-"""
-
-
-def _times(found: Questions, who: dict[str, Any], created: datetime) -> tuple[float, ...]:
-    """The times of single launches of one measurement."""
+def _times(
+    found: Questions, candidates: list[tuple[Any, ...]]
+) -> dict[tuple[object, ...], tuple[float, ...]]:
+    """The times of single launches, of the files that have the ends of these series."""
+    files = sorted({found.root + each["file"] for _, *ends in candidates for each in ends})
     rows = found.connection.execute(
-        f"select times_ns from {_OF_SERIES} and created = $created limit 1",
-        {**who, "created": created},
+        f"select {series('series')}, filename, times_ns "
+        "from read_parquet(?, hive_partitioning = false, filename = true)",
+        [files],
     ).fetchall()
-    return tuple(rows[0][0] or ()) if rows else ()
+    return {
+        _place(who, {"file": file.removeprefix(found.root)}): tuple(times or ())
+        for who, file, times in rows
+    }
 
 
-def _snapshot(
-    who: dict[str, Any], point: dict[str, Any], times: tuple[float, ...]
-) -> KernelSnapshot:
+def _place(who: Record, point: Record) -> tuple[object, ...]:
+    """What finds a series in a file."""
+    return (*who.values(), point["file"])
+
+
+def _snapshot(who: Record, point: Record, times: tuple[float, ...]) -> KernelSnapshot:
     events = point["timed_by"] == EVENTS
     return KernelSnapshot(
         name=who["kernel"],
@@ -154,17 +174,17 @@ def _snapshot(
 
 
 def _since(
-    found: Questions, who: dict[str, Any], first: dict[str, Any], last: dict[str, Any]
+    found: Questions, who: Record, first: Record, last: Record
 ) -> tuple[datetime, str | None]:
     """The first measurement after the last one that was nearer to the time before than to now."""
     middle = (first["time_ns"] * last["time_ns"]) ** 0.5
-    rows = found.connection.execute(
-        f"""
-        select created, time_ns, commit from {_OF_SERIES}
-        and created >= $first and created <= $last order by created desc, round desc
+    rows = found.rows(
+        """
+        select created, point.time_ns, point.commit from points
+        where series = ? and created between ? and ? order by created desc, round desc
         """,
-        {**who, "first": first["created"], "last": last["created"]},
-    ).fetchall()
+        [who, first["created"], last["created"]],
+    )
     begun = (last["created"], last["commit"])
     for created, time_ns, commit in rows:
         if time_ns < middle:

@@ -30,9 +30,9 @@ _COLUMNS: Final = (
 )
 
 
-def status(store: Store, answers: Iterable[FleetTable] = ()) -> FleetStatus:
+def status(store: Store, answers: Iterable[FleetTable] = (), *, cached: bool = True) -> FleetStatus:
     """What is in a store, by GPU and month."""
-    with questions(store) as found:
+    with questions(store, cached=cached) as found:
         rows = found.rows(
             """
             select gpu, strftime(created, '%Y-%m') as month, count(distinct (key, created)),

@@ -73,10 +73,12 @@ def run(
         return carry_out(wanted, target, executor, Options(again, recorded), tell)
 
 
-def status(target: str, *, store: str | None = None, answers: bool = False) -> FleetStatus:
+def status(
+    target: str, *, store: str | None = None, answers: bool = False, cache: bool = True
+) -> FleetStatus:
     """What a store has; ``target`` is it, or a plan, of which it says what is missing.
 
-    With ``answers`` also those to the usual questions.
+    With ``answers`` also those to the usual questions. Without ``cache`` every file is read.
     """
     from kernelprof.fleet.local import Local
     from kernelprof.fleet.query import QUESTIONS, ask
@@ -85,8 +87,8 @@ def status(target: str, *, store: str | None = None, answers: bool = False) -> F
     from kernelprof.fleet.status import status as held
 
     plan, place = _both(target, store)
-    made = [ask(place, each, Filters()) for each in QUESTIONS] if answers else []
-    found = held(place, made)
+    made = [ask(place, each, Filters(), cached=cache) for each in QUESTIONS] if answers else []
+    found = held(place, made, cached=cache)
     if plan is None:
         return found
     with Local((), os.cpu_count() or 1, plan.retries) as executor:
@@ -104,10 +106,11 @@ def query(
     gpu: str | None = None,
     since: str | None = None,
     limit: int = 20,
+    cache: bool = True,
 ) -> FleetTable:
     """The answer to one of the usual questions, or to ``sql`` over the store's views.
 
-    ``target`` is a store or a plan that names one.
+    ``target`` is a store or a plan that names one. Without ``cache`` every file is read.
     """
     from kernelprof.fleet.query import ask, ask_sql
     from kernelprof.fleet.series import Filters
@@ -119,9 +122,9 @@ def query(
         )
     place = _both(target, store)[1]
     if sql is not None:
-        return ask_sql(place, sql, limit)
+        return ask_sql(place, sql, limit, cached=cache)
     assert question is not None
-    return ask(place, question, Filters(kernel, gpu, since, limit))
+    return ask(place, question, Filters(kernel, gpu, since, limit), cached=cache)
 
 
 def questions() -> tuple[str, ...]:

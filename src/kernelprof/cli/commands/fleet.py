@@ -22,6 +22,9 @@ StoreOption = Annotated[
     str | None,
     typer.Option("--store", metavar="PLACE", help="A folder or a URL, instead of the plan's."),
 ]
+NoCacheOption = Annotated[
+    bool, typer.Option("--no-cache", help="Read all files again and keep nothing of them.")
+]
 TargetArgument = Annotated[
     str, typer.Argument(metavar="STORE", help="A store's folder or URL, or a plan that names one.")
 ]
@@ -107,11 +110,12 @@ def status(
             help="Also write a page for the team, with answers to all usual questions.",
         ),
     ] = None,
+    no_cache: NoCacheOption = False,
     no_color: options.NoColorOption = False,
 ) -> None:
     """Show what a store has, what its runs did and, of a plan, what is missing."""
     output.check_places(file, html=html)
-    found = fleet.status(target, store=store, answers=html is not None)
+    found = fleet.status(target, store=store, answers=html is not None, cache=not no_cache)
     if html is not None:
         output.write_page(found, html)
     output.write_result(output.rendered(found, output_format, file, no_color=no_color), file)
@@ -159,6 +163,7 @@ def query(
     ] = "text",
     file: options.OutputOption = None,
     html: options.HtmlOption = None,
+    no_cache: NoCacheOption = False,
     no_color: options.NoColorOption = False,
 ) -> None:
     """Ask a store one of the usual questions, or any other in SQL."""
@@ -172,6 +177,7 @@ def query(
         gpu=gpu,
         since=since,
         limit=limit,
+        cache=not no_cache,
     )
     if html is not None:
         output.write_page(found, html)
