@@ -81,8 +81,8 @@ class Folder:
         return sorted(found)
 
     def path(self, name: str) -> str:
-        """An absolute path."""
-        return str(self.root.absolute() / name)
+        """An absolute path; that of no name ends with a slash."""
+        return f"{self.root.absolute()}/{name}"
 
     def read(self, name: str) -> bytes:
         """The whole file."""

@@ -119,7 +119,7 @@ class Store:
 
     def add_run(self, facts: dict[str, Any]) -> str:
         """Store what a run did."""
-        when = datetime.now(UTC).strftime("%Y%m%dT%H%M%SZ")
+        when = datetime.now(UTC).strftime("%Y%m%dT%H%M%S.%fZ")
         name = f"{RUNS}/{when}-{secrets.token_hex(4)}.json"
         text = json.dumps(facts, ensure_ascii=False, indent=1) + "\n"
         self.place.write(name, text.encode())
