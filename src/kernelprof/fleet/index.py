@@ -84,7 +84,8 @@ def _updated(
 def _add(connection: Any, store: Store, new: Sequence[str], folder: Path) -> tuple[Damaged, ...]:
     """A part of files; those that cannot be read are left out, and looked at again next time."""
     duckdb = package("duckdb", "asking a store")
-    whole, damaged = list(new), ()
+    whole = list(new)
+    damaged: tuple[Damaged, ...] = ()
     try:
         _write(connection, store, whole, folder)
     except duckdb.Error:

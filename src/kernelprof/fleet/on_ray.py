@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import socket
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.errors import MissingToolError
@@ -28,6 +29,7 @@ RECORDED: Final = "recorded_gpu"
 """The resource that stands for a GPU where recorded captures stand for measurements."""
 
 _GRACE_S: Final = 10.0
+_ANSWERS_WITHIN_S: Final = 10.0
 _COMES_WITHIN_S: Final = 120.0
 """What an actor gets to start: a node may have to come up, and imports take seconds."""
 
@@ -71,6 +73,13 @@ def _uuid(visible: str) -> str:
     return visible
 
 
+def _knock(address: str) -> None:
+    """Raise :class:`OSError` where nobody listens: Ray tries that for minutes."""
+    host, _, port = address.removeprefix("ray://").rpartition(":")
+    if host and port.isdecimal():
+        socket.create_connection((host.strip("[]"), int(port)), _ANSWERS_WITHIN_S).close()
+
+
 class OnRay(Pool):
     """``address`` is a cluster's, or :data:`LOCAL`; ``wanted`` are parts of names of GPUs, none for
     all, and ``None`` where no GPU is needed.
@@ -109,6 +118,7 @@ class OnRay(Pool):
             if self._recorded:
                 given["resources"] = {RECORDED: len(self._recorded)}
         try:
+            _knock(self._address)
             self._ray.init(**{**given, **self._options})
         except (ConnectionError, OSError, RuntimeError, ValueError) as error:
             raise MissingToolError(
