@@ -95,8 +95,9 @@ def questions(store: Store, *, cached: bool = True) -> Iterator[Questions]:
             if not whole:
                 what = "no file of this store can be read"
                 raise InputError(what, where=store.place.shown, hint="\n".join(warnings))
-            files = package("pyarrow", "asking a store").table({"file": list(whole)})
-            connection.register("files", files)
+            connection.execute(
+                "create temp table files as select unnest(?) as file", [list(whole)]
+            )
             connection.execute(_KERNELS.format(_listed(found)))
             yield Questions(connection, store, found, list(whole.values()), warnings)
     finally:

@@ -68,7 +68,7 @@ def regressed(found: Questions, filters: Filters) -> tuple[list[Regression], int
     found.connection.execute(
         f"""
         create or replace temp table points as
-        select {series("series")}, created, round, {_POINT} as point
+        select {series("series")}, hash(series) as id, created, round, {_POINT} as point
         from kernels where time_ns is not null {where}
         """,
         values,
@@ -77,11 +77,11 @@ def regressed(found: Questions, filters: Filters) -> tuple[list[Regression], int
     candidates = found.rows(
         f"""
         with ends as (
-          select series, arg_max(point, {_MOMENT}) as last,
+          select any_value(series) as series, id, arg_max(point, {_MOMENT}) as last,
             coalesce(arg_max(point, {_MOMENT}) filter (created < {start}),
               arg_min(point, {_MOMENT})) as first
-          from points group by series)
-        select series, first, last from ends
+          from points group by id)
+        select struct_insert(series, id := id), first, last from ends
         where last.time_ns > first.time_ns * {1 + LEAST_FLOOR} and last.created > first.created
           {"" if filters.since is None else f"and last.created >= {start}"}
         order by (last.time_ns - first.time_ns) * last.launches desc
@@ -156,7 +156,7 @@ def _times(
 
 def _place(who: Record, point: Record) -> tuple[object, ...]:
     """What finds a series in a file."""
-    return (*who.values(), point["file"])
+    return (*(value for name, value in who.items() if name != "id"), point["file"])
 
 
 def _snapshot(who: Record, point: Record, times: tuple[float, ...]) -> KernelSnapshot:
@@ -181,9 +181,9 @@ def _since(
     rows = found.rows(
         """
         select created, point.time_ns, point.commit from points
-        where series = ? and created between ? and ? order by created desc, round desc
+        where id = ? and created between ? and ? order by created desc, round desc
         """,
-        [who, first["created"], last["created"]],
+        [who["id"], first["created"], last["created"]],
     )
     begun = (last["created"], last["commit"])
     for created, time_ns, commit in rows:
