@@ -9,7 +9,7 @@ CAPTURES ?= build/captures
 EXAMPLE := examples/matvec.cu
 
 .PHONY: demo test test-all fuzz gpu-test captures browser-test lint types rules reports screenshots \
-	lock wheel clean help gate-report corpus-report predict-report predict-others init-others
+	lock wheel clean help gate-report corpus-report predict-report predict-others init-others fleet-report
 
 help:
 	@echo "make demo    diagnose a kernel from its source, without a GPU"
@@ -29,6 +29,7 @@ help:
 	@echo "make predict-report  predict every kernel, beside what an H200 measured, into reports/predict-h200.md"
 	@echo "make predict-others CHECKOUTS=DIR  predict kernels of other people, into reports/predict-others.md"
 	@echo "make init-others CHECKOUTS=DIR  specify kernels of other people, into reports/init-others.md"
+	@echo "make fleet-report  measure a store of 5.5 million launches and 10,000 captures, into build/fleet"
 	@echo "make lock    pin what the actions install again, with hashes, into requirements/"
 	@echo "make wheel   build dist/*.whl (by way of the source archive)"
 	@echo "make clean   remove the environment and everything built"
@@ -107,6 +108,11 @@ predict-others: $(VENV)/.dev
 init-others: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.init $(CHECKOUTS) > reports/init-others.md.new
 	mv reports/init-others.md.new reports/init-others.md
+
+fleet-report: $(VENV)/.dev
+	mkdir -p build/fleet
+	$(BIN)/python -m benchmarks.fleet large -o build/fleet/large.json
+	$(BIN)/python -m benchmarks.fleet many -o build/fleet/many.json
 
 # For every Python and machine at once, with nothing in it that says where it came from.
 lock: $(VENV)/.dev

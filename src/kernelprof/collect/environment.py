@@ -49,8 +49,14 @@ class Machine:
 
 
 def machine() -> Machine:
-    """Ask ``nvidia-smi``; an empty answer where there is none or it fails."""
-    listed = _answer(f"--query-gpu={','.join(_FIELDS)}", "--format=csv,noheader,nounits")
+    """Ask ``nvidia-smi``; an empty answer where there is none or it fails.
+
+    Of several GPUs only those count that ``$CUDA_VISIBLE_DEVICES`` names by their UUIDs, if it
+    does: programs see no others, but ``nvidia-smi`` lists all.
+    """
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES", "")
+    only = ("-i", visible) if visible.startswith("GPU-") else ()
+    listed = _answer(*only, f"--query-gpu={','.join(_FIELDS)}", "--format=csv,noheader,nounits")
     if listed is None:
         return Machine()
     rows = [

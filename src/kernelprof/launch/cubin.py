@@ -6,6 +6,7 @@ that is read here.
 
 from __future__ import annotations
 
+import hashlib
 import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, NamedTuple
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 _ELF: Final = b"\x7fELF\x02\x01"
 _SECTION: Final = struct.Struct("<IIQQQQIIQQ")
 _TEXT, _INFO = ".text.", ".nv.info."
+_NOBITS: Final = 8
+"""The type of a section that takes room on the device and none in the file."""
+_OF_DEBUGGING: Final = (".debug_", ".nv_debug", ".rela.debug", ".rel.debug", ".note")
+_OF_NAMES: Final = (".shstrtab", ".strtab", ".symtab")
 
 _SIZED: Final = 4
 """The format of an attribute that stands after its size (EIFMT_SVAL); others take 4 bytes."""
@@ -50,6 +55,20 @@ def entries(cubin: bytes) -> tuple[str, ...]:
     """The kernels in a cubin by mangled name: its code sections are called after them."""
     found = [name for name, _ in _sections(cubin) if name.startswith(_TEXT)]
     return tuple(dict.fromkeys(name.removeprefix(_TEXT) for name in found))
+
+
+def code_digest(cubin: bytes) -> str:
+    """SHA-256 of what decides what the code of a cubin does: equal ones run alike.
+
+    That is its instructions, constants, initial values, registers and memory (``.text``,
+    ``.nv.constant``, ``.nv.global``, ``.nv.info``, ``.nv.shared``); lines of the source, which a
+    comment moves, are not among it.
+    """
+    found = hashlib.sha256()
+    for name, data in sorted(_sections(cubin, sized=True)):
+        if not name.startswith((*_OF_DEBUGGING, *_OF_NAMES)):
+            found.update(f"{name} {len(data)}\0".encode() + data)
+    return found.hexdigest()
 
 
 def parameters(cubin: bytes, entry: str) -> tuple[Slot, ...]:
@@ -99,8 +118,11 @@ def _listed(sizes: Sequence[int]) -> str:
     return ", ".join(map(str, sizes)) or "no"
 
 
-def _sections(cubin: bytes) -> Iterator[tuple[str, bytes]]:
-    """The sections of an ELF file by name, with what they hold."""
+def _sections(cubin: bytes, *, sized: bool = False) -> Iterator[tuple[str, bytes]]:
+    """The sections of an ELF file by name, with what they hold.
+
+    What takes room on the device alone holds nothing; where ``sized``, its size as text.
+    """
     if not cubin.startswith(_ELF) or len(cubin) < 64:
         raise CompileError("the compiler did not write a cubin", hint="see [compile] flags")
     (table,) = struct.unpack_from("<Q", cubin, 40)
@@ -111,6 +133,9 @@ def _sections(cubin: bytes) -> Iterator[tuple[str, bytes]]:
         for each in sections:
             start = names + each[0]
             name = cubin[start : cubin.index(b"\0", start)]
-            yield name.decode("utf-8", "replace"), cubin[each[4] : each[4] + each[5]]
+            data = cubin[each[4] : each[4] + each[5]]
+            if each[1] == _NOBITS:
+                data = str(each[5]).encode() if sized else b""
+            yield name.decode("utf-8", "replace"), data
     except (struct.error, IndexError, ValueError, OverflowError) as error:
         raise CompileError("the compiler wrote a cubin that cannot be read") from error

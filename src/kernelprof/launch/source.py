@@ -207,7 +207,7 @@ def launch_hashes(source: Path, spec: LaunchSpec) -> LaunchHashes:
         source=file_hash(source),
         includes=(
             *include_hashes(source, folders, system, options.before),
-            *_data_hashes(source, spec),
+            *data_hashes(source, spec),
         ),
         specification=_json_digest(spec.document()),
         compile=_json_digest(list(spec.compile.arguments())),
@@ -268,7 +268,7 @@ def local_includes(
     return found, frozenset(unknown)
 
 
-def _data_hashes(source: Path, spec: LaunchSpec) -> Iterator[tuple[str, str]]:
+def data_hashes(source: Path, spec: LaunchSpec) -> Iterator[tuple[str, str]]:
     """The digests of the files that values come from: of arguments, of the reference."""
     folder = (spec.path or source).parent
     functions = [("reference", spec.reference)]

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 from kernelprof.model.gate import Outcome  # noqa: TC001 (read for the schema)
 from kernelprof.model.optimization import Basis, Decision, Ended  # noqa: TC001
 from kernelprof.model.records import about
-from kernelprof.report.json_schema import Amount, Object, Tool, Version
 from kernelprof.report.json_schema_changes import SideVerdict  # noqa: TC001
+from kernelprof.report.json_schema_parts import Amount, Object, Tool, Version
 
 
 class Attempt(Object):

@@ -14,11 +14,21 @@ ORDER = 130
 
 def schema(
     document: Annotated[
-        Literal["diagnosis", "comparison", "gate", "history", "optimization"],
+        Literal[
+            "diagnosis",
+            "comparison",
+            "gate",
+            "history",
+            "optimization",
+            "fleet_run",
+            "fleet_query",
+            "fleet_status",
+        ],
         typer.Argument(
             metavar="[DOCUMENT]",
             help="diagnosis: what `diagnose` writes. comparison: `compare`. gate: `gate`. "
-            "history: `history`. optimization: `optimize`.",
+            "history: `history`. optimization: `optimize`. fleet_run, fleet_query, fleet_status: "
+            "`fleet run` and so on.",
         ),
     ] = "diagnosis",
 ) -> None:

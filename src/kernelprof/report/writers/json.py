@@ -14,6 +14,7 @@ import msgspec
 from kernelprof.model.numbers import relation
 from kernelprof.report import json_schema, json_schema_tried
 from kernelprof.report import json_schema_changes as changes
+from kernelprof.report import json_schema_fleet as fleet
 from kernelprof.report import json_schema_parts as parts
 from kernelprof.report import json_schema_survey as survey
 from kernelprof.report.writers import Writer
@@ -31,6 +32,9 @@ ROOTS: Final[dict[str, type[msgspec.Struct]]] = {
     "gate": changes.Gate,
     "history": changes.History,
     "optimization": json_schema_tried.Optimization,
+    "fleet_run": fleet.FleetRun,
+    "fleet_query": fleet.FleetQuery,
+    "fleet_status": fleet.FleetStatus,
 }
 KINDS: Final = (*ROOTS, "doctor")
 _FRAME: Final = SimpleNamespace(

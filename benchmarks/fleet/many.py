@@ -1,0 +1,52 @@
+"""Captures by the thousands, diagnosed and stored by one worker and by two."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+from kernelprof.fleet.local import Local
+from kernelprof.fleet.plan import read_plan
+from kernelprof.fleet.results import Done
+from kernelprof.fleet.run import run
+from kernelprof.fleet.store import Store
+from kernelprof.sources.capture_directory import MANIFEST
+
+_RECORDED: Final = Path("src/kernelprof/recorded")
+
+
+def diagnose(count: int) -> dict[str, Any]:
+    """Seconds for so many copies of recorded captures, with one worker and with two.
+
+    Each copy has a manifest of its own: what is stored is not diagnosed again.
+    """
+    folders = sorted(each.parent for each in _RECORDED.rglob(MANIFEST))
+    with tempfile.TemporaryDirectory() as name:
+        root = Path(name)
+        for at in range(count):
+            source = folders[at % len(folders)]
+            copy = root / "captures" / str(at // 1000) / str(at)
+            shutil.copytree(source, copy)
+            manifest = copy / MANIFEST
+            manifest.write_text(manifest.read_text(encoding="utf-8") + "\n" * at, encoding="utf-8")
+        (root / "plan.toml").write_text(
+            'schema_version = "1"\nname = "many"\n[[captures]]\nfolder = "captures"\n',
+            encoding="utf-8",
+        )
+        plan = read_plan(root / "plan.toml")
+        seconds = {}
+        for workers in (1, 2):
+            with Local((), workers, 0) as executor:
+                store = Store.at(str(root / f"store{workers}"))
+                found = run(plan, store, executor)
+            assert found.count(Done.DIAGNOSED) == count, found.exit_code
+            seconds[workers] = found.seconds
+            shutil.rmtree(root / f"store{workers}")
+    return {
+        "captures": count,
+        "one_s": seconds[1],
+        "two_s": seconds[2],
+        "ratio": seconds[2] / seconds[1],
+    }

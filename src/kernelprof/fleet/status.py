@@ -1,0 +1,103 @@
+"""What a store has, what its runs did, and what of a plan it has not."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final
+
+from kernelprof.fleet.ask import plain, questions
+from kernelprof.fleet.devices import Device
+from kernelprof.fleet.executor import Call, Executor
+from kernelprof.fleet.results import Done, FleetStatus, FleetTable, Heading, JobDone, RunKept
+from kernelprof.fleet.work import identified
+from kernelprof.model.records import RecordError, build
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from kernelprof.fleet.plan import Plan
+    from kernelprof.fleet.store import Store
+
+_RUNS_SHOWN: Final = 10
+_COLUMNS: Final = (
+    Heading("gpu", title="GPU"),
+    Heading("month", title="Month"),
+    Heading("measurements", title="Measurements"),
+    Heading("kernels", title="Kernels"),
+    Heading("launches", title="Launches"),
+    Heading("first", "date", "First"),
+    Heading("last", "date", "Last"),
+)
+
+
+def status(store: Store, answers: Iterable[FleetTable] = (), *, cached: bool = True) -> FleetStatus:
+    """What is in a store, by GPU and month."""
+    with questions(store, cached=cached) as found:
+        rows = found.rows(
+            """
+            select gpu, strftime(created, '%Y-%m') as month, count(distinct (key, created)),
+              count(distinct kernel), sum(launches)::bigint, min(created), max(created)
+            from kernels group by all order by all
+            """
+        )
+        held = FleetTable(
+            "holdings",
+            store.place.shown,
+            "What is stored",
+            _COLUMNS,
+            tuple(tuple(map(plain, row)) for row in rows),
+            warnings=found.warnings,
+        )
+    return FleetStatus(
+        store.place.shown, held, tuple(_runs(store)), tuple(answers), warnings=held.warnings
+    )
+
+
+def _runs(store: Store) -> Iterable[RunKept]:
+    for facts in store.runs(_RUNS_SHOWN):
+        with suppress(RecordError):
+            failed = facts.get("jobs")
+            yield build(RunKept, {**facts, "failed": failed})
+
+
+def devices_of(store: Store, wanted: Iterable[str]) -> tuple[Device, ...]:
+    """The GPUs that a store has measurements of, with one of these parts in their names."""
+    parts = [each.lower() for each in wanted]
+    with questions(store) as found:
+        rows = found.rows(
+            "select distinct gpu, compute_capability from kernels "
+            "where compute_capability is not null and not recorded order by all"
+        ) or found.rows(
+            "select distinct gpu, compute_capability from kernels "
+            "where compute_capability is not null order by all"
+        )
+    return tuple(
+        Device(gpu, _pair(capability))
+        for gpu, capability in rows
+        if not parts or any(part in gpu.lower() for part in parts)
+    )
+
+
+def _pair(capability: str) -> tuple[int, int]:
+    major, _, minor = capability.partition(".")
+    return int(major), int(minor)
+
+
+def missing(plan: Plan, store: Store, executor: Executor) -> tuple[int, tuple[JobDone, ...]]:
+    """How many jobs a plan has, and those that the store has no measurement of."""
+    devices = devices_of(store, plan.gpus)
+    for group in plan.groups:
+        for device in devices if group[0].kind != "capture" else (Device("", (0, 0)),):
+            executor.submit(Call(identified, (group, device), (group, device)))
+    planned, open_ = 0, []
+    while executor.pending:
+        outcome = executor.wait()
+        group, device = outcome.call.label
+        known: Any = [outcome.error] * len(group) if outcome.error else outcome.value
+        for job, who in zip(group, known, strict=True):
+            planned += 1
+            if hasattr(who, "key") and store.holds(who.key)[0] is not None:
+                continue
+            why = "" if hasattr(who, "key") else who.what
+            open_.append(JobDone(job.shown(), device.name, Done.FAILED, why))
+    return planned, tuple(open_)

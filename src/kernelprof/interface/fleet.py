@@ -1,0 +1,158 @@
+"""Many kernels on many GPUs: a plan's run, the store's status, and questions to it."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from kernelprof.errors import UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kernelprof.fleet.executor import Executor
+    from kernelprof.fleet.plan import Plan
+    from kernelprof.fleet.results import FleetRun, FleetStatus, FleetTable
+    from kernelprof.fleet.run import Tell
+    from kernelprof.fleet.store import Store
+    from kernelprof.results import PathLike
+
+PLANS: Final = ".toml"
+
+
+def run(
+    plan: PathLike,
+    *,
+    store: str | None = None,
+    ray: str | None = None,
+    workers: int | None = None,
+    again: bool = False,
+    recorded: bool = False,
+    tell: Tell = lambda *_: None,
+    ray_options: dict[str, Any] | None = None,
+) -> FleetRun:
+    """Measure what a plan names and the store has not, and store it.
+
+    Without ``ray`` that is done by processes of this machine, one a GPU, and ``workers`` beside
+    them; with it by the cluster at that address, or by a Ray that is started here (``local``).
+    ``again`` measures what is stored, too. With ``recorded`` nothing is measured: captures that
+    ship with kernelprof stand in, as ``workers`` GPUs. ``tell`` hears what has ended.
+    """
+    from kernelprof.fleet.devices import chosen, local_devices, recorded_devices
+    from kernelprof.fleet.local import Local
+    from kernelprof.fleet.on_ray import OnRay
+    from kernelprof.fleet.plan import read_plan
+    from kernelprof.fleet.run import Options
+    from kernelprof.fleet.run import run as carry_out
+
+    wanted = read_plan(Path(plan))
+    target = _store(wanted, store)
+    beside = workers or os.cpu_count() or 1
+    if all(job.kind == "capture" for job in wanted.jobs):
+        devices: Sequence[Any] = ()
+    elif recorded:
+        devices = chosen(recorded_devices(), wanted.gpus) * beside
+    else:
+        devices = () if ray else chosen(local_devices(), wanted.gpus)
+    executor: Executor
+    if ray is None:
+        executor = Local(devices, beside, wanted.retries)
+    else:
+        gpus = any(job.kind != "capture" for job in wanted.jobs) and not recorded
+        executor = OnRay(
+            ray,
+            wanted.gpus if gpus else None,
+            workers,
+            wanted.retries,
+            recorded=devices,
+            options=ray_options,
+        )
+    with executor:
+        return carry_out(wanted, target, executor, Options(again, recorded), tell)
+
+
+def status(
+    target: str, *, store: str | None = None, answers: bool = False, cache: bool = True
+) -> FleetStatus:
+    """What a store has; ``target`` is it, or a plan, of which it says what is missing.
+
+    With ``answers`` also those to the usual questions. Without ``cache`` every file is read.
+    """
+    from kernelprof.fleet.local import Local
+    from kernelprof.fleet.query import QUESTIONS, ask
+    from kernelprof.fleet.series import Filters
+    from kernelprof.fleet.status import missing
+    from kernelprof.fleet.status import status as held
+
+    plan, place = _both(target, store)
+    made = [ask(place, each, Filters(), cached=cache) for each in QUESTIONS] if answers else []
+    found = held(place, made, cached=cache)
+    if plan is None:
+        return found
+    with Local((), os.cpu_count() or 1, plan.retries) as executor:
+        planned, lacking = missing(plan, place, executor)
+    return replace(found, planned=planned, missing=lacking)
+
+
+def query(
+    target: str,
+    question: str | None = None,
+    *,
+    sql: str | None = None,
+    store: str | None = None,
+    kernel: str | None = None,
+    gpu: str | None = None,
+    since: str | None = None,
+    limit: int = 20,
+    cache: bool = True,
+) -> FleetTable:
+    """The answer to one of the usual questions, or to ``sql`` over the store's views.
+
+    ``target`` is a store or a plan that names one. Without ``cache`` every file is read.
+    """
+    from kernelprof.fleet.query import ask, ask_sql
+    from kernelprof.fleet.series import Filters
+
+    if (question is None) == (sql is None):
+        raise UsageError(
+            "there is no question" if sql is None else "a question and --sql are given",
+            hint=f"ask one of {', '.join(questions())}, or anything else by --sql",
+        )
+    place = _both(target, store)[1]
+    if sql is not None:
+        return ask_sql(place, sql, limit, cached=cache)
+    assert question is not None
+    return ask(place, question, Filters(kernel, gpu, since, limit), cached=cache)
+
+
+def questions() -> tuple[str, ...]:
+    """The names of the usual questions."""
+    from kernelprof.fleet.query import QUESTIONS
+
+    return tuple(QUESTIONS)
+
+
+def _both(target: str, store: str | None) -> tuple[Plan | None, Store]:
+    """The plan, where the target is one, and the store."""
+    from kernelprof.fleet.plan import read_plan
+    from kernelprof.fleet.store import Store
+
+    if not target.endswith(PLANS):
+        return None, Store.at(store or target)
+    plan = read_plan(Path(target))
+    return plan, _store(plan, store)
+
+
+def _store(plan: Plan, named: str | None) -> Store:
+    from kernelprof.fleet.store import Store
+
+    where = named or plan.store
+    if where is None:
+        raise UsageError(
+            "the plan names no store",
+            where=str(plan.path),
+            hint='write store = "FOLDER" into it, or give --store FOLDER',
+        )
+    return Store.at(where)

@@ -1,0 +1,66 @@
+"""What docs/fleet.md says: a newcomer's commands, the columns, the keys of a plan."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.fleet.conftest import ROOT
+
+from kernelprof.fleet.plan import read_plan
+from kernelprof.fleet.records import LIGHT, schema
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from tests.conftest import RunCli
+
+PAGE = (ROOT / "docs" / "fleet.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow("compiles the kernels of five rungs")
+def test_a_newcomers_commands(
+    run_cli: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    block = PAGE.partition("## Without a GPU")[2].partition("```sh\n")[2].partition("```")[0]
+    first, second, status, query = (
+        [word.replace("build/fleet", str(tmp_path / "store")) for word in shlex.split(line)][1:]
+        for line in block.splitlines()
+    )
+    runs = [run_cli(*words, "--format", "json", cwd=ROOT) for words in (first, second)]
+    done = [[each["done"] for each in json.loads(run.stdout)["jobs"]] for run in runs]
+    assert sorted(done[0]) == ["recorded"] * 5 + ["same"]
+    assert sorted(done[1]) == ["same"] + ["unchanged"] * 5
+    held = run_cli(*status, cwd=ROOT)
+    assert "6 jobs, 0 of them not stored" in held.stdout
+    asked = run_cli(*query, "--format", "json", cwd=ROOT)
+    rows = json.loads(asked.stdout)["rows"]
+    assert [row[0] for row in rows] == ["sgemm_naive", "sgemm_coalesced", "sgemm_shared_tile"]
+
+
+def test_all_columns_are_on_the_page() -> None:
+    table = PAGE.partition("## The store")[2].partition("## Questions")[0]
+    named = set(re.findall(r"`(\w+)`", table))
+    assert set(schema().names) <= named
+    assert set(LIGHT) < set(schema().names)
+
+
+def test_the_plan_on_the_page_can_be_read(tmp_path: Path) -> None:
+    text = PAGE.partition("```toml\n")[2].partition("```")[0]
+    (tmp_path / "plans" / "kernels").mkdir(parents=True)
+    (tmp_path / "captures").mkdir()
+    for name in ("softmax", "gemm_old", "gemm_new"):
+        (tmp_path / "plans" / "kernels" / f"{name}.cu").write_text("", encoding="utf-8")
+    path = tmp_path / "plans" / "plan.toml"
+    path.write_text(text, encoding="utf-8")
+    plan = read_plan(path)
+    assert (plan.gpus, plan.retries) == (("H200", "B200"), 2)
+    kinds = [job.kind for job in plan.jobs]
+    assert kinds.count("program") == 1
+    # Two sizes and three sets of defines, three times; two sides, twice.
+    assert sum(job.name == "kernels/softmax.cu" for job in plan.jobs) == 18
+    assert sum(job.against is not None for job in plan.jobs) == 4

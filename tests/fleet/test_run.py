@@ -1,0 +1,161 @@
+"""A plan carried out: what is stored, what is skipped, and that nothing stored is ever lost."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.fleet.conftest import ROOT
+
+from kernelprof.fleet.devices import recorded_devices
+from kernelprof.fleet.local import Local
+from kernelprof.fleet.plan import read_plan
+from kernelprof.fleet.results import Done
+from kernelprof.fleet.run import Options, run
+from kernelprof.fleet.store import Store
+
+if TYPE_CHECKING:
+    from tests.fleet.conftest import WritePlan
+
+LIMITED = """
+import resource, signal, sys
+from kernelprof.cli.main import main
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (16_000, resource.RLIM_INFINITY))
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def _outcomes(found) -> dict[str, str]:
+    return {each.job: each.done.value for each in found.jobs}
+
+
+def test_captures_are_stored_once(write_plan: WritePlan, some_captures: str, store: Store) -> None:
+    plan = read_plan(write_plan(some_captures))
+    (plan.path.parent / "captures" / "notes.txt").write_text("no capture", encoding="utf-8")
+    plan = read_plan(plan.path)
+    with Local((), 2, 0) as executor:
+        first = run(plan, store, executor)
+        second = run(plan, Store(store.place), executor)
+    assert first.count(Done.DIAGNOSED) == 6
+    assert first.count(Done.LEFT_OUT) == 1
+    assert (first.open, first.exit_code) == (0, 0)
+    assert second.count(Done.UNCHANGED) == 6
+    assert len(Store(store.place).names()) == 6
+    runs = list(store.runs(5))
+    assert [each["counts"] for each in runs] == [
+        {"unchanged": 6, "left out": 1},
+        {"diagnosed": 6, "left out": 1},
+    ]
+
+
+@pytest.mark.slow("compiles two kernels")
+def test_a_kernel_with_the_same_machine_code_is_not_measured_again(
+    write_plan: WritePlan, store: Store
+) -> None:
+    entry = '[[kernel]]\nsource = "kernel.cu"\n'
+    source = ROOT / "cuda" / "ladder" / "02_coalesced.cu"
+    copy = write_plan("").parent / "kernel.cu"
+    copy.write_bytes(source.read_bytes())
+    plan = read_plan(write_plan(entry))
+    with Local(recorded_devices(), 1, 0) as executor:
+        first = run(plan, store, executor, Options(recorded=True))
+        copy.write_bytes(source.read_bytes() + b"\n// A comment moves no instruction.\n")
+        second = run(plan, store, executor, Options(recorded=True))
+        copy.write_bytes(source.read_bytes().replace(b"+=", b"-="))
+        third = run(plan, store, executor, Options(recorded=True))
+    assert _outcomes(first) == {"kernel.cu": "recorded"}
+    assert _outcomes(second) == {"kernel.cu": "unchanged"}
+    assert second.jobs[0].why == "the same machine code is stored"
+    # Another kernel was never recorded, and nothing stands in for it.
+    assert _outcomes(third) == {"kernel.cu": "failed"}
+    assert third.exit_code == 4
+
+
+def test_where_nothing_is_recorded_a_job_fails_and_the_others_go_on(
+    write_plan: WritePlan, some_captures: str, store: Store, tmp_path: Path
+) -> None:
+    (tmp_path / "broken.cu").write_text("__global__ void k(", encoding="utf-8")
+    plan = read_plan(write_plan('[[kernel]]\nsource = "broken.cu"\n' + some_captures))
+    with Local(recorded_devices(), 1, 0) as executor:
+        found = run(plan, store, executor, Options(recorded=True))
+    assert found.count(Done.FAILED) == 1
+    assert found.count(Done.DIAGNOSED) == 6
+    assert found.exit_code == 2
+
+
+def test_a_worker_that_is_killed_loses_nothing(
+    write_plan: WritePlan, some_captures: str, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("kernelprof.fleet.run._AT_ONCE", 1)
+    plan = read_plan(write_plan(some_captures))
+    killed = []
+
+    def kill(done: int, *_: object) -> None:
+        if done == 2:
+            busy = next(each for each in executor._workers if each.doing is not None)
+            killed.append(busy.handle.pid)
+            os.kill(busy.handle.pid, signal.SIGKILL)
+
+    with Local((), 2, 2) as executor:
+        found = run(plan, store, executor, tell=kill)
+    assert len(killed) == 1
+    assert found.count(Done.DIAGNOSED) == 6
+    assert sum(each.deaths for each in found.jobs) <= 1
+    assert len(Store(store.place).names()) == 6
+
+
+def test_without_room_what_is_stored_stays_and_the_next_run_goes_on(
+    write_plan: WritePlan, some_captures: str, store: Store, cli_environment: dict[str, str]
+) -> None:
+    plan = write_plan(some_captures)
+    words = ["fleet", "run", str(plan), "--workers", "1", "--format", "json"]
+
+    def ended(code: list[str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, *code, *words],
+            # Half of a module's code would be taken for the whole of it.
+            env={**cli_environment, "PYTHONDONTWRITEBYTECODE": "1"},
+            capture_output=True,
+            text=True,
+            timeout=100,
+            check=False,
+        )
+
+    full = ended(["-c", LIMITED])
+    assert full.returncode == 4, full.stderr
+    said = json.loads(full.stdout)
+    assert "File too large" in str(said["stopped"]), said
+    assert store.names() == []
+    left = [each for each in Path(store.place.path("")).rglob("*") if each.is_file()]
+    assert left == []
+    again = ended(["-m", "kernelprof"])
+    assert again.returncode == 0, again.stderr
+    assert len(Store(store.place).names()) == 6
+
+
+@pytest.mark.slow("waits for a run to be under way")
+def test_after_ctrl_c_a_run_goes_on_where_it_was(
+    write_plan: WritePlan, some_captures: str, store: Store, cli_environment: dict[str, str]
+) -> None:
+    plan = write_plan(some_captures)
+    command = [sys.executable, "-m", "kernelprof", "fleet", "run", str(plan), "--workers", "1"]
+    process = subprocess.Popen(command, env=cli_environment, stderr=subprocess.PIPE, text=True)
+    time.sleep(1.5)
+    process.send_signal(signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode in (130, 0), said
+    assert "Traceback" not in said
+    whole = Store(store.place)
+    assert whole.check_all(whole.names())[1] == ()
+    hidden = [each for each in Path(store.place.path("")).rglob(".*") if each.is_file()]
+    assert hidden == []
+    subprocess.run(command, env=cli_environment, check=True, capture_output=True, timeout=100)
+    assert len(Store(store.place).names()) == 6

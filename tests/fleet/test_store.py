@@ -1,0 +1,110 @@
+"""The store: whole files or none, what is in one, and what is left out."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from tests.fleet.conftest import RECORDED
+
+from kernelprof.analysis.verdict import diagnose
+from kernelprof.errors import InputError
+from kernelprof.fleet.places import StoreError
+from kernelprof.fleet.records import Provenance, Record, record, schema
+from kernelprof.fleet.store import Store
+from kernelprof.sources import read_capture
+from kernelprof.sources.capture_directory import read_manifest
+
+if TYPE_CHECKING:
+    from kernelprof.model.capture import Capture
+
+KEY = "a" * 64
+
+
+@pytest.fixture(scope="module")
+def capture() -> Capture:
+    return read_capture(str(RECORDED / "01_naive"))
+
+
+@pytest.fixture(scope="module")
+def made(capture: Capture) -> Record:
+    manifest = read_manifest(RECORDED / "01_naive")
+    about = Provenance(key=KEY, plan="nightly", name="01_naive.cu", kind="source")
+    return record(capture, diagnose(capture), manifest, about)
+
+
+def test_a_row_has_all_that_the_capture_has(made: Record, capture: Capture) -> None:
+    table = pq.read_table(io.BytesIO(made.data), schema=schema())
+    (row,) = table.to_pylist()
+    manifest = read_manifest(RECORDED / "01_naive")
+    assert manifest.timing is not None
+    assert row["times_ns"] == list(manifest.timing.times_ns)
+    assert row["timed_by"] == "CUDA events"
+    assert row["durations_ns"] == list(capture.columns["gpu__time_duration.sum"].values)
+    assert (row["gpu"], row["bottleneck"]) == ("NVIDIA H200", "uncoalesced-global-access")
+    stored = dict(row["metrics"])
+    known = {
+        name: [float(each) for each in column.values]
+        for name, column in capture.columns.items()
+        if not name.startswith("kernelprof__") and column.values[0] == column.values[0]
+    }
+    assert stored == known
+    assert len(stored) > 200
+
+
+def test_what_is_stored_is_found_by_its_key(store: Store, made: Record) -> None:
+    assert store.holds(KEY) == (None, ())
+    name = store.add(made)
+    assert name.startswith(f"kernels/gpu=NVIDIA-H200/month=2026-11/{KEY}.20261121T132355Z-")
+    again = Store(store.place)
+    assert again.holds(KEY) == (name, ())
+    assert again.holds("b" * 64) == (None, ())
+    assert again.check(name) == 1
+
+
+def test_an_object_store_holds_the_same(made: Record) -> None:
+    store = Store.at("memory://fleet-test/store")
+    name = store.add(made)
+    assert Store(store.place).holds(KEY) == (name, ())
+    assert store.place.read(name) == made.data
+
+
+@pytest.mark.parametrize("left", [0, 10, -1])
+def test_a_torn_file_is_told_and_not_taken_for_a_measurement(
+    store: Store, made: Record, left: int
+) -> None:
+    torn = Path(store.place.path(store.add(made)))
+    torn.write_bytes(made.data[:left])
+    name, damaged = Store(store.place).holds(KEY)
+    assert name is None
+    assert [each.file for each in damaged] == [str(torn)]
+    whole = store.add(made)
+    assert Store(store.place).holds(KEY)[0] == whole
+
+
+def test_files_of_something_else_are_told(store: Store, made: Record) -> None:
+    name = store.add(made)
+    path = Path(store.place.path(name))
+    pq.write_table(pa.table({"key": [KEY]}), path)
+    with pytest.raises(InputError, match="something else"):
+        store.check(name)
+    stranger = path.with_name("other.parquet")
+    stranger.write_bytes(made.data)
+    assert [each.file for each in Store(store.place).strangers()] == [str(stranger)]
+    assert Store(store.place).names() == [name]
+
+
+def test_what_cannot_be_written_leaves_nothing(
+    store: Store, made: Record, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("kernelprof.fleet.places.os.fsync", full)
+    with pytest.raises(StoreError, match="No space left"):
+        store.add(made)
+    assert [each for each in Path(store.place.path("")).rglob("*") if each.is_file()] == []
