@@ -138,7 +138,6 @@ def _measured(
     from kernelprof.collect.store import draft
     from kernelprof.launch.prepare import PreparedKernel, prepare
     from kernelprof.launch.processes import Interrupts
-    from kernelprof.sources.capture_directory import with_source
 
     if request.source is not None and request.keep is not None and into is None:
         with draft(request.keep, force=request.force):
@@ -192,15 +191,23 @@ def _measured(
             if request.source is not None and manifest.source is not None:
                 stage.store_source(request.source, manifest.source.sha256)
             stage.commit(manifest)
-    # Named after what was profiled, not after a folder that is gone.
+    capture = _named(capture, request, session, manifest)
+    diagnosis = None if surveyed is None else surveyed.diagnosis(diagnose(capture, preset=preset))
+    return ProfileResult(capture, manifest, drill_down, lines=session.lines, diagnosis=diagnosis)
+
+
+def _named(
+    capture: Capture, request: ProfileRequest, session: Session, manifest: Manifest
+) -> Capture:
+    """Named after what was profiled, not after a folder that is gone; with its instructions."""
+    from kernelprof.sources.capture_directory import with_source
+
     origin = str(request.keep or request.source or shlex.join(request.application))
     if request.source is not None:
         options = tuple(request.overrides.options())
         capture = replace(capture, application=str(request.source), options=options)
     code = with_source(session.code, request.keep or Path(), manifest.source)
-    capture = replace(capture, origin=origin, code=code)
-    diagnosis = None if surveyed is None else surveyed.diagnosis(diagnose(capture, preset=preset))
-    return ProfileResult(capture, manifest, drill_down, lines=session.lines, diagnosis=diagnosis)
+    return replace(capture, origin=origin, code=code)
 
 
 def _only_surveyed(

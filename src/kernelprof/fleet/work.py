@@ -120,7 +120,8 @@ def _sizes(job: Job, manifest: Manifest | None) -> str:
 
 def _measure(job: Job) -> tuple[Capture, Diagnosis, Manifest, bool]:
     from kernelprof.analysis.verdict import diagnose
-    from kernelprof.collect.request import Filters, ProfileRequest
+    from kernelprof.collect.commands import Filters
+    from kernelprof.collect.request import ProfileRequest
     from kernelprof.collect.session import measure
 
     source = job.kind == "source"
