@@ -95,9 +95,7 @@ def questions(store: Store, *, cached: bool = True) -> Iterator[Questions]:
             if not whole:
                 what = "no file of this store can be read"
                 raise InputError(what, where=store.place.shown, hint="\n".join(warnings))
-            connection.execute(
-                "create temp table files as select unnest(?) as file", [list(whole)]
-            )
+            connection.execute("create temp table files as select unnest(?) as file", [list(whole)])
             connection.execute(_KERNELS.format(_listed(found)))
             yield Questions(connection, store, found, list(whole.values()), warnings)
     finally:
