@@ -11,7 +11,11 @@ import pytest
 from kernelprof.sources import raw_page, source
 
 AGAIN = pytest.mark.slow("starts one more process")
-HEAVY = {"pandas", "numpy", "pycuda", "jinja2", "pyarrow", "scipy", "mcp", "anyio"}
+HEAVY = {"pandas", "numpy", "pycuda", "jinja2", "pyarrow", "scipy", "mcp", "anyio"} | {
+    "ray",
+    "duckdb",
+    "fsspec",
+}
 
 LOADED = "import json, sys; sys.stderr.write('\\n' + json.dumps(sorted(sys.modules)))"
 RUN = f"import sys; from kernelprof.cli.main import main; main(sys.argv[1:]); {LOADED}"
@@ -53,6 +57,7 @@ def _modules(environment: dict[str, str], code: str, *arguments: str) -> set[str
         ("diagnose", "--", "./app"),
         ("profile", "-o", "no-such-folder/out", "--", "./app"),
         ("doctor",),
+        ("fleet", "run", "no-such-plan.toml"),
         pytest.param(("presets",), marks=AGAIN),
         ("presets", "full"),
         ("command", "--preset", "full", "--", "./app"),

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 import pytest
 
 from kernelprof.collect import environment
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 def _executable(path: Path, text: str = "#!/bin/sh\n") -> Path:
@@ -78,3 +75,17 @@ def test_a_containers_root_is_no_administrator(
     path.write_text(f"Name:\tpython\nCapEff:\t{held}\n", encoding="ascii")
     monkeypatch.setattr(environment, "_STATUS", path)
     assert environment.is_administrator() is expected
+
+
+def test_only_the_gpus_that_are_visible_by_their_uuid(
+    nowhere: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = 'echo "$*" >> "$0.log"\n'
+    smi = _executable(nowhere / "bin" / "nvidia-smi", SMI.replace("\n", f"\n{asked}", 1))
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "1")
+    environment.machine()
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "GPU-5f0e")
+    environment.machine()
+    lines = Path(f"{smi}.log").read_text(encoding="utf-8").splitlines()
+    asked_for = [each.partition("--query-gpu=") for each in lines]
+    assert [before for before, found, _ in asked_for if found] == ["", "-i GPU-5f0e "]

@@ -79,6 +79,27 @@ def test_a_kernel_with_the_same_machine_code_is_not_measured_again(
     assert third.exit_code == 4
 
 
+@pytest.mark.slow("compiles two kernels four times")
+def test_two_that_are_compared_are_measured_together_or_not_at_all(
+    write_plan: WritePlan, store: Store
+) -> None:
+    ladder = ROOT / "cuda" / "ladder"
+    entry = f'''[[kernel]]
+source = "{ladder / "01_naive.cu"}"
+against = "{ladder / "02_coalesced.cu"}"
+'''
+    plan = read_plan(write_plan(entry))
+    with Local(recorded_devices(), 1, 0) as executor:
+        first = run(plan, store, executor, Options(recorded=True))
+        assert first.count(Done.RECORDED) == 2
+        Path(store.place.path(store.names()[0])).unlink()
+        store = Store(store.place)
+        again = run(plan, store, executor, Options(recorded=True))
+        assert again.count(Done.RECORDED) == 2
+        last = run(plan, store, executor, Options(recorded=True))
+    assert last.count(Done.UNCHANGED) == 2
+
+
 def test_where_nothing_is_recorded_a_job_fails_and_the_others_go_on(
     write_plan: WritePlan, some_captures: str, store: Store, tmp_path: Path
 ) -> None:

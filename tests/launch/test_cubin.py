@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from kernelprof.launch.cubin import CompileError, Slot, packed, parameters
+from kernelprof.launch.cubin import CompileError, Slot, code_digest, packed, parameters
 from kernelprof.launch.nvcc import Workshop, scratch
 
 KERNEL = """\
@@ -71,3 +71,19 @@ def test_values_that_are_not_those_of_the_kernel_are_refused(values, said) -> No
     with pytest.raises(CompileError, match=said) as caught:
         packed(values, (Slot(0, 8), Slot(8, 4)))
     assert "passed = false" in (caught.value.hint or "")
+
+
+def test_the_digest_is_of_what_the_code_does(tmp_path) -> None:
+    if shutil.which("nvcc") is None:
+        pytest.skip("there is no nvcc here")
+
+    def digest(source: str) -> str:
+        with scratch() as folder:
+            cubin = Workshop(folder).cubin(source, ["-lineinfo"], "sm_90a", tmp_path).cubin
+        return code_digest(cubin)
+
+    found = digest(KERNEL)
+    assert digest(f"// A comment\n\n{KERNEL}") == found
+    assert digest(KERNEL.replace("n + c", "n - c")) != found
+    more = KERNEL.replace("x[0] = n", "__shared__ int s[8]; s[n] = 1; x[0] = s[c] + n")
+    assert digest(more) != digest(more.replace("s[8]", "s[64]"))

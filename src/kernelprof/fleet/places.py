@@ -43,8 +43,11 @@ class Place(Protocol):
     def read(self, name: str) -> bytes:
         """The bytes under a name."""
 
-    def write(self, name: str, data: bytes) -> None:
-        """Store bytes under a name, completely or not at all."""
+    def write(self, name: str, data: bytes, *, sync: bool = True) -> None:
+        """Store bytes under a name, completely or not at all.
+
+        Without ``sync`` a power cut may take them, or leave a part.
+        """
 
 
 def place_of(where: str) -> Place:
@@ -94,7 +97,7 @@ class Folder:
                 where=self.path(name),
             ) from error
 
-    def write(self, name: str, data: bytes) -> None:
+    def write(self, name: str, data: bytes, *, sync: bool = True) -> None:
         """Written beside, brought to the disk, and renamed."""
         final = self.root / name
         draft = final.with_name(f".{final.name}.{os.getpid()}")
@@ -104,7 +107,8 @@ class Folder:
                 with draft.open("wb") as file:
                     file.write(data)
                     file.flush()
-                    os.fsync(file.fileno())
+                    if sync:
+                        os.fsync(file.fileno())
                 draft.replace(final)
             except BaseException:
                 with contextlib.suppress(OSError):
@@ -162,8 +166,9 @@ class Objects:
             ) from error
         return data
 
-    def write(self, name: str, data: bytes) -> None:
+    def write(self, name: str, data: bytes, *, sync: bool = True) -> None:
         """Put as one object."""
+        del sync  # the store answers when it has it
         target = f"{self.root}/{name}"
         try:
             self.filesystem.makedirs(target.rpartition("/")[0], exist_ok=True)

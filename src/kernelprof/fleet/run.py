@@ -172,7 +172,8 @@ def _heard(running: _Running, outcome: Outcome) -> None:
         if isinstance(each, Failure):
             running.failed(job, order.device, each, outcome.deaths)
             continue
-        file = running.store.add(each)
+        # A capture is there still, and diagnosed in less time than a disk may take.
+        file = running.store.add(each, sync=job.kind != "capture")
         done = Done.DIAGNOSED if job.kind == "capture" else Done.MEASURED
         if order.recorded and job.kind != "capture":
             done = Done.RECORDED

@@ -104,15 +104,15 @@ class Store:
                 damaged.append(Damaged(self.place.path(name), error.what))
         return whole, tuple(damaged)
 
-    def add(self, made: Record) -> str:
-        """Store a file; its name."""
+    def add(self, made: Record, *, sync: bool = True) -> str:
+        """Store a file; its name. Without ``sync`` a power cut may take it."""
         gpu = re.sub(r"[^A-Za-z0-9._-]+", "-", made.gpu).strip("-.") or records.UNKNOWN
         month = made.created.astimezone(UTC).strftime("%Y-%m")
         name = (
             f"{DATA}/gpu={gpu}/month={month}/{made.key}."
             f"{made.created.astimezone(UTC):%Y%m%dT%H%M%SZ}-{secrets.token_hex(4)}{ENDING}"
         )
-        self.place.write(name, made.data)
+        self.place.write(name, made.data, sync=sync)
         if self._known is not None:
             self._known.setdefault(made.key, []).append(name)
         return name
