@@ -6,7 +6,7 @@ import math
 
 from kernelprof.analysis.advice import Advice, Condition
 from kernelprof.analysis.advice.conditions import WARP_GROUPS
-from kernelprof.analysis.metrics.ceilings import PRACTICAL_CEILING
+from kernelprof.analysis.metrics.ceilings import PRACTICAL_CEILING, TENSOR_WORK
 from kernelprof.analysis.rules import (
     Docs,
     Finding,
@@ -123,7 +123,9 @@ def _tiles(stages: float, late: float) -> str:
 
 
 def _copies(held: float, late: float) -> str:
-    room = "" if math.isnan(held) else f", and shared memory has room for {number(round(held))}"
+    room = ""
+    if not math.isnan(held):
+        room = f", and shared memory has room for {number(round(held))} at a time"
     return f"the copies: warps wait for them {_percent(late)} of their time{room}"
 
 
@@ -134,6 +136,10 @@ def _percent(share: float) -> str:
 _LATE = Condition(
     "warps wait for tiles a twentieth of their time, beside a producer",
     lambda seen: seen.late_copies >= NOTABLE,
+)
+_OF_PAIRS = Condition(
+    "tiles are the operands of products, and shared memory has room for a pair",
+    lambda seen: seen.stages >= 1.0 and seen["tensor_pipe"] >= 100 * TENSOR_WORK,
 )
 RULE = Rule(
     slug="async-pipeline-stalls",
@@ -157,8 +163,14 @@ RULE = Rule(
             Advice(
                 "Start copies earlier, into more stages: warps wait for tiles, and shared memory "
                 "has room for {x} pairs of them.",
-                when=_LATE,
+                when=_LATE & _OF_PAIRS,
                 number=lambda seen: round(seen.stages, 1),
+            ),
+            Advice(
+                "Start copies earlier, into more buffers: warps wait for them {x} % of their time.",
+                when=_LATE,
+                unless=_OF_PAIRS,
+                number=lambda seen: 100 * seen.late_copies,
             ),
             Advice(
                 "Use larger tiles (128x256 by two consumer warp groups, registers moved to them by "

@@ -206,7 +206,8 @@ def _lead(verdict: Verdict) -> Iterable[Block]:
         return
     if gain := about(verdict) if verdict.status is Status.BOTTLENECK else "":
         yield Paragraph(
-            f"Without it the kernel would be {gain.replace('x', 'x as fast', 1)}.", Tone.STRONG
+            f"Without this limit the kernel would be {gain.replace('x', 'x as fast', 1)}.",
+            Tone.STRONG,
         )
     elif text := less_work(verdict) if verdict.status is Status.AT_LIMIT else "":
         yield Paragraph(f"Only less work makes it faster: {text}.", Tone.STRONG)
