@@ -82,7 +82,8 @@ def fill(array: ResolvedArray, folder: Path, sizes: Mapping[str, int]) -> Array:
 def poisoned(type_name: str, shape: tuple[int, ...]) -> Array:
     """An array in which an element that nobody writes is seen afterwards."""
     if is_floating(type_name):
-        return encode(np.full(shape, np.nan, np.float32), type_name)
+        # One number, so that a large array is there once.
+        return np.full(shape, encode(np.array([np.nan], np.float32), type_name)[0])
     storage = storage_type(type_name)
     raw = np.full(math.prod(shape) * storage.itemsize, POISON_BYTE, np.uint8)
     return raw.view(storage).reshape(shape)
