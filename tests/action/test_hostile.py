@@ -91,6 +91,7 @@ def told(text: str) -> None:
     assert "- The baseline would change: sgemm_shared_tile: 1.85 ms to 18.48 ms." in text
 
 
+@pytest.mark.slow("a checkout and its pipeline")
 def test_the_example_believes_and_executes_nothing(runner: Make, hostile: Hostile) -> None:
     hostile.attack()
     hostile.propose()

@@ -72,6 +72,7 @@ def test_a_source_is_judged_by_its_own_entry_alone(
     assert _codes(found) == {"matvec": ["vanished"], "scale": ["same-code"]}
 
 
+@pytest.mark.slow("several predictions")
 def test_an_update_by_one_source_keeps_the_others(
     capsys: pytest.CaptureFixture[str], both: Path
 ) -> None:

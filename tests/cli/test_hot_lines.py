@@ -214,6 +214,7 @@ def test_a_first_run_of_a_source_samples_and_no_other_preset(machine, options, s
         assert NOT_TAKEN in (machine / "page.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.slow("several runs")
 def test_a_follow_up_does_not_sample(machine, source) -> None:
     shutil.copy(machine / "gemm_series", machine / "validation")
     source.command, source.kernel = ("./validation",), "scan_warps|stencil7"

@@ -64,6 +64,7 @@ def test_a_kernel_without_a_reference_says_so_and_has_no_blank(run_cli, copy_cu)
 
 
 @pytest.mark.parametrize(("result", "differs"), [("x[i] + x[i]", False), ("x[i] + 1.0f", True)])
+@pytest.mark.slow("several predictions")
 def test_another_version_is_the_reference(run_cli, copy_cu, result, differs) -> None:
     copy_cu.write_text(KERNEL.replace("= x[i]", "= 2.0f * x[i]"))
     new = copy_cu.parent / "new.cu"
@@ -76,6 +77,7 @@ def test_another_version_is_the_reference(run_cli, copy_cu, result, differs) -> 
     assert (predicted.returncode == 2) == differs
 
 
+@pytest.mark.slow("several predictions")
 def test_the_gate_takes_the_version_before_as_the_reference(run_cli, copy_cu) -> None:
     new = copy_cu.parent / "new.cu"
     new.write_text(KERNEL.replace("copy(", "mystery(").replace("= x[i]", "= 3.0f * x[i]"))

@@ -157,6 +157,7 @@ def test_what_a_program_printed_last_is_no_command(
     deadline=None, max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(names)
+@pytest.mark.slow("many names")
 def test_no_name_makes_a_command(run_cli: RunCli, tmp_path: Path, name: str) -> None:
     file = renamed(tmp_path / "a.csv", name)
     for form in ("text", "markdown", "json"):

@@ -234,6 +234,7 @@ def test_what_does_not_compile_is_said_as_the_compiler_says_it(
         why="the mutations of tests/predict are like it",
     ),
 )
+@pytest.mark.slow("a prediction each")
 def test_a_wrong_candidate_is_a_regression_with_the_line_that_was_changed(
     capsys: pytest.CaptureFixture[str], work: Path, edit: tuple[str, str], what: str, at: int
 ) -> None:

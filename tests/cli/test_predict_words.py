@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 __all__ = ["work"]
 
 
+@pytest.mark.slow("two predictions")
 def test_an_open_verdict_speaks_of_the_prediction(
     capsys: pytest.CaptureFixture[str], work: Path
 ) -> None:
@@ -86,6 +87,7 @@ def test_a_page_says_that_its_operations_are_predicted(
     assert "hardware counters" not in page
 
 
+@pytest.mark.slow("two predictions")
 def test_the_page_of_a_wrong_candidate_says_that_nothing_was_counted(
     capsys: pytest.CaptureFixture[str], work: Path
 ) -> None:

@@ -192,6 +192,7 @@ def test_drill_down_ends_with_the_verdicts_of_the_full_capture(machine, capsys, 
 
 
 @pytest.mark.usefixtures("validation")
+@pytest.mark.slow("several runs")
 def test_several_rounds_are_kept_and_read_again(machine, capsys, monkeypatch) -> None:
     """From a start that decides little: a round for all kernels, and one for two near ties."""
     monkeypatch.setattr(drill, "preset", lambda _: preset("occupancy"))

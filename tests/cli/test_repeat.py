@@ -73,6 +73,7 @@ def test_each_capture_is_one_of_its_own(counted: Path, capsys) -> None:
         assert len(read_capture(folder / number)) == 26
 
 
+@pytest.mark.slow("several runs")
 def test_a_folder_of_captures_is_diagnosed_and_shown(counted: Path, capsys) -> None:
     assert main(["profile", "-o", "out", "--repeat", "2", "--", "./gemm_series"]) == 0
     capsys.readouterr()
@@ -163,6 +164,7 @@ def test_a_disk_that_fills_up_leaves_nothing(
     assert _names(counted) == sorted([*before, "pids"])
 
 
+@pytest.mark.slow("several runs")
 def test_only_a_folder_of_captures_is_replaced(counted: Path, capsys) -> None:
     command = ["profile", "-o", "out", *PRESET, "--repeat", "2"]
     program = ["--", "./gemm_series"]

@@ -172,6 +172,7 @@ def test_a_source_is_prepared_and_profiled(machine, capsys, preparing) -> None:
 
 
 @pytest.mark.usefixtures("gpu", "rung")
+@pytest.mark.slow("several runs")
 def test_a_source_is_prepared_anew_for_each_capture(machine, capsys, preparing) -> None:
     assert main(["profile", "gemm.cu", "-o", "out", "--repeat", "2", "--size", "M=64"]) == 0
     wanted = LaunchOverrides({"M": 64}, {}, ())

@@ -46,6 +46,7 @@ def test_runs_are_pooled_launch_by_launch() -> None:
     assert pooled(runs[:1]) is runs[0]
 
 
+@pytest.mark.slow("hundreds of captures")
 def test_candidates_and_folders_are_pooled(tmp_path: Path) -> None:
     for file in FIRST:
         shutil.copy(file, tmp_path)

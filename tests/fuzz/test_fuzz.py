@@ -10,6 +10,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="forks, and limits wh
 
 
 @pytest.mark.parametrize("number", [1, pytest.param(2, marks=pytest.mark.slow)])
+@pytest.mark.slow("processes of their own")
 def test_no_example_ends_with_a_traceback_or_without_end(number: int) -> None:
     from tests.fuzz.try_examples import Tried, try_some
 

@@ -209,6 +209,7 @@ def test_later_the_same_error_is_that_of_a_rung(machine, workshop, results) -> N
     assert coalesced["error"]["exit_code"] == 4
 
 
+@pytest.mark.slow("several runs")
 def test_an_interrupted_run_keeps_what_is_done_and_goes_on_from_there(
     machine, workshop, cublas, *, results, capsys, monkeypatch
 ) -> None:
@@ -292,6 +293,7 @@ def test_what_a_run_without_the_profiler_did_not_know_is_added(workshop, results
     assert results(Path("found.json"))["surroundings"] == after
 
 
+@pytest.mark.slow("several runs")
 def test_captures_are_replaced_and_other_things_are_not(machine, workshop, capsys) -> None:
     command = [*RUN, "--rung", "2", "--captures", "caps"]
     assert main(command) == 0

@@ -124,6 +124,7 @@ def _asked(tool: Path) -> list[str]:
 
 @pytest.mark.parametrize("name", HOSTILE)
 @pytest.mark.usefixtures("shell_nvcc")
+@pytest.mark.slow("ten compilations")
 def test_a_program_in_a_folder_that_a_shell_would_run(tmp_path, monkeypatch, ran, name) -> None:
     folder = tmp_path / "sources" / name
     folder.mkdir(parents=True)

@@ -154,6 +154,7 @@ def test_facts_say_what_was_compiled_run_and_checked(folder: Path) -> None:
     ],
     ids=["a comment", "a name", "the same product", "an index", "a constant", "shared memory"],
 )
+@pytest.mark.slow("two compilations each")
 def test_the_digest_is_of_all_that_decides_what_is_done(
     folder: Path, tmp_path: Path, old: str, new: str, same: bool
 ) -> None:

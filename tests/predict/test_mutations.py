@@ -370,6 +370,7 @@ def test_the_gate_names_the_line_that_was_changed(
     ),
     ids=["comment", "name", "the same loop"],
 )
+@pytest.mark.slow("three architectures")
 def test_what_compiles_to_the_same_code_passes_for_every_architecture(
     old: str, new: str, tmp_path: Path
 ) -> None:

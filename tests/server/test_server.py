@@ -144,6 +144,7 @@ def test_a_session_finds_and_fixes_the_naive_gemm_by_the_recorded_ladder(
     talk(said)
 
 
+@pytest.mark.slow("asks a server many times")
 def test_what_is_wrong_is_an_answer_that_says_why(talk: Callable[..., None], work: Path) -> None:
     source = (ROOT / "examples" / "matvec.cu").read_text("utf-8")
     wrong = source.replace("sum += A[row * N + k] * x[k];", "sum += A[row * N + k] + x[k];")
@@ -171,6 +172,7 @@ def test_what_is_wrong_is_an_answer_that_says_why(talk: Callable[..., None], wor
     talk(said)
 
 
+@pytest.mark.slow("asks a server many times")
 def test_answers_stay_in_the_size_that_is_asked_for(talk: Callable[..., None]) -> None:
     folder = str(ROOT / "tests" / "captures")
     name = "gemm_series.eight-metrics.raw.csv"
@@ -189,6 +191,7 @@ def test_answers_stay_in_the_size_that_is_asked_for(talk: Callable[..., None]) -
     talk(said, folder)
 
 
+@pytest.mark.slow("asks a server many times")
 def test_no_program_is_run_that_was_not_allowed(
     talk: Callable[..., None], work: Path, captures: Path
 ) -> None:

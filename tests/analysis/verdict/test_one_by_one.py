@@ -60,6 +60,7 @@ def test_the_fast_path_writes_what_the_plain_one_writes(path: Path, monkeypatch)
     assert render_json([fast]) == render_json([plain])
 
 
+@pytest.mark.slow("all captures")
 def test_no_rule_looks_at_what_only_reports_show(monkeypatch) -> None:
     asked: set[str] = set()
     column = Facts._column

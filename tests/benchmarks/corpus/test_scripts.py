@@ -263,6 +263,7 @@ os.execv(sys.executable, [sys.executable, {stand_in!r}, *words])
 """
 
 
+@pytest.mark.slow("a process that is profiled")
 def test_a_side_is_profiled_in_its_range(
     tmp_path: Path, python: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
