@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import socket
+import tempfile
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.errors import MissingToolError
@@ -28,6 +29,9 @@ LOCAL: Final = "local"
 RECORDED: Final = "recorded_gpu"
 """The resource that stands for a GPU where recorded captures stand for measurements."""
 
+_SHORT_FOLDER: Final = "/tmp"
+_LONGEST_FOLDER: Final = 30
+"""Ray puts 68 characters behind a folder for the name of a socket, which has 107 at most."""
 _GRACE_S: Final = 10.0
 _ANSWERS_WITHIN_S: Final = 10.0
 _COMES_WITHIN_S: Final = 120.0
@@ -107,6 +111,8 @@ class OnRay(Pool):
         self._options = dict(options or {})
         self._spare: list[tuple[Device, Any]] = []
         self._asked: dict[Any, Any] = {}
+        self._left = contextlib.ExitStack()
+        """What is there until Ray has ended."""
 
     def __enter__(self) -> OnRay:
         """Join the cluster, and take a hand for each of its GPUs that is wanted."""
@@ -115,12 +121,17 @@ class OnRay(Pool):
             # What is measured here is nobody else's business.
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
             given["include_dashboard"] = False
+            if len(tempfile.gettempdir()) > _LONGEST_FOLDER:
+                folder = tempfile.TemporaryDirectory(prefix="ray-", dir=_SHORT_FOLDER)
+                self._left.enter_context(folder)
+                given["_temp_dir"] = folder.name
             if self._recorded:
                 given["resources"] = {RECORDED: len(self._recorded)}
         try:
             _knock(self._address)
             self._ray.init(**{**given, **self._options})
         except (ConnectionError, OSError, RuntimeError, ValueError) as error:
+            self._left.close()
             raise MissingToolError(
                 f"there is no Ray to join: {error}",
                 where=self._address,
@@ -141,6 +152,7 @@ class OnRay(Pool):
         finally:
             self._spare.clear()
             self._ray.shutdown()
+            self._left.close()
 
     def _take_devices(self) -> None:
         resources = self._ray.cluster_resources()
