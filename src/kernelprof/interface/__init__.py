@@ -180,9 +180,7 @@ def _measured(
     )
     from kernelprof.analysis.verdict import diagnose as judge
 
-    drilled, judged = found.drill_down, found.diagnosis
-    if judged is None:
-        judged = judge(capture, preset=preset) if drilled is None else drilled.diagnosis
+    judged = found.diagnosis or judge(capture, preset=preset)
     result = as_result(Diagnosis, judged, capture=capture, origin=capture.origin)
     return result if kernel is None or not result.kernels else only([result], kernel)[0]
 

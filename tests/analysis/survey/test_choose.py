@@ -46,10 +46,20 @@ def test_what_is_chosen_is_what_ncu_would_count() -> None:
     assert found.processes == 3
 
 
+def test_of_many_kernels_those_that_the_share_needs() -> None:
+    found = choose(trace("encoder"), 120, before=5.0)
+    assert found is not None
+    assert SHARE <= found.share < SHARE + 0.005
+    assert sum(each.launches for each in found.names) == found.launches
+    # Another run of the program for what is open would cost more than four passes.
+    assert found.preset(120) == "full"
+    assert found.preset(60) == "triage"
+
+
 def test_a_filter_and_a_budget() -> None:
     only = choose(trace("jacobi"), 120, wanted=lambda name, _: name.startswith("difference"))
     assert only is not None
-    assert only.names == ("_Z10differencePKfS0_Pfm",)
+    assert only.names == (("_Z10differencePKfS0_Pfm", "difference", only.launches),)
     assert only.share == 1.0
     assert choose(trace("jacobi"), 120, wanted=lambda *_: False) is None
     little = choose(trace("jacobi"), 0.1)

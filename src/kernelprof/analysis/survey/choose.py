@@ -8,11 +8,12 @@ own launches, counted in its process, context and stream.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
 from kernelprof.analysis.survey.groups import kernel_numbers
+from kernelprof.model.kernel_name import function_name
 from kernelprof.model.trace import RELEASED
 
 if TYPE_CHECKING:
@@ -56,8 +57,8 @@ SAVED_BYTES_S: Final = 100e9
 PASSES: Final = {"triage": 16, "full": 20}
 """Passes of the presets on an H200, `docs/capture.md`."""
 
-FIRST_RUN: Final = 0.4
-"""The part of the budget that a first run for all metrics may take. Our choice."""
+FIRST_RUN: Final = 0.6
+"""The part of the budget that a run for all metrics may take: none has to follow. Our choice."""
 
 OPEN_AFTER_TRIAGE: Final = 7 / 246
 """Of so many recorded launches ``triage`` left so many open."""
@@ -69,9 +70,17 @@ _WORTH: Final = (1.0, 0.3, 0.1)
 """What the first, second and third launch of a kernel are worth, beside each other."""
 
 
+class ChosenName(NamedTuple):
+    """A mangled name, the bare one of its function, and how many launches of it are measured."""
+
+    mangled: str
+    function: str
+    launches: int
+
+
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """The launches to measure: mangled names, and numbers of their launches from 1 on.
+    """The launches to measure: names of kernels, and numbers of their launches from 1 on.
 
     ``launches`` is how many these are, ``reach`` how many launches the program makes up to the last
     of them. ``kernels`` are positions in what :func:`kernel_numbers` gives, ``share`` is the part
@@ -79,7 +88,7 @@ class Choice:
     ``memory`` the bytes that it holds on the GPU.
     """
 
-    names: tuple[str, ...]
+    names: tuple[ChosenName, ...]
     numbers: tuple[int, ...]
     launches: int
     reach: int
@@ -95,10 +104,7 @@ class Choice:
         return START_S + self.seconds + REACH_S * self.reach + self.launches * each
 
     def preset(self, budget: float) -> str:
-        """What to begin with: all at once where another run of the program would cost more.
-
-        Not where that takes most of half the budget: what few verdicts then ask for may be left.
-        """
+        """What to begin with: all at once where another run of the program would cost more."""
         extra = (PASSES["full"] - PASSES["triage"]) * self.launches * PASS_S
         again = 1 - (1 - OPEN_AFTER_TRIAGE) ** len(self.kernels)
         fits = self.estimate(PASSES["full"]) <= FIRST_RUN * budget
@@ -114,6 +120,8 @@ class _Launches:
         names = [each.mangled for each in trace.configurations]
         unique, of_name = np.unique(names, return_inverse=True)
         self.names = unique.tolist()
+        shown = {each.mangled: each.name for each in trace.configurations}
+        self.functions = [function_name(shown[each]) for each in self.names]
         self.name = of_name[rows["configuration"]]
         fitting = np.array([wanted(each.name, each.mangled) for each in trace.configurations])
         self.number = _counted(rows["process"], rows["context"], rows["stream"], self.name)
@@ -157,7 +165,7 @@ def choose(
     mine = every.fits & np.isin(every.kernel, costly)
     names = sorted({every.names[each] for each in np.unique(every.name[mine]).tolist()})
     matched = every.fits & np.isin(np.array(every.names)[every.name], names)
-    made = _Choices(trace, every, tuple(names), np.flatnonzero(matched), before)
+    made = _Choices(trace, every, np.flatnonzero(matched), before)
     tried = [made.beginning_with(first, budget, passes) for first in made.beginnings()]
     return min(tried, key=lambda each: (each.share < SHARE, _cost(each, passes)))
 
@@ -176,10 +184,8 @@ def _cost(choice: Choice, passes: int) -> float:
 class _Choices:
     """Numbers of launches that can be measured, and what each of them shows and costs."""
 
-    def __init__(
-        self, trace: Trace, every: _Launches, names: tuple[str, ...], rows: Array, before: float
-    ) -> None:
-        self.trace, self.every, self.names = trace, every, names
+    def __init__(self, trace: Trace, every: _Launches, rows: Array, before: float) -> None:
+        self.trace, self.every = trace, every
         order = np.argsort(every.number[rows], kind="stable")
         self.rows = rows[order]
         self.numbers = every.number[self.rows]
@@ -238,11 +244,15 @@ class _Choices:
 
     def _choice(self, taken: list[int]) -> Choice:
         numbers = sorted(self.candidates[each] for each in taken)
-        rows = np.concatenate([self._of(each) for each in numbers])
+        rows = self._needed(np.concatenate([self._of(each) for each in numbers]))
         kernels = np.unique(self.every.kernel[rows])
         last = int(rows.max())
+        names, launches = np.unique(self.every.name[rows], return_counts=True)
         return Choice(
-            names=self.names,
+            names=tuple(
+                ChosenName(self.every.names[name], self.every.functions[name], many)
+                for name, many in zip(names.tolist(), launches.tolist(), strict=True)
+            ),
             numbers=tuple(numbers),
             launches=len(rows),
             reach=last + 1,
@@ -252,6 +262,20 @@ class _Choices:
             memory=self.memory,
             processes=len(self.trace.processes),
         )
+
+    def _needed(self, rows: Array) -> Array:
+        """Without the names that the share does not need, those with the least of it first."""
+        share = {}
+        for name in np.unique(self.every.name[rows]).tolist():
+            mine = rows[self.every.name[rows] == name]
+            share[name] = float(self.every.share[np.unique(self.every.kernel[mine])].sum())
+        spare, left_out = sum(share.values()) - SHARE, []
+        for name, part in sorted(share.items(), key=lambda each: each[1]):
+            if part > spare:
+                break
+            left_out.append(name)
+            spare -= part
+        return rows[~np.isin(self.every.name[rows], left_out)]
 
     def _of(self, number: int) -> Array:
         low, high = np.searchsorted(self.numbers, [number, number + 1])

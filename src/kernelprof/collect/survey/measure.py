@@ -56,7 +56,7 @@ class Surveyed:
         """The launches, as the command of ``ncu`` has them."""
         choice = self.choice
         alone = choice.processes == 1
-        return Chosen(choice.names, choice.numbers, choice.launches, ends=alone)
+        return Chosen(choice.names, choice.numbers, ends=alone)
 
     @property
     def preset(self) -> str:
@@ -83,6 +83,10 @@ class Surveyed:
 
         What still is to be decided about little of the time has half of the budget.
         """
+        choice = self.choice
+        if kernels is not None:
+            few = self.chosen.only(kernels).kernels
+            choice = replace(choice, launches=sum(each.launches for each in few))
         names = None if kernels is None else set(map(function_name, kernels))
         of_time = sum(
             each.share
@@ -90,7 +94,7 @@ class Surveyed:
             if names is None or function_name(each.name) in names
         )
         part = 1.0 if of_time >= WORTH_ANOTHER_RUN else 0.5
-        needed, left = self.choice.estimate(FEW_PASSES), self.left - (1 - part) * self.budget
+        needed, left = choice.estimate(FEW_PASSES), self.left - (1 - part) * self.budget
         if needed > left:
             raise InputError(
                 f"another run of the program takes about {needed:.0f} s, and of the budget of "
