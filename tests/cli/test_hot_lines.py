@@ -197,7 +197,7 @@ def test_a_diagnosis_with_a_page_samples_in_its_first_run(machine) -> None:
 
 
 @pytest.mark.usefixtures("source")
-def test_a_diagnosis_says_what_warps_wait_for_as_its_capture_does(machine, capsys) -> None:
+def test_a_diagnosis_says_what_warps_wait_for_as_its_capture_does(capsys) -> None:
     assert main(["diagnose", "fixture.cu", "--keep", "out", "--format", "json"]) in {0, 3}
     (now,) = json.loads(capsys.readouterr().out)["kernels"]
     assert main(["diagnose", "out", "--format", "json"]) in {0, 3}

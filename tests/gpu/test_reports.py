@@ -37,5 +37,6 @@ def test_a_report_says_what_its_exports_say(
 
 
 def _without_command(entry: dict[str, Any]) -> dict[str, Any]:
-    """An entry without the lines that hang on what stands around an export."""
-    return {**entry, "verdict": {**entry["verdict"], "command": None}}
+    """An entry without what an export lacks: its command's file, and a report's source page."""
+    verdict = {**entry["verdict"], "command": None}
+    return {**entry, "verdict": verdict, "place": None, "waiting": None}

@@ -146,9 +146,10 @@ def test_verdicts_are_those_of_measuring_all(
 
 
 def verdicts(ran: Ran) -> dict[tuple[Any, ...], tuple[str, str | None]]:
+    """By kernel and configuration, that of most of its launches."""
     return {
         (each["name"], *each["grid"], *each["block"]): answered(each["verdict"])
-        for each in ran.document["kernels"]
+        for each in sorted(ran.document["kernels"], key=lambda each: int(each["launches"]))
     }
 
 
@@ -229,6 +230,18 @@ def test_a_program_that_forks(built: Path) -> None:
     fill = found.kernel("fill")
     assert fill["surveyed"]["launches"] == 600
     assert fill["launches"] >= 1
+
+
+def test_a_program_on_two_gpus(built: Path) -> None:
+    listed = subprocess.run(["nvidia-smi", "-L"], capture_output=True, text=True, check=True)
+    if len(listed.stdout.splitlines()) < 2:
+        pytest.skip("one GPU is here")
+    found = diagnosed("two-gpus", "--", built / "two_gpus")
+    gpus = found.survey["gpus"]
+    assert [each["device"] for each in gpus] == [0, 1]
+    assert all("NVIDIA" in each["name"] for each in gpus)
+    assert sum(each["launches"] for each in found.survey["kernels"]) == 300
+    assert found.kernel("fill")["launches"] >= 1
 
 
 @pytest.mark.parametrize("how", ["segv", "kernel"])

@@ -135,8 +135,7 @@ def _measure(job: Job) -> tuple[Capture, Diagnosis, Manifest, bool]:
     # A program may name files relative to the plan.
     with contextlib.chdir(job.folder) if job.folder else contextlib.nullcontext():
         found = measure(request, job.preset)
-    drilled = found.drill_down
-    judged = diagnose(found.capture, preset=job.preset) if drilled is None else drilled.diagnosis
+    judged = diagnose(found.capture, preset=job.preset)
     return found.capture, judged, found.manifest, found.recorded
 
 
