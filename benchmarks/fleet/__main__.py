@@ -27,6 +27,8 @@ def _gpus(asked: argparse.Namespace) -> dict[str, Any]:
     }
     found: dict[str, Any] = {}
     for name, part in parts.items():
+        if asked.part not in {None, name}:
+            continue
         start = time.monotonic()
         found[name] = part()
         sys.stderr.write(f"{name}: {time.monotonic() - start:.0f} s\n")
@@ -56,6 +58,7 @@ def main() -> int:
     """Measure one of these, and write what was found."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.fleet", description=__doc__)
     parser.add_argument("what", choices=list(_PARTS))
+    parser.add_argument("--part", help="of gpus: together, beside or sweep")
     parser.add_argument("--jobs", type=int, default=12, help="of the ladder's sweep")
     parser.add_argument("--launches", type=int, default=5_500_000, help="of the large store")
     parser.add_argument("--captures", type=int, default=10_000, help="that are diagnosed")
