@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from kernelprof.errors import InputError, KernelprofError, MissingToolError, UsageError
     from kernelprof.interface import diagnose, profile, read
     from kernelprof.interface.changes import compare, gate, history
+    from kernelprof.interface.optimizing import optimize
     from kernelprof.interface.prediction import predict
     from kernelprof.interface.reference import ncu_command, presets, rules, schema
     from kernelprof.model.diagnosis import Confidence, Status
@@ -50,6 +51,7 @@ __all__ = [
     "gate",
     "history",
     "ncu_command",
+    "optimize",
     "predict",
     "presets",
     "profile",
@@ -65,6 +67,7 @@ _HOMES: Final = {
     "kernelprof.model.diagnosis": ("Confidence", "Status"),
     "kernelprof.model.gate": ("Outcome",),
     "kernelprof.interface.changes": ("compare", "gate", "history"),
+    "kernelprof.interface.optimizing": ("optimize",),
     "kernelprof.interface.prediction": ("predict",),
     "kernelprof.interface.reference": ("ncu_command", "presets", "rules", "schema"),
 }

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import jsonschema
 import pytest
 
+import kernelprof as kp
 from kernelprof.cli.main import main
 from kernelprof.report.writers.json import schema
 
@@ -155,6 +156,19 @@ elif number == "2":
     assert (loop.folder / "best.cu").read_bytes() == COALESCED.read_bytes()
     assert loop.kernel.read_text("utf-8") == loop.text
     assert "/tmp" not in found["attempts"][1]["reason"]
+
+
+def test_the_loop_in_python(loop: Loop) -> None:
+    loop.kernel.write_text(NAIVE.read_text("utf-8"), encoding="utf-8")
+    (loop.folder / "next.cu").write_bytes(COALESCED.read_bytes())
+    said: list[str] = []
+    command = f"cp {loop.folder}/next.cu k.cu"
+    found = kp.optimize(loop.kernel, command, rounds=1, remark=said.append)
+    assert [each.decision.value for each in found.attempts] == ["kept"]
+    assert found.text == COALESCED.read_text("utf-8")
+    assert "round 1: kept: " in said[0]
+    assert "12.1x faster" in found.to_text("markdown")
+    assert loop.kernel.read_text("utf-8") == NAIVE.read_text("utf-8")
 
 
 def test_without_a_gpu_or_a_record_prediction_is_what_to_do(loop: Loop) -> None:
