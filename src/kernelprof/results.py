@@ -97,7 +97,12 @@ class Capture(capture.Capture):
 
         name = Path(self.origin).name
         progress = None if meter is None else meter.steps(f"judging {name}", len(self), "launches")
-        found = as_result(Diagnosis, diagnose(self, preset=preset, progress=progress), capture=self)
+        judged = diagnose(self, preset=preset, progress=progress)
+        if self.contents.survey is not None:
+            from kernelprof.analysis.survey.matched import with_survey
+
+            judged = with_survey(judged, self.contents.survey)
+        found = as_result(Diagnosis, judged, capture=self)
         return found if kernel is None else only([found], kernel)[0]
 
     def to_pandas(self, names: Names = "canonical") -> pd.DataFrame:

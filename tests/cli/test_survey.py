@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import jsonschema
 import numpy as np
 import pytest
 
 from kernelprof import interface
 from kernelprof.collect.environment import Gpu, Machine
 from kernelprof.collect.survey.run import SurveyRun
-from kernelprof.errors import MissingToolError
+from kernelprof.errors import InputError, MissingToolError
 from kernelprof.model.kernel_name import function_name
+from kernelprof.model.manifest import schema
 from kernelprof.model.trace import KERNELS, Configuration, Device, Process, Trace
 from kernelprof.report.render import render
 
@@ -57,14 +60,21 @@ def _trace_of(found: Diagnosis) -> Trace:
     )
 
 
-def test_what_was_chosen_is_measured_and_shares_are_those_of_the_program(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+@pytest.fixture
+def surveyed(monkeypatch: pytest.MonkeyPatch) -> Diagnosis:
+    """A program that can be surveyed; gives what measuring all of it says."""
     whole = _all_launches()
     trace = _trace_of(whole)
     monkeypatch.setattr(
         "kernelprof.collect.survey.measure.survey", lambda *_, **__: SurveyRun(trace, 1.0)
     )
+    return whole
+
+
+def test_what_was_chosen_is_measured_and_shares_are_those_of_the_program(
+    surveyed: Diagnosis,
+) -> None:
+    whole = surveyed
     found = interface.diagnose(program=["./gemm_series"])
     survey = found.survey
     assert survey is not None
@@ -84,6 +94,26 @@ def test_what_was_chosen_is_measured_and_shares_are_those_of_the_program(
     assert told["answer"]["limit"] == "kernels"
     assert sum(each["measured"] for each in told["kernels"]) == told["coverage"]["launches"]
     assert document["kernels"][0]["surveyed"]["launches"] == 20
+
+
+@pytest.mark.usefixtures("surveyed")
+def test_a_capture_that_is_kept_has_the_survey(machine: Path) -> None:
+    now = interface.diagnose(program=["./gemm_series"], keep="out")
+    later = interface.diagnose("out")
+    assert now.survey is not None
+    assert later.survey is not None
+    assert later.kernels == now.kernels
+    assert now.survey.coverage is not None
+    assert later.survey.coverage is not None
+    seconds = replace(later.survey.coverage, seconds=now.survey.coverage.seconds)
+    assert replace(later.survey, coverage=seconds) == now.survey
+    assert "The GPU works 90 % of the time" in render(later, "text")
+    manifest = json.loads((machine / "out" / "manifest.json").read_text("utf-8"))
+    jsonschema.Draft202012Validator(json.loads(schema())).validate(manifest)
+    assert manifest["survey"] == "survey.json.gz"
+    (machine / "out" / "survey.json.gz").write_bytes(b"")
+    with pytest.raises(InputError, match=r"survey\.json\.gz does not have the hash"):
+        interface.diagnose("out")
 
 
 def test_without_cupti_all_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -85,6 +85,7 @@ LATER = {
     "SourceFacts": {"compile_sha256", "includes", "resources", "compiler_warnings"},
     "TimingFacts": {"times_ns", "flops", "min_bytes"},
     "CorrectnessFacts": {"sizes"},
+    "Manifest": {"survey", "survey_sha256"},
 }
 """Fields that came within version 1: older manifests lack them."""
 

@@ -138,6 +138,7 @@ def _measured(
     from kernelprof.collect.store import draft
     from kernelprof.launch.prepare import PreparedKernel, prepare
     from kernelprof.launch.processes import Interrupts
+    from kernelprof.model.survey import to_bytes
 
     if request.source is not None and request.keep is not None and into is None:
         with draft(request.keep, force=request.force):
@@ -190,6 +191,9 @@ def _measured(
         if request.keep is not None:
             if request.source is not None and manifest.source is not None:
                 stage.store_source(request.source, manifest.source.sha256)
+            if surveyed is not None:
+                name, digest = stage.store("survey", 0, to_bytes(surveyed.kept()), "json")
+                manifest = replace(manifest, survey=name, survey_sha256=digest)
             stage.commit(manifest)
     capture = _named(capture, request, session, manifest)
     diagnosis = None if surveyed is None else surveyed.diagnosis(diagnose(capture, preset=preset))

@@ -52,7 +52,7 @@ class Draft:
         return str((self.final or self.folder) / name)
 
     def store(self, stem: str, number: int, text: bytes, form: str = "csv") -> tuple[str, str]:
-        """Keep a raw page, or samples by line or instruction; the file's name and hash."""
+        """Keep a raw page, samples by line or instruction, a survey; the file's name and hash."""
         name = numbered(stem, number, f".{form}.gz")
         packed = gzip.compress(text, 6, mtime=0)
         (self.folder / name).write_bytes(packed)

@@ -46,7 +46,7 @@ class Profiling(TypedDict, total=False):
     define: Sequence[str] | None
     sanitize: Sequence[str] | None
     against: str | os.PathLike[str] | None
-    keep: Path | None
+    keep: str | os.PathLike[str] | None
     force: bool
     launch_skip: int | None
     launch_count: int | None
@@ -74,6 +74,7 @@ def request(
     from kernelprof.collect.request import ProfileRequest
     from kernelprof.launch.overrides import overrides
 
+    keep = options.get("keep")
     return ProfileRequest(
         application=tuple(program or ()),
         source=None if target is None else Path(target),
@@ -84,7 +85,7 @@ def request(
             has_source=target is not None,
             against=options.get("against"),
         ),
-        keep=options.get("keep"),
+        keep=None if keep is None else Path(keep),
         force=options.get("force", False),
         filters=Filters(
             kernel,

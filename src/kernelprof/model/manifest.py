@@ -189,6 +189,11 @@ class Manifest:
     source: SourceFacts | None = None
     timing: TimingFacts | None = None
     correctness: CorrectnessFacts | None = None
+    survey: Annotated[
+        FileName | None,
+        about("file of the survey of the whole program, JSON, gzip; null: there was none"),
+    ] = None
+    survey_sha256: Sha256 | None = None
     schema_version: str = SCHEMA_VERSION
 
     def is_of(self, kernel: str, kernels: int) -> bool:
@@ -253,6 +258,7 @@ def schema() -> str:
 
 
 _ADDED: Final = {
+    "Manifest": ("survey", "survey_sha256"),
     "RunFacts": ("lines", "lines_sha256"),
     "SourceFacts": ("compile_sha256", "includes", "resources", "compiler_warnings"),
     "TimingFacts": ("times_ns", "flops", "min_bytes"),

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from kernelprof.model.evidence import Evidence
+from kernelprof.model.evidence import Evidence  # noqa: TC001 (a record's types are read)
+from kernelprof.model.records import build, read_object, to_json
 
 
 class Limit(StrEnum):
@@ -169,3 +168,13 @@ class Survey:
     ended: str = ""
     coverage: Coverage | None = None
     warnings: tuple[str, ...] = ()
+
+
+def to_bytes(survey: Survey) -> bytes:
+    """A survey as its file holds it."""
+    return to_json(survey).encode()
+
+
+def from_bytes(data: bytes) -> Survey:
+    """A survey out of its file; :class:`ValueError` where it is none."""
+    return build(Survey, read_object(data.decode("utf-8")))

@@ -3,7 +3,8 @@
 ``raw.csv.gz`` (the raw page in base units), ``capture.ncu-rep`` and ``manifest.json``; follow-up
 runs of a drill-down stand beside as ``raw.1.csv.gz`` and ``capture.1.ncu-rep``. A run that sampled
 where warps are has ``lines.csv.gz``, a row for each line: file, function, line and samples, and
-``code.json.gz``, the machine instructions with their samples, counters and lines.
+``code.json.gz``, the machine instructions with their samples, counters and lines. A program that
+was surveyed has ``survey.json.gz``.
 """
 
 from __future__ import annotations
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from kernelprof.model.capture import Capture
     from kernelprof.model.manifest import Manifest, RunFacts, SourceFacts
     from kernelprof.model.sampled import SampledCode
+    from kernelprof.model.survey import Survey
     from kernelprof.sources.source import Input
 
 MANIFEST: Final = "manifest.json"
@@ -39,6 +41,8 @@ MOST_RUNS: Final = 100
 _MOST_LINES_BYTES: Final = 32 * files.MEGABYTE
 _MOST_CODE_BYTES: Final = 128 * files.MEGABYTE
 """Of the instructions of a run; the largest kernel of the corpus has 2 MB."""
+_MOST_SURVEY_BYTES: Final = 64 * files.MEGABYTE
+"""Of a survey; one of 81 kernels has 200 kB."""
 _MOST_LINES: Final = 200_000
 """Source lines with samples: the largest kernels of libraries have some thousands."""
 _LARGEST_SOURCE: Final = 16 * files.MEGABYTE
@@ -197,6 +201,23 @@ def read_code(directory: Path, manifest: Manifest) -> tuple[SampledCode, ...]:
     return with_source(together(found), directory, manifest.source)
 
 
+def read_survey(directory: Path, manifest: Manifest) -> Survey | None:
+    """The survey of the program of a capture directory; ``None`` where it has none.
+
+    Raises :class:`InputError` for a file that does not have the hash that the manifest gives.
+    """
+    from kernelprof.model.survey import from_bytes as survey_from_bytes
+
+    if manifest.survey is None:
+        return None
+    packed = read_checked(directory, manifest.survey, manifest.survey_sha256)
+    try:
+        return survey_from_bytes(unpacked(packed, _MOST_SURVEY_BYTES))
+    except ValueError as error:
+        place = directory / manifest.survey
+        raise damaged(f"{manifest.survey} cannot be read ({error})", place) from error
+
+
 def with_source(
     codes: tuple[SampledCode, ...], place: Path, source: SourceFacts | None
 ) -> tuple[SampledCode, ...]:
@@ -213,7 +234,8 @@ def contents(target: str) -> Contents:
     if not is_capture(folder):
         return Contents(folder)
     manifest = read_manifest(folder)
-    return contents_of(folder, manifest, read_lines(folder, manifest))
+    found = contents_of(folder, manifest, read_lines(folder, manifest))
+    return replace(found, survey=read_survey(folder, manifest))
 
 
 def contents_of(

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from kernelprof.model.capture import Capture, SourceLine
     from kernelprof.model.manifest import Manifest
     from kernelprof.model.prediction import PredictionFacts
+    from kernelprof.model.survey import Survey
 
 _GZIP: Final = b"\x1f\x8b"
 _BOM: Final = b"\xef\xbb\xbf"
@@ -102,7 +103,8 @@ class Contents:
 
     ``place`` is where the capture was read from, ``manifest`` how it was made, ``lines`` its
     samples by source line, and ``source_text`` the kernel's source as it was measured.
-    ``prediction`` is what a predicted capture has in place of a manifest.
+    ``prediction`` is what a predicted capture has in place of a manifest, ``survey`` what is known
+    of the whole program.
     """
 
     place: Path
@@ -110,6 +112,7 @@ class Contents:
     lines: tuple[SourceLine, ...] | None = None
     source_text: str | None = None
     prediction: PredictionFacts | None = None
+    survey: Survey | None = None
 
 
 class Input:

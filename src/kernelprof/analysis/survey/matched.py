@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
     from kernelprof.model.diagnosis import Diagnosis
-    from kernelprof.model.survey import Survey, SurveyedKernel
+    from kernelprof.model.survey import Coverage, Survey, SurveyedKernel
 
     _Dimensions = tuple[int, int, int] | None
     _Key = tuple[str, _Dimensions, _Dimensions]
@@ -45,7 +45,19 @@ def with_survey(diagnosis: Diagnosis, survey: Survey) -> Diagnosis:
         replace(each, measured=measured.get(position, 0))
         for position, each in enumerate(survey.kernels)
     ]
-    return replace(diagnosis, kernels=tuple(found), survey=replace(survey, kernels=tuple(kernels)))
+    whole = replace(survey, kernels=tuple(kernels), coverage=_coverage(survey.coverage, kernels))
+    return replace(diagnosis, kernels=tuple(found), survey=whole)
+
+
+def _coverage(known: Coverage | None, kernels: Iterable[SurveyedKernel]) -> Coverage | None:
+    """What measuring took, with what of the kernels was measured."""
+    measured = [each for each in kernels if each.measured]
+    return known and replace(
+        known,
+        kernels=len(measured),
+        launches=sum(each.measured for each in measured),
+        share=sum(each.share for each in measured),
+    )
 
 
 def _pairs(entries: Iterable[_Key], surveyed: Sequence[SurveyedKernel]) -> dict[_Key, int]:

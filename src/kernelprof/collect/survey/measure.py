@@ -112,21 +112,16 @@ class Surveyed:
         sentence = f"Nothing was measured: {error.what}."
         return Diagnosis((), origin, warnings=(sentence,), survey=self.survey)
 
+    def kept(self) -> Survey:
+        """The survey, with what measuring took until now."""
+        choice, seconds = self.choice, time.monotonic() - self.begin
+        measured = len(choice.kernels), choice.launches, choice.share
+        coverage = Coverage(*measured, self.estimate, seconds, self.budget)
+        return replace(self.survey, coverage=coverage)
+
     def diagnosis(self, found: Diagnosis) -> Diagnosis:
         """What was found, with the shares of the whole program and what of it was measured."""
-        told = with_survey(found, self.survey)
-        assert told.survey is not None
-        measured = [each for each in told.survey.kernels if each.measured]
-        covered = sum(each.share for each in measured)
-        coverage = Coverage(
-            kernels=len(measured),
-            launches=sum(each.measured for each in measured),
-            share=covered,
-            estimate=self.estimate,
-            seconds=time.monotonic() - self.begin,
-            budget=self.budget,
-        )
-        return replace(told, survey=replace(told.survey, coverage=coverage))
+        return with_survey(found, self.kept())
 
 
 def survey_first(
