@@ -123,7 +123,7 @@ def test_100000_launches(built: Path) -> None:
         (
             "encoder.py",
             ("5",),
-            ("--launch-skip", "240", "--launch-count", "50", "--kernel", "sgemm"),
+            ("--launch-skip", "240", "--launch-count", "50", "--kernel", "gemm"),
         ),
     ],
     ids=["jacobi", "many", "triton", "encoder"],
@@ -206,6 +206,18 @@ def keep(folder: Path, name: str, said: str) -> None:
     if kept := os.environ.get(RESULTS):
         place = shutil.copytree(folder, Path(kept) / "surveys" / name, dirs_exist_ok=True)
         (place / "said.txt").write_text(f"{said}\n", encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("held", "written"), [(1, 4), (40_000, 4), (1, 4_000), (40_000, 4_000)], ids=str
+)
+def test_saving_memory_takes_what_was_estimated(built: Path, held: int, written: int) -> None:
+    program = built / "memory"
+    found = diagnosed(f"memory-{held}-{written}", "--", program, str(held), str(written), "30")
+    coverage = found.survey["coverage"]
+    assert coverage["launches"] >= 1
+    assert coverage["seconds"] <= 2 * coverage["estimate_s"], found.said
+    assert coverage["estimate_s"] <= 2 * coverage["seconds"] + 5, found.said
 
 
 def test_a_source_with_its_own_main_and_arguments() -> None:
