@@ -201,6 +201,7 @@ def test_a_rung_is_diagnosed_from_its_record_where_there_is_no_gpu(
 
 
 @some_climbed_rungs
+@pytest.mark.slow("records alike")
 def test_a_changed_byte_refuses_the_record(
     rung: Rung, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections import Counter
@@ -19,7 +20,7 @@ from kernelprof.analysis.advice.lines import CALLER, advise
 from kernelprof.analysis.rules import registry
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.model.capture import Capture, Launch, MetricColumn, Origin
-from kernelprof.model.diagnosis import Status
+from kernelprof.model.diagnosis import Status, Verdict
 from kernelprof.sources import read_capture
 
 CAPTURES = Path(__file__).parents[2] / "captures"
@@ -97,9 +98,15 @@ def _capture(case: Case) -> Capture:
     return replace(part, launches=tuple(launches), columns=columns)
 
 
+@cache
+def _verdicts(case: str) -> list[Verdict]:
+    """Those of a case's launches, which many lines ask for."""
+    return [kernel.verdict for kernel in diagnose(_capture(json.loads(case))).kernels]
+
+
 def _advice(case: Case, bottleneck: str) -> list[tuple[str, ...]]:
     """What is said of the launches of a case that have this bottleneck."""
-    verdicts = [kernel.verdict for kernel in diagnose(_capture(case)).kernels]
+    verdicts = _verdicts(json.dumps(case))
     found = [
         verdict.advice
         for verdict in verdicts
