@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.few import few
 
 from kernelprof.cli.main import main
 
@@ -228,7 +229,11 @@ def test_a_manifest_may_not_list_one_run_a_thousand_times(refused, capture) -> N
     ("data", "said"),
     [
         (_packed(b"f,k,1,1\n", 1 << 30, b"file,function,line,samples\n"), "more than 32 MiB"),
-        (gzip.compress(b"file,function,line,samples\n" + b"f,k,1,1\n" * 200_001), "200,000 lines"),
+        pytest.param(
+            gzip.compress(b"file,function,line,samples\n" + b"f,k,1,1\n" * 200_001),
+            "200,000 lines",
+            marks=pytest.mark.slow("reads as many"),
+        ),
         (gzip.compress(b"file,function,line,samples\nf,k,1," + b"9" * 4_000), "is no count"),
         (gzip.compress(b"file,function,line,samples\nf,k,1,1\n")[:-9], "cut off"),
     ],
@@ -247,7 +252,9 @@ def test_samples_by_line_have_their_limits(refused, folder, data, said) -> None:
 # Policies, baselines, results and specifications
 
 
-@pytest.mark.parametrize("kind", ["zero", "pipe", "folder", "long"])
+@pytest.mark.parametrize(
+    "kind", few(["zero", "pipe", "folder", "long"], "zero", "long", why="four more commands")
+)
 @pytest.mark.parametrize(
     ("name", "command"),
     [

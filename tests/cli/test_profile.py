@@ -252,7 +252,6 @@ def _alive(pid: int) -> bool:
             for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
             for command in (PROFILE, DIAGNOSE)
         ],
-        (PROFILE, signal.SIGTERM, 143),
         (DIAGNOSE, signal.SIGINT, 130),
         why="another signal to the same two commands",
     ),
