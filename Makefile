@@ -7,6 +7,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 RESULTS ?= build/gpu-test
 CAPTURES ?= build/captures
 EXAMPLE := examples/matvec.cu
+# Python keeps what it compiled: else every run of the tests starts by compiling all of them.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: demo test test-all fuzz gpu-test captures browser-test lint types rules reports screenshots \
 	lock wheel clean help gate-report corpus-report predict-report predict-others init-others fleet-report

@@ -7,6 +7,7 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import pytest
 from tests.comparison.gate.planted import gated, taken
 
 import kernelprof
@@ -19,7 +20,6 @@ from kernelprof.sources import read_capture
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import pytest
     from tests.conftest import RunCli
 
 ROOT = Path(__file__).parent.parent
@@ -81,6 +81,7 @@ def test_the_index_lists_every_page_once() -> None:
     assert sorted(listed) == pages
 
 
+@pytest.mark.slow("thirteen gates, as the recorded answers have them")
 def test_the_gate_s_examples_end_as_they_say(run_cli: RunCli, tmp_path: Path) -> None:
     said = []
     for page in ("README.md", "docs/gate.md"):

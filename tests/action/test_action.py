@@ -173,6 +173,7 @@ def test_the_same_code_passes(gate_job: Job, changes: Path) -> None:
     assert gate_job.step("Outcome", **{"steps.gate.outputs.exit-code": "0"})[0] == 0
 
 
+@pytest.mark.slow("one more gate in a process")
 def test_a_policy_and_files_of_other_names(gate_job: Job, changes: Path) -> None:
     (gate_job.workspace / "gate policy.toml").write_text(
         'max_slowdown = 20\nnew_bottleneck = "allow"\ncounter_worse = "allow"\n', encoding="utf-8"
@@ -192,6 +193,7 @@ def test_a_policy_and_files_of_other_names(gate_job: Job, changes: Path) -> None
     ]
 
 
+@pytest.mark.slow("one more gate in a process")
 def test_a_report_for_a_browser(gate_job: Job, changes: Path) -> None:
     found = gate_job.gate(
         str(changes / "chain" / "1"),

@@ -112,6 +112,7 @@ def test_a_narrowed_export_keeps_columns_in_their_order() -> None:
         narrowed(EXPORT, 10)
 
 
+@pytest.mark.slow("looks at a hundred thousand cells")
 def test_cells_keep_their_form_and_move_by_one_percent_at_most(tmp_path: Path) -> None:
     write_export(tmp_path / "made.csv", EXPORT, 60)
     made = read_export(tmp_path / "made.csv")

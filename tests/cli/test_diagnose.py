@@ -21,6 +21,8 @@ from kernelprof.cli.main import main
 from kernelprof.model.capture import Capture
 from kernelprof.report.writers.json import schema
 
+AGAIN = pytest.mark.slow("starts one more process")
+
 
 @pytest.fixture
 def full(captures) -> str:
@@ -224,8 +226,8 @@ def test_a_pipe_that_knows_ascii_only(run_process, full) -> None:
     [
         ([], {}, True),
         (["--no-color"], {}, False),
-        ([], {"NO_COLOR": "1"}, False),
-        ([], {"TERM": "dumb"}, False),
+        pytest.param([], {"NO_COLOR": "1"}, False, marks=AGAIN),
+        pytest.param([], {"TERM": "dumb"}, False, marks=AGAIN),
     ],
 )
 def test_colour_on_a_terminal(cli_environment, full, options, environment, colored: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from typing import TYPE_CHECKING
 
 import jsonschema
@@ -21,10 +22,14 @@ CAPTURES = '[[captures]]\nfolder = "{}"\n'
 
 @pytest.fixture
 def plan(tmp_path: Path, captures: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A plan with the captures of a folder."""
+    """A plan with a folder of two captures."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    folder = tmp_path / "captures"
+    folder.mkdir()
+    for name in ("before-1.1.csv.gz", "after-1.1.csv.gz"):
+        shutil.copy(captures / "h200_once" / name, folder)
     path = tmp_path / "plan.toml"
-    path.write_text(PLAN + CAPTURES.format(captures / "h200_once"), encoding="utf-8")
+    path.write_text(PLAN + CAPTURES.format(folder), encoding="utf-8")
     return path
 
 

@@ -165,7 +165,7 @@ def discarded(rows: Rows) -> Rows:
     ("change", "says"),
     [
         pytest.param(failed, "LaunchFailed", marks=pytest.mark.slow),
-        (discarded, "was not complete"),
+        pytest.param(discarded, "was not complete", marks=pytest.mark.slow("eight gates")),
     ],
 )
 def test_a_capture_that_is_not_whole(
@@ -256,7 +256,7 @@ def zero(rows: Rows) -> Rows:
     ("change", "says"),
     [
         (second_duration, "stands twice in a table, with other values"),
-        (tiny, "is no time that a launch takes"),
+        pytest.param(tiny, "is no time that a launch takes", marks=pytest.mark.slow("again")),
         (zero, "launches have no time"),
     ],
 )

@@ -52,6 +52,7 @@ def both(work: Path, capsys: pytest.CaptureFixture[str]) -> Path:
     return work
 
 
+@pytest.mark.slow("several predictions")
 def test_a_source_is_judged_by_its_own_entry_alone(
     capsys: pytest.CaptureFixture[str], both: Path
 ) -> None:

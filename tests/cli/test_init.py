@@ -128,7 +128,7 @@ def test_other_files_are_refused(run_cli, tmp_path, name) -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("mode", [0o444, 0o400])
+@pytest.mark.parametrize("mode", [0o444, pytest.param(0o400, marks=pytest.mark.slow("again"))])
 def test_a_file_that_is_read_only_stays_as_it_is(run_cli, copy_cu, mode) -> None:
     copy_cu.chmod(mode)
     done = run_cli("init", str(copy_cu))

@@ -11,6 +11,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 import pytest
+from tests.support.few import few, one_in
 from tests.support.processes import started
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals")
@@ -49,16 +50,20 @@ def _run(environment, before: str, *arguments: str) -> subprocess.CompletedProce
 
 @pytest.mark.parametrize(
     "module",
-    [
-        "typer",
-        "kernelprof.cli.main",
-        "kernelprof.cli.commands.diagnose",
-        "dataclasses",
-        "numpy",
-        "numpy.linalg",
-        "kernelprof.sources.ncu.tables",
-        "kernelprof.analysis.rules",
-    ],
+    few(
+        [
+            "typer",
+            "kernelprof.cli.main",
+            "kernelprof.cli.commands.diagnose",
+            "dataclasses",
+            "numpy",
+            "numpy.linalg",
+            "kernelprof.sources.ncu.tables",
+            "kernelprof.analysis.rules",
+        ],
+        *("typer", "kernelprof.cli.main", "dataclasses", "numpy", "kernelprof.analysis.rules"),
+        why="imported between two others",
+    ),
 )
 def test_ctrl_c_while_something_is_imported(cli_environment, captures, module: str) -> None:
     capture = str(captures / "pycuda_two_kernels.seven-metrics.raw.csv")
@@ -132,7 +137,9 @@ def test_ctrl_c_where_python_shows_it_or_hides_it(cli_environment, before: str) 
     assert (done.returncode, done.stderr) == (130, "")
 
 
-@pytest.mark.parametrize("delay", [0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3])
+@pytest.mark.parametrize(
+    "delay", one_in(2, [0.03, 0.05, 0.075, 0.1, 0.15, 0.2, 0.3], why="a moment between two others")
+)
 def test_ctrl_c_after_some_time(cli_environment, captures, delay: float) -> None:
     """Python itself starts in about 15 ms, in which nobody can take over Ctrl-C."""
     capture = str(captures / "gemm_series.full.raw.csv")

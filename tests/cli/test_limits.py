@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from tests.support.few import few
 
 from kernelprof.cli.main import main
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="forks, and makes pipes and links")
 
+AGAIN = pytest.mark.slow("another file of a gigabyte")
 ROOT = Path(__file__).parents[2]
 CAPTURES = ROOT / "tests" / "captures"
 CHANGES = CAPTURES / "h200_changes" / "tile"
@@ -67,16 +69,21 @@ def _packed(piece: bytes, total: int, head: bytes = b"") -> bytes:
     ("head", "piece", "said"),
     [
         (b"", b"x", "a line has more than 64 MiB"),
-        (b"", b"\0", "a line has more than 64 MiB"),
-        (b"", b"a\r", "a line has more than 64 MiB"),
+        pytest.param(b"", b"\0", "a line has more than 64 MiB", marks=AGAIN),
+        pytest.param(b"", b"a\r", "a line has more than 64 MiB", marks=AGAIN),
         (b"\xff\xfe", b"a\0", "the gzip file unpacks to more than 100 times its size"),
         pytest.param(
             b"x\n",
             b"Section: a b\n",
             "the gzip file unpacks to more than 100 times its size",
-            marks=pytest.mark.slow,
+            marks=AGAIN,
         ),
-        (b"NVR\0", b"\0", "the gzip file unpacks to more than 100 times its size"),
+        pytest.param(
+            b"NVR\0",
+            b"\0",
+            "the gzip file unpacks to more than 100 times its size",
+            marks=AGAIN,
+        ),
     ],
     ids=["x", "zeros", "cr", "utf-16", "sections", "report"],
 )
@@ -222,7 +229,11 @@ def test_a_manifest_may_not_list_one_run_a_thousand_times(refused, capture) -> N
     ("data", "said"),
     [
         (_packed(b"f,k,1,1\n", 1 << 30, b"file,function,line,samples\n"), "more than 32 MiB"),
-        (gzip.compress(b"file,function,line,samples\n" + b"f,k,1,1\n" * 200_001), "200,000 lines"),
+        pytest.param(
+            gzip.compress(b"file,function,line,samples\n" + b"f,k,1,1\n" * 200_001),
+            "200,000 lines",
+            marks=pytest.mark.slow("reads as many"),
+        ),
         (gzip.compress(b"file,function,line,samples\nf,k,1," + b"9" * 4_000), "is no count"),
         (gzip.compress(b"file,function,line,samples\nf,k,1,1\n")[:-9], "cut off"),
     ],
@@ -241,7 +252,9 @@ def test_samples_by_line_have_their_limits(refused, folder, data, said) -> None:
 # Policies, baselines, results and specifications
 
 
-@pytest.mark.parametrize("kind", ["zero", "pipe", "folder", "long"])
+@pytest.mark.parametrize(
+    "kind", few(["zero", "pipe", "folder", "long"], "zero", "long", why="four more commands")
+)
 @pytest.mark.parametrize(
     ("name", "command"),
     [

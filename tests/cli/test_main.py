@@ -18,7 +18,7 @@ from kernelprof.cli.main import INTERNAL_ERROR, INTERRUPTED, PIPE_CLOSED, main
 from kernelprof.errors import InputError
 
 posix = pytest.mark.skipif(os.name != "posix", reason="needs POSIX signals and pipes")
-
+AGAIN = pytest.mark.slow("starts one more process")
 
 DIAGNOSE = [sys.executable, "-m", "kernelprof", "diagnose", "-", "--format", "json"]
 
@@ -168,7 +168,15 @@ def _wait_until_blocked(pid: int) -> None:
 
 
 @posix
-@pytest.mark.parametrize("arguments", [["explain"], ["schema"], ["presets", "full"], ["--help"]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["explain"],
+        pytest.param(["schema"], marks=AGAIN),
+        pytest.param(["presets", "full"], marks=AGAIN),
+        ["--help"],
+    ],
+)
 def test_a_closed_pipe_is_quiet_and_no_regression(cli_environment, arguments) -> None:
     read_end, write_end = os.pipe()
     os.close(read_end)
@@ -188,7 +196,7 @@ def test_a_closed_pipe_is_quiet_and_no_regression(cli_environment, arguments) ->
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-@pytest.mark.parametrize("to_file", [False, True])
+@pytest.mark.parametrize("to_file", [False, pytest.param(True, marks=AGAIN)])
 def test_a_full_disk_is_said_once(cli_environment, captures, to_file: bool) -> None:
     capture = str(captures / "gemm_series.full.raw.csv")
     arguments = ["diagnose", capture, *(["-o", "/dev/full"] if to_file else [])]
@@ -263,13 +271,13 @@ def test_an_existing_file_keeps_its_mode_and_a_link_its_target(tmp_path) -> None
 @pytest.mark.parametrize(
     ("closed", "arguments", "code"),
     [
-        (">&-", "explain", 4),
+        pytest.param(">&-", "explain", 4, marks=AGAIN),
         (">&-", "--version", 4),
-        (">&-", "diagnose no.csv", 2),
-        ("2>&-", "explain", 0),
+        pytest.param(">&-", "diagnose no.csv", 2, marks=AGAIN),
+        pytest.param("2>&-", "explain", 0, marks=AGAIN),
         ("2>&-", "diagnose no.csv", 2),
         (">&- 2>&- <&-", "diagnose no.csv", 2),
-        (">&- 2>&- <&-", "explain", 4),
+        pytest.param(">&- 2>&- <&-", "explain", 4, marks=AGAIN),
     ],
 )
 def test_closed_streams(cli_environment, tmp_path, closed, arguments, code) -> None:

@@ -225,11 +225,18 @@ def test_changes_of_what_it_is_judged_by_are_refused(loop: Loop) -> None:
         assert attempt["gate"] is None
 
 
-def test_what_a_command_leaves_is_held_to_a_plain_source(loop: Loop) -> None:
-    found = loop.run(_in_turn([script for script, *_ in LEFT]), "--predict", "--rounds=50")
+@pytest.mark.parametrize(
+    "left",
+    [(*LEFT[:8], LEFT[-1]), pytest.param(LEFT, marks=pytest.mark.slow("compiles and runs them"))],
+    ids=["files", "all"],
+)
+def test_what_a_command_leaves_is_held_to_a_plain_source(
+    loop: Loop, left: Sequence[tuple[str, str, str]]
+) -> None:
+    found = loop.run(_in_turn([script for script, *_ in left]), "--predict", "--rounds=50")
     assert found["ended"] == "nothing proposed"
     assert found["text"] == loop.text
-    for (script, decision, reason), attempt in zip(LEFT, found["attempts"], strict=True):
+    for (script, decision, reason), attempt in zip(left, found["attempts"], strict=True):
         assert attempt["decision"] == decision, (script, attempt)
         assert reason in attempt["reason"], (script, attempt)
         assert len(attempt["printed"]) <= 2_000
@@ -268,6 +275,7 @@ def test_files_outside_of_the_scratch_folder_end_it_and_nothing_is_applied(loop:
     assert loop.kernel.read_text("utf-8") == loop.text
 
 
+@pytest.mark.slow("files of a reference are guarded in another folder as well")
 def test_a_reference_in_its_own_folder_changes_nothing(loop: Loop) -> None:
     """It is judged by the files of the original, of which the command has a copy."""
     (loop.folder / "ours.py").write_text("def f(A, x): return A @ x\n", encoding="utf-8")

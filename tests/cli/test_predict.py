@@ -272,6 +272,7 @@ def test_a_wrong_kernel_is_held_against_a_baseline_and_never_put_into_one(
     assert (work / "b.json").read_text("utf-8") == held
 
 
+@pytest.mark.slow("two predictions, gated")
 def test_two_versions_are_gated_with_the_line_in_every_output(
     capsys: pytest.CaptureFixture[str], work: Path
 ) -> None:

@@ -78,6 +78,7 @@ def test_code_for_a_newer_architecture_is_said_in_a_few_lines(
     assert lines[-1] == "  next: its code needs sm_90a; --arch sm_90 predicts it for that"
 
 
+@pytest.mark.slow("one more predicted page")
 def test_a_page_says_that_its_operations_are_predicted(
     capsys: pytest.CaptureFixture[str], work: Path
 ) -> None:

@@ -188,6 +188,7 @@ def test_a_source_is_prepared_anew_for_each_capture(machine, capsys, preparing) 
 
 @pytest.mark.usefixtures("gpu", "rung", "preparing")
 @pytest.mark.parametrize("options", [[], ["--preset", "full"]])
+@pytest.mark.slow("several runs")
 def test_a_source_is_prepared_and_diagnosed(machine, capsys, options) -> None:
     assert main(["diagnose", "gemm.cu", "--format", "json", *options]) == 0
     out, err = capsys.readouterr()

@@ -126,6 +126,7 @@ def test_without_cupti_all_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     assert found.launches == _all_launches().launches
 
 
+@pytest.mark.slow("one more program")
 def test_a_program_without_kernels_is_measured_as_it_is(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -133,10 +133,10 @@ def test_it_starts_from_the_triage(gemm_series: Capture) -> None:
     [
         ("fixture_full.raw.csv.gz", SMALL, 2),
         pytest.param("gemm_series.full.raw.csv", "occupancy", 2, marks=pytest.mark.slow),
-        ("validation/raw.csv.gz", "triage", 2),
+        pytest.param("validation/raw.csv.gz", "triage", 2, marks=pytest.mark.slow),
         pytest.param("validation/raw.csv.gz", "dram", 3, marks=pytest.mark.slow),
         pytest.param("validation/more.raw.csv.gz", "triage", 2, marks=pytest.mark.slow),
-        ("validation/more.raw.csv.gz", "compute-pipes", 2),
+        pytest.param("validation/more.raw.csv.gz", "compute-pipes", 2, marks=pytest.mark.slow),
         pytest.param("validation/frameworks.raw.csv.gz", "triage", 2, marks=pytest.mark.slow),
         pytest.param("validation/frameworks.raw.csv.gz", "coalescing", 3, marks=pytest.mark.slow),
     ],

@@ -8,7 +8,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from tests.support.few import one_in
+from tests.support.few import few, one_in
 from tests.support.text import unwrapped
 from tests.support.wheels import without_wheels
 
@@ -165,7 +165,9 @@ def test_a_variant_can_be_launched_at_both_sets_of_sizes(rung: Rung) -> None:
         changed.resolve(changed.check_sizes)
 
 
-@pytest.mark.parametrize(("unroll", "multiplications"), [(16, 16), (4, 4), (1, 1)])
+@pytest.mark.parametrize(
+    ("unroll", "multiplications"), few([(16, 16), (4, 4), (1, 1)], (4, 4), why="compiles again")
+)
 def test_a_define_says_how_far_the_loop_of_the_block_shapes_is_unrolled(
     unroll: int, multiplications: int, tmp_path: Path
 ) -> None:
@@ -201,6 +203,7 @@ def test_a_rung_is_diagnosed_from_its_record_where_there_is_no_gpu(
 
 
 @some_climbed_rungs
+@pytest.mark.slow("records alike")
 def test_a_changed_byte_refuses_the_record(
     rung: Rung, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

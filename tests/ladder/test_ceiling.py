@@ -262,6 +262,7 @@ def test_a_version_that_is_not_told_is_no_reason_to_fail(
     ],
     ids=["no CuPy", "no device", "a fault", "an exit", "a busy machine"],
 )
+@pytest.mark.slow("processes alike")
 def test_what_is_no_ceiling(text: str, what: str, cupy: Path, interrupts: Interrupts) -> None:
     cupy.write_text(text, encoding="utf-8")
     with Cublas(FP32, interrupts) as cublas, pytest.raises(CeilingError) as caught:

@@ -111,7 +111,7 @@ def predicted(folder: Path, kernel: str, code: str, arch: str, flags: str = "") 
     return predict(found, progress=lambda _: None)
 
 
-@pytest.mark.parametrize("arch", few(KNOWN, "sm_75", "sm_120", why="code alike"))
+@pytest.mark.parametrize("arch", few(KNOWN, "sm_120", why="code alike"))
 def test_a_kernel_is_right_on_every_architecture(arch: str, tmp_path: Path) -> None:
     (tmp_path / "reference.py").write_text(REFERENCE, encoding="utf-8")
     found = predicted(tmp_path, "mixture", MIXTURE, arch)

@@ -93,6 +93,7 @@ ARCHITECTURES = (
 
 
 @pytest.mark.parametrize("arch", ARCHITECTURES)
+@pytest.mark.slow("a compilation each")
 def test_each_architecture_gets_code_of_its_own(compile_cu, toolchain, arch) -> None:
     source = "#if __CUDA_ARCH__ != CAPABILITY\n#error other\n#endif\n"
     source += 'extern "C" __global__ void k(int* x) { *x = 1; }\n'
@@ -197,6 +198,7 @@ def test_template_arguments_that_do_not_fit_are_told_as_such(toolchain, made) ->
 
 
 @pytest.mark.parametrize("folder", ["plain", *HOSTILE])
+@pytest.mark.slow("a compilation each")
 def test_lines_name_the_users_files_whatever_they_are_called(toolchain, made, folder) -> None:
     text = '#include "h.cuh"\n__global__ void k(float* x) {\n    x[0] = f(x[1]);\n}\n'
     source = made(text, folder=folder)

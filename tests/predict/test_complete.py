@@ -50,6 +50,7 @@ def test_indices_are_told_from_values(completed) -> None:
     assert arrays["where"].why_fill.startswith("addresses in t follow from them")
 
 
+@pytest.mark.slow("one more kernel to complete")
 def test_how_many_values_are_zero_makes_no_index(completed) -> None:
     source = f"""
     __global__ void keep(const int* x, int* y, int* count, int n) {{ {LINE}
@@ -91,6 +92,7 @@ def test_a_right_reference_stays(completed) -> None:
     assert completed(source).guesses.reference == "copy"
 
 
+@pytest.mark.slow("one more kernel to complete")
 def test_another_version_that_differs_is_no_question(completed, tmp_path) -> None:
     old = tmp_path / "old.cu"
     old.write_text(f"__global__ void f(float* y, int n) {{ {LINE} if (i < n) y[i] = 1; }}")

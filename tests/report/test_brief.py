@@ -47,6 +47,7 @@ def test_a_kernel_in_a_few_lines() -> None:
 @pytest.mark.parametrize(
     "name", ["gemm_series.eight-metrics.raw.csv", "gemm_series.full.raw.csv", "long-names"]
 )
+@pytest.mark.slow("many captures")
 def test_it_stays_in_its_budget_and_names_what_it_leaves_out(
     captures: Path, samples: object, budget: int, name: str
 ) -> None:
@@ -97,6 +98,10 @@ def test_the_line_to_blame_is_there_where_it_is_known() -> None:
         "\nLine: 71 % of the samples are at line 88: `sum += As[ty][k] * Bs[k][tx];`\n"
         in known.diagnose().to_text("brief")
     )
+
+
+@pytest.mark.slow("a prediction")
+def test_so_it_is_where_it_is_predicted() -> None:
     predicted = kp.predict(ROOT / "examples" / "matvec.cu").diagnose().to_text("brief")
     assert (
         "\nLine: 55 `sum += A[row * N + k] * x[k];` global load 4 B: 32 sectors a request, "

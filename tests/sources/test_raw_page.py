@@ -19,7 +19,7 @@ SECTORS = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"
 DURATION = "gpu__time_duration.sum"
 BASE = "gemm_series.full.raw.base-units.csv"
 PAIRS = [
-    ("gemm_series.full.raw.csv", BASE),
+    pytest.param("gemm_series.full.raw.csv", BASE, marks=pytest.mark.slow("another such pair")),
     ("validation/raw.csv.gz", "validation/base-units.raw.csv.gz"),
     ("validation/frameworks.raw.csv.gz", "validation/frameworks.base-units.raw.csv.gz"),
     ("validation/nvtx.raw.csv.gz", "validation/nvtx.base-units.raw.csv.gz"),

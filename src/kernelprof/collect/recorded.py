@@ -8,6 +8,7 @@ options and included files are those that were measured.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -126,13 +127,20 @@ def _newest_first() -> Iterator[tuple[Path, Manifest, SourceFacts]]:
     """Records of kernels from source whose manifest can be read."""
     read = []
     for path in sorted(FOLDER.rglob(MANIFEST)):
-        try:
-            manifest = read_manifest(path.parent)
-        except InputError:
-            continue
-        if manifest.source is not None:
+        at = path.lstat()
+        manifest = _manifest(path.parent, at.st_mtime_ns, at.st_size)
+        if manifest is not None and manifest.source is not None:
             read.append((path.parent, manifest, manifest.source))
     yield from sorted(read, key=lambda each: each[1].created, reverse=True)
+
+
+@lru_cache(maxsize=1024)
+def _manifest(folder: Path, _changed: int, _size: int) -> Manifest | None:
+    """A record's manifest, parsed once: a process asks for records of one kernel after another."""
+    try:
+        return read_manifest(folder)
+    except InputError:
+        return None
 
 
 def _difference(source: Path, near: list[tuple[Manifest, list[str]]], damaged: list[Path]) -> str:

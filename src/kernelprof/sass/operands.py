@@ -125,6 +125,7 @@ _NUMBER: Final = re.compile(r"[+-]?(?:0x[0-9a-f]+|\d+(?:\.\d+)?(?:e[+-]?\d+)?|IN
 _SCALE: Final = re.compile(r"X(\d+)")
 
 
+@lru_cache(maxsize=4096)
 def operands(text: str) -> tuple[Operand, ...]:
     """The operands of one instruction, from what stands between its opcode and the semicolon."""
     return tuple(_operand(each) for each in _separated(text))

@@ -29,9 +29,9 @@ DIRECTORIES = sorted(path.parent for path in RECORDED.rglob("manifest.json"))
 ALIKE = "hundreds of captures alike"
 LONG = [path for path in EXPORTS if path.name.startswith(("basic.", "gemm_series.same-code-13x."))]
 SOME = [
-    *one_in(6, [path for path in EXPORTS if path not in LONG], why=ALIKE),
+    *one_in(12, [path for path in EXPORTS if path not in LONG], why=ALIKE),
     *few(LONG, why="dozens of launches for which what to measure next has to be searched"),
-    *one_in(24, DIRECTORIES, why=ALIKE),
+    *one_in(72, DIRECTORIES, why=ALIKE),
 ]
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from tests.analysis.verdict.support import AT_LIMIT, CAPTURES, KNOWN, answers, by_row
 from tests.support.captures import captured
+from tests.support.few import few
 
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.model.diagnosis import Confidence, Status
@@ -71,7 +72,14 @@ class TestGemmSeries:
         assert "Limited by shared memory: 1 block on an SM." in gemm_series[22].verdict.why
 
 
-@pytest.mark.parametrize("name", [*SAME_LAUNCHES, "gemm_series.eight-metrics.raw.csv"])
+@pytest.mark.parametrize(
+    "name",
+    few(
+        [*SAME_LAUNCHES, "gemm_series.eight-metrics.raw.csv"],
+        *SAME_LAUNCHES,
+        why="what to measure next is searched",
+    ),
+)
 def test_what_is_put_into_words_is_what_was_judged(name: str) -> None:
     capture = captured(name)
     said = {

@@ -37,7 +37,7 @@ AGAIN = re.compile(
 def _export(path: Path, at: int = 0) -> Any:
     name = str(path.relative_to(CAPTURES))
     slow = [pytest.mark.slow("judges launches again that another export has")]
-    return pytest.param(path, id=name, marks=slow if at % 3 or AGAIN.search(name) else ())
+    return pytest.param(path, id=name, marks=slow if at % 9 or AGAIN.search(name) else ())
 
 
 @pytest.fixture

@@ -78,7 +78,6 @@ def test_any_columns_removed_leave_the_same_answer_or_none(
     "name",
     few(
         ["gemm_series.full.raw.csv", "gemm_series.full.details.csv", "bf16/tops.raw.csv.gz"],
-        "gemm_series.full.details.csv",
         "bf16/tops.raw.csv.gz",
         why="the same launches on another page",
     ),

@@ -23,6 +23,7 @@ def test_each_threshold_is_one_that_the_rules_use(knob: Knob) -> None:
     assert len({now(place) for place in knob.places}) == 1
 
 
+@pytest.mark.slow("reads half of the corpus")
 def test_the_halves_are_drawn_alike_and_leave_the_thresholds_alone() -> None:
     pairs = [pair for pair in corpus() if pair.bottleneck in {"dram-bandwidth", "l2-bandwidth"}]
     before = [now(place) for knob in KNOBS for place in knob.places]

@@ -55,6 +55,7 @@ def test_the_table_says_so(found: tuple[LineScore, ...]) -> None:
     assert section(Scorecard(())) is None
 
 
+@pytest.mark.slow("reads all pairs again")
 def test_every_pair_with_lines_was_sampled_as_it_is_now() -> None:
     digests = json.loads((FOLDER / SOURCES).read_text(encoding="utf-8"))
     for each in WITH_LINES:

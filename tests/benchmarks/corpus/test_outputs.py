@@ -401,6 +401,7 @@ def test_the_page_has_every_pair_and_everybody() -> None:
 # Determinism
 
 
+@pytest.mark.slow("processes that score")
 def test_the_same_score_gives_the_same_bytes_in_any_process(tmp_path: Path) -> None:
     path = tmp_path / "card.pickle"
     path.write_bytes(pickle.dumps(card(halves=HALVES)))

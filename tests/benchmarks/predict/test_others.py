@@ -101,7 +101,10 @@ def test_the_table_counts_those_that_are_right_and_tells_mistakes_of_kernels() -
     assert row(*found[2]).endswith(" | no |  |  |  |  | no <x.h> |")
 
 
-@pytest.mark.parametrize(("factor", "right"), [(2, True), (3, False)])
+@pytest.mark.parametrize(
+    ("factor", "right"),
+    [(2, True), pytest.param(3, False, marks=pytest.mark.slow("one more process"))],
+)
 def test_a_kernel_is_predicted_in_a_process_of_its_own(
     factor: int, right: bool, tmp_path: Path
 ) -> None:

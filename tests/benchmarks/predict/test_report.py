@@ -124,6 +124,7 @@ def test_reasons_are_of_kernels_that_there_are() -> None:
     assert {*NAMES, *reasons()["values"]} <= set(catalogue())
 
 
+@pytest.mark.slow("several predictions")
 def test_a_kernel_is_predicted_once_and_what_cannot_be_is_an_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

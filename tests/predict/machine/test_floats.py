@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 from tests.predict.machine.running import code, each_architecture
+from tests.support.few import one_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -164,7 +165,7 @@ def run(kernels: Code, name: str, result: Any, a: Array, b: Array) -> Array:
     return out
 
 
-@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize("name", one_in(3, EXACT, why="an operation alike"))
 def test_a_kernel_gives_what_numpy_does(kernels: Code, name: str) -> None:
     kind = kind_of(name)
     a, b = numbers(kind, 1), numbers(kind, 2)
@@ -175,7 +176,7 @@ def test_a_kernel_gives_what_numpy_does(kernels: Code, name: str) -> None:
     assert not differs.any(), (a[differs], b[differs], out[differs], wanted[differs])
 
 
-@pytest.mark.parametrize("name", CLOSE)
+@pytest.mark.parametrize("name", one_in(3, CLOSE, why="an operation alike"))
 def test_a_kernel_is_as_near_as_nvidia_says(kernels: Code, name: str) -> None:
     kind = kind_of(name)
     function, most = CLOSE[name]
@@ -191,7 +192,7 @@ def test_a_kernel_is_as_near_as_nvidia_says(kernels: Code, name: str) -> None:
     assert not wrong.any(), (a[wrong], b[wrong], out[wrong], wanted[wrong])
 
 
-@pytest.mark.parametrize("name", LOOSE)
+@pytest.mark.parametrize("name", one_in(3, LOOSE, why="an operation alike"))
 def test_fast_functions_are_near(kernels: Code, name: str) -> None:
     function, error = LOOSE[name]
     a, b = (numbers(F32, seed, edges=False, scale=1.5) for seed in (1, 2))

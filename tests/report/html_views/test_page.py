@@ -68,7 +68,7 @@ def _without(capture: Capture, names: Iterable[str]) -> Capture:
     return replace(capture, columns=left)
 
 
-@pytest.mark.parametrize("name", one_in(2, CAPTURES, why="captures alike"))
+@pytest.mark.parametrize("name", one_in(4, CAPTURES, why="captures alike"))
 def test_every_capture_gives_a_page_of_plain_values(captures: Path, name: str) -> None:
     page = page_of(read_capture(captures / name))
     check(page)
@@ -117,6 +117,7 @@ def test_an_inconclusive_kernel_tells_what_is_missing_and_how_to_get_it(eight: P
         assert card.headline.startswith("This capture")
 
 
+@pytest.mark.slow("a hundred pages")
 def test_any_single_column_may_be_missing(naive_folder: Path) -> None:
     capture = read_capture(naive_folder)
     manifest = read_manifest(naive_folder)

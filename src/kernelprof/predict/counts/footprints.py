@@ -197,8 +197,16 @@ def _mark_strides(marks: Array, bit: int, places: Array, steps: Array, times: in
     """Mark every place that a stride leads to."""
     thin = max(1, -(-len(places) * times // _MOST))
     places, steps = places[::thin], steps[::thin]
-    step = max(1, _AT_ONCE // max(len(places), 1))
+    if len(places) == 0:
+        return
+    alike = bool((steps == steps[0]).all())
+    step = max(1, _AT_ONCE // len(places))
     for start in range(0, times + 1, step):
         turns = np.arange(start, min(start + step, times + 1))
-        at = (places[:, None] + steps[:, None] * turns // SECTOR).reshape(-1)
-        marks[at[(at >= 0) & (at < len(marks))]] |= np.uint8(bit)
+        if alike:
+            at = (places[:, None] + steps[0] * turns // SECTOR).reshape(-1)
+        else:
+            at = (places[:, None] + steps[:, None] * turns // SECTOR).reshape(-1)
+        if at.min() < 0 or at.max() >= len(marks):
+            at = at[(at >= 0) & (at < len(marks))]
+        marks[at] |= np.uint8(bit)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import io
 import struct
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
@@ -77,10 +78,8 @@ class Image:
 
 def image(cubin: bytes, entry: str) -> Image:
     """What a cubin says of one of its kernels."""
-    from elftools.elf.elffile import ELFFile
-
-    file: Any = ELFFile(io.BytesIO(cubin))
-    symbols = list(file.get_section_by_name(".symtab").iter_symbols())
+    file = _file(cubin)
+    symbols = file.symbols
     registers = parameters_at = 0
     frames: dict[str, int] = {}
     cluster = None
@@ -98,7 +97,7 @@ def image(cubin: bytes, entry: str) -> Image:
             elif attribute in (_FRAME, _STACK):
                 name = symbols[first].name
                 frames[name] = max(frames.get(name, 0), second)
-    shared = file.get_section_by_name(f".nv.shared.{entry}")
+    shared = file.named.get(f".nv.shared.{entry}")
     constants, addresses = _constants(file, entry)
     return Image(
         resources=Resources(
@@ -118,18 +117,34 @@ def image(cubin: bytes, entry: str) -> Image:
 
 def machine_code(cubin: bytes) -> dict[str, bytes]:
     """The code of each function by mangled name."""
-    from elftools.elf.elffile import ELFFile
-
-    file: Any = ELFFile(io.BytesIO(cubin))
     return {
-        section.name.removeprefix(_TEXT): section.data()
-        for section in file.iter_sections()
-        if section.name.startswith(_TEXT)
+        name.removeprefix(_TEXT): section.data()
+        for name, section in _file(cubin).named.items()
+        if name.startswith(_TEXT)
     }
 
 
-def _attributes(file: Any, name: str) -> Iterator[tuple[int, bytes]]:
-    section = file.get_section_by_name(name)
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A cubin, taken apart."""
+
+    sections: list[Any]
+    named: dict[str, Any]
+    symbols: list[Any]
+
+
+@lru_cache(maxsize=2)
+def _file(cubin: bytes) -> _File:
+    """A cubin's parts, which every kernel in it is asked of."""
+    from elftools.elf.elffile import ELFFile
+
+    sections: list[Any] = list(ELFFile(io.BytesIO(cubin)).iter_sections())
+    named = {each.name: each for each in sections}
+    return _File(sections, named, list(named[".symtab"].iter_symbols()))
+
+
+def _attributes(file: _File, name: str) -> Iterator[tuple[int, bytes]]:
+    section = file.named.get(name)
     data = b"" if section is None else section.data()
     at = 0
     while at + 4 <= len(data):
@@ -140,23 +155,23 @@ def _attributes(file: Any, name: str) -> Iterator[tuple[int, bytes]]:
             at += size
 
 
-def _constants(file: Any, entry: str) -> tuple[dict[int, bytes], list[tuple[int, int, str, int]]]:
+def _constants(file: _File, entry: str) -> tuple[dict[int, bytes], list[tuple[int, int, str, int]]]:
     """Banks with what they hold, and the addresses in them."""
     from elftools.elf.relocation import RelocationSection
 
     banks: dict[int, bytes] = {}
     addresses = []
-    for section in file.iter_sections():
+    for section in file.sections:
         plain, _, owner = section.name.removeprefix(".nv.constant").partition(".")
         if section.name.startswith(".nv.constant") and plain.isdigit() and plain != "0":
             if owner in ("", entry):
                 banks[int(plain)] = section.data()
         elif isinstance(section, RelocationSection):
-            target = file.get_section(section["sh_info"]).name
+            target = file.sections[section["sh_info"]].name
             bank, _, owner = target.removeprefix(".nv.constant").partition(".")
             if not target.startswith(".nv.constant") or owner not in ("", entry):
                 continue
-            table = file.get_section(section["sh_link"])
+            table = file.sections[section["sh_link"]]
             for each in section.iter_relocations():
                 name = table.get_symbol(each["r_info_sym"]).name
                 addend = each.entry.get("r_addend", 0)
@@ -164,12 +179,12 @@ def _constants(file: Any, entry: str) -> tuple[dict[int, bytes], list[tuple[int,
     return banks, addresses
 
 
-def _variables(file: Any, symbols: list[Any]) -> Iterator[Variable]:
+def _variables(file: _File, symbols: list[Any]) -> Iterator[Variable]:
     for symbol in symbols:
         index = symbol["st_shndx"]
         if not isinstance(index, int) or symbol["st_size"] == 0:
             continue
-        section = file.get_section(index)
+        section = file.sections[index]
         if section.name == ".nv.global":
             yield Variable(symbol.name, int(symbol["st_size"]), None)
         elif section.name == ".nv.global.init":
@@ -178,15 +193,15 @@ def _variables(file: Any, symbols: list[Any]) -> Iterator[Variable]:
             yield Variable(symbol.name, int(symbol["st_size"]), data)
 
 
-def _pointers(file: Any, symbols: list[Any]) -> Iterator[tuple[str, int, str, int]]:
+def _pointers(file: _File, symbols: list[Any]) -> Iterator[tuple[str, int, str, int]]:
     """Addresses in initial values of variables."""
     from elftools.elf.relocation import RelocationSection
 
-    for section in file.iter_sections():
+    for section in file.sections:
         if not isinstance(section, RelocationSection):
             continue
         target = section["sh_info"]
-        if file.get_section(target).name != ".nv.global.init":
+        if file.sections[target].name != ".nv.global.init":
             continue
         for each in section.iter_relocations():
             at, name = int(each["r_offset"]), symbols[each["r_info_sym"]].name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.predict.sass.cubin import image, machine_code
@@ -140,11 +140,18 @@ class Program:
 
 def program(cubin: bytes, listing: str, entry: str) -> Program:
     """The kernel ``entry`` of a cubin and of its listing by ``nvdisasm -c -gi``."""
-    found = functions(listing)
+    found = _exact(cubin, listing)
+    others = tuple(each for name, each in found.items() if name != entry)
+    return Program(entry, (found[entry], *others), image(cubin, entry))
+
+
+@lru_cache(maxsize=2)
+def _exact(cubin: bytes, listing: str) -> dict[str, Function]:
+    """The functions of a cubin by name, whichever of its kernels is asked for."""
     code = machine_code(cubin)
-    exact = {name: _with_bits(each, code.get(name, b"")) for name, each in found.items()}
-    others = tuple(each for name, each in exact.items() if name != entry)
-    return Program(entry, (exact[entry], *others), image(cubin, entry))
+    return {
+        name: _with_bits(each, code.get(name, b"")) for name, each in functions(listing).items()
+    }
 
 
 def _with_bits(function: Function, code: bytes) -> Function:
