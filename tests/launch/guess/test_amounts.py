@@ -14,8 +14,8 @@ SMALL = st.integers(0, 9)
 
 
 @st.composite
-def made(draw, depth=3):
-    """An amount, made of sums and products."""
+def made(draw, depth=2):
+    """An amount, made of sums and products, few enough for a product of two to be an expression."""
     if depth == 0 or draw(st.booleans()):
         return draw(st.sampled_from([N, M, number(1), number(3), number(16)]))
     one, other = draw(made(depth - 1)), draw(made(depth - 1))
