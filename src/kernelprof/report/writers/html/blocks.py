@@ -26,7 +26,8 @@ from kernelprof.report.markup import (
     inline,
     joined,
 )
-from kernelprof.report.writers.html.tables import code, table
+from kernelprof.report.writers.html.listing import code
+from kernelprof.report.writers.html.tables import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
