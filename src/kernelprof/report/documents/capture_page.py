@@ -217,12 +217,12 @@ def _answer(
     timing = None if own is None else own.timing
     facts = _facts(kernel, launch, timing, counted, predicted=predicted)
     yield Facts((*facts, *([Fact("GPU", (Span(gpu),))] if gpu else [])))
-    full = shown(kernel.name)
+    full, launched = shown(kernel.name), ", ".join(launch_parts(kernel))
+    if full != name and len(full) <= LONGEST_NAME:
+        yield Paragraph(Span(full, code=True), Tone.MUTED)
+    yield Paragraph(Span(launched), Tone.MUTED)
     if len(full) > LONGEST_NAME:
         yield Section("Full name", (Code(full),), folded=True)
-    elif full != name:
-        yield Paragraph(Span(full, code=True), Tone.MUTED)
-    yield Paragraph(Span(", ".join(launch_parts(kernel))), Tone.MUTED)
 
 
 def _lead(verdict: Verdict) -> Iterable[Block]:

@@ -206,8 +206,10 @@
 
   // A list: one card at a time stands beside it.
   const isList = document.getElementById("main").classList.contains("list");
-  const links = () => [...document.querySelectorAll("#kernels tbody tr:not([hidden]) td:first-child a")]
-    .filter((link, at, all) => all.findIndex((each) => each.hash === link.hash) === at);
+  function links() {
+    const all = document.querySelectorAll("#kernels tbody tr:not([hidden]) td:first-child a");
+    return [...new Map([...all].map((link) => [link.getAttribute("href"), link]).reverse()).values()].reverse();
+  }
   async function show(part) {
     const isCard = part.id !== "kernels";
     root.classList.toggle("beside", isCard);

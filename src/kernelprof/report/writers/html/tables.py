@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.report.document import plain
 from kernelprof.report.markup import Markup, classes, element, inline, joined
 
 if TYPE_CHECKING:
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
 
 CARDS_FROM: Final = 4
 """Columns from which a row is a card where there is little room."""
+
+BROAD_FROM: Final = 28
+"""Characters of a text from which it has a line of its own on a card."""
+
+LONG_FROM: Final = 13
+"""Characters of a word from which a third of a card is too little."""
 
 DENSE_FROM: Final = 9
 """Columns from which a table is set in smaller type."""
@@ -74,6 +81,7 @@ def _row(found: Table, row: Cells, page: Page) -> Markup:
     parts = []
     for position, (cell, column) in enumerate(zip(row, found.columns, strict=True)):
         content = inline(cell.text, links=not page.static)
+        room = _room(plain(cell.text)) if is_card else ""
         unfolds = position == 0 and not found.long and bool(cell.tip) and not page.static
         if unfolds:
             tip = element("p", inline(cell.tip), class_="muted")
@@ -84,13 +92,20 @@ def _row(found: Table, row: Cells, page: Page) -> Markup:
             element(
                 "td",
                 content,
-                class_=classes(*_look(column), "bars" if cell.bar else ""),
+                class_=classes(*_look(column), "bars" if cell.bar else "", room),
                 data_label=column.title if is_card else None,
                 title=None if unfolds else cell.tip,
                 data_value=None if cell.sort is None else f"{cell.sort:.9g}",
             )
         )
     return element("tr", *parts)
+
+
+def _room(text: str) -> str:
+    """How much of a card's width a text takes there."""
+    if len(text) >= BROAD_FROM:
+        return "broad"
+    return "long" if any(len(word) >= LONG_FROM for word in text.split()) else ""
 
 
 def _look(column: Column) -> tuple[str, str]:
