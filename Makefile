@@ -76,8 +76,10 @@ rules: $(VENV)/.runtime
 	mv reports/rules.md.new reports/rules.md
 
 # A test runs these commands and compares: the same input gives the same bytes.
-reports: $(VENV)/.runtime
+reports: $(VENV)/.predict
 	$(BIN)/python -m kernelprof report src/kernelprof/recorded/h200/03_shared_tile -o reports/one-kernel.html
+	$(BIN)/python -m kernelprof report tests/captures/source_page/transpose -o reports/source.html
+	$(BIN)/python -m kernelprof diagnose examples/matvec.cu --predict --html reports/predicted.html
 	$(BIN)/python -m kernelprof report tests/captures/gemm_series.full.raw.csv -o reports/many-kernels.html
 	$(BIN)/python -m kernelprof report tests/captures/gemm_series.eight-metrics.raw.csv -o reports/inconclusive.html
 	$(BIN)/python -m kernelprof ladder report reports/ladder-h200.json --captures src/kernelprof/recorded/h200 --html reports/ladder-h200.html

@@ -13,6 +13,9 @@ from nbclient import NotebookClient
 
 ROOT = Path(__file__).parent.parent
 SECONDS_PER_CELL = 120
+_SHOWN = """\
+import kernelprof
+kernelprof.read("../src/kernelprof/recorded/h200/03_shared_tile").diagnose()"""
 _ASKED = 'print(table[["kernel", "status", "bottleneck"]].to_json(orient="values"))'
 
 
@@ -35,7 +38,7 @@ def test_every_cell_runs_and_the_diagnosis_is_the_expected_one(
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join((str(ROOT / "src"), str(ROOT))))
     monkeypatch.setenv("IPYTHONDIR", str(tmp_path))
     notebook = read_notebook()
-    notebook.cells.append(nbformat.v4.new_code_cell(_ASKED))
+    notebook.cells += map(nbformat.v4.new_code_cell, (_SHOWN, _ASKED))
     NotebookClient(
         notebook,
         timeout=SECONDS_PER_CELL,
@@ -51,3 +54,16 @@ def test_every_cell_runs_and_the_diagnosis_is_the_expected_one(
     bad = [(status, bottleneck) for kernel, status, bottleneck in rows if "gemm_bad(" in kernel]
     assert len(bad) == 2
     assert set(bad) == {("bottleneck", "uncoalesced-global-access")}
+
+    (shown,) = code[-2].outputs
+    page = shown.data["text/html"]
+    for part in (
+        "Limited by shared-memory-throughput",
+        'data-chart="memory"',
+        'data-chart="roofline"',
+        "<svg",
+        "First: ",
+    ):
+        assert part in page, part
+    assert "<script" not in page
+    assert "uncoalesced" not in page

@@ -23,8 +23,11 @@ COMMANDS = [
     .partition("\n\n")[0]
     .splitlines()[1:]
 ]
-MOST_BYTES = {"one-kernel": 400_000, "comparison": 400_000, "gate": 400_000}
+ONE_KERNEL = ("one-kernel", "source", "predicted", "comparison", "gate")
+MOST_BYTES = dict.fromkeys(ONE_KERNEL, 400_000)
 
+
+_NVRTC = re.compile(rb"NVRTC \d+(?:\.\d+)+")
 
 CORPUS = "reports/corpus-h200.html"
 """Made by ``make corpus-report``; ``tests/benchmarks/corpus`` sees to its bytes."""
@@ -42,7 +45,10 @@ def test_a_report_is_what_its_command_makes(
     made = tmp_path / "report.html"
     run = run_cli(*command[:-1], str(made), cwd=ROOT)
     assert run.returncode == (1 if command[0] == "gate" else 0), run.stderr
-    assert made.read_bytes() == (ROOT / command[-1]).read_bytes()
+    page, kept = made.read_bytes(), (ROOT / command[-1]).read_bytes()
+    if set(_NVRTC.findall(page)) != set(_NVRTC.findall(kept)):
+        pytest.skip("another NVRTC compiled the kernel, which can be other machine code")
+    assert page == kept
 
 
 def test_every_report_has_a_command_and_every_command_is_told() -> None:

@@ -52,7 +52,7 @@ OVERVIEW = "[data-chart=overview]"
 SHOTS = (
     Shot("one-kernel", "one-kernel.html", first=".top", last=EVIDENCE),
     Shot("roofline-and-memory", "one-kernel.html", first=MEMORY, last=ROOFLINE),
-    Shot("hot-lines", "one-kernel.html", first=SOURCE, last=SOURCE),
+    Shot("hot-lines", "source.html", first=SOURCE, last=SOURCE),
     Shot("ladder", "ladder-h200.html", first=".top", last=".panel:has([data-chart=climb])"),
     Shot(
         "ladder-bf16",

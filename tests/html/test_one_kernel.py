@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.html.support import CAPTURES, has_horizontal_scroll
+from tests.html.support import has_horizontal_scroll
 
 from kernelprof.collect.recorded import FOLDER
 
@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from playwright.sync_api import Browser, Page
-    from tests.conftest import RunCli
-    from tests.html.conftest import AxeViolations, OpenPage, Report
+    from tests.html.conftest import OpenPage, Report
 
 
 @pytest.fixture(scope="module")
@@ -48,6 +47,29 @@ def test_the_answer_needs_no_scrolling(tile: Path, look_at: OpenPage):
     assert evidence["y"] == advice["y"]
     assert advice["x"] > evidence["x"] + evidence["width"]
     assert advice["y"] + 200 < 900
+
+
+def test_nothing_at_the_top_is_said_twice_and_few_words_are_bold(tile: Path, look_at: OpenPage):
+    page = look_at(tile)
+    hero, top = page.locator(".hero").inner_text(), page.locator("header.top").inner_text()
+    assert (hero + top).count("H200") == 1
+    assert "03_shared_tile" not in top, "the path stands below the answer"
+    assert "03_shared_tile" in page.locator("footer").inner_text()
+    assert hero.count("15.6 ms") == 2
+    assert "15.6 ms in 20 launches; 15.6 ms with the profiler" in hero
+    bold = page.locator(".hero > .facts dd").evaluate_all(
+        "all => all.filter((each) => Number(getComputedStyle(each).fontWeight) > 400).length"
+    )
+    assert bold == 0
+    assert page.locator(".hero > .facts strong").all_inner_texts() == [
+        "high",
+        "15.6 ms",
+        "13 %",
+        "86 %",
+    ]
+    tools = page.locator(".tools").bounding_box()
+    assert tools is not None
+    assert tools["x"] > 1000
 
 
 def test_the_path_that_limits_is_marked_in_the_memory(tile: Path, look_at: OpenPage):
@@ -111,21 +133,3 @@ def test_no_script_is_needed_to_see_it(tile: Path, browser: Browser):
     assert page.locator(".roofline svg.symbol").count() == 5
     assert page.locator(".memory-map .link").count() >= 4
     context.close()
-
-
-def test_machine_code_stands_beside_its_line(
-    run_cli: RunCli, open_page: OpenPage, axe_violations: AxeViolations, tmp_path: Path
-):
-    target = tmp_path / "merged.html"
-    page_of_lines = CAPTURES / "source_page" / "fixture.csv.gz"
-    raw = CAPTURES / "fixture_basic.raw.csv"
-    run = run_cli("diagnose", str(raw), str(page_of_lines), "--merge", "--html", str(target))
-    assert run.returncode in {0, 3}, run.stderr
-    for width in (1280, 390):
-        page = open_page(target, width=width)
-        page.locator("#kernels td a").first.click()
-        table = page.locator("section.kernel:visible table:has(th:text-is('machine code'))")
-        table.wait_for()
-        assert "fixture.cu:" in table.inner_text()
-        assert not has_horizontal_scroll(page)
-        assert axe_violations(page) == []

@@ -37,7 +37,9 @@ from kernelprof.report.documents import comparison as documents
 from kernelprof.report.documents import gate as gate_documents
 from kernelprof.report.documents.changed_kernel import DIFF_LINES
 from kernelprof.report.documents.comparison import Detail
+from kernelprof.report.writers import html as page_writer
 from kernelprof.report.writers import markdown
+from kernelprof.report.writers import terminal as terminal_writer
 from kernelprof.report.writers.markdown import COMMENT
 
 if TYPE_CHECKING:
@@ -104,11 +106,34 @@ def test_a_comparison_has_the_times_and_what_changed_with_them() -> None:
         "| global load sectors | 2.5 sector/request | 16.5 sector/request | 6.6x as much | "
         "worse |\n"
     ) in text
-    assert "| `l1_throughput` | 76.36 % | 96.04 % | +19.68 points | 98 % |\n" in text
+    assert "| `l1_throughput` | 76.36 % | 96.04 % | +19.68 points |\n" in text
+    assert "explains" not in text
     assert "| source | `cuda/ladder/02_coalesced.cu` | `cuda/ladder/01_naive.cu` |\n" in text
     assert "```diff\n--- before\n+++ after\n" in text
     assert '+extern "C" __global__ void sgemm_naive(' in text
     assert "**Time:** 13.1x slower: 2.71 ms to 35.32 ms (ratio 13.0541, 95 % interval" in text
+
+
+def test_every_format_names_the_same_causes_which_add_up_to_the_change() -> None:
+    made = change("tile", "tile-barrier")
+    text = render_comparison_markdown(made)
+    told = re.search(r"\*\*What changed it:\*\*\n\n((?:- .*\n)+)", text)
+    assert told is not None
+    lines = told[1].removesuffix("\n").split("\n")
+    assert lines == [
+        "- waiting for other warps' turns: +436 µs, 38 %",
+        "- waiting at barriers: +216 µs, 19 %",
+        "- queueing for arithmetic pipes: +137 µs, 12 %",
+        "- everything else: +369 µs, 31 %",
+    ]
+    assert sum(int(line.rsplit(" ", 2)[1]) for line in lines) == 100
+    page = html.unescape(page_writer.write(documents.document(made, Detail.FULL)))
+    terminal = " ".join(terminal_writer.write(documents.document(made)).split())
+    for line in lines:
+        name, _, part = line.removeprefix("- ").partition(": ")
+        assert f"{name}: {part}" in terminal
+        assert name in page
+        assert part in page
 
 
 def test_what_passed_is_short() -> None:

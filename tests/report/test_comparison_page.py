@@ -37,7 +37,7 @@ from kernelprof.report.documents.changed_kernel import fine
 from kernelprof.report.documents.comparison import Detail
 from kernelprof.report.writers import html
 from kernelprof.report.writers import json as json_writer
-from kernelprof.report.writers.html.tables import lines
+from kernelprof.report.writers.html.listing import lines
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -52,7 +52,7 @@ def test_the_sentence() -> None:
         ("excess sectors", "71 % of the excess sectors are of the load at gemm.cu:88"),
         ("traffic of local memory", "71 % of the traffic of local memory is of the load at gemm"),
         ("idle threads", "71 % of the idle threads are behind the load at gemm.cu:88"),
-        ("FP64 instructions", "71 % of the FP64 instructions are of instructions at gemm.cu:88"),
+        ("FP64 instructions", "71 % of the FP64 instructions are at gemm.cu:88"),
     ):
         assert sentence(replace(PLACE, of=of)).startswith(said)
 

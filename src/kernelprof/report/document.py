@@ -150,19 +150,42 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class LineNote:
-    """What stands beside a line of a listing. One that is ``marked`` shows a ``part``, 0 to 1."""
+    """What stands beside a line of a listing. One that is ``marked`` shows a ``part``, 0 to 1.
+
+    ``more`` stands in a second column.
+    """
 
     line: int
     text: str
     part: float
     marked: bool
+    more: str = ""
+
+
+class MachineLine(NamedTuple):
+    """A machine instruction beside a listing.
+
+    ``line`` is the one of the listing that it comes from, 0 where it is of none; ``place`` what
+    that is called. ``share`` says what ``part``, 0 to 1, of the samples it has, and ``waits`` what
+    warps mostly wait by at it. One without a place and a text stands for some that are left out.
+    """
+
+    line: int
+    place: str
+    text: str
+    share: str = ""
+    part: float = 0.0
+    waits: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Code:
     """Lines to copy or to read. ``shares`` marks lines, by number, with their part of a whole.
 
-    ``notes`` are in their place where the listing has room for them, under the heading ``noted``.
+    ``notes`` are in their place where the listing has room for them, under the headings ``noted``:
+    one, or two where notes have ``more``. ``numbers`` are those of the lines where not all of a
+    file are there. ``machine`` stands beside the listing, with the instructions of the line
+    ``chosen`` marked.
     """
 
     text: str
@@ -172,7 +195,10 @@ class Code:
     numbered: bool = False
     copy: bool = False
     notes: tuple[LineNote, ...] = ()
-    noted: str = ""
+    noted: tuple[str, ...] = ()
+    numbers: tuple[int, ...] = ()
+    machine: tuple[MachineLine, ...] = ()
+    chosen: int | None = None
 
 
 class Layout(StrEnum):
@@ -210,13 +236,15 @@ Block = Paragraph | Note | Bullets | Facts | Table | Chart | Code | Section
 class Document:
     """All that a result says, the answer first.
 
-    ``origin`` is what it is about (a capture's path), ``data`` the same result as JSON for formats
-    that can carry it along, and ``file`` the name to save that under.
+    ``origin`` is what it is about (a capture's path), ``machine`` the GPUs that all of it is about,
+    ``data`` the same result as JSON for formats that can carry it along, and ``file`` the name to
+    save that under.
     """
 
     title: str
     blocks: tuple[Block, ...]
     origin: str = ""
+    machine: str = ""
     data: str = ""
     file: str = "result.json"
 

@@ -1,4 +1,4 @@
-"""Machine code beside the lines that it comes from."""
+"""A source with its machine code beside it, and what was sampled and moved at each line."""
 
 from __future__ import annotations
 
@@ -6,42 +6,120 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from kernelprof.report.document import Table, plain
-from kernelprof.report.documents.machine_code import MOST_INSTRUCTIONS, MOST_LINES, section
+from kernelprof.analysis.verdict import diagnose
+from kernelprof.report.document import MachineLine
+from kernelprof.report.documents import machine_code, source
+from kernelprof.report.documents.machine_code import LEFT_OUT, Machine, listing, machine_of
+from kernelprof.report.writers.html.listing import code as written
+from kernelprof.report.writers.html.page import Page
 from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-TILE = "sgemm_shared_tile"
+    from kernelprof.report.document import Code
+
+COUNTED = "shared_tile.source_counters.csv.gz"
+SAMPLED = "shared_tile.samples.csv.gz"
 
 
-def table(captures: Path, name: str, kernel: str) -> list[list[str]]:
-    found = section(read_capture(captures / "source_page" / name).code, kernel)
-    assert found is not None
-    (rows,) = (each.rows for each in found.blocks if isinstance(each, Table))
-    for row in rows:
-        assert row[2].bar is not None
-        assert 100 * row[2].bar.fill == pytest.approx(float(plain(row[2].text).split()[0]), abs=0.5)
-    return [[plain(cell.text) for cell in row] for row in rows]
+def machine(captures: Path, name: str, **given: int) -> Machine:
+    (code,) = read_capture(captures / "source_page" / name).code
+    return Machine(code, code.file or "", **given)
 
 
-def test_the_costliest_line_is_first_with_its_instructions(captures: Path) -> None:
-    rows = table(captures, "shared_tile.source_counters.csv.gz", TILE)
-    assert rows[0][:2] == ["03_shared_tile.cu:88 70 %", "sum += As[ty][k] * Bs[k][tx];"]
-    assert [row[3].split()[0] for row in rows[:MOST_INSTRUCTIONS]] == ["LDS"] * MOST_INSTRUCTIONS
-    assert rows[MOST_INSTRUCTIONS][0].startswith("03_shared_tile.cu:82 21 %")
-    assert rows[MOST_INSTRUCTIONS][2:] == ["20 %", "STS [R5], R22", "long scoreboard"]
-    assert len([row for row in rows if row[0]]) <= MOST_LINES
+def beside(found: Code) -> dict[int, tuple[str, str]]:
+    return {each.line: (each.text, each.more) for each in found.notes if each.text or each.more}
 
 
-def test_states_that_were_not_told_apart_are_left_open(captures: Path) -> None:
-    rows = table(captures, "shared_tile.samples.csv.gz", TILE)
-    assert {row[4] for row in rows} == {""}
+def test_lines_have_their_samples_and_what_a_request_takes(captures: Path) -> None:
+    found = listing(machine(captures, COUNTED), None, "tile.cu")
+    assert found.noted == ("Samples", "A request")
+    assert beside(found) == {
+        81: ("3.3 %", ""),
+        82: ("21 %", "4 sectors, 1 wavefront"),
+        83: ("4.7 %", "4 sectors, 1 wavefront"),
+        88: ("70 %", "1 wavefront, 2 wavefronts"),
+        92: ("", "4 sectors"),
+    }
+    assert found.numbers == (70, 75, 76, 77, 78, 81, 82, 83, 84, 88, 90, 92, 93)
+    assert found.text.split("\n")[9] == "sum += As[ty][k] * Bs[k][tx];"
+    assert found.chosen == 88
 
 
-def test_without_samples_or_for_another_kernel_there_is_nothing(captures: Path) -> None:
+def test_without_a_count_of_requests_all_bytes_stand_there(captures: Path) -> None:
+    found = listing(machine(captures, SAMPLED), None, "tile.cu")
+    assert found.noted == ("Samples", "Moved")
+    assert beside(found)[82] == ("11 %", "8.59 GB, shared 8.59 GB")
+    assert beside(found)[88] == ("71 %", "shared 412.3 GB")
+    assert {each.waits for each in found.machine} == {""}, "states were not told apart"
+
+
+def test_each_instruction_has_its_line_and_what_warps_wait_by(captures: Path) -> None:
+    found = listing(machine(captures, COUNTED), None, "tile.cu")
+    assert len(found.machine) == 136
+    store = next(each for each in found.machine if each.text == "STS [R5], R22")
+    assert store == MachineLine(
+        82, "82", "STS [R5], R22", "20 %", pytest.approx(0.2001, abs=1e-4), "long scoreboard"
+    )
+
+
+def test_of_many_instructions_those_of_the_costliest_lines_are_there(captures: Path) -> None:
+    found = listing(machine(captures, COUNTED, most=80), None, "tile.cu")
+    assert found.machine[0] == found.machine[-1] == LEFT_OUT
+    kept = [each for each in found.machine if each is not LEFT_OUT]
+    assert len(kept) == 80
+    assert {each.line for each in kept} == {82, 83, 88}
+    told = source.section(None, None, None, "k", machine=machine(captures, COUNTED, most=80))
+    assert told is not None
+    assert "Of 136 instructions those of the costliest lines are shown, 80." in str(told.blocks)
+
+
+def test_the_line_to_blame_is_chosen_where_it_has_instructions(captures: Path) -> None:
+    own = machine(captures, COUNTED)
+    for line, chosen in ((83, 83), (85, 88)):
+        blamed = Machine(own.code, own.file, blamed=(own.file, line))
+        assert listing(blamed, None, "tile.cu").chosen == chosen
+
+
+def test_without_lines_the_machine_code_stands_alone(captures: Path) -> None:
+    own = machine(captures, COUNTED)
+    bare = type(own.code)(
+        own.code.function,
+        tuple(
+            type(each)(each.offset, each.text, (), each.counts) for each in own.code.instructions
+        ),
+    )
+    section = source.section(None, None, None, "k", machine=Machine(bare, ""))
+    assert section is not None
+    assert section.title == "Machine code"
+    page = written(listing(Machine(bare, ""), None, ""), "k", Page())
+    assert 'class="panes alone"' in page
+    assert '<th scope="col">Line</th>' not in page
+    assert page.count("<tr") == 1 + len(bare.instructions)
+
+
+def test_a_page_without_a_script_has_nothing_to_press(captures: Path) -> None:
+    found = listing(machine(captures, COUNTED), None, "tile.cu")
+    assert "<button" in written(found, "k", Page())
+    assert "<button" not in (static := written(found, "k", Page(static=True)))
+    assert " id=" not in static
+
+
+def test_of_another_kernel_or_without_samples_and_traffic_nothing_is_known(
+    captures: Path,
+) -> None:
+    (kernel,) = diagnose(
+        read_capture(captures / "source_page/shared_tile.samples.raw.csv.gz")
+    ).kernels
     folder = captures / "source_page"
-    assert section(read_capture(folder / "shared_tile.no_samples.csv.gz").code, TILE) is None
-    assert section(read_capture(folder / "fixture.csv.gz").code, "another") is None
-    assert section((), TILE) is None
+    (tile,) = read_capture(folder / COUNTED).code
+    found = machine_of(kernel, (tile,), 1)
+    assert found is not None
+    assert found.most == machine_code.MOST_INSTRUCTIONS
+    assert found.file == "/project/cuda/ladder/03_shared_tile.cu"
+    many = machine_of(kernel, (tile,), 2000)
+    assert many is not None
+    assert many.most == machine_code.LEAST_INSTRUCTIONS
+    assert machine_of(kernel, read_capture(folder / "fixture.csv.gz").code, 1) is None
+    assert machine_of(kernel, (), 1) is None

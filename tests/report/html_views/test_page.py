@@ -89,7 +89,7 @@ def test_eight_metrics_leave_most_sections_out(eight: Page) -> None:
     assert card.memory is None
     kinds = {each.kind for each in blocks(card.section.blocks) if isinstance(each, Chart)}
     assert kinds == {"occupancy"}
-    assert card.facts["time"] == "17.65 ms"
+    assert card.facts["time"] == "17.65 ms with the profiler"
     assert card.occupancy is not None
     assert (card.occupancy.theoretical, card.occupancy.limiters) == (
         1.0,

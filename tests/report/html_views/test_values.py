@@ -55,7 +55,7 @@ def test_the_recorded_naive_kernel(naive: Page) -> None:
     check(naive)
     (card,) = naive.kernels
     flops, minimum = 2 * 4096**3, 3 * 4096**2 * 4
-    assert card.facts["time"] == "275.9 ms"
+    assert card.facts["time"] == "275.9 ms in 20 launches; 275.9 ms with the profiler"
     assert card.kernel.duration_ns is not None
     assert card.kernel.duration_ns.median == 275_881_632
     for level in ("DRAM", "L2", "L1"):
@@ -270,6 +270,14 @@ def test_values_are_of_the_launch_with_the_median_time(captures: Path) -> None:
     assert _raw(capture, "gpu__time_duration.sum", row) == median
     assert card.metrics["gpu__time_duration.sum"][0] == f"{median:,.0f}"
     assert facts["time"].startswith("median ")
+
+
+def test_the_busiest_unit_is_the_one_whose_counter_is_highest(captures: Path) -> None:
+    """In a stream L2's counter stands above that of the device memory, which is what limits."""
+    capture = read_capture(captures / "validation" / "more.raw.csv.gz")
+    cards = {each.name: each.facts["busiest unit"] for each in page_of(capture).kernels}
+    assert cards["stream_copy"] == "L2, 66 % of peak; device memory, 52 %"
+    assert cards["stream_fill4"] == "L2, 94 % of peak"
 
 
 def test_headlines_use_the_evidence(series: Page) -> None:

@@ -103,9 +103,9 @@ class Blame:
         ]
         sectors = wavefronts = ideal = None
         if opcode in _GLOBAL:
-            sectors, ideal = _a_request((a.sectors, a.ideal_sectors, a.executed) for a in accesses)
+            sectors, ideal = a_request((a.sectors, a.ideal_sectors, a.executed) for a in accesses)
         elif opcode in SHARED:
-            wavefronts, ideal = _a_request(
+            wavefronts, ideal = a_request(
                 (a.wavefronts, a.ideal_wavefronts, a.executed) for a in accesses
             )
         return Blamed(
@@ -142,7 +142,7 @@ class Blame:
         return helper.name, calls if len(calls) <= MOST_CALLS else ()
 
 
-def _a_request(
+def a_request(
     accesses: Iterable[tuple[int | None, int | None, int | None]],
 ) -> tuple[float | None, float | None]:
     """What accesses took for each instruction of a warp, and would have taken at best."""

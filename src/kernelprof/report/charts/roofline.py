@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 MEASURED: Final = "measured"
+PREDICTED: Final = "predicted"
 COMPUTED: Final = "computed"
 DATASHEET: Final = "datasheet"
 LEVELS: Final = {

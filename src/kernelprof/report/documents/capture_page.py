@@ -9,7 +9,7 @@ from kernelprof.analysis.rules import registry
 from kernelprof.model.capture import shares
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.names import printable
-from kernelprof.model.numbers import count, share
+from kernelprof.model.numbers import count, quantity, share
 from kernelprof.report.charts import roofline
 from kernelprof.report.document import (
     Code,
@@ -50,7 +50,8 @@ if TYPE_CHECKING:
     from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis, Verdict
     from kernelprof.model.manifest import Manifest, TimingFacts
     from kernelprof.model.prediction import PredictionFacts
-    from kernelprof.report.document import Block
+    from kernelprof.report.document import Block, Text
+    from kernelprof.report.documents.machine_code import Machine
     from kernelprof.report.figures.flops import Counted
     from kernelprof.sources.source import Contents
 
@@ -58,8 +59,15 @@ LONGEST_NAME: Final = 120
 """Characters of a full name up to which it stands open below the short one."""
 
 _IN_A_MODEL: Final = "By a model of one SM, within a factor of 1.5 nearly always; not measured."
-_TIMED: Final = "CUDA events; the median, and the shortest and longest launch."
-_BUSIEST: Final = "The part of the GPU that is nearest to the most that its counter can show."
+_TIMED: Final = (
+    "Measured by CUDA events: the median; the launches took {low} to {high}. With the profiler is "
+    "the time of the launch that the counters are of."
+)
+_PROFILED: Final = "Of the launch that the counters are of: the profiler runs kernels one by one."
+_BUSIEST: Final = (
+    "The part of the GPU that is nearest to the most that its counter can show. In a stream L2's "
+    "stands above that of device memory, although every byte only passes through it."
+)
 _SHOWN: Final = "All numbers below are of this launch, the one with the median time."
 _PILLS: Final = {
     Status.BOTTLENECK: "Limited by ",
@@ -108,12 +116,14 @@ def document(capture: Capture, diagnosis: Diagnosis, beside: Beside | None = Non
     blocks.append(
         provenance.section(capture, diagnosis, beside.manifest, beside.prediction, **known)
     )
-    devices = dict.fromkeys(device(kernel) for kernel in kernels)
-    title = shown_names[0] if len(kernels) == 1 else count(len(kernels), "kernel")
+    several = len(kernels) > 1
+    devices = [each for each in dict.fromkeys(map(device, kernels)) if each]
+    title = count(len(kernels), "kernel") if several else shown_names[0]
     return Document(
         f"Report: {title}",
         tuple(blocks),
-        origin=" · ".join(filter(None, (diagnosis.origin, ", ".join(filter(None, devices))))),
+        origin=diagnosis.origin,
+        machine=", ".join(devices) if several else "",
         data=without_homes(json.write([diagnosis])),
         file="diagnosis.json",
     )
@@ -124,6 +134,7 @@ def cards(
 ) -> Iterable[Section]:
     """A section for each kernel, with anchors ``kernel-1`` and so on."""
     measured, kernels = Measured(capture), diagnosis.kernels
+    says_gpu = len(kernels) == 1 or len(set(map(device, kernels))) > 1
     tables = MetricTables(measured, everything=len(kernels) <= MOST_WITH_ALL)
     for position, (kernel, name) in enumerate(zip(kernels, names(kernels), strict=True), 1):
         manifest, place = beside.manifest, f"{anchor}-{position}"
@@ -132,7 +143,11 @@ def cards(
         launch = Launch(measured, row)
         counted = flops.count(launch, manifest)
         predicted = beside.prediction is not None
-        blocks: list[Block] = [*_answer(kernel, name, launch, own, counted, predicted=predicted)]
+        machine = machine_code.machine_of(kernel, capture.code or (), len(kernels))
+        at = f"{place}-line-{line}" if (line := machine and machine.line_to_blame) else ""
+        blocks: list[Block] = [*_lead(kernel.verdict), *waiting.blamed(kernel, at)]
+        gpu = device(kernel) if says_gpu else ""
+        blocks += _answer(kernel, name, launch, own, counted, predicted=predicted, gpu=gpu)
         undecided = kernel.verdict.status is Status.INCONCLUSIVE
         told, known = found(kernel.verdict), evidence.table(kernel.verdict)
         facts = (*(() if known is None else (known,)), *((told,) if told.items else ()))
@@ -145,22 +160,16 @@ def cards(
         if beside.prediction is not None:
             found_accesses = prediction.section(beside.prediction, beside.source_text, place)
             blocks += [found_accesses] if found_accesses is not None else []
-        if (lines := waiting.section(kernel)) is not None:
+        if (lines := waiting.section(kernel, blame=False)) is not None:
             blocks.append(lines)
         rule = registry().get(kernel.verdict.bottleneck or "")
         where = None if rule is None else rule.place
         if figures := tuple(panels(name, launch, (own, manifest), counted, where)):
             blocks.append(Section("", figures, layout=Layout.GRID))
         # A text without a manifest is of a lone kernel.
-        if own or (manifest is None and len(kernels) == 1):
-            hot = source.hot_of(kernel.name, beside.hot_lines)
-            made_by = beside.prediction or own
-            made_from = None if made_by is None else made_by.source
-            notes = prediction.notes(beside.prediction) if beside.prediction else None
-            listing = source.section(made_from, beside.source_text, hot, place, notes)
-            blocks += [listing] if listing is not None else []
-        if (code := machine_code.section(capture.code or (), kernel.name)) is not None:
-            blocks.append(code)
+        is_of = own is not None or (manifest is None and len(kernels) == 1)
+        listing = _source(kernel, beside if is_of else Beside(), own, place, machine)
+        blocks += [listing] if listing is not None else []
         blocks.append(tables.section(row, name))
         tone = TONES[kernel.verdict.status]
         pill = Span(_pill(kernel.verdict), tone)
@@ -172,6 +181,21 @@ def cards(
             layout=Layout.HERO,
             summary=evidence.headline(kernel.verdict, predicted=predicted),
         )
+
+
+def _source(
+    kernel: KernelDiagnosis,
+    beside: Beside,
+    own: Manifest | None,
+    anchor: str,
+    machine: Machine | None,
+) -> Section | None:
+    """The source of a kernel, as far as it is known, with its machine code."""
+    hot = source.hot_of(kernel.name, beside.hot_lines)
+    made_by = beside.prediction or own
+    made_from = None if made_by is None else made_by.source
+    notes = prediction.notes(beside.prediction) if beside.prediction else None
+    return source.section(made_from, beside.source_text, hot, anchor, notes=notes, machine=machine)
 
 
 def _pill(verdict: Verdict) -> str:
@@ -188,16 +212,17 @@ def _answer(
     counted: Counted | None,
     *,
     predicted: bool,
+    gpu: str,
 ) -> Iterable[Block]:
     timing = None if own is None else own.timing
-    yield from _lead(kernel.verdict)
-    yield Facts(tuple(_facts(kernel, launch, timing, counted, predicted=predicted)))
-    full = shown(kernel.name)
+    facts = _facts(kernel, launch, timing, counted, predicted=predicted)
+    yield Facts((*facts, *([Fact("GPU", (Span(gpu),))] if gpu else [])))
+    full, launched = shown(kernel.name), ", ".join(launch_parts(kernel))
+    if full != name and len(full) <= LONGEST_NAME:
+        yield Paragraph(Span(full, code=True), Tone.MUTED)
+    yield Paragraph(Span(launched), Tone.MUTED)
     if len(full) > LONGEST_NAME:
         yield Section("Full name", (Code(full),), folded=True)
-    elif full != name:
-        yield Paragraph(Span(full, code=True), Tone.MUTED)
-    yield Paragraph(Span(", ".join(launch_parts(kernel))), Tone.MUTED)
 
 
 def _lead(verdict: Verdict) -> Iterable[Block]:
@@ -225,27 +250,43 @@ def _facts(
     *,
     predicted: bool,
 ) -> Iterable[Fact]:
-    yield Fact("confidence", (kernel.verdict.confidence.value,))
-    if gpu := device(kernel):
-        yield Fact("GPU", (Span(gpu),))
-    if kernel.duration_ns is not None:
-        spread = kernel.duration_ns
-        text = time_text(spread.median, spread.low, spread.high, kernel.launches)
-        if predicted:
-            yield Fact("predicted time", (f"about {text}",), _IN_A_MODEL)
-        else:
-            yield Fact("time", (text,), "Under the profiler.")
-    if timing is not None:
-        text = time_text(timing.median_ns, timing.low_ns, timing.high_ns, timing.launches)
-        launches = count(timing.launches, "launch")
-        yield Fact("time outside the profiler", (f"{text}, {launches}",), _TIMED)
-    if kernel.launches > 1:
-        yield Fact("shown launch", (Span(f"ID {printable(launch.id)}"),), _SHOWN)
+    yield Fact("confidence", (Span(kernel.verdict.confidence.value, Tone.STRONG),))
+    yield from _time(kernel, timing, predicted=predicted)
     if counted is not None and counted.rate > 0:
         yield _speed(counted)
     if busiest := launch.busiest():
-        unit, part = busiest
-        yield Fact("busiest unit", (f"{UNITS[unit]}, {share(part)} of peak",), _BUSIEST)
+        yield _busiest(*busiest, launch.share("l2_throughput"))
+    if kernel.launches > 1:
+        yield Fact("shown launch", (Span(f"ID {printable(launch.id)}"),), _SHOWN)
+
+
+def _time(
+    kernel: KernelDiagnosis, timing: TimingFacts | None, *, predicted: bool
+) -> Iterable[Fact]:
+    """How long it takes: outside the profiler where that was measured, and else under it."""
+    spread = kernel.duration_ns
+    if timing is not None:
+        told = f" in {count(timing.launches, 'launch')}"
+        told += f"; {quantity(spread.median, 'ns')} with the profiler" if spread else ""
+        low, high = quantity(timing.low_ns, "ns"), quantity(timing.high_ns, "ns")
+        measured = (Span(quantity(timing.median_ns, "ns"), Tone.STRONG), told)
+        yield Fact("time", (measured,), _TIMED.format(low=low, high=high))
+    elif spread is not None:
+        text = time_text(spread.median, spread.low, spread.high, kernel.launches)
+        if predicted:
+            yield Fact("predicted time", (Span(f"about {text}", Tone.STRONG),), _IN_A_MODEL)
+        else:
+            yield Fact("time", ((Span(text, Tone.STRONG), " with the profiler"),), _PROFILED)
+
+
+def _busiest(unit: str, part: float, l2: float | None) -> Fact:
+    """The unit that is nearest to its peak, and the one beside which L2's counter stands."""
+    text: Text = (f"{UNITS[unit]}, ", Span(share(part), Tone.STRONG), " of peak")
+    if l2 is not None and l2 > part:
+        text = (f"{UNITS['l2']}, ", Span(share(l2), Tone.STRONG), " of peak")
+        if unit != "l2":
+            text += (f"; {UNITS[unit]}, {share(part)}",)
+    return Fact("busiest unit", (text,), _BUSIEST)
 
 
 def _speed(counted: Counted) -> Fact:
@@ -253,10 +294,10 @@ def _speed(counted: Counted) -> Fact:
     rate = f"{roofline.rate(counted.rate)}FLOP/s"
     peak = counted.ceiling
     if peak is None:
-        return Fact("arithmetic", (f"{rate} {counted.precision}",))
+        return Fact("arithmetic", ((Span(rate, Tone.STRONG), f" {counted.precision}"),))
     most = f"{roofline.rate(peak.value)}FLOP/s {counted.precision}"
     return Fact(
         "share of peak",
-        (f"{share(counted.rate / peak.value)}: {rate} of {most}",),
+        ((Span(share(counted.rate / peak.value), Tone.STRONG), f": {rate} of {most}"),),
         f"Floating-point operations a second, by the counters. {peak.label}: {peak.origin}.",
     )

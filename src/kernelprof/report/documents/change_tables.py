@@ -11,7 +11,7 @@ from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.gate import Outcome
 from kernelprof.model.names import fit, printable
-from kernelprof.model.numbers import dimensions, number, quantity, share
+from kernelprof.model.numbers import dimensions, number, quantity
 from kernelprof.report.document import Bar, Bullets, Cell, Column, Span, Table, Tone
 from kernelprof.report.documents import TONES
 from kernelprof.report.figures.measured import clip as share_of
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from kernelprof.report.document import Text
 
 MOST_ENTRIES: Final = 20
-LEAST_EXPLAINED: Final = 0.05
-"""Part of the time's change that a unit has to explain for it to be worth saying."""
 _TEXT_WIDTH: Final = 500
 _LABEL_WIDTH: Final = 64
 TIME_TONES: Final = {TimeOutcome.SLOWER: Tone.BAD, TimeOutcome.FASTER: Tone.GOOD}
@@ -59,7 +57,6 @@ _METRICS: Final = (
     Column("before", number=True),
     Column("after", number=True),
     Column("change", number=True, optional=True),
-    Column("of the time's change", brief="explains", number=True, optional=True),
 )
 _INPUTS: Final = (Column("changed"), Column("before"), Column("after"))
 
@@ -214,20 +211,13 @@ def inputs_table(changes: Sequence[InputChange], label: str = "Changed inputs") 
 
 
 def metrics_table(
-    changes: Sequence[MetricChange],
-    label: str = "Metrics",
-    *,
-    long: bool = False,
-    explained: bool = True,
+    changes: Sequence[MetricChange], label: str = "Metrics", *, long: bool = False
 ) -> Table:
     """Other metrics that changed, those that explain most of the time's change first.
 
-    What they explain is left out where it is not to be ``explained``: units are busy at the same
-    time, so the parts do not add up.
+    How much each explains is not said: units are busy at the same time, so it does not add up.
     """
-    columns = _METRICS if explained else _METRICS[:-1]
-    rows = tuple(_metric(each)[: len(columns)] for each in changes)
-    return Table(columns, rows, label=label, long=long)
+    return Table(_METRICS, tuple(map(_metric, changes)), label=label, long=long)
 
 
 def _metric(change: MetricChange) -> tuple[Cell, ...]:
@@ -241,6 +231,5 @@ def _metric(change: MetricChange) -> tuple[Cell, ...]:
         for value, size in ((change.before, old), (change.after, new))
     )
     by = f"{words.signed(new - old)} points" if unit == "%" else words.change_text(old, new)
-    explains = share(change.explains) if (change.explains or 0.0) >= LEAST_EXPLAINED else ""
     why = "" if known is None else known.why
-    return (Cell(Span(clip(change.metric), code=True), tip=why), *sides, Cell(by), Cell(explains))
+    return (Cell(Span(clip(change.metric), code=True), tip=why), *sides, Cell(by))

@@ -35,7 +35,7 @@ from kernelprof.report.documents.change_tables import (
     outcome_span,
     verdict_of,
 )
-from kernelprof.report.documents.changed_time import causes_section, fine, launches
+from kernelprof.report.documents.changed_time import causes_fact, causes_section, fine, launches
 from kernelprof.report.documents.verdict import about
 from kernelprof.report.figures.measured import Medians, finite
 from kernelprof.report.figures.multiprocessor import warp_states
@@ -75,7 +75,7 @@ _SIDES: Final = (Column(""), Column("Before"), Column("After"))
 # With little room
 
 
-def brief(each: Judged, *, comment: bool) -> Section:
+def brief(each: Judged, comparison: Comparison, *, comment: bool) -> Section:
     """What there is to say beyond a row of the table; a ``comment`` has room for more."""
     kernel, result = each.kernel, each.result
     found = () if result is None else result.findings
@@ -85,7 +85,11 @@ def brief(each: Judged, *, comment: bool) -> Section:
     ]
     if result is not None:
         blocks.append(findings(result, MOST_ENTRIES))
-    blocks.append(Facts(tuple(_facts(kernel, MOST_ENTRIES))))
+    made_of: Iterable[Fact] = ()
+    if kernel.before is not None and kernel.after is not None:
+        numbers = _medians(kernel.before, kernel.after, comparison)
+        made_of = causes_fact(kernel, *numbers)
+    blocks.append(Facts((*_facts(kernel, MOST_ENTRIES), *made_of)))
     blocks.append(inputs_table(kernel.inputs[:MOST_ENTRIES]))
     if result is None or comment:
         # Where there is little room, what the gate found says it all.
@@ -96,6 +100,16 @@ def brief(each: Judged, *, comment: bool) -> Section:
     if kernel.diff and comment:
         blocks.append(Code(_diff(kernel.diff), language="diff"))
     return Section(each.code, tuple(blocks), folded=True, summary=Span(clip(each.gist), each.tone))
+
+
+def _medians(
+    before: KernelSnapshot, after: KernelSnapshot, comparison: Comparison
+) -> tuple[Medians, Medians]:
+    """The numbers of both sides."""
+    return (
+        Medians(before, comparison.before.machine),
+        Medians(after, comparison.after.machine),
+    )
 
 
 def _facts(kernel: KernelComparison, most: int | None) -> Iterable[Fact]:
@@ -142,8 +156,7 @@ def section(each: Judged, comparison: Comparison, anchor: str, *, alone: bool) -
     pill: tuple[str | Span, ...] = (" ", Span(did, tone))
     if each.result is not None:
         pill = (*pill, " ", outcome_span(each.result))
-    machines = comparison.before.machine, comparison.after.machine
-    numbers = Medians(before, machines[0]), Medians(after, machines[1])
+    numbers = _medians(before, after, comparison)
     drawn = both_sides((before, after), numbers, comparison.machine)
     rows = roofline.rows(drawn.points, drawn.ceilings)
     label = "Roofline before and after, at each level of the memory"
@@ -226,10 +239,10 @@ def _changes(kernel: KernelComparison) -> Iterable[Section]:
     if kernel.metrics:
         # Warp states have a chart of their own.
         most = [each for each in kernel.metrics if not each.metric.startswith("stall_")]
-        table = metrics_table(most[:MOST_METRICS], "metrics that changed most", explained=False)
+        table = metrics_table(most[:MOST_METRICS], "metrics that changed most")
         yield Section("Metrics that changed", (table, Note(_METRICS)))
         title = f"All metrics that changed ({len(kernel.metrics)})"
-        every = metrics_table(kernel.metrics, "changed metrics", long=True, explained=False)
+        every = metrics_table(kernel.metrics, "changed metrics", long=True)
         yield Section(title, (every,), folded=True)
 
 

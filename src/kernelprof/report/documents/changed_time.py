@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.comparison import words
 from kernelprof.launch.trial import timing_facts
-from kernelprof.model.numbers import count, quantity, share
+from kernelprof.model.numbers import count, quantity
 from kernelprof.report.charts.parts import tidy, time_unit
-from kernelprof.report.document import Bullets, Chart, Note, Section, Span
+from kernelprof.report.document import Bullets, Chart, Fact, Note, Section, Span
 from kernelprof.report.documents.change_tables import TIME_TONES
-from kernelprof.report.figures.causes import MOST, causes
+from kernelprof.report.figures.causes import MOST, REST, causes
 from kernelprof.report.figures.measured import finite
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from kernelprof.model.comparison import KernelComparison
     from kernelprof.model.snapshot import KernelSnapshot
     from kernelprof.report.charts.parts import Row
+    from kernelprof.report.figures.causes import Causes
     from kernelprof.report.figures.measured import Medians
 
 NEAR: Final = 1.25
@@ -35,7 +36,6 @@ _CAUSES: Final = (
     "By what the warps spent their time on: each is in one state at any time, so the parts add up "
     "to the change. What moved against it is taken off the others alike."
 )
-_REST: Final = "everything else"
 
 
 def fine(nanoseconds: float, digits: int = 4) -> str:
@@ -98,29 +98,47 @@ def launches(
 
 def causes_section(kernel: KernelComparison, before: Medians, after: Medians) -> Iterable[Section]:
     """What the change of the time is made of, where there is one that was concluded."""
-    times = finite(kernel.time.before_ns), finite(kernel.time.after_ns)
-    if kernel.time.outcome not in TIME_TONES or None in times:
-        return
-    old, new = times[0] or 0.0, times[1] or 0.0
-    found = causes(before, after, old, new)
+    found = _causes(kernel, before, after)
     if found is None:
         return
-    rows: list[Row] = [_step("Before", 0.0, old, "before", fine(old))]
-    at = old
-    for name, part in (*found.named, (_REST, found.rest_ns)):
-        if not part:
-            continue
-        look = "rest" if name == _REST else "more" if part > 0 else "less"
-        sign = "+" if part > 0 else "−"
-        of_change = f"{sign}{fine(abs(part), 3)}, {share(part / (new - old))}"
-        rows.append(_step(name, at, at + part, look, of_change))
+    rows: list[Row] = [_step("Before", 0.0, found.before_ns, "before", fine(found.before_ns))]
+    at = found.before_ns
+    for (name, part), told in zip(found.parts, _of_change(found), strict=True):
+        look = "rest" if name == REST else "more" if part > 0 else "less"
+        rows.append(_step(name, at, at + part, look, told))
         at += part
-    rows.append(_step("After", 0.0, new, "first", fine(new)))
+    rows.append(_step("After", 0.0, found.after_ns, "first", fine(found.after_ns)))
     label = "What the change of the time is made of, by what warps spent their time on"
     counters = [words.counter_text(each) for each in kernel.counters if each.worse is not None]
-    told = (Bullets(tuple(map(Span, counters[:MOST]))),) if counters else ()
+    named = (Bullets(tuple(map(Span, counters[:MOST]))),) if counters else ()
     chart = Chart("waterfall", tuple(rows), label)
-    yield Section("What changed the time", (chart, *told, Note(_CAUSES)))
+    yield Section("What changed the time", (chart, *named, Note(_CAUSES)))
+
+
+def causes_fact(kernel: KernelComparison, before: Medians, after: Medians) -> Iterable[Fact]:
+    """The same in lines: each part of the change, in percent of it."""
+    found = _causes(kernel, before, after)
+    if found is not None:
+        told = zip(found.parts, _of_change(found), strict=True)
+        yield Fact("What changed it", tuple(f"{name}: {text}" for (name, _), text in told))
+
+
+def _causes(kernel: KernelComparison, before: Medians, after: Medians) -> Causes | None:
+    times = finite(kernel.time.before_ns), finite(kernel.time.after_ns)
+    if kernel.time.outcome not in TIME_TONES or times[0] is None or times[1] is None:
+        return None
+    return causes(before, after, times[0], times[1])
+
+
+def _of_change(found: Causes) -> list[str]:
+    """Each part with its percentage of the change, ``+436 µs, 38 %``: they add up to the whole."""
+    change, left, told = found.after_ns - found.before_ns, 100, []
+    for name, part in found.parts:
+        percent = left if name == REST else min(round(100 * part / change), left)
+        left -= percent
+        of_change = f"{percent} %" if percent else "~0 %"
+        told.append(f"{'+' if part > 0 else '−'}{fine(abs(part), 3)}, {of_change}")
+    return told
 
 
 def _step(name: str, start: float, end: float, look: str, text: str) -> Row:

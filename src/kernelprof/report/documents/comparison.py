@@ -143,7 +143,7 @@ def brief(comparison: Comparison, kernels: Sequence[Judged], detail: Detail) -> 
         yield Paragraph(_more(left), Tone.MUTED)
     telling = [each for each in kernels if _has_more(each)]
     for each in telling[:MOST_CARDS]:
-        yield changed_kernel.brief(each, comment=detail is not Detail.BRIEF)
+        yield changed_kernel.brief(each, comparison, comment=detail is not Detail.BRIEF)
     if len(telling) > MOST_CARDS:
         more = count(len(telling) - MOST_CARDS, "more kernel")
         yield Paragraph(f"The details of {more} are left out: `--format json` has all.", Tone.MUTED)

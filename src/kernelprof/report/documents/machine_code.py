@@ -1,83 +1,210 @@
-"""The machine instructions of the lines where warps spend most time, beside these lines."""
+"""A kernel's machine instructions beside its source, with what was sampled and counted at each."""
 
 from __future__ import annotations
 
-from collections import defaultdict
+from dataclasses import dataclass, replace
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.model.names import middle, named_alike, printable
+from kernelprof.model.names import ELLIPSIS, middle, named_alike, printable
 from kernelprof.model.numbers import share
-from kernelprof.report.document import Bar, Cell, Column, Note, Section, Span, Table, Tone
+from kernelprof.model.sampled import Place
+from kernelprof.report.document import Code, LineNote, MachineLine
+from kernelprof.report.figures.lines import by_line, traffic
 from kernelprof.report.private import file_name, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
-    from kernelprof.model.sampled import Instruction, Place, SampledCode
+    from kernelprof.model.diagnosis import KernelDiagnosis
+    from kernelprof.model.sampled import Instruction, SampledCode
 
-MOST_LINES: Final = 5
-MOST_INSTRUCTIONS: Final = 4
-LEAST: Final = 0.01
-"""Part of the samples from which a line, or an instruction of one, is shown."""
-_WIDEST: Final = 60
-_COLUMNS: Final = (
-    Column("line"),
-    Column("source"),
-    Column("samples"),
-    Column("machine code"),
-    Column("mostly waits by"),
-)
-_NOTE: Final = (
-    "The instructions with most samples of each line. One that waits for a value has the samples, "
-    "and not the one that makes it."
-)
+MOST_INSTRUCTIONS: Final = 1000
+"""Of one kernel: 130 kB of a page."""
+MOST_OF_A_PAGE: Final = 6000
+LEAST_INSTRUCTIONS: Final = 100
+MARKED_FROM: Final = 0.01
+"""Part of the samples from which a line, or an instruction, is marked."""
+_WIDEST: Final = 100
+_SAMPLES: Final = "Samples"
+TRAFFIC: Final = "A request"
+MOVED: Final = "Moved"
+LEFT_OUT: Final = MachineLine(0, "", "")
 
 
-def section(codes: Sequence[SampledCode], kernel: str) -> Section | None:
-    """The costliest lines of a kernel with their instructions; ``None`` where none are known."""
-    named = {each.function: each for each in codes}
-    found = named.get(named_alike(kernel, named) or "")
-    if found is None or not found.samples:
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """The instructions of a kernel, of which a page shows at most so many.
+
+    ``file`` is the one that is listed beside them, empty without line information; ``blamed`` the
+    line, with its file, that the verdict is to be blamed on.
+    """
+
+    code: SampledCode
+    file: str
+    most: int = MOST_INSTRUCTIONS
+    blamed: tuple[str, int] | None = None
+
+    def beside(self, path: str) -> Machine:
+        """The same beside the text of a file, which can be called by another folder there."""
+        alike = PurePath(path).name == PurePath(self.file).name
+        return self if alike else replace(self, file=path)
+
+    @property
+    def line_to_blame(self) -> int | None:
+        """The line to blame where the listing has it."""
+        if self.blamed is None or self.blamed[0] != self.file:
+            return None
+        is_known = bool(self.code.whole) or Place(*self.blamed) in self.code.source
+        line = self.blamed[1]
+        return line if is_known and line in by_line(self.code, self.file) else None
+
+    @property
+    def size(self) -> int:
+        """How many instructions the kernel has."""
+        return len(self.code.instructions)
+
+    @property
+    def shortened(self) -> bool:
+        """Whether not all instructions are shown."""
+        return self.size > self.most
+
+
+def machine_of(
+    kernel: KernelDiagnosis, codes: Sequence[SampledCode], kernels: int
+) -> Machine | None:
+    """The instructions of one of so many kernels; ``None`` where nothing is known of them."""
+    named: dict[str, SampledCode] = {}
+    for each in codes:
+        if each.function not in named or each.samples > named[each.function].samples:
+            named[each.function] = each
+    name = named_alike(kernel.name, named)
+    if name is None:
         return None
-    rows = tuple(_rows(found))
-    if not rows:
+    code = named[name]
+    moves = code.file is not None and any(traffic([each]) for each in code.instructions)
+    if not (code.samples or moves):
         return None
-    table = Table(_COLUMNS, rows, label="Machine code of the costliest lines")
-    return Section("Machine code of the costliest lines", (table, Note(_NOTE)))
+    place = kernel.place
+    blamed = None if place is None or place.line is None else (place.file or "", place.line)
+    most = max(LEAST_INSTRUCTIONS, min(MOST_INSTRUCTIONS, MOST_OF_A_PAGE // kernels))
+    return Machine(code, code.file or "", most, blamed)
 
 
-def _rows(code: SampledCode) -> Iterable[tuple[Cell, ...]]:
-    lines: dict[Place, list[Instruction]] = defaultdict(list)
-    for each in code.instructions:
-        if each.places:
-            lines[each.places[0]].append(each)
-    whole = code.samples
-    sums = {place: sum(e.counts.samples for e in own) for place, own in lines.items()}
-    ordered = sorted(sums, key=lambda place: (-sums[place], place.file, place.line))
-    for place in ordered[:MOST_LINES]:
-        if sums[place] < LEAST * whole:
+def listing(machine: Machine, text: str | None, name: str) -> Code:
+    """The source with the machine code beside it; of a source without text its known lines."""
+    code, numbers = machine.code, tuple[int, ...]()
+    if text is None:
+        known = {
+            place.line: line for place, line in code.source.items() if place.file == machine.file
+        }
+        numbers = tuple(sorted(known))
+        text = "\n".join(known[number] for number in numbers)
+    notes = tuple(_notes(machine))
+    noted: tuple[str, ...] = (_SAMPLES,)
+    if any(each.more for each in notes):
+        counted = any(each.counts.executed is not None for each in code.instructions)
+        noted = (_SAMPLES, TRAFFIC if counted else MOVED)
+    lines = tuple(_shown(machine))
+    return Code(
+        text,
+        language="cuda",
+        name=name,
+        shares=_marked(notes),
+        numbered=True,
+        notes=notes,
+        noted=noted,
+        numbers=numbers,
+        machine=lines,
+        chosen=_chosen(machine, notes),
+    )
+
+
+def with_shares(found: Code, shares: Mapping[int, float]) -> Code:
+    """The listing with samples as a capture has them by line."""
+    beside = {each.line: each for each in found.notes}
+    lines = sorted({*beside, *shares})
+    notes = tuple(
+        _note(line, shares.get(line, 0.0), beside[line].more if line in beside else "")
+        for line in lines
+    )
+    return replace(found, notes=notes, shares=_marked(notes))
+
+
+def _marked(notes: Iterable[LineNote]) -> tuple[tuple[int, float], ...]:
+    return tuple((each.line, each.part) for each in notes if each.marked)
+
+
+def _notes(machine: Machine) -> Iterable[LineNote]:
+    whole = machine.code.samples
+    for line, own in sorted(by_line(machine.code, machine.file).items()):
+        samples = sum(each.counts.samples for each in own)
+        yield _note(line, samples / whole if whole else 0.0, traffic(own))
+
+
+def _note(line: int, part: float, more: str) -> LineNote:
+    is_marked = part >= MARKED_FROM
+    return LineNote(line, share(part) if is_marked else "", min(part, 1.0), is_marked, more)
+
+
+def _chosen(machine: Machine, notes: Sequence[LineNote]) -> int | None:
+    """The line to blame where it has instructions here, and else the one with most samples."""
+    blamed = [each.line for each in notes if machine.blamed == (machine.file, each.line)]
+    if blamed:
+        return blamed[0]
+    hottest = max(notes, key=lambda each: (each.part, -each.line), default=None)
+    return None if hottest is None or not hottest.part else hottest.line
+
+
+def _shown(machine: Machine) -> Iterable[MachineLine]:
+    kept = _kept(machine)
+    last = -1
+    for number, each in enumerate(machine.code.instructions):
+        if number not in kept:
+            continue
+        if number != last + 1:
+            yield LEFT_OUT
+        last = number
+        yield _line(machine, each)
+    if kept and last != machine.size - 1:
+        yield LEFT_OUT
+
+
+def _kept(machine: Machine) -> frozenset[int]:
+    """Numbers of the instructions to show: all, or those of the costliest lines."""
+    instructions = machine.code.instructions
+    if not machine.shortened:
+        return frozenset(range(len(instructions)))
+    lines: dict[object, list[int]] = {}
+    for number, each in enumerate(instructions):
+        lines.setdefault(each.places[:1] or number, []).append(number)
+
+    def cost(own: list[int]) -> int:
+        return sum(instructions[number].counts.samples for number in own)
+
+    found: list[int] = []
+    for own in sorted(lines.values(), key=lambda own: (-cost(own), own)):
+        found += own
+        if len(found) >= machine.most:
             break
-        of_line = share(sums[place] / whole)
-        name = f"{shown(file_name(place.file))}:{place.line}"
-        text = middle(printable(code.text_of(place)), _WIDEST)
-        head = (
-            Cell((Span(name), Span(f" {of_line}", Tone.STRONG))),
-            Cell(Span(text, code=True)),
-        )
-        own = sorted(lines[place], key=lambda each: (-each.counts.samples, each.offset))
-        for each in own[:MOST_INSTRUCTIONS]:
-            part = each.counts.samples / whole
-            if part >= LEAST or each is own[0]:
-                yield (*head, *_instruction(each, part))
-                head = (Cell(""), Cell(""))
+    return frozenset(found[: machine.most])
 
 
-def _instruction(each: Instruction, part: float) -> tuple[Cell, ...]:
-    states = each.counts.stalls
+def _line(machine: Machine, each: Instruction) -> MachineLine:
+    place = each.places[0] if each.places else None
+    line, at = 0, ""
+    if place is not None and place.file == machine.file:
+        line, at = place.line, str(place.line)
+    elif place is not None:
+        at = f"{shown(file_name(place.file))}:{place.line}"
+    whole, states = machine.code.samples, each.counts.stalls
+    part = each.counts.samples / whole if whole else 0.0
     largest = max(states, key=lambda state: (states[state], state), default="")
-    waits = largest.replace("_", " ") if largest and states[largest] else ""
-    return (
-        Cell(share(part), sort=part, bar=Bar(min(part, 1.0))),
-        Cell(Span(middle(printable(each.text), _WIDEST), code=True)),
-        Cell(Span(waits)),
+    return MachineLine(
+        line,
+        at,
+        middle(printable(each.text.strip()), _WIDEST) or ELLIPSIS,
+        share(part) if part >= MARKED_FROM else "",
+        min(part, 1.0),
+        largest.replace("_", " ") if part >= MARKED_FROM else "",
     )

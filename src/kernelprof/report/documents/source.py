@@ -5,11 +5,22 @@ from __future__ import annotations
 import hashlib
 import shlex
 from dataclasses import replace
+from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.model.names import middle, named_alike, printable
 from kernelprof.model.numbers import share as percent
-from kernelprof.report.document import Code, Fact, Facts, Note, Paragraph, Section, Span, Tone
+from kernelprof.report.document import (
+    Code,
+    Fact,
+    Facts,
+    Note,
+    Paragraph,
+    Section,
+    Span,
+    Tone,
+)
+from kernelprof.report.documents import machine_code
 from kernelprof.report.private import file_name, shown
 
 if TYPE_CHECKING:
@@ -17,6 +28,7 @@ if TYPE_CHECKING:
 
     from kernelprof.model.manifest import SourceFacts
     from kernelprof.report.document import Block, LineNote, Text
+    from kernelprof.report.documents.machine_code import Machine
 
 _NOT_TAKEN = (
     "This capture has no samples by source line, so no line is marked: `kernelprof profile "
@@ -26,6 +38,20 @@ _NONE_HERE = "No line is marked: no sample of this kernel is at a line of this s
 _TAKEN = (
     "Warps were sampled while the kernel ran; lines with at least 1 % of its samples are marked. "
     "A warp that waits for a value is at the line that needs it, not at the one that loads it."
+)
+_BESIDE: Final = (
+    "Choose a line to see its machine code; `Up` and `Down` go to the next line that has some."
+)
+_REQUEST: Final = (
+    "`A request` is what an instruction of a warp moves: sectors of 32 bytes, or wavefronts of "
+    "shared memory, and in brackets the ideal where that is less."
+)
+_MOVED: Final = (
+    "`Moved` are the bytes of all accesses at a line, in brackets those that they need where that "
+    "is less."
+)
+_NO_LINES: Final = (
+    "Compiled without line information, so no instruction has a line: compile with -lineinfo."
 )
 _NOTED: Final = "A request"
 _PREDICTED: Final = (
@@ -47,39 +73,78 @@ def section(
     text: str | None,
     hot: Mapping[int, float] | None,
     anchor: str,
+    *,
     notes: tuple[LineNote, ...] | None = None,
+    machine: Machine | None = None,
 ) -> Section | None:
     """The source that a capture was made from; ``None`` where none is known.
 
     ``hot`` are lines with their share of the samples, ``None`` where no samples were taken;
-    ``anchor`` is that of the section around it. ``notes`` are what a prediction says of lines.
+    ``anchor`` is that of the section around it. ``notes`` are what a prediction says of lines, and
+    ``machine`` is the kernel's machine code.
     """
-    if found is None and text is None:
+    if found is None and text is None and machine is None:
         return None
-    lines = [] if text is None else text.split("\n")
-    shares = marked(hot or {}, len(lines))
     blocks: list[Block] = []
     facts = () if found is None else tuple(_facts(found))
     built = (Section("How it was built", (Facts(facts),), folded=True),) if facts else ()
     if found is not None and found.compiler_warnings:
         blocks.append(Facts(tuple(_warnings(found))))
-    for number, share in hottest(shares):
-        text_of = at_line(number, share, lines[number - 1], f"{anchor}-line-{number}")
-        blocks.append(Paragraph(text_of, Tone.STRONG))
-    if text is None:
+    if text is None and machine is None:
         return Section("Source", (*blocks, *built))
-    path = shown(file_name(found.path)) if found is not None else "source"
-    listing = Code(text, language="cuda", name=path, shares=shares, numbered=True)
+    path, listing = _listing(found, text, hot, machine)
     if notes:
-        listing = replace(listing, notes=notes, noted=_NOTED)
-    title = Span(path, code=True)
-    blocks.append(Section(title, (listing,), folded=not (shares or notes)))
-    told = [_OTHER] if found is not None and _differs(text, found.sha256) else []
-    if notes is None:
-        told.append(_TAKEN if shares else _NOT_TAKEN if hot is None else _NONE_HERE)
-    else:
+        listing = replace(listing, notes=notes, noted=(_NOTED,))
+    lines = dict(zip(listing.numbers or count(1), listing.text.split("\n"), strict=False))
+    for number, share in hottest(listing.shares):
+        text_of = at_line(number, share, lines.get(number, ""), f"{anchor}-line-{number}")
+        blocks.append(Paragraph(text_of, Tone.STRONG))
+    title = Span(path, code=True) if listing.text else ""
+    folded = not (listing.shares or notes or listing.machine)
+    blocks.append(Section(title, (listing,), folded=folded))
+    told = [_OTHER] if found is not None and text and _differs(text, found.sha256) else []
+    if notes is not None:
         told.append(_PREDICTED)
-    return Section("Source", (*blocks, Note(" ".join(told)), *built))
+    elif not listing.machine or listing.text:
+        told.append(_TAKEN if listing.shares else _NOT_TAKEN if hot is None else _NONE_HERE)
+    told += _told_of(machine, listing) if machine is not None else []
+    return Section(
+        "Source" if listing.text else "Machine code", (*blocks, Note(" ".join(told)), *built)
+    )
+
+
+def _listing(
+    found: SourceFacts | None,
+    text: str | None,
+    hot: Mapping[int, float] | None,
+    machine: Machine | None,
+) -> tuple[str, Code]:
+    """The listing and what it is called."""
+    if machine is None:
+        path = shown(file_name(found.path)) if found is not None else "source"
+        text = text or ""
+        shares = marked(hot or {}, len(text.split("\n")))
+        return path, Code(text, language="cuda", name=path, shares=shares, numbered=True)
+    named = machine if found is None else machine.beside(found.path)
+    path = shown(file_name(named.file if found is None else found.path)) or "machine code"
+    listing = machine_code.listing(named, text, path)
+    if text is not None and hot:
+        listing = machine_code.with_shares(listing, dict(marked(hot, len(text.split("\n")))))
+    return path, listing
+
+
+def _told_of(machine: Machine, listing: Code) -> Iterable[str]:
+    """How to read the machine code beside a source."""
+    yield _BESIDE if listing.text else _NO_LINES
+    if machine_code.TRAFFIC in listing.noted:
+        yield _REQUEST
+    if machine_code.MOVED in listing.noted:
+        yield _MOVED
+    if machine.shortened:
+        yield (
+            f"Of {machine.size:,} instructions those of the costliest lines are shown, "
+            f"{machine.most:,}."
+        )
 
 
 def at_line(number: int, share: float, code: str, target: str = "") -> Text:

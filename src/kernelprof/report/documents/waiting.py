@@ -59,7 +59,7 @@ def _relation(each: Blamed) -> str:
         return f"is for the {each.kind}"
     if each.of in _OF_ACCESSES:
         return f"{'is' if each.of.startswith('traffic') else 'are'} of the {each.kind}"
-    return f"are behind the {each.kind}" if each.of == _IDLE else "are of instructions"
+    return f"are behind the {each.kind}" if each.of == _IDLE else "are"
 
 
 def a_request(each: Blamed) -> str:
@@ -83,8 +83,19 @@ def told(kernel: KernelDiagnosis) -> Iterable[Block]:
         yield _paragraph(first)
 
 
-def section(kernel: KernelDiagnosis) -> Section | None:
-    """What the warps of a kernel wait for, the lines with most of it; ``None``: not known."""
+def blamed(kernel: KernelDiagnosis, target: str = "") -> Iterable[Block]:
+    """The line that the verdict blames, which leads to itself in the source on the page."""
+    if kernel.place is not None:
+        text = Span(_source(kernel.place), code=True, target=target)
+        said = sentence(kernel.place)
+        yield Paragraph((f"{said}: ", text) if text.text else said)
+
+
+def section(kernel: KernelDiagnosis, *, blame: bool = True) -> Section | None:
+    """What the warps of a kernel wait for, the lines with most of it; ``None``: not known.
+
+    ``blame`` says first which line the verdict blames.
+    """
     waiting = kernel.waiting
     if waiting is None or not waiting.lines:
         return None
@@ -95,9 +106,9 @@ def section(kernel: KernelDiagnosis) -> Section | None:
     if waiting.unknown >= 0.01:
         unknown = f"Of {percent(waiting.unknown)} of the waiting it is not known what it is for."
         notes.append(Note(unknown))
-    blame = () if kernel.place is None else (_paragraph(kernel.place),)
+    first = (_paragraph(kernel.place),) if blame and kernel.place is not None else ()
     table = Table(_COLUMNS, rows, label="What warps wait for")
-    return Section("What warps wait for", (*blame, table, *notes))
+    return Section("What warps wait for", (*first, table, *notes))
 
 
 def _same(first: Blamed, place: Blamed | None) -> bool:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from kernelprof.report.figures.measured import Numbers
 
 MOST: Final = 3
+REST: Final = "everything else"
 LEAST: Final = 0.05
 """Part of the change from which a cause is named."""
 
@@ -28,6 +29,12 @@ class Causes:
     after_ns: float
     named: tuple[tuple[str, float], ...]
     rest_ns: float
+
+    @property
+    def parts(self) -> tuple[tuple[str, float], ...]:
+        """All parts of the change, the rest last."""
+        rest = ((REST, self.rest_ns),) if self.rest_ns else ()
+        return (*self.named, *rest)
 
 
 def causes(before: Numbers, after: Numbers, before_ns: float, after_ns: float) -> Causes | None:

@@ -15,7 +15,7 @@ from kernelprof.analysis.metrics.architectures import (
     fp32_lanes,
     tensor_fmas,
 )
-from kernelprof.report.charts.roofline import COMPUTED, DATASHEET, MEASURED, Ceiling
+from kernelprof.report.charts.roofline import COMPUTED, DATASHEET, MEASURED, PREDICTED, Ceiling
 from kernelprof.report.figures.measured import positive, product
 
 if TYPE_CHECKING:
@@ -106,12 +106,13 @@ def tensor_peak(launch: Numbers, manifest: Manifest | None) -> Ceiling | None:
 
 def bandwidths(launch: Numbers) -> tuple[Ceiling, ...]:
     """The most bytes a second of L1, L2 and device memory, where they can be worked out."""
+    own = PREDICTED if launch.predicted else MEASURED
     found: tuple[tuple[str, str, float | None], ...] = (
         ("DRAM", MEASURED, _peak(launch, _DRAM)),
-        ("DRAM", MEASURED, _busy_dram(launch)),
+        ("DRAM", own, _busy_dram(launch)),
         ("DRAM", DATASHEET, _wired_dram(launch)),
         ("L2", MEASURED, _peak(launch, _L2)),
-        ("L2", MEASURED, _busy_l2(launch)),
+        ("L2", own, _busy_l2(launch)),
         (L1_LABEL, MEASURED, _peak(launch, _L1)),
         (L1_LABEL, COMPUTED, _l1(launch)),
     )

@@ -26,7 +26,8 @@ from kernelprof.report.markup import (
     inline,
     joined,
 )
-from kernelprof.report.writers.html.tables import code, table
+from kernelprof.report.writers.html.listing import code
+from kernelprof.report.writers.html.tables import table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -40,6 +41,8 @@ MOST_OPEN: Final = 12
 
 LONGEST_BESIDE: Final = 60
 """Characters of a fact up to which facts stand beside one another."""
+LONGEST_IN_HERO: Final = 90
+"""The same beside the answer, where they have a third of the width."""
 
 _AS_TABLE: Final = element("summary", "As a table")
 _HIGHEST: Final = 2
@@ -70,6 +73,7 @@ class Blocks:
 
     def __init__(self, page: Page) -> None:
         self.page = page
+        self.longest = LONGEST_BESIDE
 
     def write(
         self,
@@ -141,7 +145,9 @@ class Blocks:
         """The answer in a box of its own, and the sections below it."""
         below = [at for at, each in enumerate(section.blocks) if isinstance(each, Section)]
         first = below[0] if below else len(section.blocks)
+        self.longest = LONGEST_IN_HERO
         box = self.write(section.blocks[:first], level=level, anchor=anchor, boxed=True)
+        self.longest = LONGEST_BESIDE
         hero = element("div", joined([*head, box]), class_=f"hero {section.tone.value}")
         rest = self.write(section.blocks[first:], level=level, anchor=anchor)
         look = "kernel" if section.anchor else "group"
@@ -200,7 +206,7 @@ class Blocks:
     def _facts(self, facts: Facts) -> Markup:
         lines = [plain(line) for fact in facts.items for line in fact.lines]
         look = "facts"
-        if any(len(line) > LONGEST_BESIDE for line in lines):
+        if any(len(line) > self.longest for line in lines):
             look = "facts rows"
         elif len(lines) > len(facts.items):
             look = "facts flow"

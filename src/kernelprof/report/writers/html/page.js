@@ -31,7 +31,17 @@
     }
     for (const box of part.querySelectorAll(".code[data-show]")) {
       const line = document.getElementById(box.dataset.show);
-      box.scrollTop = line.offsetTop - box.clientHeight / 2;
+      if (line) bring(line);
+    }
+    for (const panes of part.querySelectorAll(".panes")) {
+      bring(costliest(panes) ?? costliest(panes, "tr.hot"));
+      panes.addEventListener("click", (event) => {
+        const row = event.target.closest("tr[data-line], tr[data-of]");
+        if (!row || String(getSelection())) return;
+        if (row.dataset.line) choose(row, { machine: true });
+        else choose(panes.querySelector(`tr[data-line="${row.dataset.of}"]`), { source: true });
+      });
+      panes.addEventListener("keydown", (event) => step(panes, event));
     }
     for (const table of part.querySelectorAll("table[data-rows]")) {
       const fold = table.closest("details");
@@ -54,6 +64,42 @@
     for (const details of part.querySelectorAll("details.card")) {
       details.addEventListener("toggle", () => { if (details.open) unpack(details); });
     }
+  }
+
+  // A line of a source is chosen: its machine code is marked beside it.
+  function bring(row) {
+    const box = row?.closest(".code");
+    if (box) box.scrollTop = row.offsetTop - box.clientHeight / 2;
+  }
+  const costliest = (panes, which = "tr.own") => [...panes.querySelectorAll(`.machine ${which}`)].reduce(
+    (most, row) => (most && length(most) >= length(row) ? most : row), null);
+  const length = (row) => parseFloat(row.cells[0].style.getPropertyValue("--share")) || 0;
+  function choose(row, moved) {
+    const panes = row?.closest(".panes");
+    if (!panes) return;
+    for (const each of panes.querySelectorAll("tr.own, tr.chosen")) each.classList.remove("own", "chosen");
+    for (const button of panes.querySelectorAll("button[aria-pressed]")) {
+      const isChosen = row.contains(button);
+      button.setAttribute("aria-pressed", isChosen);
+      button.tabIndex = isChosen ? 0 : -1;
+    }
+    row.classList.add("chosen");
+    const own = panes.querySelectorAll(`tr[data-of="${row.dataset.line}"]`);
+    for (const each of own) each.classList.add("own");
+    panes.querySelector(".told").textContent =
+      `Line ${row.dataset.line}: ${own.length} instruction${own.length === 1 ? "" : "s"}`;
+    if (moved.machine) bring(costliest(panes));
+    if (moved.source) bring(row);
+  }
+  function step(panes, event) {
+    const by = { ArrowUp: -1, ArrowDown: 1 }[event.key];
+    if (!by || !event.target.matches("button[aria-pressed]")) return;
+    event.preventDefault();
+    const all = [...panes.querySelectorAll("button[aria-pressed]")];
+    const next = all[all.indexOf(event.target) + by];
+    if (!next) return;
+    choose(next.closest("tr"), { machine: true });
+    next.focus();
   }
 
   async function copy(button) {
@@ -139,7 +185,13 @@
   }
 
   async function open(anchor) {
+    const card = anchor.replace(/-line-\d+$/, "");
+    if (card !== anchor && !document.getElementById(anchor)) {  // a line of a card that is not open
+      await open(card);
+      document.getElementById(anchor)?.scrollIntoView();
+    }
     const part = document.getElementById(anchor);
+    if (part?.dataset.line) choose(part, { machine: true });
     const fold = part?.closest("details");
     if (fold && !fold.open) fold.open = true;
     if (isList && (anchor === "kernels" || part?.matches("main > section.kernel"))) await show(part);
@@ -154,8 +206,10 @@
 
   // A list: one card at a time stands beside it.
   const isList = document.getElementById("main").classList.contains("list");
-  const links = () => [...document.querySelectorAll("#kernels tbody tr:not([hidden]) td:first-child a")]
-    .filter((link, at, all) => all.findIndex((each) => each.hash === link.hash) === at);
+  function links() {
+    const all = document.querySelectorAll("#kernels tbody tr:not([hidden]) td:first-child a");
+    return [...new Map([...all].map((link) => [link.getAttribute("href"), link]).reverse()).values()].reverse();
+  }
   async function show(part) {
     const isCard = part.id !== "kernels";
     root.classList.toggle("beside", isCard);
@@ -171,7 +225,7 @@
     const row = all[at]?.closest("tr");
     if (row) list.scrollTop = row.offsetTop - list.clientHeight / 2;
   }
-  function step(by) {
+  function stepBy(by) {
     const all = links();
     const at = all.findIndex((link) => link.getAttribute("aria-current"));
     const next = all[at + by];
@@ -179,13 +233,13 @@
   }
   if (isList) {
     for (const button of document.querySelectorAll("[data-step]")) {
-      button.addEventListener("click", () => step(Number(button.dataset.step)));
+      button.addEventListener("click", () => stepBy(Number(button.dataset.step)));
     }
     document.addEventListener("keydown", (event) => {
       if (!root.classList.contains("beside") || event.ctrlKey || event.metaKey || event.altKey) return;
       if (event.target.closest("input, [role=region]")) return;
-      if (event.key === "ArrowRight") step(1);
-      else if (event.key === "ArrowLeft") step(-1);
+      if (event.key === "ArrowRight") stepBy(1);
+      else if (event.key === "ArrowLeft") stepBy(-1);
       else if (event.key === "Escape") location.hash = "#kernels";
     });
   }

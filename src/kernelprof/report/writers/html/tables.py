@@ -1,36 +1,30 @@
-"""Tables and listings of code as HTML."""
+"""Tables as HTML."""
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.model.names import printable
-from kernelprof.model.numbers import share
-from kernelprof.report.document import LineNote
+from kernelprof.report.document import plain
 from kernelprof.report.markup import Markup, classes, element, inline, joined
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from kernelprof.report.document import Bar, Cell, Code, Column, Table
+    from kernelprof.report.document import Bar, Cell, Column, Table
     from kernelprof.report.writers.html.page import Page
 
     Cells = tuple[Cell, ...]
-    Line = tuple[str, int | None, int | None, str]
-    """What became of a line (``kept``, ``removed``, ``added``, ``gap`` between hunks), its number
-    on both sides, and its text."""
 
 CARDS_FROM: Final = 4
 """Columns from which a row is a card where there is little room."""
 
+BROAD_FROM: Final = 28
+"""Characters of a text from which it has a line of its own on a card."""
+
+LONG_FROM: Final = 13
+"""Characters of a word from which a third of a card is too little."""
+
 DENSE_FROM: Final = 9
 """Columns from which a table is set in smaller type."""
-
-_HEAD: Final = ("--- ", "+++ ")
-_HUNK: Final = re.compile(r"@@ -(\d{1,9})(?:,\d+)? \+(\d{1,9})(?:,\d+)? @@")
-_KINDS: Final = {"-": "removed", "+": "added"}
 
 _FILTER: Final = Markup(
     '<p class="find"><label>Filter <input type="search" class="filter" autocomplete="off"></label> '
@@ -54,92 +48,11 @@ def table(found: Table, page: Page) -> Markup:
         "dense" if len(found.columns) >= DENSE_FROM else "",
     )
     whole = element("table", joined(parts), class_=look, data_rows=number)
-    box = _scrolling(whole, "scroll", page.label(f"Table: {found.label}"))
+    box = scrolling(whole, "scroll", page.label(f"Table: {found.label}"))
     return element("div", _FILTER, box, class_="filtered") if live else box
 
 
-def code(found: Code, anchor: str, page: Page) -> Markup:
-    """Code to copy, a difference, or a listing with the number of each line."""
-    if found.language == "diff":
-        rows = [_diff_row(*line) for line in lines(found.text)]
-        whole = _source(("Before", "After", "Line"), rows, "source diff")
-        return _scrolling(whole, "code", page.label("Difference of the sources"))
-    if found.numbered or found.shares:
-        return _listing(found, anchor, page)
-    if not found.copy or page.static:
-        return element("pre", element("code", found.text), tabindex="0")
-    name = page.next_id("code")
-    pre = element("pre", element("code", found.text, id=name), tabindex="0")
-    button = element("button", "Copy", type="button", class_="copy", data_copy_target=name)
-    return element("div", pre, button, class_="command")
-
-
-def _listing(found: Code, anchor: str, page: Page) -> Markup:
-    """Code line by line as a compiler counts them, with the shares or notes of those to mark."""
-    notes = found.notes or tuple(LineNote(n, share(by), by, True) for n, by in found.shares)
-    beside = {each.line: each for each in notes}
-    rows = []
-    for number, text in enumerate(found.text.removesuffix("\n").split("\n"), start=1):
-        note = beside.get(number)
-        is_hot = note is not None and note.marked
-        cells = [_number(number), element("td", element("code", text.rstrip("\r")))]
-        if notes:
-            style = f"--share: {100 * note.part:.1f}%" if note is not None and is_hot else ""
-            text_beside = "" if note is None else note.text
-            cells.insert(0, element("td", text_beside, class_="part", style=style))
-        line = f"{anchor}-line-{number}" if note is not None and not page.static else None
-        rows.append(element("tr", *cells, class_="hot" if is_hot else "", id=line))
-    titles = (*((found.noted or "Samples",) if notes else ()), "Line", "Source")
-    hottest = max(notes, key=lambda each: each.part, default=None)
-    show = None if hottest is None or page.static else f"{anchor}-line-{hottest.line}"
-    whole = _source(titles, rows, "source")
-    return _scrolling(whole, "code", page.label(f"Source: {found.name}"), show)
-
-
-def lines(diff: str) -> Iterable[Line]:
-    """The lines of a diff; only its first two can be names of files."""
-    found = diff.split("\n") if diff else []
-    if len(found) >= len(_HEAD) and all(map(str.startswith, found, _HEAD)):
-        found = found[len(_HEAD) :]
-    before = after = 1
-    for position, raw in enumerate(found):
-        line = printable(raw.expandtabs(4))
-        kind = _KINDS.get(line[:1], "kept")
-        hunk = _HUNK.match(line)
-        if hunk is not None:
-            before, after = int(hunk[1]), int(hunk[2])
-            if position:
-                yield "gap", None, None, ""
-            continue
-        yield (
-            kind,
-            before if kind != "added" else None,
-            after if kind != "removed" else None,
-            line[1:],
-        )
-        before, after = before + (kind != "added"), after + (kind != "removed")
-
-
-def _diff_row(kind: str, before: int | None, after: int | None, text: str) -> Markup:
-    """A line of a diff; what became of it is said in words too."""
-    if kind == "gap":
-        return element("tr", element("td", "…", colspan=3), class_=kind)
-    signs = [sign for sign, name in _KINDS.items() if name == kind]
-    marks = [element("span", sign, class_="sign", role="img", aria_label=kind) for sign in signs]
-    cell = element("td", *marks, element("code", text))
-    return element("tr", _number(before), _number(after), cell, class_=kind)
-
-
-def _number(line: int | None) -> Markup:
-    return element("td", "" if line is None else str(line), class_="no")
-
-
-def _source(titles: Iterable[str], rows: Iterable[Markup], look: str) -> Markup:
-    head = element("thead", element("tr", *(element("th", each, scope="col") for each in titles)))
-    return element("table", head, element("tbody", joined(rows)), class_=look)
-
-
-def _scrolling(content: Markup, look: str, label: str, show: str | None = None) -> Markup:
+def scrolling(content: Markup, look: str, label: str, show: str | None = None) -> Markup:
     """What is scrolled by itself, by keyboard too."""
     return element(
         "div", content, class_=look, tabindex="0", role="region", aria_label=label, data_show=show
@@ -168,6 +81,7 @@ def _row(found: Table, row: Cells, page: Page) -> Markup:
     parts = []
     for position, (cell, column) in enumerate(zip(row, found.columns, strict=True)):
         content = inline(cell.text, links=not page.static)
+        room = _room(plain(cell.text)) if is_card else ""
         unfolds = position == 0 and not found.long and bool(cell.tip) and not page.static
         if unfolds:
             tip = element("p", inline(cell.tip), class_="muted")
@@ -178,13 +92,20 @@ def _row(found: Table, row: Cells, page: Page) -> Markup:
             element(
                 "td",
                 content,
-                class_=classes(*_look(column), "bars" if cell.bar else ""),
+                class_=classes(*_look(column), "bars" if cell.bar else "", room),
                 data_label=column.title if is_card else None,
                 title=None if unfolds else cell.tip,
                 data_value=None if cell.sort is None else f"{cell.sort:.9g}",
             )
         )
     return element("tr", *parts)
+
+
+def _room(text: str) -> str:
+    """How much of a card's width a text takes there."""
+    if len(text) >= BROAD_FROM:
+        return "broad"
+    return "long" if any(len(word) >= LONG_FROM for word in text.split()) else ""
 
 
 def _look(column: Column) -> tuple[str, str]:

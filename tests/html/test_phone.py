@@ -1,0 +1,60 @@
+"""Pages of the gallery on a phone: words are whole, and texts keep to their place."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from tests.html.support import has_horizontal_scroll
+
+if TYPE_CHECKING:
+    from tests.html.conftest import OpenPage
+
+REPORTS = Path(__file__).parents[2] / "reports"
+SPILLED = """() => [...document.querySelectorAll("table.cards td, table.bars :is(th, td.number)")]
+    .filter((cell) => cell.checkVisibility() && cell.scrollWidth > cell.clientWidth + 1)
+    .map((cell) => cell.textContent.trim())"""
+
+
+@pytest.mark.parametrize("name", ["comparison", "gate", "history", "predicted", "source"])
+def test_no_text_runs_into_the_next(name: str, look_at: OpenPage) -> None:
+    page = look_at(REPORTS / f"{name}.html", width=390)
+    assert page.evaluate(SPILLED) == []
+    assert not has_horizontal_scroll(page)
+
+
+@pytest.mark.parametrize("name", ["comparison", "gate", "ladder-bf16-h200"])
+def test_the_title_has_the_width_of_the_page(name: str, look_at: OpenPage) -> None:
+    page = look_at(REPORTS / f"{name}.html", width=390)
+    title, tools = page.locator("h1").bounding_box(), page.locator(".tools").bounding_box()
+    assert title is not None
+    assert tools is not None
+    assert title["width"] > 350
+    assert title["y"] >= tools["y"] + tools["height"] - 2
+
+
+def test_a_long_text_has_a_line_of_its_own_on_a_card(look_at: OpenPage) -> None:
+    page = look_at(REPORTS / "history.html", width=390)
+    cell = page.locator("table.cards td.broad").first
+    card = cell.locator("xpath=ancestor::tr").bounding_box()
+    box = cell.bounding_box()
+    assert card is not None
+    assert box is not None
+    assert box["width"] > 0.9 * (card["width"] - 30)
+
+
+def test_numbers_beside_bars_stand_in_one_line(look_at: OpenPage) -> None:
+    page = look_at(REPORTS / "gate.html", width=390)
+    widths = page.locator("table.waterfall .track").evaluate_all(
+        "cells => cells.map((cell) => cell.clientWidth)"
+    )
+    lines = page.locator("table.waterfall td.number").evaluate_all(
+        """cells => cells.map((cell) => {
+            const range = document.createRange();
+            range.selectNodeContents(cell);
+            return new Set([...range.getClientRects()].map((each) => each.top)).size;
+        })"""
+    )
+    assert set(lines) == {1}
+    assert min(widths) > 60
