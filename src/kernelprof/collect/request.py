@@ -260,14 +260,13 @@ def _specification(source: Path, overrides: LaunchOverrides) -> LaunchSpec | Non
     """The launch specification with the overrides; ``None`` for a source with its own main."""
     from kernelprof.launch.build import check_arguments
     from kernelprof.launch.prepare import is_program
-    from kernelprof.launch.read_spec import load_spec
     from kernelprof.launch.signature import choose, kernels
     from kernelprof.launch.source import read_source, refuse_other_than_file
 
     refuse_other_than_file(source, hint="name a .cu file, or a program after --")
     if is_program(source, overrides):
         return None
-    spec = overrides.applied_to(load_spec(source), source)
+    spec = overrides.specified(source)
     check_arguments(spec, choose(kernels(read_source(source)), spec.kernel, str(source)))
     return spec
 
@@ -288,7 +287,7 @@ def _options(request: ProfileRequest, preset: str | None) -> list[tuple[str, str
         ("--sanitize", request.overrides.sanitizers),
         ("--repeat", (request.repeat if request.several else None,)),
         ("--preset", (preset,)),
-        ("--kernel", (filters.kernel,)),
+        ("--kernel", (filters.kernel or request.overrides.chosen,)),
         ("--launch-skip", (filters.launch_skip,)),
         ("--launch-count", (filters.launch_count,)),
         ("--nvtx-include", filters.nvtx_include),

@@ -51,6 +51,9 @@ _FIRST_ERROR = re.compile(
 )
 """As ``nvcc`` says it, and as the host compiler does, which reads the includes first."""
 
+_TWICE = "explicitly instantiated more than once"
+"""What the compiler says where the source has an instance already that is asked for."""
+
 _DEMANGLER = "cu++filt"
 
 
@@ -82,7 +85,13 @@ def build(
     fixed, flags = spec.compile.fixed(), separate(spec.compile.flags)
     given = with_folders(("-lineinfo", *fixed, *flags), folder)
     target = target_of(spec, arch)
-    done = compiler(prepared(text, named or source.resolve(), spec.kernel), given, target, folder)
+    name = named or source.resolve()
+    try:
+        done = compiler(prepared(text, name, spec.kernel), given, target, folder)
+    except CompileError as error:
+        if _TWICE not in error.what:
+            raise
+        done = compiler(named_as(name, text), given, target, folder)
     names = entries(done.cubin)
     entry = done.entry or find_entry(names, spec.kernel, str(source))
     return Built(

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 from kernelprof.errors import InputError
 from kernelprof.files import is_plain
 from kernelprof.launch import syntax
+from kernelprof.launch.chosen import chosen as chosen_of
 from kernelprof.launch.guess import guess
 from kernelprof.launch.overrides import version_beside
 from kernelprof.launch.read_spec import FILL_IN
 from kernelprof.launch.signature import (
-    choose,
     declared_kernels,
     includes,
     quoted_includes,
@@ -67,11 +67,26 @@ class Proposal:
     guesses: Guesses
     old: Block | None
     """The specification that it replaces."""
+    asked: str | None = None
+    """The name that the kernel was chosen by."""
 
     @property
     def toml(self) -> str:
         """The specification as it stands now."""
         return _toml(self.kernel, self.guesses)
+
+    def blanks(self) -> tuple[str, ...]:
+        """What nothing is known of: ``grid``, ``shape of x``."""
+        found, argument = [], ""
+        for line in self.toml.split("\n"):
+            key, _, value = line.partition(" = ")
+            if line == "[[arguments]]":
+                argument = ""
+            elif key == "name" and FILL_IN not in line:
+                argument = f" of {json.loads(value)}"
+            if line.endswith(FILL_IN):
+                found.append(f"{key}{argument}" if value else line.lstrip("# "))
+        return tuple(found)
 
     def draft(self) -> Draft:
         """The source with it."""
@@ -82,7 +97,8 @@ class Proposal:
             for number, line in lines
             if line.startswith("// ") and line.rstrip().endswith(FILL_IN)
         )
-        return Draft(self.kernel.name, text, unfilled, tuple(self.guesses.remarks))
+        remarks = filter(None, (*self.guesses.remarks, self.guesses.differs))
+        return Draft(self.kernel.name, text, unfilled, tuple(remarks))
 
 
 def propose(
@@ -109,7 +125,7 @@ def propose(
         )
     root = syntax.parse(source)
     declared = declared_kernels(root)
-    chosen = choose([one.kernel for one in declared], kernel, str(path))
+    chosen = chosen_of([one.kernel for one in declared], kernel, str(path), root)
     if not chosen.readable:
         raise InputError(
             f"the signature of {chosen.name} cannot be read",
@@ -126,10 +142,16 @@ def propose(
     guesses.flags = _include_flags(path)
     if guesses.flags:
         guesses.why["flags"] = "where headers that it includes lie"
+    others = [one.kernel.name for one in declared if one.kernel is not chosen]
+    if kernel is None and others:
+        guesses.remarks.append(
+            f"of {len(declared)} kernels the file launches this one alone (--kernel "
+            f"{others[0]} chooses another)"
+        )
     if against is not None:
         guesses.reference = version_beside(against, path.parent)
         guesses.why["reference"] = "another version of the kernel"
-    return Proposal(path, source, chosen, guesses, old)
+    return Proposal(path, source, chosen, guesses, old, kernel)
 
 
 def _include_flags(path: Path) -> list[str]:

@@ -253,7 +253,7 @@ class _Completing:
             check(spec, bound, probe.source.parent, probe.source, DEFAULT_ARCH)
         except WrongResultError as error:
             if is_version(spec.reference):  # the kernel is wrong, not what is said of it
-                self._guesses.remarks.append(error.what)
+                self._guesses.differs = error.what
                 return
             self._guesses.why["reference"] = (
                 f"the result is not that of {spec.reference}; it is not checked"

@@ -64,6 +64,8 @@ class Guesses:
     """Of scalars, as expressions."""
     trouble: str = ""
     """What went wrong when it was tried: a question to whoever reads it."""
+    differs: str = ""
+    """How the result differs from that of another version, which is the reference."""
     remarks: list[str] = field(default_factory=list)
     """What is to be known beside."""
     why: dict[str, str] = field(default_factory=dict)
