@@ -107,4 +107,8 @@ def proposed(
 
         with progress or Progress() as shown:
             complete(proposal, shown.say)
+    else:
+        from kernelprof.launch.guess.uneven import where_guarded
+
+        where_guarded(proposal.guesses)
     return proposal

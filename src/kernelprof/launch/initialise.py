@@ -196,7 +196,8 @@ def _toml(kernel: KernelSignature, guesses: Guesses) -> str:
         lines += ["", "[sizes]"]
         for name, size in guesses.sizes.items():
             lines.append(f"{name} = {size}{_comment(why.get(f'sizes.{name}'))}")
-        lines += ["", "[check]", f"sizes = {_inline(guesses.check_sizes)}"]
+        checked = f"sizes = {_inline(guesses.check_sizes)}{_comment(why.get('check'))}"
+        lines += ["", "[check]", checked]
         if _is_precise(guesses):
             lines.append(f"tolerance = {TOLERANCE!r}")
     if guesses.defines or guesses.macros or guesses.flags:

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.errors import KernelprofError, MissingToolError
 from kernelprof.launch.expressions import ExpressionError
-from kernelprof.launch.guess import amounts
+from kernelprof.launch.guess import amounts, extents
 from kernelprof.launch.guess.extents import all_there, smaller_check, within_memory
 from kernelprof.launch.guess.sizes import prune
 from kernelprof.launch.trial import LaunchError, WrongResultError
 from kernelprof.model.specification import is_version
+from kernelprof.predict import uneven
 from kernelprof.predict.check import check
 from kernelprof.predict.machine.faults import FaultError, OutsideError
 from kernelprof.predict.prediction import DEFAULT_ARCH
@@ -246,23 +247,69 @@ class _Completing:
 
     def _try(self) -> None:
         """Run the check as a diagnosis does, and some blocks at the real sizes."""
+        uneven.choose(self._guesses, self._problem, self._right)
+        self._shorten()
         self._probe.respecify(self._proposal.toml)
-        spec, probe = self._probe.spec, self._probe
-        bound = probe.bound(spec.check_sizes, {}, {})
+        with suppress(TooLongError):
+            self._probe.corners(_SECONDS)
+
+    def _problem(self, sizes: Sizes) -> str | None:
+        """What is wrong with the kernel at these check sizes, which become those of the guess."""
+        self._guesses.check_sizes = sizes
         try:
-            check(spec, bound, probe.source.parent, probe.source, DEFAULT_ARCH)
+            self._check()
+        except (FaultError, LaunchError) as error:
+            return " ".join(error.what.split())
+        return None
+
+    def _right(self) -> None:
+        """Refuse what goes wrong; a reference that the result contradicts is taken back."""
+        try:
+            self._check()
         except WrongResultError as error:
-            if is_version(spec.reference):  # the kernel is wrong, not what is said of it
+            reference = self._probe.spec.reference
+            if is_version(reference):  # the kernel is wrong, not what is said of it
                 self._guesses.differs = error.what
                 return
             self._guesses.why["reference"] = (
-                f"the result is not that of {spec.reference}; it is not checked"
+                f"the result is not that of {reference}; it is not checked"
             )
             self._guesses.reference = None
             self._guesses.flops = self._guesses.min_bytes = None
-            self._probe.respecify(self._proposal.toml)
-        with suppress(TooLongError):
-            self._probe.corners(_SECONDS)
+
+    def _check(self) -> None:
+        self._probe.respecify(self._proposal.toml)
+        spec, probe = self._probe.spec, self._probe
+        bound = probe.bound(spec.check_sizes, {}, {})
+        check(spec, bound, probe.source.parent, probe.source, DEFAULT_ARCH)
+
+    def _shorten(self) -> None:
+        """Arrays that are as long as whole blocks reach, where no thread reaches so far."""
+        guesses = self._guesses
+        long = [
+            array
+            for array in guesses.arrays.values()
+            if array.length is not None
+            and "ceil_div" in array.length.text
+            and array.why == extents.AS_REACHED
+        ]
+        cases = [guesses.check_sizes, *self._cases]
+        if not long or guesses.check_sizes in self._cases:
+            return
+        found = [(case, self._reached(case)) for case in cases]
+        sizes = [amounts.size(name) for name in guesses.check_sizes]
+        for array in long:
+            ends = [
+                (case, -(-reached[array.name].end // array.element.bytes))
+                for case, reached in found
+                if array.name in reached
+            ]
+            shorter = fitted(ends, sizes) if len(ends) == len(cases) else None
+            if shorter is not None and all(shorter.value(case) == end for case, end in ends):
+                array.length, array.why = (
+                    shorter,
+                    f"as far as it reaches in {len(ends)} small cases",
+                )
 
 
 def _steps(ends: Sequence[Mapping[str, Reached]]) -> dict[str, float]:

@@ -251,3 +251,18 @@ def test_every_guess_says_why(tmp_path) -> None:
     assert len(said) == 5
     assert all("  # " in line for line in said)
     assert '// grid = ["ceil_div(w, 32)", "ceil_div(h, 8)"]  # line 11 launches it so' in lines
+
+
+@pytest.mark.parametrize("names", [("width", "height"), ("rows", "cols"), ("nRows", "nCols")])
+def test_a_transposed_matrix_by_its_names(init, names) -> None:
+    wide, high = names if names[0] == "width" else names[::-1]
+    source = f"""
+    __global__ void transpose(float* out, const float* in, int {names[0]}, int {names[1]}) {{
+        int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
+        if (x < {wide} && y < {high}) out[x * {high} + y] = in[y * {wide} + x];
+    }}
+    """
+    spec = init(source)
+    assert spec.reference == "transpose"
+    sizes = {wide: 40, high: 30}
+    assert arrays(spec, sizes) == {"out": (40, 30), "in": (30, 40)}

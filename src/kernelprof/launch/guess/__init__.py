@@ -28,6 +28,7 @@ from kernelprof.launch.guess.scalars import radii, scalars
 from kernelprof.launch.guess.sizes import sizes
 from kernelprof.launch.guess.templates import chosen
 from kernelprof.launch.guess.threads import dimensions
+from kernelprof.launch.guess.uneven import guarded
 from kernelprof.launch.guess.written_types import Element, Types, bare
 from kernelprof.launch.usage import constants, usage
 
@@ -76,6 +77,7 @@ def guess(
     evidence = Evidence(kernel, used, followed, host, known, given, shared)
     _outputs(evidence, found)
     configuration(evidence, found)
+    found.guarded = guarded(followed.bounds)
     standing = dimensions("block", found.block) | dimensions("grid", found.grid)
     shared_bytes(evidence, standing, found)
     radii(node, found)

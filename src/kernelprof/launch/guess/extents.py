@@ -28,8 +28,10 @@ OF_MANY: Final = 256
 CHECK_ONE_DIMENSION: Final = 1 << 16
 CHECK_MATRIX: Final = (256, 384, 128)
 """Sizes of the comparison differ, so that a mixed-up pair of them is seen."""
+AS_REACHED: Final = "as far as the kernel reaches"
+"""What speaks for a length that follows from the kernel's body."""
 _LEAST: Final = 4
-_STRUCTURAL: Final = 64
+STRUCTURAL: Final = 64
 """Up to here a number is more likely a part of the problem than how much of it there is."""
 _REPEATED: Final = 16
 """Of a size that decides about no array and no grid, such as a number of turns."""
@@ -38,6 +40,7 @@ MOST_CHECKED: Final = 1 << 17
 """Elements of an array at the check sizes, and threads: a second without a GPU."""
 _ENTRIES: Final = 16
 """Entries of a row of a sparse matrix, where nothing says how many there are."""
+_ROWS: Final = 1 << 20
 _BINS: Final = 256
 
 
@@ -68,7 +71,7 @@ def lengths(evidence: Evidence, standing: Mapping[str, Amount], found: Guesses) 
         if host is not None:
             array.length, array.why = host, f"as it is allocated for line {_line(launch)}"
         elif known:
-            array.length, array.why = own, "as far as the kernel reaches"
+            array.length, array.why = own, AS_REACHED
     _indices(reach, {**standing, **nnz}, launch, found)
 
 
@@ -228,6 +231,8 @@ def defaults(names: Iterable[str], found: Guesses, given: Mapping[str, int | Non
     usual = TWO_DIMENSIONS if _most_dimensions(extents, found) <= 2 else OF_MANY
     if len(extents) == 1 and len(wanted) == 1 and extents[0].lower() != "k":
         usual = ONE_DIMENSION
+    # Of a sparse matrix, whose rows have several entries each.
+    long = _ROWS if any(each.fill == "offsets" for each in found.arrays.values()) else ONE_DIMENSION
     for name in wanted:
         value = given.get(name)
         if value:
@@ -235,7 +240,7 @@ def defaults(names: Iterable[str], found: Guesses, given: Mapping[str, int | Non
         elif found.sizes.get(name):
             continue
         elif name in in_arrays or not found.arrays:
-            found.sizes[name] = ONE_DIMENSION if _is_alone(name, found) else usual
+            found.sizes[name] = long if _is_alone(name, found) else min(usual, long)
         else:
             found.sizes[name] = _REPEATED
             found.why[f"sizes.{name}"] = "decides about no array and no grid: any number will do"
@@ -295,7 +300,7 @@ def check_sizes(found: Guesses) -> None:
     """Smaller sizes for the comparison, of as many factors of two as the large ones have."""
     fixed = {n for each in found.block or () for n in each.names}
     large = [
-        name for name, value in found.sizes.items() if value > _STRUCTURAL and name not in fixed
+        name for name, value in found.sizes.items() if value > STRUCTURAL and name not in fixed
     ]
     checked = dict(found.sizes)
     for index, name in enumerate(large):

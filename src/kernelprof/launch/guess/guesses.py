@@ -52,6 +52,8 @@ class Guesses:
     free: list[str] = field(default_factory=list)
     """Sizes whose values nothing speaks for."""
     check_sizes: dict[str, int] = field(default_factory=dict)
+    guarded: set[str] = field(default_factory=set)
+    """Sizes that a thread's index is compared with."""
     flags: list[str] = field(default_factory=list)
     """Options of the compiler."""
     defines: dict[str, int] = field(default_factory=dict)
