@@ -145,15 +145,13 @@ def _misfits(spec: LaunchSpec, kernel: KernelSignature) -> Iterator[tuple[str, s
             by_value = f"const __grid_constant__ CUtensorMap {parameter.name}"
             yield what, f"tensor maps are passed by value: declare it '{by_value}'"
             continue
-        is_map = argument.tensor_map is not None
+        is_map, is_structure = argument.tensor_map is not None, argument.members is not None
         type_name = parameter.type or template_type(parameter, chosen)
         fits = is_map or type_name in (None, argument.type)
+        kind = f"{'an array' if is_array else 'a scalar'} of {argument.type}"
+        kind = "a tensor map" if is_map else "a structure" if is_structure else kind
         if is_array != parameter.pointer or is_map != parameter.tensor_map or not fits:
-            kind = f"{'an array' if is_array else 'a scalar'} of {argument.type}"
-            what = (
-                f"argument {name} is {'a tensor map' if is_map else kind}, "
-                f"and the kernel's parameter is '{parameter.written}'"
-            )
+            what = f"argument {name} is {kind}, and the kernel's parameter is '{parameter.written}'"
             what += f", here of {type_name}" if type_name != parameter.type else ""
             yield what, f"{listed}; the arguments stand in the same order"
         if argument.output and parameter.const:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kernelprof.errors import InputError
 from kernelprof.files import is_plain
@@ -30,12 +30,14 @@ from kernelprof.launch.usage import undefined_macros
 from kernelprof.model.specification import NO_REFERENCE, TOLERANCE, default_tolerance
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from tree_sitter import Node
 
     from kernelprof.launch.guess import Guesses
     from kernelprof.launch.guess.amounts import Amount
+    from kernelprof.launch.guess.guesses import Array, Part
     from kernelprof.launch.signature import KernelSignature, Parameter
     from kernelprof.launch.source import Block
 
@@ -215,6 +217,9 @@ def _toml(kernel: KernelSignature, guesses: Guesses) -> str:
         lines.append(_line("shared_bytes", text, '"0"', why.get("shared_bytes")))
     for parameter in kernel.parameters:
         lines += ["", "[[arguments]]", *_argument(parameter, guesses)]
+    for array in guesses.arrays.values():
+        if array.alias:
+            lines += ["", "[[arguments]]", *_array(array), "passed = false"]
     # The arrays that tensor maps point at are often no parameters.
     for _ in (parameter for parameter in kernel.parameters if parameter.tensor_map):
         lines += ["", "[[arguments]]", _line("name", None, '""'), _line("type", None, '""')]
@@ -228,6 +233,8 @@ def _argument(parameter: Parameter, guesses: Guesses) -> list[str]:
     lines = [_line("name", name or None, '""')]
     if parameter.tensor_map:
         return [*lines, _line("tensor_map", None, '{ of = "", box = [] }')]
+    if name in guesses.structures:
+        return [*lines, "members = [", *_members(guesses.structures[name], guesses), "]"]
     if not parameter.pointer:
         lines.append(_line("type", guesses.types.get(name), '""'))
         why = guesses.why.get(f"value.{name}")
@@ -235,6 +242,24 @@ def _argument(parameter: Parameter, guesses: Guesses) -> list[str]:
     array = guesses.arrays.get(name)
     if array is None:
         return [*lines, _line("type", None, '""'), _line("shape", None, "[]")]
+    return _array(array)
+
+
+def _members(parts: Sequence[Part], guesses: Guesses) -> Iterator[str]:
+    """A line for each member of a structure."""
+    for part in parts:
+        keys: dict[str, Any] = {"name": part.name, "type": part.type, "of": part.of}
+        if part.of is None and part.values is None:
+            keys["value"] = guesses.values[part.key]
+        keys["values"], keys["align"] = part.values, part.align
+        given = (f"{key} = {json.dumps(each)}" for key, each in keys.items() if each is not None)
+        why = guesses.why.get(f"value.{part.key}")
+        yield f"    {{ {', '.join(given)} }},{_comment(why)}"
+
+
+def _array(array: Array) -> list[str]:
+    """The keys of an array."""
+    lines = [_line("name", array.name, '""')]
     lines.append(_line("type", array.element.type or None, '""'))
     lines.append(_line("shape", array.dimensions, "[]", array.why))
     if array.output:

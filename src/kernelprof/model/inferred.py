@@ -40,8 +40,12 @@ def _launch(known: Mapping[str, Any]) -> Iterator[str]:
 def _values(known: Mapping[str, Any]) -> Iterator[str]:
     yield ", ".join(f"{name} = {value}" for name, value in (known.get("sizes") or {}).items())
     arguments = known.get("arguments") or ()
-    scalars = [each for each in arguments if "value" in each and each["value"] != each["name"]]
-    yield ", ".join(f"{each['name']} = {each['value']}" for each in scalars)
+    scalars = [(each["name"], each["value"]) for each in arguments if "value" in each]
+    for each in arguments:
+        parts = (part for part in each.get("members") or () if "value" in part)
+        scalars += [(f"{each['name']}.{part['name']}", part["value"]) for part in parts]
+    own = known.get("sizes") or {}
+    yield ", ".join(f"{name} = {value}" for name, value in scalars if value not in own)
     kinds: dict[str, list[str]] = {}
     for each in arguments:
         if (kind := _kind(each)) is not None:

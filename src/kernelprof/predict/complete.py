@@ -103,9 +103,9 @@ def _can_run(proposal: Proposal) -> bool:
             array = guesses.arrays.get(name)
             if array is None or not array.element.type:
                 return False
-        elif guesses.values.get(name) is None:
+        elif guesses.values.get(name) is None and name not in guesses.structures:
             return False
-    return True
+    return all(each.element.type for each in guesses.arrays.values())
 
 
 class _Completing:

@@ -25,6 +25,10 @@ class Array:
     """What values of whole numbers stay below; the last of offsets."""
     why: str = ""
     why_fill: str = ""
+    alias: str = ""
+    """What the kernel calls it where it is no parameter: ``p.in``, a member of a structure."""
+    const: bool = False
+    """Whether such a one may not be written."""
 
     @property
     def dimensions(self) -> list[str] | None:
@@ -35,6 +39,20 @@ class Array:
                 return None
             shape = [self.length.text]
         return shape if self.element.count == 1 else [*shape, str(self.element.count)]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A member of a structure that is passed by value."""
+
+    name: str
+    type: str | None
+    key: str = ""
+    """Of its value among those of all scalars: ``p.width``."""
+    values: list[str] | None = None
+    of: str | None = None
+    """The array that it points to."""
+    align: int | None = None
 
 
 @dataclass(slots=True)
@@ -64,6 +82,8 @@ class Guesses:
     """Of scalars."""
     values: dict[str, str] = field(default_factory=dict)
     """Of scalars, as expressions."""
+    structures: dict[str, list[Part]] = field(default_factory=dict)
+    """The members of parameters that are structures."""
     trouble: str = ""
     """What went wrong when it was tried: a question to whoever reads it."""
     differs: str = ""

@@ -67,6 +67,13 @@ def _whole(given: Node | None, launch: HostLaunch | None) -> Amount | None:
     return launch.values.of(given, launch.frame)
 
 
+def real(name: str) -> tuple[str, str]:
+    """A value of a real number that is called so, and what speaks for it."""
+    if name.lower() in _FACTORS:
+        return _FACTORS[name.lower()], ""
+    return "1.0", "nothing says which: any number takes the same time"
+
+
 def _real(name: str, given: Node | None, launch: HostLaunch | None, found: Guesses) -> None:
     if given is not None and launch is not None:
         value = _number(given, launch.frame)
@@ -74,11 +81,9 @@ def _real(name: str, given: Node | None, launch: HostLaunch | None, found: Guess
             found.values[name] = value
             found.why[f"value.{name}"] = f"as line {launch.line} passes it"
             return
-    if name.lower() in _FACTORS:
-        found.values[name] = _FACTORS[name.lower()]
-    else:
-        found.values[name] = "1.0"
-        found.why[f"value.{name}"] = "nothing says which: any number takes the same time"
+    found.values[name], why = real(name)
+    if why:
+        found.why[f"value.{name}"] = why
 
 
 def _number(node: Node | None, frame: Frame, steps: int = 0) -> str | None:  # noqa: PLR0911
