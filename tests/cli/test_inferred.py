@@ -125,7 +125,8 @@ def test_the_kernel_of_several(run_cli, kernel_cu) -> None:
     (found,) = json.loads(done.stdout)["captures"]
     assert found["inferred"]["specification"]["kernel"] == "shift"
     assert found["inferred"]["remarks"] == [
-        "of 2 kernels the file launches this one alone (--kernel saxpy chooses another)"
+        "of 2 kernels this one was chosen by the launches in the file (--kernel saxpy chooses "
+        "another)"
     ]
 
 
@@ -153,3 +154,31 @@ def test_the_gate_launches_both_alike(run_cli, kernel_cu) -> None:
     done = run_cli("gate", str(old), str(wrong), "--predict", *against)
     assert done.returncode == 1
     assert "the kernel's result is wrong" in done.stdout
+
+
+def test_what_prepares_data_is_not_the_kernel(run_cli, kernel_cu) -> None:
+    first = SAXPY.replace("saxpy(", "initData(")
+    host = "void go(float* y) { initData<<<8, 256>>>(1, 1, y, y); shift<<<8, 256>>>(y, y, 2048); }"
+    path = str(kernel_cu(f"{first}{PLAIN}{host}\n"))
+    done = run_cli("diagnose", path, "--predict", "--format", "json")
+    (found,) = json.loads(done.stdout)["captures"]
+    assert found["inferred"]["specification"]["kernel"] == "shift"
+
+
+def test_no_template_argument_is_made_up(run_cli, kernel_cu) -> None:
+    path = str(kernel_cu(f"template <typename T>\n{PLAIN.replace('float', 'T')}"))
+    done = run_cli("diagnose", path, "--predict")
+    assert done.returncode == 2
+    assert "its source does not say which T it has" in done.stderr
+    assert "name the instance: --kernel 'shift<...>'" in done.stderr
+    done = run_cli("diagnose", path, "--predict", "--kernel", "shift<float>")
+    assert "kernel shift<float>" in done.stdout
+
+
+def test_a_grid_that_follows_from_made_up_sizes_is_no_sure_verdict(run_cli, kernel_cu) -> None:
+    path = str(kernel_cu(PLAIN))
+    done = run_cli("diagnose", path, "--predict", "--size", "n=1024", "--format", "json")
+    verdict = json.loads(done.stdout)["kernels"][0]["verdict"]
+    assert (verdict["bottleneck"], verdict["confidence"]) == ("small-grid", "low")
+    said = "how many blocks there are follows from sizes that were inferred: --size gives others"
+    assert verdict["notes"][0] == said

@@ -120,3 +120,19 @@ def test_what_is_not_run_is_uneven_only_behind_a_bounds_check(tmp_path, guard, s
     guesses = propose(path).guesses
     where_guarded(guesses)
     assert guesses.check_sizes == {"n": size}
+
+
+def test_work_that_grows_with_the_square_has_smaller_sizes(completed) -> None:
+    source = f"""
+    __global__ void pairs(const float* x, float* y, int n) {{
+        {LINE}
+        float sum = 0;
+        if (i < n) {{
+            for (int j = 0; j < n; ++j) sum += rsqrtf(1 + (x[i] - x[j]) * (x[i] - x[j]));
+            y[i] = sum;
+        }}
+    }}
+    """
+    guesses = completed(source)
+    assert guesses.trouble == ""
+    assert guesses.sizes["n"] <= 1 << 18

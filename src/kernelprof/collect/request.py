@@ -192,13 +192,14 @@ def program_error(request: ProfileRequest, preset: str, tools: LocalTools) -> Mi
     """What is missing here, and the command of ``ncu`` that makes the capture elsewhere."""
     from kernelprof.analysis.ncu_command import ncu_command, quote
 
-    problem, before, application = tools.problem, "", request.application
+    problem, before, alone, application = tools.problem, "", "", request.application
     what, where = ("", None) if problem is None else (problem.what, problem.where)
     if request.source is not None:
         source = str(request.source)
         what, where = f"{source} cannot be measured here: {tools.missing_here()}", source
         name = request.source.stem
         build = quote(["nvcc", "-O3", "-lineinfo", "-o", name, source])
+        alone = f"predict one of its kernels here: kernelprof diagnose {source} --predict\nor "
         before, application = f"build {name} from it ({build}), then ", (f"./{name}",)
     filters = request.filters
     command = ncu_command(
@@ -220,8 +221,8 @@ def program_error(request: ProfileRequest, preset: str, tools: LocalTools) -> Mi
     return MissingToolError(
         what,
         where=where,
-        hint=f"{_remedy(tools)}on a machine with a GPU {before}make capture.csv with the command "
-        f"below, and then diagnose that: kernelprof diagnose capture.csv\n{quote(command)}",
+        hint=f"{_remedy(tools)}{alone}on a machine with a GPU {before}make capture.csv with the "
+        f"command below, and then diagnose that: kernelprof diagnose capture.csv\n{quote(command)}",
     )
 
 

@@ -160,7 +160,7 @@ def _measured(
 ) -> Diagnosis:
     from kernelprof.collect.request import NotMeasurableError
     from kernelprof.collect.session import measure
-    from kernelprof.interface.inferred import asked_about, with_launch_of
+    from kernelprof.interface.inferred import asked_about, qualified, with_launch_of
     from kernelprof.report.measurement import summary
     from kernelprof.sources.capture_directory import contents_of
 
@@ -188,7 +188,7 @@ def _measured(
     drilled, judged = found.drill_down, found.diagnosis
     if judged is None:
         judged = judge(capture, preset=preset) if drilled is None else drilled.diagnosis
-    result = as_result(Diagnosis, judged, capture=capture, origin=capture.origin)
+    result = qualified(as_result(Diagnosis, judged, capture=capture, origin=capture.origin))
     if kernel is None or capture.inferred or not result.kernels:
         return result
     return only([result], kernel)[0]

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.errors import InputError
+from kernelprof.model.diagnosis import Confidence
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,8 +21,12 @@ if TYPE_CHECKING:
     from kernelprof.launch.inferred import Inferred
     from kernelprof.launch.initialise import Proposal
     from kernelprof.launch.overrides import LaunchOverrides
-    from kernelprof.results import PathLike
+    from kernelprof.results import Diagnosis, PathLike
 
+_OF_SIZES: Final = "small-grid"
+_MADE_UP: Final = (
+    "how many blocks there are follows from sizes that were inferred: --size gives others"
+)
 _KEPT: Final = 16
 """Launches that are remembered: the same source is asked for again for each architecture."""
 
@@ -117,19 +122,36 @@ def _refuse_blanks(found: Proposal) -> None:
     path = shlex.quote(str(found.path))
     chosen = "" if found.asked is None else f" --kernel {shlex.quote(found.asked)}"
     trouble = found.guesses.trouble
+    hint = (
+        f"`kernelprof init {path}{chosen}` writes what is known into the file, and marks what is "
+        "to be filled in"
+    )
     if trouble:
         what = f"{found.kernel.name} has no launch specification, and {trouble}"
     else:
+        listed = ", ".join(blanks)
+        if found.guesses.kernel is None:
+            listed = f"which {', '.join(each.name for each in found.kernel.template)} it has"
+            name = shlex.quote(f"{found.kernel.name}<...>")
+            hint = f"name the instance: --kernel {name}\nor " + hint
         what = (
-            f"{found.kernel.name} has no launch specification, and its source does not say "
-            f"{', '.join(blanks)}"
+            f"{found.kernel.name} has no launch specification, and its source does not say {listed}"
         )
-    raise InputError(
-        what,
-        where=f"{found.path}:{found.kernel.line}",
-        hint=f"`kernelprof init {path}{chosen}` writes what is known into the file, and marks what "
-        "is to be filled in",
-    )
+    raise InputError(what, where=f"{found.path}:{found.kernel.line}", hint=hint)
+
+
+def qualified(found: Diagnosis) -> Diagnosis:
+    """A diagnosis without a sure verdict on what was made up: how many blocks there are."""
+    if found.capture is None or not found.capture.inferred:
+        return found
+    kernels = []
+    for each in found.kernels:
+        verdict = each.verdict
+        if verdict.bottleneck == _OF_SIZES:
+            notes = (_MADE_UP, *verdict.notes)
+            verdict = replace(verdict, confidence=Confidence.LOW, notes=notes)
+        kernels.append(replace(each, verdict=verdict))
+    return replace(found, kernels=tuple(kernels))
 
 
 @contextmanager

@@ -159,6 +159,7 @@ def diagnose(
 ) -> Diagnosis:
     """What limits a kernel by its prediction. Raises what :func:`predict` raises."""
     from kernelprof.collect.request import only_measured
+    from kernelprof.interface.inferred import qualified
 
     wanted = request(None, target, kernel, options)
     if given := only_measured(wanted):
@@ -182,7 +183,7 @@ def diagnose(
         progress=options.get("progress"),
     )
     chosen = None if capture.inferred else kernel
-    return capture.diagnose(chosen, preset=preset)
+    return qualified(capture.diagnose(chosen, preset=preset))
 
 
 def diagnose_instead(

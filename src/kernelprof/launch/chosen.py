@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.launch import syntax
@@ -15,6 +16,12 @@ if TYPE_CHECKING:
 
     from kernelprof.launch.signature import KernelSignature
 
+_PREPARES: Final = re.compile(
+    "(k_|kernel_|cuda_?|gpu_?)?(init|fill|set(?![a-z])|generate|rand|zero|clear|reset|warm|dummy"
+    "|check|verify|validate|compare|print)",
+    re.IGNORECASE,
+)
+"""What a file does beside what it is about."""
 _BY_ADDRESS: Final = ("cudaLaunchKernel", "cudaLaunchCooperativeKernel")
 
 
@@ -23,12 +30,15 @@ def chosen(
 ) -> KernelSignature:
     """The kernel of a name, or the one whose name a regular expression matches.
 
-    Without a name the only one, or the only one that the file launches.
+    Without a name the only one, or the only one that the file launches beside those that prepare
+    or check data by their names.
     """
     defined = [each for each in found if each.defined] or list(found)
     if name is None:
         launched = _launched(root)
         here = [each for each in defined if _plain(each.name) in launched]
+        if len(here) > 1:
+            here = [each for each in here if not _PREPARES.match(_plain(each.name))] or here
         return choose(here if len(here) == 1 else defined, None, where)
     plain = name.split("<")[0].strip()
     if not any(plain in (each.name, _plain(each.name)) for each in found):

@@ -147,7 +147,7 @@ def propose(
     others = [one.kernel.name for one in declared if one.kernel is not chosen]
     if kernel is None and others:
         guesses.remarks.append(
-            f"of {len(declared)} kernels the file launches this one alone (--kernel "
+            f"of {len(declared)} kernels this one was chosen by the launches in the file (--kernel "
             f"{others[0]} chooses another)"
         )
     if against is not None:

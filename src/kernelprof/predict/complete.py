@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.errors import KernelprofError, MissingToolError
 from kernelprof.launch.expressions import ExpressionError
 from kernelprof.launch.guess import amounts, extents
-from kernelprof.launch.guess.extents import all_there, smaller_check, within_memory
+from kernelprof.launch.guess.extents import all_there, lessen, smaller_check, within_memory
 from kernelprof.launch.guess.sizes import prune
 from kernelprof.launch.trial import LaunchError, WrongResultError
 from kernelprof.model.specification import is_version
 from kernelprof.predict import uneven
 from kernelprof.predict.check import check
-from kernelprof.predict.machine.faults import FaultError, OutsideError
+from kernelprof.predict.machine.faults import EndlessError, FaultError, OutsideError
 from kernelprof.predict.prediction import DEFAULT_ARCH
 from kernelprof.predict.probe import DYNAMIC_SHARED, Probe, TooLongError
 
@@ -81,10 +81,13 @@ def _within_time(proposal: Proposal) -> None:
     for _ in range(_MOST_TRIES):
         try:
             completing.complete()
-        except TooLongError:
+        except (TooLongError, EndlessError) as error:
             smaller = [smaller_check(guesses) for _ in range(_HALVES)]
             if not smaller[0]:
+                if isinstance(error, EndlessError):
+                    raise
                 break
+            lessen(guesses)
             completing.again()
         else:
             return

@@ -266,3 +266,20 @@ def test_a_transposed_matrix_by_its_names(init, names) -> None:
     assert spec.reference == "transpose"
     sizes = {wide: 40, high: 30}
     assert arrays(spec, sizes) == {"out": (40, 30), "in": (30, 40)}
+
+
+def test_the_size_of_a_filter_is_small(init) -> None:
+    source = """
+    __global__ void conv(const float* image, float* out, const float* filter, int H, int W, int K) {
+        int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+        int high = H - K + 1, wide = W - K + 1;
+        if (x >= wide || y >= high) return;
+        float sum = 0;
+        for (int i = 0; i < K; ++i)
+            for (int j = 0; j < K; ++j) sum += image[(y + i) * W + x + j] * filter[i * K + j];
+        out[y * wide + x] = sum;
+    }
+    """
+    spec = init(source)
+    assert spec.sizes == {"H": 4096, "W": 4096, "K": 5}
+    assert spec.resolve().grid == (256, 256, 1)

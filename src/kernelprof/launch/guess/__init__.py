@@ -24,7 +24,7 @@ from kernelprof.launch.guess.launches import launches
 from kernelprof.launch.guess.meaning import meaning
 from kernelprof.launch.guess.names import Source
 from kernelprof.launch.guess.reach import reach
-from kernelprof.launch.guess.scalars import radii, scalars
+from kernelprof.launch.guess.scalars import radii, scalars, windows
 from kernelprof.launch.guess.sizes import sizes
 from kernelprof.launch.guess.structures import structures
 from kernelprof.launch.guess.templates import chosen
@@ -83,6 +83,7 @@ def guess(
     standing = dimensions("block", found.block) | dimensions("grid", found.grid)
     shared_bytes(evidence, standing, found)
     radii(node, found)
+    windows(found)
     extents.lengths(evidence, standing, found)
     extents.fills(followed, found)
     own = {

@@ -42,6 +42,8 @@ _ENTRIES: Final = 16
 """Entries of a row of a sparse matrix, where nothing says how many there are."""
 _ROWS: Final = 1 << 20
 _BINS: Final = 256
+_TIMES_CHECKED: Final = 16
+"""How much larger than at its check a size is of a kernel that takes long at that already."""
 
 
 def lengths(evidence: Evidence, standing: Mapping[str, Amount], found: Guesses) -> None:
@@ -273,6 +275,13 @@ def within_memory(found: Guesses) -> None:
         if found.sizes[name] <= OF_MANY // 4:
             return
         found.sizes[name] //= 2
+
+
+def lessen(found: Guesses) -> None:
+    """Smaller sizes where nothing says which, and the work grows faster than they do."""
+    for name in found.free:
+        most = _TIMES_CHECKED * found.check_sizes.get(name, found.sizes[name])
+        found.sizes[name] = min(found.sizes[name], most)
 
 
 def _too_wide(found: Guesses) -> bool:
