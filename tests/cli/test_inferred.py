@@ -182,3 +182,34 @@ def test_a_grid_that_follows_from_made_up_sizes_is_no_sure_verdict(run_cli, kern
     assert (verdict["bottleneck"], verdict["confidence"]) == ("small-grid", "low")
     said = "how many blocks there are follows from sizes that were inferred: --size gives others"
     assert verdict["notes"][0] == said
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (SAXPY.replace("+ y[i]", "- y[i]"), "the result is not that of saxpy; it is not checked"),
+        (
+            PLAIN.replace("if (i < n)", "if (i < n && i % 4 == 0)"),
+            "most of y is not written at the check sizes: the grid or the values may be others",
+        ),
+    ],
+)
+def test_a_launch_that_may_be_wrong_gives_no_sure_verdict(run_cli, kernel_cu, text, said) -> None:
+    done = run_cli("diagnose", str(kernel_cu(text)), "--predict", "--format", "json")
+    verdict = json.loads(done.stdout)["kernels"][0]["verdict"]
+    assert verdict["confidence"] == "low"
+    assert verdict["notes"][0] == f"the inferred launch may be wrong: {said}"
+
+
+def test_a_macro_that_nobody_defines_is_named(run_cli, kernel_cu) -> None:
+    done = run_cli("diagnose", str(kernel_cu(PLAIN.replace("1.0f", "ONE"))), "--predict")
+    assert done.returncode == 2
+    assert "its source does not say what ONE stands for" in done.stderr
+
+
+def test_a_header_that_is_not_there_is_told(run_cli, kernel_cu) -> None:
+    done = run_cli(
+        "diagnose", str(kernel_cu(f"#include <other.h>\n{PLAIN.replace('1.0f', 'one')}"))
+    )
+    assert done.returncode == 2
+    assert "it may be declared in <other.h>, which was not found" in done.stderr

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.errors import InputError
+from kernelprof.launch.guess.guesses import NOT_THAT_OF, UNWRITTEN
 from kernelprof.model.diagnosis import Confidence
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ _OF_SIZES: Final = "small-grid"
 _MADE_UP: Final = (
     "how many blocks there are follows from sizes that were inferred: --size gives others"
 )
+_DOUBTFUL: Final = "the inferred launch may be wrong: {}"
 _KEPT: Final = 16
 """Launches that are remembered: the same source is asked for again for each architecture."""
 
@@ -141,14 +143,18 @@ def _refuse_blanks(found: Proposal) -> None:
 
 
 def qualified(found: Diagnosis) -> Diagnosis:
-    """A diagnosis without a sure verdict on what was made up: how many blocks there are."""
-    if found.capture is None or not found.capture.inferred:
+    """A diagnosis without a sure verdict on what was made up, or may be launched otherwise."""
+    known = None if found.capture is None else found.capture.inferred
+    if known is None:
         return found
+    doubts = [each for each in known.inferred or () if each.startswith((NOT_THAT_OF, UNWRITTEN))]
     kernels = []
     for each in found.kernels:
         verdict = each.verdict
-        if verdict.bottleneck == _OF_SIZES:
-            notes = (_MADE_UP, *verdict.notes)
+        said = [_DOUBTFUL.format(doubt) for doubt in doubts]
+        said += [_MADE_UP] * (verdict.bottleneck == _OF_SIZES)
+        if said:
+            notes = (*said, *verdict.notes)
             verdict = replace(verdict, confidence=Confidence.LOW, notes=notes)
         kernels.append(replace(each, verdict=verdict))
     return replace(found, kernels=tuple(kernels))

@@ -278,6 +278,9 @@ def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> 
             hint += " under [compile]"
     elif needs := compiler_messages.needed(output):
         hint = f"its code needs {needs}; --arch {needs.rstrip('af')} predicts it for that"
+    elif missing := re.search(r"^not found, and left out: #include (.+)$", output, re.MULTILINE):
+        hint = f"it may be declared in {missing[1]}, which was not found: where that lies, say "
+        hint += 'flags = ["-IFOLDER"] under [compile]'
     elif undefined:
         hint = f"declare {undefined[1]}, or add it to [compile] defines"
     elif "kernel of the launch specification" in output:

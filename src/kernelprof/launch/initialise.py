@@ -87,6 +87,8 @@ class Proposal:
             elif key == "name" and FILL_IN not in line:
                 argument = f" of {json.loads(value)}"
             if line.endswith(FILL_IN):
+                if key == "defines":
+                    key = f"what {', '.join(self.guesses.macros)} stands for"
                 found.append(f"{key}{argument}" if value else line.lstrip("# "))
         return tuple(found)
 

@@ -7,19 +7,21 @@ a case contradicts is not guessed.
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
-from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.errors import KernelprofError, MissingToolError
-from kernelprof.launch.expressions import ExpressionError
+from kernelprof.launch.arrays import count_poison
 from kernelprof.launch.guess import amounts, extents
 from kernelprof.launch.guess.extents import all_there, lessen, smaller_check, within_memory
+from kernelprof.launch.guess.guesses import NOT_THAT_OF, UNWRITTEN
 from kernelprof.launch.guess.sizes import prune
 from kernelprof.launch.trial import LaunchError, WrongResultError
 from kernelprof.model.specification import is_version
 from kernelprof.predict import uneven
 from kernelprof.predict.check import check
+from kernelprof.predict.fitted import fitted
 from kernelprof.predict.machine.faults import EndlessError, FaultError, OutsideError
 from kernelprof.predict.prediction import DEFAULT_ARCH
 from kernelprof.predict.probe import DYNAMIC_SHARED, Probe, TooLongError
@@ -47,9 +49,6 @@ _NEAR: Final = 0.1
 """By how much what is reached may grow otherwise than in proportion to them: they are random."""
 _MUCH_SHARED: Final = 160 << 10
 """Bytes of dynamic shared memory in cases that find out how many are needed."""
-_MOST_TIMES: Final = 4096
-_SLACK: Final = 1.25
-"""How much longer an array may be than what is reached of it, where nothing fits exactly."""
 
 
 def complete(proposal: Proposal, progress: Callable[[str], object]) -> None:
@@ -125,6 +124,7 @@ class _Completing:
         self._shared_is_open = self._guesses.shared_bytes is None
         self._probe = Probe(proposal.path, self._with_all())
         self._cases = list(_cases(self._guesses))
+        self._unwritten: list[str] = []
 
     def again(self) -> None:
         """Begin anew with what the guesses are now."""
@@ -252,6 +252,11 @@ class _Completing:
         """Run the check as a diagnosis does, and some blocks at the real sizes."""
         uneven.choose(self._guesses, self._problem, self._right)
         self._shorten()
+        if self._unwritten:
+            self._guesses.remarks.append(
+                f"{UNWRITTEN}{', '.join(self._unwritten)} is not written at the check sizes: the "
+                "grid or the values may be others"
+            )
         self._probe.respecify(self._proposal.toml)
         with suppress(TooLongError):
             self._probe.corners(_SECONDS)
@@ -274,9 +279,7 @@ class _Completing:
             if is_version(reference):  # the kernel is wrong, not what is said of it
                 self._guesses.differs = error.what
                 return
-            self._guesses.why["reference"] = (
-                f"the result is not that of {reference}; it is not checked"
-            )
+            self._guesses.why["reference"] = f"{NOT_THAT_OF}{reference}; it is not checked"
             self._guesses.reference = None
             self._guesses.flops = self._guesses.min_bytes = None
 
@@ -285,6 +288,13 @@ class _Completing:
         spec, probe = self._probe.spec, self._probe
         bound = probe.bound(spec.check_sizes, {}, {})
         check(spec, bound, probe.source.parent, probe.source, DEFAULT_ARCH)
+        self._unwritten = [
+            each.name
+            for each in spec.outputs
+            if each.fill is None
+            and 2 * count_poison(each.element, bound.array(each.name))
+            > math.prod(bound.resolved.arrays[each.name].shape)
+        ]
 
     def _shorten(self) -> None:
         """Arrays that are as long as whole blocks reach, where no thread reaches so far."""
@@ -350,45 +360,3 @@ def _factors(guesses: Guesses) -> list[Amount]:
         if each.constant is None and each not in found:
             found.append(each)
     return found
-
-
-def fitted(ends: Sequence[tuple[Sizes, int]], factors: Sequence[Amount]) -> Amount | None:
-    """A product of factors, times a number, plus a number, that is what was reached in each case.
-
-    Without one that is exact, the shortest that is long enough in each case and little longer.
-    """
-    close: tuple[float, Amount] | None = None
-    for count in range(min(4, len(factors)) + 1):
-        for chosen in combinations_with_replacement(factors, count):
-            product = amounts.number(1)
-            for each in chosen:
-                product = product * each
-            try:
-                values = [(product.value(case), end) for case, end in ends]
-            except ExpressionError:
-                continue
-            exact = _line(values)
-            if exact is not None:
-                times, more = exact
-                return product * amounts.number(times) + amounts.number(more)
-            for part in (2, 4, 8, 16):
-                if count and all(end * part == value for value, end in values):
-                    return amounts.divided(product, amounts.number(part))
-            times = max(-(-end // value) for value, end in values)
-            slack = max(times * value / end for value, end in values)
-            if slack <= _SLACK and (close is None or slack < close[0]):
-                close = slack, product * amounts.number(times)
-    return None if close is None else close[1]
-
-
-def _line(values: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
-    """A factor and a number to add, by which all of the values give what they should."""
-    (x, y), *others = values
-    other = next(((a, b) for a, b in others if a != x), None)
-    if other is None:
-        return (0, y) if x == 1 and all(b == y for _, b in others) else None
-    times, rest = divmod(y - other[1], x - other[0])
-    more = y - times * x
-    if rest or not 0 < times <= _MOST_TIMES or abs(more) > max(times, 64):
-        return None
-    return (times, more) if all(times * a + more == b for a, b in values) else None

@@ -283,3 +283,32 @@ def test_the_size_of_a_filter_is_small(init) -> None:
     spec = init(source)
     assert spec.sizes == {"H": 4096, "W": 4096, "K": 5}
     assert spec.resolve().grid == (256, 256, 1)
+
+
+def test_as_many_rows_are_looked_up_as_there_are_results(init) -> None:
+    source = """
+    __global__ void embed(float* out, const float* table, const int* ids, int n, int dim) {
+        int row = blockIdx.x;
+        if (row >= n) return;
+        const float* from = table + ids[row] * dim;
+        for (int d = threadIdx.x; d < dim; d += blockDim.x) out[row * dim + d] = from[d];
+    }
+    """
+    spec = init(source)
+    sizes = {"n": 10, "dim": 100}
+    assert spec.resolve(sizes).arrays["ids"].limit == 10
+    assert arrays(spec, sizes) == {"out": (1000,), "table": (1000,), "ids": (10,)}
+
+
+def test_neighbours_of_a_graph_are_among_those_that_it_looks_at_itself(init) -> None:
+    source = f"""
+    __global__ void level(const int* rows, const int* next, int* levels, int* changed, int n) {{
+        {INDEX}
+        if (i >= n || levels[i] != 0) return;
+        for (int e = rows[i]; e < rows[i + 1]; ++e)
+            if (levels[next[e]] == -1) {{ levels[next[e]] = 1; *changed = 1; }}
+    }}
+    """
+    spec = init(source)
+    found = spec.resolve({"n": 10}).arrays
+    assert (found["next"].limit, found["levels"].shape) == (10, (10,))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.launch.elements import is_floating
@@ -180,6 +181,11 @@ def _limit(  # noqa: PLR0911
         limit = None if factor is None else amounts.divided(whole, factor)
         if limit is not None:
             return limit, ""
+    for _, reached in targets:
+        plain = [e for e in reached.extents if not any(n.startswith("loaded__") for n in e.names)]
+        highest = _resolved(replace(reached, extents=plain), standing)
+        if highest is not None and highest.names:
+            return highest, ", which the kernel reaches as far itself"
     used = {n for a in found.arrays.values() if a.length is not None for n in a.length.names}
     spare = [each for each in found.sizes if each not in used and found.sizes[each]]
     if spare:
@@ -192,9 +198,20 @@ def _limit(  # noqa: PLR0911
         return amounts.size("bins"), ", of which nothing says how many there are"
     known = [a.length for a in found.arrays.values() if a.output and a.length is not None]
     if known:
-        return known[0], ", taken to be as many as there are results"
+        return _rows(known[0], atom, targets), ", taken to be as many as there are results"
     own = found.arrays[name].length
     return own, ", taken to be as many as there are indices"
+
+
+def _rows(results: Amount, atom: str, targets: Sequence[tuple[str, Reached]]) -> Amount:
+    """How many there are of what an index stands for: rows, where neighbours are a row apart."""
+    for _, reached in targets:
+        for extent in reached.extents:
+            step = _factor(extent, atom)
+            rows = None if step is None else amounts.divided(results, step)
+            if rows is not None and rows.names:
+                return rows
+    return results
 
 
 def _factor(highest: Amount, atom: str) -> Amount | None:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from kernelprof.launch.guess.amounts import Amount
     from kernelprof.launch.guess.written_types import Element
+
+
+NOT_THAT_OF: Final = "the result is not that of "
+UNWRITTEN: Final = "most of "
+"""How remarks begin by which a launch may be wrong."""
 
 
 @dataclass(slots=True)
