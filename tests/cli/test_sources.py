@@ -171,6 +171,29 @@ def test_a_source_is_prepared_and_profiled(machine, capsys, preparing) -> None:
     assert capsys.readouterr().err.endswith(CHECKED + TIMED)
 
 
+@pytest.mark.usefixtures("gpu")
+def test_a_source_without_a_specification_is_prepared_as_it_is_inferred(
+    machine, capsys, preparing
+) -> None:
+    text = "__global__ void k(float *a, int n) { int i = blockIdx.x * 64 + threadIdx.x; "
+    (machine / "gemm.cu").write_text(f"{text}if (i < n) a[i] = 1; }}\n")
+    assert main(["profile", "gemm.cu", "-o", "out"]) == 0
+    (_, name, overrides), _ = preparing.heard
+    assert name == "gemm.cu"
+    assert overrides.inferred.spec(machine / "gemm.cu").kernel == "k"
+    capsys.readouterr()
+    file = machine / "out" / "manifest.json"
+    found = json.loads(file.read_text("utf-8"))
+    assert found["source"].get("inferred") is None  # of the stand-in
+    found["source"]["inferred"] = ["nothing was tried"]
+    file.write_text(json.dumps(found), "utf-8")
+    assert main(["diagnose", "out", "--format", "json"]) in {0, 3}
+    (capture,) = json.loads(capsys.readouterr().out)["captures"]
+    assert capture["warnings"][-2].startswith("its launch was inferred from the source: kernel ")
+    assert capture["warnings"][-1] == "of the inferred launch: nothing was tried"
+    assert capture["inferred"]["remarks"] == ["nothing was tried"]
+
+
 @pytest.mark.usefixtures("gpu", "rung")
 @pytest.mark.slow("several runs")
 def test_a_source_is_prepared_anew_for_each_capture(machine, capsys, preparing) -> None:
