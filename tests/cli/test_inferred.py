@@ -156,6 +156,15 @@ def test_the_gate_launches_both_alike(run_cli, kernel_cu) -> None:
     assert "the kernel's result is wrong" in done.stdout
 
 
+def test_a_candidate_that_leaves_its_arrays_is_a_regression(run_cli, kernel_cu) -> None:
+    old = kernel_cu(PLAIN, "old.cu")
+    new = kernel_cu(PLAIN.replace("y[i] =", "y[i - 1] ="), "new.cu")
+    done = run_cli("gate", str(old), str(new), "--predict", "--format", "json")
+    assert done.returncode == 1
+    (kernel,) = json.loads(done.stdout)["kernels"]
+    assert {each["code"] for each in kernel["findings"]} >= {"wrong-result"}
+
+
 def test_what_prepares_data_is_not_the_kernel(run_cli, kernel_cu) -> None:
     first = SAXPY.replace("saxpy(", "initData(")
     host = "void go(float* y) { initData<<<8, 256>>>(1, 1, y, y); shift<<<8, 256>>>(y, y, 2048); }"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -40,12 +40,14 @@ def with_launch(
     progress: Progress | None,
     *,
     programs: bool = False,
+    wrong: bool = False,
 ) -> LaunchOverrides:
     """The changes with an inferred launch, where a source has no specification.
 
     A source with its own ``main`` is a program, which launches its kernels itself; with
     ``programs`` a kernel of it is launched all the same. ``kernel`` says which of several. Raises
-    :class:`InputError` where more has to be known than the source says.
+    :class:`InputError` where more has to be known than the source says, and where the kernel goes
+    wrong, unless what is ``wrong`` is asked for: to be judged.
     """
     from kernelprof.launch.signature import has_main
     from kernelprof.launch.source import find_block, read_source, refuse_other_than_file
@@ -54,7 +56,9 @@ def with_launch(
     refuse_other_than_file(path, hint="name a .cu file, or a program after --")
     if find_block(path) is not None or (not programs and has_main(read_source(path))):
         return changes
-    return replace(changes, inferred=_inferred(path, kernel, changes.against, progress))
+    asked = _Asked(path, kernel, changes.against, wrong)
+    asked.progress = progress
+    return replace(changes, inferred=_inferred(asked))
 
 
 def with_launch_of(
@@ -72,33 +76,24 @@ def with_launch_of(
     return replace(wanted, overrides=changes, filters=replace(wanted.filters, kernel=None))
 
 
-def _inferred(
-    source: Path, kernel: str | None, against: Path | None, progress: Progress | None
-) -> Inferred:
-    from kernelprof.launch.source import file_hash, include_hashes
-
-    digests = (file_hash(source), *(f"{name} {each}" for name, each in include_hashes(source)))
-    known = _Asked(source, kernel, against, progress)
-    return _remembered(known, digests)
-
-
+@dataclass(unsafe_hash=True)
 class _Asked:
     """What a launch is inferred for; whoever shows how far it is makes no difference."""
 
-    def __init__(
-        self, source: Path, kernel: str | None, against: Path | None, progress: Progress | None
-    ) -> None:
-        self.source, self.kernel, self.against = source, kernel, against
-        self.progress = progress
+    source: Path
+    kernel: str | None
+    against: Path | None
+    wrong: bool
+    folder: Path = field(default_factory=Path.cwd)
+    progress: Progress | None = field(default=None, compare=False)
 
-    def _key(self) -> tuple[object, ...]:
-        return (os.fspath(self.source), self.kernel, self.against, Path.cwd())
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Asked) and self._key() == other._key()
+def _inferred(asked: _Asked) -> Inferred:
+    from kernelprof.launch.source import file_hash, include_hashes
 
-    def __hash__(self) -> int:
-        return hash(self._key())
+    hashes = include_hashes(asked.source)
+    digests = (file_hash(asked.source), *(f"{name} {each}" for name, each in hashes))
+    return _remembered(asked, digests)
 
 
 @lru_cache(maxsize=_KEPT)
@@ -109,8 +104,10 @@ def _remembered(asked: _Asked, digests: tuple[str, ...]) -> Inferred:  # noqa: A
     found = proposed(
         asked.source, kernel=asked.kernel, against=asked.against, progress=asked.progress
     )
-    _refuse_blanks(found)
     guesses = found.guesses
+    if asked.wrong:
+        guesses.trouble = ""
+    _refuse_blanks(found)
     remarks = list(guesses.remarks)
     if guesses.reference is None and "reference" in guesses.why:
         remarks.append(guesses.why["reference"])

@@ -147,7 +147,7 @@ def candidate(
         )
     found = []
     for target in named:
-        changes = _launch(target, against, kernels, progress)
+        changes = _launch(target, against, kernels, progress, wrong=True)
         for each in wanted:
             code = _compile(target, each, progress, changes)
             bare = _bare(code)
@@ -207,14 +207,20 @@ def refuse_without_source(
 
 
 def _launch(
-    target: PathLike, against: PathLike | None, kernels: Sequence[str], progress: Progress | None
+    target: PathLike,
+    against: PathLike | None,
+    kernels: Sequence[str],
+    progress: Progress | None,
+    *,
+    wrong: bool = False,
 ) -> LaunchOverrides:
     """How a source is launched: as it says, else as can be inferred."""
     from kernelprof.launch.overrides import LaunchOverrides
 
     other = None if against is None else Path(against)
     named = kernels[0] if len(kernels) == 1 else None
-    return with_launch(LaunchOverrides(against=other), target, named, progress, programs=True)
+    changes = LaunchOverrides(against=other)
+    return with_launch(changes, target, named, progress, programs=True, wrong=wrong)
 
 
 def _alike(
@@ -228,7 +234,8 @@ def _alike(
 
     What is guessed of a size follows from the whole source, and is no part of the change.
     """
-    old, new = _launch(before, None, kernels, progress), _launch(after, against, kernels, progress)
+    old = _launch(before, None, kernels, progress)
+    new = _launch(after, against, kernels, progress, wrong=True)
     if old.inferred is None and new.inferred is None:
         return old, new
     sizes = [each.specified(Path(at)).sizes for each, at in ((old, before), (new, after))]
