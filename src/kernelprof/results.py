@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from kernelprof.model.diagnosis import Evidence, KernelDiagnosis
-    from kernelprof.model.manifest import Manifest
+    from kernelprof.model.manifest import Manifest, SourceFacts
     from kernelprof.model.prediction import PredictionFacts
 
     Result = TypeVar("Result")
@@ -83,6 +83,13 @@ class Capture(capture.Capture):
     def prediction(self) -> PredictionFacts | None:
         """What was predicted beside the counters, each access with its line; ``None``: measured."""
         return self.contents.prediction
+
+    @property
+    def inferred(self) -> SourceFacts | None:
+        """The source whose launch was inferred; ``None`` where a specification says it."""
+        known = self.prediction or self.manifest
+        source = None if known is None else known.source
+        return None if source is None or source.inferred is None else source
 
     def diagnose(
         self, kernel: str | None = None, *, preset: str | None = None, meter: Meter | None = None

@@ -282,10 +282,14 @@ def test_a_file_that_is_none(refused, folder, name, command, kind) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "said"),
-    [("long", "more than 1 MiB"), ("zero", "no launch spec"), ("pipe", "no launch spec")],
+    [
+        ("long", "more than 1 MiB"),
+        ("zero", "no launch specification, and its source does not say"),
+        ("pipe", "no launch specification, and its source does not say"),
+    ],
 )
 def test_a_specification_beside_a_source_that_is_none(refused, folder, kind, said) -> None:
-    (folder / "k.cu").write_text("__global__ void k(float *a) { a[0] = 1; }\n")
+    (folder / "k.cu").write_text("__global__ void k(Node *a) { a[0] = 1; }\n")
     place = folder / "k.toml"
     if kind == "zero":
         place.symlink_to("/dev/zero")

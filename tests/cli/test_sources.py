@@ -171,6 +171,29 @@ def test_a_source_is_prepared_and_profiled(machine, capsys, preparing) -> None:
     assert capsys.readouterr().err.endswith(CHECKED + TIMED)
 
 
+@pytest.mark.usefixtures("gpu")
+def test_a_source_without_a_specification_is_prepared_as_it_is_inferred(
+    machine, capsys, preparing
+) -> None:
+    text = "__global__ void k(float *a, int n) { int i = blockIdx.x * 64 + threadIdx.x; "
+    (machine / "gemm.cu").write_text(f"{text}if (i < n) a[i] = 1; }}\n")
+    assert main(["profile", "gemm.cu", "-o", "out"]) == 0
+    (_, name, overrides), _ = preparing.heard
+    assert name == "gemm.cu"
+    assert overrides.inferred.spec(machine / "gemm.cu").kernel == "k"
+    capsys.readouterr()
+    file = machine / "out" / "manifest.json"
+    found = json.loads(file.read_text("utf-8"))
+    assert found["source"].get("inferred") is None  # of the stand-in
+    found["source"]["inferred"] = ["nothing was tried"]
+    file.write_text(json.dumps(found), "utf-8")
+    assert main(["diagnose", "out", "--format", "json"]) in {0, 3}
+    (capture,) = json.loads(capsys.readouterr().out)["captures"]
+    assert capture["warnings"][-2].startswith("its launch was inferred from the source: kernel ")
+    assert capture["warnings"][-1] == "of the inferred launch: nothing was tried"
+    assert capture["inferred"]["remarks"] == ["nothing was tried"]
+
+
 @pytest.mark.usefixtures("gpu", "rung")
 @pytest.mark.slow("several runs")
 def test_a_source_is_prepared_anew_for_each_capture(machine, capsys, preparing) -> None:
@@ -291,9 +314,9 @@ def test_a_source_that_is_a_program_gets_the_commands_to_build_and_profile_it(
 @pytest.mark.parametrize("command", [["profile", "-o", "out"], ["diagnose"]])
 def test_a_source_is_read_strictly_without_a_gpu_too(machine, capsys, command) -> None:
     path = machine / "gemm.cu"
-    path.write_text(KERNEL, "utf-8")
+    path.write_text(KERNEL.replace("float", "Node"), "utf-8")
     assert main([*command, "gemm.cu"]) == 2
-    assert "'kernelprof init gemm.cu' writes one" in capsys.readouterr().err
+    assert "`kernelprof init gemm.cu` writes what is known" in capsys.readouterr().err
     text = (LADDER / "01_naive.cu").read_text("utf-8")
     path.write_text(text.replace("// flops =", "// flop ="), "utf-8")
     assert main([*command, "gemm.cu"]) == 2
@@ -376,7 +399,7 @@ def test_places_are_checked_before_anything_is_measured(capsys, preparing, optio
 
 @pytest.mark.parametrize("command", [["diagnose"], ["profile", "-o", "out"]])
 def test_a_header_is_a_source_too(machine, capsys, command) -> None:
-    (machine / "k.cuh").write_text(KERNEL)
+    (machine / "k.cuh").write_text(KERNEL.replace("float", "Node"))
     assert main([*command, "k.cuh"]) == 2
     assert "no launch specification" in capsys.readouterr().err
 

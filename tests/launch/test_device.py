@@ -117,6 +117,17 @@ def bound(read, monkeypatch, tmp_path):
     return bind
 
 
+def test_a_structure_holds_addresses_and_numbers(bound, monkeypatch) -> None:
+    members = '[{ name = "n", type = "int32", value = 7 }, { name = "x", of = "x" }]'
+    given = '{ name = "map", tensor_map = { of = "x", box = [64] } }'
+    slots = (SLOTS[0], Slot(16, 16), *SLOTS[2:])
+    monkeypatch.setattr(launching, "parameters", lambda *_: slots)
+    driver, kernel = bound(TOML.replace(given, f'{{ name = "p", members = {members} }}'))
+    kernel._launch()
+    ((buffer,), _) = driver.function.calls[0]
+    assert struct.unpack_from("<iiQ", bytes(buffer), 16) == (7, 0, 0x7F0000001000)
+
+
 def test_parameters_lie_where_the_compiler_wants_them(bound) -> None:
     driver, kernel = bound()
     kernel._launch()

@@ -18,6 +18,7 @@ from tests.launch.conftest import stand_in
 from kernelprof.errors import ExitCode, InputError, MissingToolError, UsageError
 from kernelprof.launch import prepare as prepare_module
 from kernelprof.launch.cubin import CompileError
+from kernelprof.launch.inferred import Inferred
 from kernelprof.launch.keys import SpecError
 from kernelprof.launch.overrides import LaunchOverrides
 from kernelprof.launch.prepare import last_lines, prepare
@@ -178,6 +179,23 @@ def test_the_command_launches_what_was_tried(right, child) -> None:
     assert found.source.specification == changed_spec.document()
     assert found.source.specification_sha256 == hashes.specification
     assert found.timing.flops == 2 * 65536
+
+
+def test_an_inferred_launch_is_given_to_the_process(right, child) -> None:
+    head, _, body = right.read_text().partition("// ///\n")
+    toml = "\n".join(line.removeprefix("//").removeprefix(" ") for line in head.splitlines()[1:])
+    document = load_spec(right).document()
+    right.write_text(f"{body}int main() {{ return 0; }}\n")
+    inferred = Inferred(toml, ("nothing was tried",), "saxpy")
+    with _prepared(right, LaunchOverrides(inferred=inferred)) as found:
+        file = Path(found.command[-1])
+        assert file.read_text() == toml
+        assert file.parent == _cubin(found).parent
+    assert found.command[-2] == "--specification"
+    assert child.asked()[0][-4:-2] == ["--specification", str(file)]
+    assert found.source is not None
+    assert found.source.specification == document
+    assert found.source.inferred == ("nothing was tried",)
 
 
 @pytest.mark.usefixtures("child")

@@ -48,7 +48,23 @@ passed = false
 """
 
 
-@pytest.mark.parametrize("toml", [SGEMM, SMALL, MAPPED])
+STRUCTURED = """\
+kernel = "k"
+block = [128]
+grid = [1]
+reference = "none"
+arguments = [
+    { name = "p", members = [
+        { name = "n", type = "int32", value = 7 },
+        { name = "v", type = "float32", values = [0, 0.5], align = 8 },
+        { name = "x", of = "x" },
+    ] },
+    { name = "x", type = "float32", shape = [128], passed = false },
+]
+"""
+
+
+@pytest.mark.parametrize("toml", [SGEMM, SMALL, MAPPED, STRUCTURED])
 def test_what_is_read_fits_the_schema(read, toml) -> None:
     VALIDATOR.validate(tomllib.loads(toml))
     VALIDATOR.validate(read(toml).document())
@@ -93,9 +109,24 @@ MAPPED_MISTAKES = [
 ]
 
 
+STRUCTURED_MISTAKES = [
+    (", value = 7", ""),
+    ("value = 7", "values = []"),
+    ("value = 7", 'value = 7, of = "x"'),
+    ('of = "x"', 'of = "x", type = "int8"'),
+    ("align = 8", "align = 3"),
+    ('name = "v"', 'name = "a b"'),
+    ('name = "p"', 'name = "p", type = "int8"'),
+]
+
+
 @pytest.mark.parametrize(
     ("toml", "old", "new"),
-    [*((SGEMM, *each) for each in MISTAKES), *((MAPPED, *each) for each in MAPPED_MISTAKES)],
+    [
+        *((SGEMM, *each) for each in MISTAKES),
+        *((MAPPED, *each) for each in MAPPED_MISTAKES),
+        *((STRUCTURED, *each) for each in STRUCTURED_MISTAKES),
+    ],
 )
 def test_what_one_refuses_the_other_refuses(read, toml, old, new) -> None:
     assert old in toml
@@ -114,7 +145,8 @@ def test_every_key_of_a_document_is_described(read) -> None:
     assert set(document["compile"]) == definitions["CompileOptions"] - {"architecture_specific"}
     assert set(document["launch"]) == definitions["LaunchOptions"] - {"cluster"}
     array, scalar = document["arguments"][0], document["arguments"][-1]
-    assert set(array) == definitions["Argument"] - {"value", "tensor_map", "passed", "limit"}
+    others = {"value", "tensor_map", "members", "passed", "limit"}
+    assert set(array) == definitions["Argument"] - others
     assert set(scalar) == {"name", "type", "value"}
     document = read(MAPPED).document()
     assert document["compile"]["architecture_specific"] is False
@@ -123,6 +155,9 @@ def test_every_key_of_a_document_is_described(read) -> None:
     assert set(mapped) == {"name", "tensor_map"}
     assert set(mapped["tensor_map"]) == definitions["TensorMap"]
     assert array["passed"] is False
+    (structured, _) = read(STRUCTURED).document()["arguments"]
+    members = [set(each) for each in structured["members"]]
+    assert set().union(*members) == definitions["Member"]
 
 
 @pytest.mark.parametrize(

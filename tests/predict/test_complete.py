@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from kernelprof.launch.guess.amounts import number, size
 from kernelprof.launch.initialise import propose
-from kernelprof.predict.complete import complete, fitted
+from kernelprof.predict.complete import complete
+from kernelprof.predict.fitted import fitted
 
 LINE = "int i = blockIdx.x * blockDim.x + threadIdx.x;"
 

@@ -192,13 +192,14 @@ def program_error(request: ProfileRequest, preset: str, tools: LocalTools) -> Mi
     """What is missing here, and the command of ``ncu`` that makes the capture elsewhere."""
     from kernelprof.analysis.ncu_command import ncu_command, quote
 
-    problem, before, application = tools.problem, "", request.application
+    problem, before, alone, application = tools.problem, "", "", request.application
     what, where = ("", None) if problem is None else (problem.what, problem.where)
     if request.source is not None:
         source = str(request.source)
         what, where = f"{source} cannot be measured here: {tools.missing_here()}", source
         name = request.source.stem
         build = quote(["nvcc", "-O3", "-lineinfo", "-o", name, source])
+        alone = f"predict one of its kernels here: kernelprof diagnose {source} --predict\nor "
         before, application = f"build {name} from it ({build}), then ", (f"./{name}",)
     filters = request.filters
     command = ncu_command(
@@ -220,8 +221,8 @@ def program_error(request: ProfileRequest, preset: str, tools: LocalTools) -> Mi
     return MissingToolError(
         what,
         where=where,
-        hint=f"{_remedy(tools)}on a machine with a GPU {before}make capture.csv with the command "
-        f"below, and then diagnose that: kernelprof diagnose capture.csv\n{quote(command)}",
+        hint=f"{_remedy(tools)}{alone}on a machine with a GPU {before}make capture.csv with the "
+        f"command below, and then diagnose that: kernelprof diagnose capture.csv\n{quote(command)}",
     )
 
 
@@ -260,14 +261,13 @@ def _specification(source: Path, overrides: LaunchOverrides) -> LaunchSpec | Non
     """The launch specification with the overrides; ``None`` for a source with its own main."""
     from kernelprof.launch.build import check_arguments
     from kernelprof.launch.prepare import is_program
-    from kernelprof.launch.read_spec import load_spec
     from kernelprof.launch.signature import choose, kernels
     from kernelprof.launch.source import read_source, refuse_other_than_file
 
     refuse_other_than_file(source, hint="name a .cu file, or a program after --")
     if is_program(source, overrides):
         return None
-    spec = overrides.applied_to(load_spec(source), source)
+    spec = overrides.specified(source)
     check_arguments(spec, choose(kernels(read_source(source)), spec.kernel, str(source)))
     return spec
 
@@ -288,7 +288,7 @@ def _options(request: ProfileRequest, preset: str | None) -> list[tuple[str, str
         ("--sanitize", request.overrides.sanitizers),
         ("--repeat", (request.repeat if request.several else None,)),
         ("--preset", (preset,)),
-        ("--kernel", (filters.kernel,)),
+        ("--kernel", (filters.kernel or request.overrides.chosen,)),
         ("--launch-skip", (filters.launch_skip,)),
         ("--launch-count", (filters.launch_count,)),
         ("--nvtx-include", filters.nvtx_include),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from kernelprof.collect import lines
 from kernelprof.collect import request as asked
 from kernelprof.errors import KernelprofError
+from kernelprof.model.inferred import sentences
 from kernelprof.tools import ncu_version
 
 if TYPE_CHECKING:
@@ -208,10 +209,11 @@ def _named(
 
     origin = str(request.keep or request.source or shlex.join(request.application))
     if request.source is not None:
-        options = tuple(request.overrides.options())
+        options = tuple(request.overrides.said())
         capture = replace(capture, application=str(request.source), options=options)
     code = with_source(session.code, request.keep or Path(), manifest.source)
-    return replace(capture, origin=origin, code=code)
+    warnings = (*capture.warnings, *sentences(manifest.source))
+    return replace(capture, origin=origin, code=code, warnings=warnings)
 
 
 def _only_surveyed(

@@ -160,12 +160,17 @@ def _measured(
 ) -> Diagnosis:
     from kernelprof.collect.request import NotMeasurableError
     from kernelprof.collect.session import measure
+    from kernelprof.interface.inferred import asked_about, qualified, with_launch_of
     from kernelprof.report.measurement import summary
     from kernelprof.sources.capture_directory import contents_of
 
+    progress = profiling.get("progress")
     wanted = request(program, target, kernel, profiling)
+    if target is not None:
+        wanted = with_launch_of(wanted, kernel, progress)
     try:
-        found = measure(wanted, preset, profiling.get("progress"))
+        with asked_about(wanted.overrides, target or ""):
+            found = measure(wanted, preset, progress)
     except NotMeasurableError as error:
         from kernelprof.interface.prediction import diagnose_instead
 
@@ -181,8 +186,10 @@ def _measured(
     from kernelprof.analysis.verdict import diagnose as judge
 
     judged = found.diagnosis or judge(capture, preset=preset)
-    result = as_result(Diagnosis, judged, capture=capture, origin=capture.origin)
-    return result if kernel is None or not result.kernels else only([result], kernel)[0]
+    result = qualified(as_result(Diagnosis, judged, capture=capture, origin=capture.origin))
+    if kernel is None or capture.inferred or not result.kernels:
+        return result
+    return only([result], kernel)[0]
 
 
 @overload
@@ -244,6 +251,7 @@ def profile(
             hint=f"a program stands after --: kernelprof profile -o {output} -- {target}",
         )
     from kernelprof.collect.session import profile as run
+    from kernelprof.interface.inferred import asked_about, with_launch_of
     from kernelprof.report.measurement import told
 
     if kernel is not None:
@@ -254,8 +262,12 @@ def profile(
     if times < 1:
         raise UsageError(f"{times} captures cannot be made", hint="repeat it at least once")
     profiling = {**profiling, "keep": Path(output), "budget": None}
+    progress = profiling.get("progress")
     wanted = request(program, target, kernel, profiling, repeat=times)
-    manifests = run(wanted, preset, profiling.get("progress"))
+    if target is not None:
+        wanted = with_launch_of(wanted, kernel, progress)
+    with asked_about(wanted.overrides, target or ""):
+        manifests = run(wanted, preset, progress)
     places = [Path(output)]
     if wanted.several:
         places = [Path(output) / str(number) for number in range(1, times + 1)]

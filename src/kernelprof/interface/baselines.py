@@ -71,7 +71,9 @@ def save(
     from kernelprof.comparison.gate.policy import load_policy
     from kernelprof.interface import predicted_sides
 
-    wanted = predicted_sides.made(captures, arch, progress, predict=predict) or side(captures)
+    wanted = predicted_sides.made(
+        captures, arch, progress, predict=predict, kernels=kernels
+    ) or side(captures)
     found = choice.only(wanted, kernels)
     made = baseline_of(found, _now(), load_policy(policy))
     for sentence in found.warnings:

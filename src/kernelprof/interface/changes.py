@@ -130,12 +130,13 @@ def gate(
     if is_source(baseline):
         predicted_sides.refuse_unasked(baseline, predict=predict)
         first, after = predicted_sides.versions(
-            baseline, candidate, arch, progress, run=rules.has_budgets, against=against
+            *(baseline, candidate, arch, progress),
+            run=rules.has_budgets,
+            against=against,
+            kernels=kernels,
         )
     elif not predicted_sides.sources(candidate):
-        predicted_sides.refuse_without_source(arch, predict=predict)
-        if against is not None:
-            raise UsageError("--against is for sources", hint="name a .cu file as the candidate")
+        predicted_sides.refuse_without_source(arch, predict=predict, against=against)
 
     def read_side(target: Side) -> Snapshot:
         return first if first is not None and target is baseline else side(target)
@@ -146,7 +147,9 @@ def gate(
     before, rules = proposal.chosen(trusted, rules)
     after = (
         after
-        or predicted_sides.candidate(before, candidate, arch, progress, against=against)
+        or predicted_sides.candidate(
+            before, candidate, arch, progress, against=against, kernels=kernels
+        )
         or side(candidate)
     )
     others: Sequence[KernelSnapshot] = ()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from kernelprof import files
 from kernelprof.errors import InputError, UsageError
+from kernelprof.interface.inferred import asked_about, with_launch
 from kernelprof.interface.prediction import architectures, compiled, predicted
 from kernelprof.interface.profiling import is_source
 from kernelprof.results import Capture
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from kernelprof.collect.progress import Progress
+    from kernelprof.launch.overrides import LaunchOverrides
     from kernelprof.model.snapshot import KernelSnapshot, Snapshot
     from kernelprof.predict.prediction import Compiled
     from kernelprof.results import PathLike, Side
@@ -39,7 +41,12 @@ def sources(targets: Side) -> list[PathLike]:
 
 
 def made(
-    targets: Side, arch: Sequence[str] | None, progress: Progress | None, *, predict: bool
+    targets: Side,
+    arch: Sequence[str] | None,
+    progress: Progress | None,
+    *,
+    predict: bool,
+    kernels: Sequence[str] = (),
 ) -> Snapshot | None:
     """Sources as a side: a kernel each, for each of these architectures; ``None`` of captures.
 
@@ -51,8 +58,9 @@ def made(
         refuse_without_source(arch, predict=predict)
         return None
     refuse_unasked(named[0], predict=predict)
+    launches = {target: _launch(target, None, kernels, progress) for target in named}
     return _together(
-        _run(_compile(target, each, progress), progress)
+        _run(_compile(target, each, progress, launches[target]), progress)
         for target in named
         for each in architectures(arch)
     )
@@ -66,11 +74,13 @@ def versions(
     *,
     run: bool,
     against: PathLike | None = None,
+    kernels: Sequence[str] = (),
 ) -> tuple[Snapshot, Snapshot]:
     """Two versions of a source as the two sides, for each of these architectures.
 
     Where both are the same machine code nothing is run, unless ``run`` asks for it. What
-    ``against`` gives is what the second has to give.
+    ``against`` gives is what the second has to give. One name in ``kernels`` says which of
+    several is launched where no specification does.
     """
     from kernelprof.comparison.inputs import same_code
 
@@ -83,10 +93,11 @@ def versions(
             "for several keep a baseline: kernelprof baseline save A.cu B.cu --predict -o FILE",
         )
     sides: tuple[list[Snapshot], list[Snapshot]] = ([], [])
+    launches = _alike(before, named[0], against, kernels, progress)
     for each in architectures(arch):
         codes = [
-            _compile(before, each, progress),
-            *(_compile(target, each, progress, against) for target in named),
+            _compile(target, each, progress, changes)
+            for target, changes in zip((before, *named), launches, strict=True)
         ]
         bare = [_bare(code) for code in codes]
         same = not run and same_code(bare[0].kernels[0], bare[1].kernels[0])
@@ -104,6 +115,7 @@ def candidate(
     *,
     run: bool = False,
     against: PathLike | None = None,
+    kernels: Sequence[str] = (),
 ) -> Snapshot | None:
     """Sources as the candidate of a baseline that holds predictions; ``None`` of captures.
 
@@ -135,8 +147,9 @@ def candidate(
         )
     found = []
     for target in named:
+        changes = _launch(target, against, kernels, progress, wrong=True)
         for each in wanted:
-            code = _compile(target, each, progress, against)
+            code = _compile(target, each, progress, changes)
             bare = _bare(code)
             held = None if run else predictions.held(baseline, bare.kernels[0])
             found.append(replace(bare, kernels=(held,)) if held else _judged(code, progress))
@@ -180,28 +193,71 @@ def refuse_unasked(source: PathLike, *, predict: bool) -> None:
         )
 
 
-def refuse_without_source(arch: Sequence[str] | None, *, predict: bool) -> None:
+def refuse_without_source(
+    arch: Sequence[str] | None, *, predict: bool, against: PathLike | None = None
+) -> None:
     """Refuse to predict where no source is named."""
     if predict or arch:
         raise UsageError(
             f"{'--predict' if predict else '--arch'} is for sources, and none is named",
-            hint="name a .cu file with a launch specification",
+            hint="name a .cu file",
         )
+    if against is not None:
+        raise UsageError("--against is for sources", hint="name a .cu file as the candidate")
 
 
-def _compile(
-    target: PathLike, arch: str, progress: Progress | None, against: PathLike | None = None
-) -> Compiled:
+def _launch(
+    target: PathLike,
+    against: PathLike | None,
+    kernels: Sequence[str],
+    progress: Progress | None,
+    *,
+    wrong: bool = False,
+) -> LaunchOverrides:
+    """How a source is launched: as it says, else as can be inferred."""
     from kernelprof.launch.overrides import LaunchOverrides
 
     other = None if against is None else Path(against)
-    return compiled(target, LaunchOverrides(against=other), arch, progress)
+    named = kernels[0] if len(kernels) == 1 else None
+    changes = LaunchOverrides(against=other)
+    return with_launch(changes, target, named, progress, programs=True, wrong=wrong)
+
+
+def _alike(
+    before: PathLike,
+    after: PathLike,
+    against: PathLike | None,
+    kernels: Sequence[str],
+    progress: Progress | None,
+) -> tuple[LaunchOverrides, LaunchOverrides]:
+    """The launches of two versions: one that is inferred gets the sizes of the other.
+
+    What is guessed of a size follows from the whole source, and is no part of the change.
+    """
+    old = _launch(before, None, kernels, progress)
+    new = _launch(after, against, kernels, progress, wrong=True)
+    if old.inferred is None and new.inferred is None:
+        return old, new
+    sizes = [each.specified(Path(at)).sizes for each, at in ((old, before), (new, after))]
+    given, own = sizes if new.inferred is not None else sizes[::-1]
+    same = {name: value for name, value in given.items() if own.get(name, value) != value}
+    if new.inferred is not None:
+        return old, replace(new, sizes=same)
+    return replace(old, sizes=same), new
+
+
+def _compile(
+    target: PathLike, arch: str, progress: Progress | None, changes: LaunchOverrides
+) -> Compiled:
+    with asked_about(changes, target):
+        return compiled(target, changes, arch, progress)
 
 
 def _run(code: Compiled, progress: Progress | None) -> Snapshot:
     from kernelprof.comparison import sides
 
-    found = predicted(code, progress)
+    with asked_about(code.overrides, code.source):
+        found = predicted(code, progress)
     taken = sides.snapshot(found, None, found.contents.source_text, found.prediction)
     return replace(taken, origin=str(code.source))
 
@@ -228,13 +284,19 @@ def _bare(code: Compiled) -> Snapshot:
     """A kernel that was compiled and not run."""
     from kernelprof.comparison.predictions import of_code
     from kernelprof.launch.source import read_source
+    from kernelprof.model.inferred import sentences
     from kernelprof.model.snapshot import Snapshot
     from kernelprof.predict.facts import facts_of_code
 
     known, at = facts_of_code(code), code.spec.resolve()
     kernel = of_code(code.spec.kernel, at.grid, at.block, known)
     text = read_source(code.source)
-    return Snapshot(str(code.source), kernels=(kernel,), sources={known.source.sha256: text})
+    return Snapshot(
+        str(code.source),
+        kernels=(kernel,),
+        sources={known.source.sha256: text},
+        warnings=sentences(known.source),
+    )
 
 
 def _together(sides: Iterable[Snapshot]) -> Snapshot:

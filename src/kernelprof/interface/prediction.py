@@ -30,6 +30,7 @@ def predict(
     size: Sequence[str] | None = None,
     define: Sequence[str] | None = None,
     against: PathLike | None = None,
+    kernel: str | None = None,
     progress: Progress | None = None,
 ) -> Capture: ...
 
@@ -42,6 +43,7 @@ def predict(
     size: Sequence[str] | None = None,
     define: Sequence[str] | None = None,
     against: PathLike | None = None,
+    kernel: str | None = None,
     progress: Progress | None = None,
 ) -> tuple[Capture, ...]: ...
 
@@ -53,6 +55,7 @@ def predict(
     size: Sequence[str] | None = None,
     define: Sequence[str] | None = None,
     against: PathLike | None = None,
+    kernel: str | None = None,
     progress: Progress | None = None,
 ) -> Capture | tuple[Capture, ...]:
     """What a kernel in a ``.cu`` file does, from its machine code: no GPU is needed.
@@ -61,26 +64,31 @@ def predict(
     in a tuple), its result is checked against its reference, and some of its blocks are run. The
     capture has the counters that follow from that, each with its interval, and ``prediction`` has
     each access to memory with its line. ``size`` and ``define`` have ``NAME=VALUE`` each. The
-    results of ``against``, another version of the kernel, stand in for its reference.
+    results of ``against``, another version of the kernel, stand in for its reference. Of a source
+    without a launch specification the one that ``kernelprof init`` would write is taken, if it has
+    no blank; ``kernel`` then names one of several.
 
     Raises :class:`MissingToolError` where the compiler's packages are not installed (``pip install
     'kernelprof[predict]'``) and for what only a GPU can run; :class:`UsageError` for an unknown
     architecture; and what a launch raises for a kernel that is wrong.
     """
+    from kernelprof.interface.inferred import asked_about, with_launch
     from kernelprof.launch.overrides import overrides
 
     if not is_source(target):
         raise UsageError(
             "only a .cu file can be predicted",
             where=os.fspath(target),
-            hint="name a source with a launch specification: kernelprof init kernel.cu writes one",
+            hint="name the source of a kernel",
         )
     several = arch is not None and not isinstance(arch, str)
+    wanted = architectures(arch)
     changes = overrides(size, define, None, has_source=True, against=against)
-    found = tuple(
-        predicted(compiled(target, changes, each, progress), progress)
-        for each in architectures(arch)
-    )
+    changes = with_launch(changes, target, kernel, progress, programs=True)
+    with asked_about(changes, target):
+        found = tuple(
+            predicted(compiled(target, changes, each, progress), progress) for each in wanted
+        )
     return found if several else found[0]
 
 
@@ -120,6 +128,7 @@ def predicted(code: Compiled, progress: Progress | None) -> Capture:
     """The capture of a kernel's machine code, and what is known beside it."""
     from kernelprof.collect.progress import Progress
     from kernelprof.launch.source import read_source
+    from kernelprof.model.inferred import sentences
     from kernelprof.predict.facts import facts
     from kernelprof.predict.prediction import predict as run
     from kernelprof.report.measurement import facts as told
@@ -134,7 +143,8 @@ def predicted(code: Compiled, progress: Progress | None) -> Capture:
             found.capture,
             origin=f"{code.source} as predicted for {code.arch}",
             application=str(code.source),
-            options=tuple(code.overrides.options()),
+            options=tuple(code.overrides.said()),
+            warnings=(*found.capture.warnings, *sentences(known.source)),
         ),
         contents=Contents(code.source, source_text=read_source(code.source), prediction=known),
         remarks=tuple(told(None, known.correctness, known.source)),
@@ -149,6 +159,7 @@ def diagnose(
 ) -> Diagnosis:
     """What limits a kernel by its prediction. Raises what :func:`predict` raises."""
     from kernelprof.collect.request import only_measured
+    from kernelprof.interface.inferred import qualified
 
     wanted = request(None, target, kernel, options)
     if given := only_measured(wanted):
@@ -160,8 +171,7 @@ def diagnose(
     if target is None:
         raise UsageError(
             "a program cannot be predicted",
-            hint="name a .cu file with a launch specification: kernelprof diagnose KERNEL.cu "
-            "--predict",
+            hint="name a .cu file: kernelprof diagnose KERNEL.cu --predict",
         )
     capture = predict(
         target,
@@ -169,9 +179,11 @@ def diagnose(
         size=options.get("size"),
         define=options.get("define"),
         against=options.get("against"),
+        kernel=kernel,
         progress=options.get("progress"),
     )
-    return capture.diagnose(kernel, preset=preset)
+    chosen = None if capture.inferred else kernel
+    return qualified(capture.diagnose(chosen, preset=preset))
 
 
 def diagnose_instead(

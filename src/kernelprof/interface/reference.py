@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from kernelprof.analysis.rules import Rule
     from kernelprof.collect.doctor import Check
     from kernelprof.collect.progress import Progress
-    from kernelprof.launch.initialise import Draft
+    from kernelprof.launch.initialise import Draft, Proposal
     from kernelprof.results import PathLike
 
 
@@ -84,6 +84,18 @@ def init(
     lengths of arrays that the source leaves open, and what is guessed wrong. ``against`` is
     another version of the kernel, whose results are the reference.
     """
+    return proposed(source, kernel=kernel, force=force, against=against, progress=progress).draft()
+
+
+def proposed(
+    source: PathLike,
+    *,
+    kernel: str | None = None,
+    force: bool = False,
+    against: PathLike | None = None,
+    progress: Progress | None = None,
+) -> Proposal:
+    """What :func:`init` writes, as it was guessed."""
     from kernelprof.collect.progress import Progress
     from kernelprof.launch.initialise import propose
     from kernelprof.predict.toolchain import is_installed
@@ -95,4 +107,8 @@ def init(
 
         with progress or Progress() as shown:
             complete(proposal, shown.say)
-    return proposal.draft()
+    else:
+        from kernelprof.launch.guess.uneven import where_guarded
+
+        where_guarded(proposal.guesses)
+    return proposal

@@ -13,16 +13,19 @@ from kernelprof.launch.elements import element_bytes, is_floating
 from kernelprof.launch.keys import SpecError
 from kernelprof.launch.libraries import library
 from kernelprof.launch.references import Case, call, relative_error
-from kernelprof.launch.resolved import ResolvedArray, ResolvedScalar
+from kernelprof.launch.resolved import ResolvedArray, ResolvedScalar, ResolvedStructure
+from kernelprof.launch.structures import POINTER_BYTES
 from kernelprof.model.specification import TOLERANCE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     import numpy.typing as npt
 
+    from kernelprof.launch.expressions import Number
     from kernelprof.launch.resolved import ResolvedLaunch
+    from kernelprof.launch.structures import Layout
 
     Array = npt.NDArray[Any]
 
@@ -154,19 +157,34 @@ def case_of(launch: ResolvedLaunch, filled: Mapping[str, Array]) -> Case:
     for each in launch.arguments:
         name = each.argument.name
         if isinstance(each, ResolvedScalar):
-            scalars[name] = _rounded(each)
+            scalars[name] = _rounded(each.argument.element, each.value)
+        elif isinstance(each, ResolvedStructure):
+            for piece in each.layout.pieces:
+                if piece.type is not None and len(piece.numbers) == 1:
+                    scalars[f"{name}_{piece.name}"] = _rounded(piece.type, piece.numbers[0])
         elif isinstance(each, ResolvedArray):
             values = outputs if each.argument.output else inputs
             values[name] = decode(filled[name], each.argument.element)
     return Case(inputs, outputs, scalars, launch.sizes)
 
 
-def _rounded(scalar: ResolvedScalar) -> float:
+def _rounded(type_name: str, value: Number) -> float:
     """A scalar as the kernel gets it."""
-    type_name = scalar.argument.element
     if not is_floating(type_name):
-        return scalar.value
-    return float(decode(encode(np.array([scalar.value]), type_name), type_name)[0])
+        return value
+    return float(decode(encode(np.array([value]), type_name), type_name)[0])
+
+
+def structure(found: Layout, address: Callable[[str], int]) -> bytes:
+    """A structure as it lies in memory; ``address`` is where an array of that name is."""
+    whole = bytearray(found.size)
+    for each in found.pieces:
+        if each.type is None:
+            stored = address(each.of or "").to_bytes(POINTER_BYTES, "little")
+        else:
+            stored = encode(np.array(each.numbers), each.type).tobytes()
+        whole[each.offset : each.offset + len(stored)] = stored
+    return bytes(whole)
 
 
 def count_poison(type_name: str, stored: Array) -> int:

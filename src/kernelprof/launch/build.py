@@ -51,6 +51,9 @@ _FIRST_ERROR = re.compile(
 )
 """As ``nvcc`` says it, and as the host compiler does, which reads the includes first."""
 
+_TWICE = "explicitly instantiated more than once"
+"""What the compiler says where the source has an instance already that is asked for."""
+
 _DEMANGLER = "cu++filt"
 
 
@@ -82,7 +85,13 @@ def build(
     fixed, flags = spec.compile.fixed(), separate(spec.compile.flags)
     given = with_folders(("-lineinfo", *fixed, *flags), folder)
     target = target_of(spec, arch)
-    done = compiler(prepared(text, named or source.resolve(), spec.kernel), given, target, folder)
+    name = named or source.resolve()
+    try:
+        done = compiler(prepared(text, name, spec.kernel), given, target, folder)
+    except CompileError as error:
+        if _TWICE not in error.what:
+            raise
+        done = compiler(named_as(name, text), given, target, folder)
     names = entries(done.cubin)
     entry = done.entry or find_entry(names, spec.kernel, str(source))
     return Built(
@@ -136,15 +145,13 @@ def _misfits(spec: LaunchSpec, kernel: KernelSignature) -> Iterator[tuple[str, s
             by_value = f"const __grid_constant__ CUtensorMap {parameter.name}"
             yield what, f"tensor maps are passed by value: declare it '{by_value}'"
             continue
-        is_map = argument.tensor_map is not None
+        is_map, is_structure = argument.tensor_map is not None, argument.members is not None
         type_name = parameter.type or template_type(parameter, chosen)
         fits = is_map or type_name in (None, argument.type)
+        kind = f"{'an array' if is_array else 'a scalar'} of {argument.type}"
+        kind = "a tensor map" if is_map else "a structure" if is_structure else kind
         if is_array != parameter.pointer or is_map != parameter.tensor_map or not fits:
-            kind = f"{'an array' if is_array else 'a scalar'} of {argument.type}"
-            what = (
-                f"argument {name} is {'a tensor map' if is_map else kind}, "
-                f"and the kernel's parameter is '{parameter.written}'"
-            )
+            what = f"argument {name} is {kind}, and the kernel's parameter is '{parameter.written}'"
             what += f", here of {type_name}" if type_name != parameter.type else ""
             yield what, f"{listed}; the arguments stand in the same order"
         if argument.output and parameter.const:
@@ -271,6 +278,9 @@ def compile_failure(source: Path, output: str, *, kernel: str | None = None) -> 
             hint += " under [compile]"
     elif needs := compiler_messages.needed(output):
         hint = f"its code needs {needs}; --arch {needs.rstrip('af')} predicts it for that"
+    elif missing := re.search(r"^not found, and left out: #include (.+)$", output, re.MULTILINE):
+        hint = f"it may be declared in {missing[1]}, which was not found: where that lies, say "
+        hint += 'flags = ["-IFOLDER"] under [compile]'
     elif undefined:
         hint = f"declare {undefined[1]}, or add it to [compile] defines"
     elif "kernel of the launch specification" in output:

@@ -34,6 +34,7 @@ from kernelprof.launch.build import (
 from kernelprof.launch.built_files import keep, kept
 from kernelprof.launch.cubin import CompileError
 from kernelprof.launch.device import BoundKernel, Device, LoadedKernel
+from kernelprof.launch.inferred import Inferred
 from kernelprof.launch.nvcc import Workshop, architecture_option, is_plain, scratch
 from kernelprof.launch.overrides import parse_define, parse_size, version_beside
 from kernelprof.launch.read_spec import load_spec
@@ -106,7 +107,7 @@ class _Task:
         self.asked = asked
         self.device = device
         self.trial = trial
-        self.spec = load_spec(self.source).changed(
+        self.spec = _specification(asked).changed(
             sizes=dict(map(parse_size, asked.size)),
             defines=dict(map(parse_define, asked.define)),
         )
@@ -245,6 +246,13 @@ class _Task:
                 )
 
 
+def _specification(asked: argparse.Namespace) -> LaunchSpec:
+    """That of the source, or one that was inferred and stands in a file of its own."""
+    if asked.specification is None:
+        return load_spec(asked.source)
+    return Inferred(asked.specification.read_text(encoding="utf-8")).spec(asked.source)
+
+
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m kernelprof.launch.child",
@@ -254,6 +262,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--size", action="append", default=[])
     parser.add_argument("--define", action="append", default=[])
     parser.add_argument("--against", type=Path, help="compare with this version of the kernel")
+    parser.add_argument("--specification", type=Path, help="TOML in the place of the source's own")
     parser.add_argument("--cubin", type=Path, help="keep the compiled kernel here, and reuse it")
     parser.add_argument("--trial", type=Path, help="check and time, and write the outcome here")
     parser.add_argument("--expect", help="refuse a source with another digest than this")

@@ -106,7 +106,8 @@ def packed(values: Sequence[bytes], slots: Sequence[Slot], where: str | None = N
             f"have {_listed(sizes)}",
             where=where,
             hint="each parameter has one [[arguments]] table, in order, with its type; an array "
-            "that is no parameter has passed = false",
+            "that is no parameter has passed = false; a structure has all members of its "
+            "declaration, with align where that is more than the type's",
         )
     buffer = bytearray(max((each.offset + each.size for each in slots), default=0))
     for value, slot in zip(values, slots, strict=True):

@@ -10,12 +10,17 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from kernelprof.errors import ExitCode
-from kernelprof.launch.arrays import encode, fill, storage_type
+from kernelprof.launch.arrays import encode, fill, storage_type, structure
 from kernelprof.launch.build import pycuda
 from kernelprof.launch.cubin import packed, parameters
 from kernelprof.launch.encode_map import encoded
 from kernelprof.launch.faults import driver_error
-from kernelprof.launch.resolved import ResolvedScalar, ResolvedTensorMap, refuse_partial_clusters
+from kernelprof.launch.resolved import (
+    ResolvedScalar,
+    ResolvedStructure,
+    ResolvedTensorMap,
+    refuse_partial_clusters,
+)
 from kernelprof.launch.trial import LaunchError, Resources
 
 if TYPE_CHECKING:
@@ -320,9 +325,11 @@ class BoundKernel:
             raise driver_error(error, self.kernel.where) from error
 
     def _value(self, each: ResolvedArgument) -> bytes:
-        """A parameter as it lies in memory: an address, a scalar, or a tensor map."""
+        """A parameter as it lies in memory: an address, a scalar, a structure, a tensor map."""
         if isinstance(each, ResolvedScalar):
             return encode(np.array([each.value]), each.argument.element).tobytes()
+        if isinstance(each, ResolvedStructure):
+            return structure(each.layout, lambda name: int(self._memory[name]))
         if isinstance(each, ResolvedTensorMap):
             return encoded(each.layout, int(self._memory[each.of]), self.kernel.where)
         return int(self._memory[each.argument.name]).to_bytes(8, "little")

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from kernelprof.errors import InputError
 from kernelprof.files import is_plain
 from kernelprof.launch import syntax
+from kernelprof.launch.chosen import chosen as chosen_of
 from kernelprof.launch.guess import guess
 from kernelprof.launch.overrides import version_beside
 from kernelprof.launch.read_spec import FILL_IN
 from kernelprof.launch.signature import (
-    choose,
     declared_kernels,
     includes,
     quoted_includes,
@@ -30,12 +30,14 @@ from kernelprof.launch.usage import undefined_macros
 from kernelprof.model.specification import NO_REFERENCE, TOLERANCE, default_tolerance
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from tree_sitter import Node
 
     from kernelprof.launch.guess import Guesses
     from kernelprof.launch.guess.amounts import Amount
+    from kernelprof.launch.guess.guesses import Array, Part
     from kernelprof.launch.signature import KernelSignature, Parameter
     from kernelprof.launch.source import Block
 
@@ -67,11 +69,28 @@ class Proposal:
     guesses: Guesses
     old: Block | None
     """The specification that it replaces."""
+    asked: str | None = None
+    """The name that the kernel was chosen by."""
 
     @property
     def toml(self) -> str:
         """The specification as it stands now."""
         return _toml(self.kernel, self.guesses)
+
+    def blanks(self) -> tuple[str, ...]:
+        """What nothing is known of: ``grid``, ``shape of x``."""
+        found, argument = [], ""
+        for line in self.toml.split("\n"):
+            key, _, value = line.partition(" = ")
+            if line == "[[arguments]]":
+                argument = ""
+            elif key == "name" and FILL_IN not in line:
+                argument = f" of {json.loads(value)}"
+            if line.endswith(FILL_IN):
+                if key == "defines":
+                    key = f"what {', '.join(self.guesses.macros)} stands for"
+                found.append(f"{key}{argument}" if value else line.lstrip("# "))
+        return tuple(found)
 
     def draft(self) -> Draft:
         """The source with it."""
@@ -82,7 +101,8 @@ class Proposal:
             for number, line in lines
             if line.startswith("// ") and line.rstrip().endswith(FILL_IN)
         )
-        return Draft(self.kernel.name, text, unfilled, tuple(self.guesses.remarks))
+        remarks = filter(None, (*self.guesses.remarks, self.guesses.differs))
+        return Draft(self.kernel.name, text, unfilled, tuple(remarks))
 
 
 def propose(
@@ -109,7 +129,7 @@ def propose(
         )
     root = syntax.parse(source)
     declared = declared_kernels(root)
-    chosen = choose([one.kernel for one in declared], kernel, str(path))
+    chosen = chosen_of([one.kernel for one in declared], kernel, str(path), root)
     if not chosen.readable:
         raise InputError(
             f"the signature of {chosen.name} cannot be read",
@@ -126,10 +146,16 @@ def propose(
     guesses.flags = _include_flags(path)
     if guesses.flags:
         guesses.why["flags"] = "where headers that it includes lie"
+    others = [one.kernel.name for one in declared if one.kernel is not chosen]
+    if kernel is None and others:
+        guesses.remarks.append(
+            f"of {len(declared)} kernels this one was chosen by the launches in the file (--kernel "
+            f"{others[0]} chooses another)"
+        )
     if against is not None:
         guesses.reference = version_beside(against, path.parent)
         guesses.why["reference"] = "another version of the kernel"
-    return Proposal(path, source, chosen, guesses, old)
+    return Proposal(path, source, chosen, guesses, old, kernel)
 
 
 def _include_flags(path: Path) -> list[str]:
@@ -174,7 +200,8 @@ def _toml(kernel: KernelSignature, guesses: Guesses) -> str:
         lines += ["", "[sizes]"]
         for name, size in guesses.sizes.items():
             lines.append(f"{name} = {size}{_comment(why.get(f'sizes.{name}'))}")
-        lines += ["", "[check]", f"sizes = {_inline(guesses.check_sizes)}"]
+        checked = f"sizes = {_inline(guesses.check_sizes)}{_comment(why.get('check'))}"
+        lines += ["", "[check]", checked]
         if _is_precise(guesses):
             lines.append(f"tolerance = {TOLERANCE!r}")
     if guesses.defines or guesses.macros or guesses.flags:
@@ -192,6 +219,9 @@ def _toml(kernel: KernelSignature, guesses: Guesses) -> str:
         lines.append(_line("shared_bytes", text, '"0"', why.get("shared_bytes")))
     for parameter in kernel.parameters:
         lines += ["", "[[arguments]]", *_argument(parameter, guesses)]
+    for array in guesses.arrays.values():
+        if array.alias:
+            lines += ["", "[[arguments]]", *_array(array), "passed = false"]
     # The arrays that tensor maps point at are often no parameters.
     for _ in (parameter for parameter in kernel.parameters if parameter.tensor_map):
         lines += ["", "[[arguments]]", _line("name", None, '""'), _line("type", None, '""')]
@@ -205,6 +235,8 @@ def _argument(parameter: Parameter, guesses: Guesses) -> list[str]:
     lines = [_line("name", name or None, '""')]
     if parameter.tensor_map:
         return [*lines, _line("tensor_map", None, '{ of = "", box = [] }')]
+    if name in guesses.structures:
+        return [*lines, "members = [", *_members(guesses.structures[name], guesses), "]"]
     if not parameter.pointer:
         lines.append(_line("type", guesses.types.get(name), '""'))
         why = guesses.why.get(f"value.{name}")
@@ -212,6 +244,24 @@ def _argument(parameter: Parameter, guesses: Guesses) -> list[str]:
     array = guesses.arrays.get(name)
     if array is None:
         return [*lines, _line("type", None, '""'), _line("shape", None, "[]")]
+    return _array(array)
+
+
+def _members(parts: Sequence[Part], guesses: Guesses) -> Iterator[str]:
+    """A line for each member of a structure."""
+    for part in parts:
+        keys: dict[str, Any] = {"name": part.name, "type": part.type, "of": part.of}
+        if part.of is None and part.values is None:
+            keys["value"] = guesses.values[part.key]
+        keys["values"], keys["align"] = part.values, part.align
+        given = (f"{key} = {json.dumps(each)}" for key, each in keys.items() if each is not None)
+        why = guesses.why.get(f"value.{part.key}")
+        yield f"    {{ {', '.join(given)} }},{_comment(why)}"
+
+
+def _array(array: Array) -> list[str]:
+    """The keys of an array."""
+    lines = [_line("name", array.name, '""')]
     lines.append(_line("type", array.element.type or None, '""'))
     lines.append(_line("shape", array.dimensions, "[]", array.why))
     if array.output:

@@ -11,11 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 from kernelprof.errors import UsageError
 from kernelprof.launch.flags import shell_characters
+from kernelprof.launch.read_spec import load_spec
 from kernelprof.launch.source import refuse_other_than_file
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from kernelprof.launch.inferred import Inferred
     from kernelprof.launch.spec import LaunchSpec
     from kernelprof.launch.tables import Define
 
@@ -30,13 +32,28 @@ class LaunchOverrides:
 
     ``sizes`` and ``defines`` stand in for those of the specification, ``against``, another version
     of the kernel, for its reference; ``sanitizers`` are tools of ``compute-sanitizer`` that the
-    kernel has to pass.
+    kernel has to pass. ``inferred`` stands in for a specification where the source has none.
     """
 
     sizes: Mapping[str, int] = field(default_factory=dict)
     defines: Mapping[str, Define] = field(default_factory=dict)
     sanitizers: tuple[str, ...] = ()
     against: Path | None = None
+    inferred: Inferred | None = None
+
+    @property
+    def chosen(self) -> str | None:
+        """The name that chose one of several kernels, where no specification says which."""
+        return None if self.inferred is None else self.inferred.kernel
+
+    @property
+    def remarks(self) -> tuple[str, ...] | None:
+        """What is to be known of an inferred launch; ``None`` where there is none."""
+        return None if self.inferred is None else self.inferred.remarks
+
+    def said(self) -> list[str]:
+        """The options of a command that asks for the same."""
+        return [*self.options(), *(("--kernel", self.chosen) if self.chosen else ())]
 
     def options(self) -> list[str]:
         """The options that give these sizes and defines."""
@@ -54,6 +71,11 @@ class LaunchOverrides:
         if self.against is None:
             return None
         return version_beside(self.against, (spec.path or source).parent)
+
+    def specified(self, source: Path) -> LaunchSpec:
+        """The specification of a source, or the one that was inferred, with these changes."""
+        spec = load_spec(source) if self.inferred is None else self.inferred.spec(source)
+        return self.applied_to(spec, source)
 
     def applied_to(self, spec: LaunchSpec, source: Path) -> LaunchSpec:
         """The specification with these changes; a name that it does not know is refused.

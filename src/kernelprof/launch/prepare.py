@@ -20,7 +20,6 @@ from kernelprof.launch.faults import sanitize
 from kernelprof.launch.flags import joined, linked, separate, with_folders
 from kernelprof.launch.nvcc import Workshop, real_names, scratch
 from kernelprof.launch.overrides import LaunchOverrides
-from kernelprof.launch.read_spec import load_spec
 from kernelprof.launch.signature import has_main
 from kernelprof.launch.source import (
     changed_meanwhile,
@@ -94,6 +93,8 @@ def prepare(
 
 def is_program(source: Path, overrides: LaunchOverrides) -> bool:
     """Whether a source is built with its own ``main``; overrides are then refused."""
+    if overrides.inferred is not None:
+        return False
     if find_block(source) is not None or not has_main(read_source(source)):
         return False
     if overrides != LaunchOverrides():
@@ -113,9 +114,13 @@ def _launched(
     progress: Callable[[str], None],
 ) -> PreparedKernel:
     """Check a source with a launch specification, time it, and say how it is launched."""
-    spec, name = overrides.applied_to(load_spec(source), source), str(source)
+    spec, name = overrides.specified(source), str(source)
     hashes = launch_hashes(source, spec)
     kept = ["--cubin", str(folder / "kernel.cubin"), "--expect", hashes.digest()]
+    if overrides.inferred is not None:
+        written = folder / "specification.toml"
+        written.write_text(overrides.inferred.toml, encoding="utf-8")
+        kept += ["--specification", str(written)]
     command = [sys.executable, *CHILD, name, *overrides.options(), *kept]
     unclear = []
     for tool in overrides.sanitizers:
@@ -127,7 +132,7 @@ def _launched(
     for error in unclear:
         if error is not None:
             raise error
-    now = overrides.applied_to(load_spec(source), source)
+    now = overrides.specified(source)
     if launch_hashes(source, now) != hashes:
         raise changed_meanwhile(name)
     at = spec.resolve()
@@ -145,6 +150,7 @@ def _launched(
             includes=dict(hashes.includes),
             resources=None if trial.resources is None else _known(trial.resources),
             compiler_warnings=trial.compiler_warnings,
+            inferred=overrides.remarks,
         ),
         timing=timing_facts(
             trial.times_ns, warm_up=spec.launch.warmup, flops=at.flops, min_bytes=at.min_bytes

@@ -18,6 +18,8 @@ from kernelprof.launch.flags import refusal, shell_characters
 from kernelprof.launch.keys import SpecError
 from kernelprof.launch.source import Block, find_block
 from kernelprof.launch.spec import LaunchSpec
+from kernelprof.launch.structures import Member
+from kernelprof.launch.structures import mistakes as mistakes_of_members
 from kernelprof.launch.syntax import toml_places
 from kernelprof.launch.tables import (
     Argument,
@@ -48,11 +50,12 @@ _TABLES: Final = {
     ("launch",): LaunchOptions,
     ("arguments",): Argument,
     ("arguments", "tensor_map"): TensorMap,
+    ("arguments", "members"): Member,
 }
 _EXPRESSIONS: Final[dict[str, tuple[type, ...]]] = {
     **dict.fromkeys(("block", "grid", "cluster", "shape", "limit"), (int, str)),
     **dict.fromkeys(("box", "dims", "strides"), (int, str)),
-    **dict.fromkeys(("flops", "min_bytes", "shared_bytes", "value"), (int, float, str)),
+    **dict.fromkeys(("flops", "min_bytes", "shared_bytes", "value", "values"), (int, float, str)),
 }
 """The keys that hold expressions, and the types of a text or a number that stands for one."""
 
@@ -67,7 +70,7 @@ _KINDS: Final = {
     "object": "a table",
     "bool | int | float | str": "a number or a string",
 }
-_ONE_OF: Final = ("shape", "value", "tensor_map")
+_ONE_OF: Final = ("shape", "value", "tensor_map", "members")
 """What an argument is told by."""
 _OF_ARRAYS: Final = frozenset(("fill", "limit", "seed", "output", "passed"))
 _OF_WHOLE: Final = frozenset(("permutation", "offsets"))
@@ -228,6 +231,8 @@ class _Reading:
                 yield (*at, "name"), f"a second argument is called {argument.name!r}", None
             for path, what, hint in _mistakes_of_argument(argument, self._value(at)):
                 yield (*at, *path), what, hint
+            for path, what, hint in mistakes_of_members(argument.members or (), arrays):
+                yield (*at, *path), what, hint
             if argument.tensor_map is not None and argument.tensor_map.of not in arrays:
                 what = f"no array is called {argument.tensor_map.of!r}"
                 hint = f"the arrays are {', '.join(arrays)}" if arrays else "add its table"
@@ -283,10 +288,10 @@ def _mistakes_of_argument(argument: Argument, given: dict[str, Any]) -> Iterator
     """What is wrong with one argument by itself; ``given`` are its keys as they are written."""
     name, fill = argument.name, argument.fill
     if sum(key in given for key in _ONE_OF) != 1:
-        what = "has to have one of shape (an array), value (a scalar) and tensor_map"
+        what = "has to have one of shape (an array), value (a scalar), members and tensor_map"
         hint = 'shape = ["M", "K"], value = "M" or tensor_map = { of = "A", box = [64, 64] }'
         yield (), f"argument {name!r} {what}", hint
-    if argument.type is None and argument.tensor_map is None:
+    if argument.type is None and argument.tensor_map is None and argument.members is None:
         yield (), f"argument {name!r} has no 'type'", f"known are {', '.join(TYPES)}"
     if fill is not None and not fill.isprintable():
         yield ("fill",), "fill holds control characters", None
@@ -306,6 +311,8 @@ def _mistakes_of_argument(argument: Argument, given: dict[str, Any]) -> Iterator
             yield (key,), f"a scalar has no {key!r}", None
         if argument.tensor_map is not None and key in {"type", *_OF_ARRAYS}:
             yield (key,), f"a tensor map has no {key!r}: those are its array's", None
+        if argument.members is not None and key in {"type", *_OF_ARRAYS}:
+            yield (key,), f"a structure has no {key!r}: its members have", None
 
 
 def _filled(argument: Argument) -> Argument:

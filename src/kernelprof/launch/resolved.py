@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from kernelprof.launch.elements import is_floating
 from kernelprof.launch.keys import SpecError, bounded, whole
+from kernelprof.launch.structures import layout
 from kernelprof.model.numbers import count
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from kernelprof.launch.expressions import Expression, Number
+    from kernelprof.launch.structures import Layout
     from kernelprof.launch.tables import Argument, SpecTable
     from kernelprof.launch.tensor_maps import MapLayout
 
@@ -61,7 +63,16 @@ class ResolvedTensorMap:
     layout: MapLayout
 
 
-ResolvedArgument = ResolvedArray | ResolvedScalar | ResolvedTensorMap
+@dataclass(frozen=True, slots=True)
+class ResolvedStructure:
+    """A structure that is passed by value, at given sizes."""
+
+    argument: Argument
+    index: int
+    layout: Layout
+
+
+ResolvedArgument = ResolvedArray | ResolvedScalar | ResolvedStructure | ResolvedTensorMap
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +144,17 @@ def _argument(
 ) -> ResolvedArgument:
     if argument.value is not None:
         return ResolvedScalar(argument, index, _scalar(argument.element, argument.value, names))
+    if argument.members is not None:
+
+        def number(type_name: str, expression: Expression) -> Number:
+            return _scalar(type_name, expression, names)
+
+        return ResolvedStructure(argument, index, layout(argument.members, number, argument.name))
     if argument.tensor_map is None:
         return arrays[argument.name]
     array = arrays[argument.tensor_map.of]
-    layout = argument.tensor_map.resolve(array.argument.element, array.shape, names)
-    return ResolvedTensorMap(argument, index, argument.tensor_map.of, layout)
+    found = argument.tensor_map.resolve(array.argument.element, array.shape, names)
+    return ResolvedTensorMap(argument, index, argument.tensor_map.of, found)
 
 
 def _cluster(

@@ -43,9 +43,13 @@ class Block:
     """Index of the opening line in the source, from 0; meaningful for a block in a ``.cu`` only."""
     end: int = 0
     """Index of the line after the closing one."""
+    inferred: bool = False
+    """Whether it stands in no file: it was inferred from the source."""
 
     def where(self, line: int) -> str:
         """A place in the file: ``line`` counts from 1 inside the TOML text."""
+        if self.inferred:
+            return f"{self.path} (its launch, as it was inferred)"
         return f"{self.path}:{self.first_line + line - 1}"
 
 

@@ -118,11 +118,19 @@ def schema() -> str:
             definition["properties"][key] = _without_null(described)
     keys = ("shape", "fill", "limit", "seed", "output", "passed")
     of_an_array = [{"required": [key]} for key in keys]
-    typed, scalar, mapped = ({"required": [key]} for key in ("type", "value", "tensor_map"))
+    typed, scalar, mapped, parts = (
+        {"required": [key]} for key in ("type", "value", "tensor_map", "members")
+    )
     definitions["Argument"]["oneOf"] = [
-        {"required": ["type", "shape"], "not": {"anyOf": [scalar, mapped]}},
-        {"required": ["type", "value"], "not": {"anyOf": [*of_an_array, mapped]}},
-        {"required": ["tensor_map"], "not": {"anyOf": [*of_an_array, typed, scalar]}},
+        {"required": ["type", "shape"], "not": {"anyOf": [scalar, mapped, parts]}},
+        {"required": ["type", "value"], "not": {"anyOf": [*of_an_array, mapped, parts]}},
+        {"required": ["tensor_map"], "not": {"anyOf": [*of_an_array, typed, scalar, parts]}},
+        {"required": ["members"], "not": {"anyOf": [*of_an_array, typed, scalar, mapped]}},
+    ]
+    definitions["Member"]["oneOf"] = [
+        {"required": ["type", "value"], "not": {"anyOf": _required("values", "of")}},
+        {"required": ["type", "values"], "not": {"anyOf": _required("value", "of")}},
+        {"required": ["of"], "not": {"anyOf": _required("type", "value", "values")}},
     ]
     document = {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -131,6 +139,10 @@ def schema() -> str:
         "$defs": definitions,
     }
     return json.dumps(document, indent=2, default=_plain) + "\n"
+
+
+def _required(*keys: str) -> list[dict[str, Any]]:
+    return [{"required": [key]} for key in keys]
 
 
 def _without_null(described: dict[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from msgspec import Meta
 from kernelprof.launch.elements import Type  # noqa: TC001 (msgspec reads the annotations)
 from kernelprof.launch.expressions import Expression
 from kernelprof.launch.keys import IDENTIFIER, Amount, Dimension, Dimensions, Name, Positive, Table
+from kernelprof.launch.structures import Member  # noqa: TC001
 from kernelprof.launch.tensor_maps import TensorMap  # noqa: TC001
 
 Define = int | float | str
@@ -21,7 +22,7 @@ _KERNEL = rf"{IDENTIFIER}(::{IDENTIFIER})*(<[^;{{}}\"'\\\n]*>)?"
 
 
 class Argument(Table, frozen=True, kw_only=True):
-    """An argument: a device array, which has a shape, a scalar, which has a value, or a tensor map.
+    """An argument: an array, which has a shape, a scalar, a structure, or a tensor map.
 
     ``fill`` is ``None`` for an output that starts poisoned with NaN.
     """
@@ -46,14 +47,18 @@ class Argument(Table, frozen=True, kw_only=True):
     seed: Annotated[int, Meta(ge=0, le=2**32 - 1)] | None = None
     output: bool = False
     passed: Annotated[
-        bool, Meta(description="false: no parameter of the kernel; only tensor maps point at it")
+        bool, Meta(description="false: no parameter; only tensor maps and structures point at it")
     ] = True
     value: Amount | None = None
     tensor_map: TensorMap | None = None
+    members: Annotated[
+        Annotated[tuple[Member, ...], Meta(min_length=1, max_length=256)] | None,
+        Meta(description="of a structure or a vector that is passed by value"),
+    ] = None
 
     @property
     def element(self) -> Type:
-        """The type of a scalar or of an array's elements; a tensor map has none."""
+        """The type of a scalar or of an array's elements; nothing else has one."""
         assert self.type is not None
         return self.type
 

@@ -85,6 +85,13 @@ class SourceFacts:
     compiler_warnings: Annotated[
         tuple[CompilerWarning, ...], about("that ptxas gave for the kernel")
     ] = ()
+    inferred: Annotated[
+        tuple[str, ...] | None,
+        about(
+            "what is to be known beside where the specification was inferred from the source; "
+            "null where it was written"
+        ),
+    ] = None
 
 
 @dataclass(frozen=True, slots=True)

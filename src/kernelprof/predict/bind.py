@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from kernelprof.launch.arrays import encode, fill, storage_type
+from kernelprof.launch.arrays import encode, fill, storage_type, structure
 from kernelprof.launch.cubin import packed, parameters
-from kernelprof.launch.resolved import ResolvedScalar, ResolvedTensorMap
+from kernelprof.launch.resolved import ResolvedScalar, ResolvedStructure, ResolvedTensorMap
 from kernelprof.predict.machine.launch import Launch, bound
 from kernelprof.predict.machine.memory import GlobalMemory
 from kernelprof.predict.machine.refusals import refuse_tensor_memory
@@ -82,6 +82,8 @@ def _value(each: ResolvedArgument, buffers: Mapping[str, Buffer], where: str) ->
     """A parameter as it lies in memory."""
     if isinstance(each, ResolvedScalar):
         return encode(np.array([each.value]), each.argument.element).tobytes()
+    if isinstance(each, ResolvedStructure):
+        return structure(each.layout, lambda name: buffers[name].base)
     if isinstance(each, ResolvedTensorMap):
         raise NotRunnableError("copies by tensor maps (TMA) run on a GPU alone", where=where)
     return buffers[each.argument.name].base.to_bytes(8, "little")

@@ -7,19 +7,22 @@ a case contradicts is not guessed.
 
 from __future__ import annotations
 
+import math
 from contextlib import suppress
-from itertools import combinations_with_replacement
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.errors import KernelprofError, MissingToolError
-from kernelprof.launch.expressions import ExpressionError
-from kernelprof.launch.guess import amounts
-from kernelprof.launch.guess.extents import all_there, smaller_check, within_memory
+from kernelprof.launch.arrays import count_poison
+from kernelprof.launch.guess import amounts, extents
+from kernelprof.launch.guess.extents import all_there, lessen, smaller_check, within_memory
+from kernelprof.launch.guess.guesses import NOT_THAT_OF, UNWRITTEN
 from kernelprof.launch.guess.sizes import prune
 from kernelprof.launch.trial import LaunchError, WrongResultError
 from kernelprof.model.specification import is_version
+from kernelprof.predict import uneven
 from kernelprof.predict.check import check
-from kernelprof.predict.machine.faults import FaultError, OutsideError
+from kernelprof.predict.fitted import fitted
+from kernelprof.predict.machine.faults import EndlessError, FaultError, OutsideError
 from kernelprof.predict.prediction import DEFAULT_ARCH
 from kernelprof.predict.probe import DYNAMIC_SHARED, Probe, TooLongError
 
@@ -46,9 +49,6 @@ _NEAR: Final = 0.1
 """By how much what is reached may grow otherwise than in proportion to them: they are random."""
 _MUCH_SHARED: Final = 160 << 10
 """Bytes of dynamic shared memory in cases that find out how many are needed."""
-_MOST_TIMES: Final = 4096
-_SLACK: Final = 1.25
-"""How much longer an array may be than what is reached of it, where nothing fits exactly."""
 
 
 def complete(proposal: Proposal, progress: Callable[[str], object]) -> None:
@@ -80,10 +80,13 @@ def _within_time(proposal: Proposal) -> None:
     for _ in range(_MOST_TRIES):
         try:
             completing.complete()
-        except TooLongError:
+        except (TooLongError, EndlessError) as error:
             smaller = [smaller_check(guesses) for _ in range(_HALVES)]
             if not smaller[0]:
+                if isinstance(error, EndlessError):
+                    raise
                 break
+            lessen(guesses)
             completing.again()
         else:
             return
@@ -102,9 +105,9 @@ def _can_run(proposal: Proposal) -> bool:
             array = guesses.arrays.get(name)
             if array is None or not array.element.type:
                 return False
-        elif guesses.values.get(name) is None:
+        elif guesses.values.get(name) is None and name not in guesses.structures:
             return False
-    return True
+    return all(each.element.type for each in guesses.arrays.values())
 
 
 class _Completing:
@@ -121,6 +124,7 @@ class _Completing:
         self._shared_is_open = self._guesses.shared_bytes is None
         self._probe = Probe(proposal.path, self._with_all())
         self._cases = list(_cases(self._guesses))
+        self._unwritten: list[str] = []
 
     def again(self) -> None:
         """Begin anew with what the guesses are now."""
@@ -246,23 +250,79 @@ class _Completing:
 
     def _try(self) -> None:
         """Run the check as a diagnosis does, and some blocks at the real sizes."""
+        uneven.choose(self._guesses, self._problem, self._right)
+        self._shorten()
+        if self._unwritten:
+            self._guesses.remarks.append(
+                f"{UNWRITTEN}{', '.join(self._unwritten)} is not written at the check sizes: the "
+                "grid or the values may be others"
+            )
+        self._probe.respecify(self._proposal.toml)
+        with suppress(TooLongError):
+            self._probe.corners(_SECONDS)
+
+    def _problem(self, sizes: Sizes) -> str | None:
+        """What is wrong with the kernel at these check sizes, which become those of the guess."""
+        self._guesses.check_sizes = sizes
+        try:
+            self._check()
+        except (FaultError, LaunchError) as error:
+            return " ".join(error.what.split())
+        return None
+
+    def _right(self) -> None:
+        """Refuse what goes wrong; a reference that the result contradicts is taken back."""
+        try:
+            self._check()
+        except WrongResultError as error:
+            reference = self._probe.spec.reference
+            if is_version(reference):  # the kernel is wrong, not what is said of it
+                self._guesses.differs = error.what
+                return
+            self._guesses.why["reference"] = f"{NOT_THAT_OF}{reference}; it is not checked"
+            self._guesses.reference = None
+            self._guesses.flops = self._guesses.min_bytes = None
+
+    def _check(self) -> None:
         self._probe.respecify(self._proposal.toml)
         spec, probe = self._probe.spec, self._probe
         bound = probe.bound(spec.check_sizes, {}, {})
-        try:
-            check(spec, bound, probe.source.parent, probe.source, DEFAULT_ARCH)
-        except WrongResultError as error:
-            if is_version(spec.reference):  # the kernel is wrong, not what is said of it
-                self._guesses.remarks.append(error.what)
-                return
-            self._guesses.why["reference"] = (
-                f"the result is not that of {spec.reference}; it is not checked"
-            )
-            self._guesses.reference = None
-            self._guesses.flops = self._guesses.min_bytes = None
-            self._probe.respecify(self._proposal.toml)
-        with suppress(TooLongError):
-            self._probe.corners(_SECONDS)
+        check(spec, bound, probe.source.parent, probe.source, DEFAULT_ARCH)
+        self._unwritten = [
+            each.name
+            for each in spec.outputs
+            if each.fill is None
+            and 2 * count_poison(each.element, bound.array(each.name))
+            > math.prod(bound.resolved.arrays[each.name].shape)
+        ]
+
+    def _shorten(self) -> None:
+        """Arrays that are as long as whole blocks reach, where no thread reaches so far."""
+        guesses = self._guesses
+        long = [
+            array
+            for array in guesses.arrays.values()
+            if array.length is not None
+            and "ceil_div" in array.length.text
+            and array.why == extents.AS_REACHED
+        ]
+        cases = [guesses.check_sizes, *self._cases]
+        if not long or guesses.check_sizes in self._cases:
+            return
+        found = [(case, self._reached(case)) for case in cases]
+        sizes = [amounts.size(name) for name in guesses.check_sizes]
+        for array in long:
+            ends = [
+                (case, -(-reached[array.name].end // array.element.bytes))
+                for case, reached in found
+                if array.name in reached
+            ]
+            shorter = fitted(ends, sizes) if len(ends) == len(cases) else None
+            if shorter is not None and all(shorter.value(case) == end for case, end in ends):
+                array.length, array.why = (
+                    shorter,
+                    f"as far as it reaches in {len(ends)} small cases",
+                )
 
 
 def _steps(ends: Sequence[Mapping[str, Reached]]) -> dict[str, float]:
@@ -300,45 +360,3 @@ def _factors(guesses: Guesses) -> list[Amount]:
         if each.constant is None and each not in found:
             found.append(each)
     return found
-
-
-def fitted(ends: Sequence[tuple[Sizes, int]], factors: Sequence[Amount]) -> Amount | None:
-    """A product of factors, times a number, plus a number, that is what was reached in each case.
-
-    Without one that is exact, the shortest that is long enough in each case and little longer.
-    """
-    close: tuple[float, Amount] | None = None
-    for count in range(min(4, len(factors)) + 1):
-        for chosen in combinations_with_replacement(factors, count):
-            product = amounts.number(1)
-            for each in chosen:
-                product = product * each
-            try:
-                values = [(product.value(case), end) for case, end in ends]
-            except ExpressionError:
-                continue
-            exact = _line(values)
-            if exact is not None:
-                times, more = exact
-                return product * amounts.number(times) + amounts.number(more)
-            for part in (2, 4, 8, 16):
-                if count and all(end * part == value for value, end in values):
-                    return amounts.divided(product, amounts.number(part))
-            times = max(-(-end // value) for value, end in values)
-            slack = max(times * value / end for value, end in values)
-            if slack <= _SLACK and (close is None or slack < close[0]):
-                close = slack, product * amounts.number(times)
-    return None if close is None else close[1]
-
-
-def _line(values: Sequence[tuple[int, int]]) -> tuple[int, int] | None:
-    """A factor and a number to add, by which all of the values give what they should."""
-    (x, y), *others = values
-    other = next(((a, b) for a, b in others if a != x), None)
-    if other is None:
-        return (0, y) if x == 1 and all(b == y for _, b in others) else None
-    times, rest = divmod(y - other[1], x - other[0])
-    more = y - times * x
-    if rest or not 0 < times <= _MOST_TIMES or abs(more) > max(times, 64):
-        return None
-    return (times, more) if all(times * a + more == b for a, b in values) else None

@@ -48,6 +48,7 @@ def facts_of_code(found: Compiled) -> PredictionFacts:
             compile_sha256=hashes.compile,
             includes=dict(hashes.includes),
             compiler_warnings=found.built.warnings,
+            inferred=found.overrides.remarks,
         ),
     )
 

@@ -6,7 +6,6 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.launch.read_spec import load_spec
 from kernelprof.model.numbers import quantity
 from kernelprof.predict.bind import bind, bytes_of
 from kernelprof.predict.built import machine_code
@@ -80,7 +79,7 @@ def compiled(
     :class:`kernelprof.errors.MissingToolError` where the compiler's packages are not installed, and
     what a build for a GPU raises for a kernel that does not compile.
     """
-    spec = overrides.applied_to(load_spec(source), source)
+    spec = overrides.specified(source)
     progress(f"{source.name}: compiling for {arch}")
     made = machine_code(source, spec, arch)
     return Compiled(source, spec, made.built, made.compiler, arch, made.code, overrides)

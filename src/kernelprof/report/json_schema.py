@@ -35,6 +35,15 @@ _DECIDED: dict[str, Any] = {
 }
 
 
+class InferredLaunch(Object):
+    """How a kernel was launched whose source does not say it: what `kernelprof init` writes."""
+
+    specification: Annotated[
+        dict[str, Any], about("The launch specification, with its defaults written out.")
+    ]
+    remarks: Annotated[list[str], about("What is to be known beside.")]
+
+
 class CaptureRead(Object):
     origin: Annotated[str, about("The file or stream it was read from.")]
     launches: Amount
@@ -42,6 +51,10 @@ class CaptureRead(Object):
     warnings: Annotated[list[str], about("What was wrong with the capture.")]
     survey: Annotated[
         Survey | None, about("The whole program, where it was surveyed before it was measured.")
+    ] = None
+    inferred: Annotated[
+        InferredLaunch | None,
+        about("The launch, where it was inferred from a source that has no specification."),
     ] = None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.model.inferred import unchecked
 from kernelprof.model.numbers import count, number, quantity
 from kernelprof.model.specification import NO_REFERENCE
 
@@ -32,7 +33,7 @@ def facts(
     lines += [] if correctness is None else [_checked(correctness)]
     known = None if source is None else source.specification
     if correctness is None and known is not None and known.get("reference") == NO_REFERENCE:
-        lines.append(_UNCHECKED)
+        lines.append((source and unchecked(source)) or _UNCHECKED)
     return lines if timing is None else [*lines, _timed(timing)]
 
 

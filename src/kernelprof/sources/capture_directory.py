@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 from kernelprof import files
 from kernelprof.errors import InputError
 from kernelprof.model.capture import SourceLine, summed
+from kernelprof.model.inferred import sentences
 from kernelprof.model.sampled import from_bytes, together
 from kernelprof.resources import data_folder
 from kernelprof.sources.source import Contents, NoCaptureError, unpacked
@@ -96,6 +97,7 @@ def read_stored(directory: Path) -> Capture:
     if manifest.source is not None:
         # What to run again is the source, and not the process that launched its kernel.
         merged = replace(merged, application=manifest.source.path)
+    merged = replace(merged, warnings=(*merged.warnings, *sentences(manifest.source)))
     return replace(merged, origin=str(directory), code=read_code(directory, manifest))
 
 

@@ -251,3 +251,64 @@ def test_every_guess_says_why(tmp_path) -> None:
     assert len(said) == 5
     assert all("  # " in line for line in said)
     assert '// grid = ["ceil_div(w, 32)", "ceil_div(h, 8)"]  # line 11 launches it so' in lines
+
+
+@pytest.mark.parametrize("names", [("width", "height"), ("rows", "cols"), ("nRows", "nCols")])
+def test_a_transposed_matrix_by_its_names(init, names) -> None:
+    wide, high = names if names[0] == "width" else names[::-1]
+    source = f"""
+    __global__ void transpose(float* out, const float* in, int {names[0]}, int {names[1]}) {{
+        int x = blockIdx.x * 32 + threadIdx.x, y = blockIdx.y * 32 + threadIdx.y;
+        if (x < {wide} && y < {high}) out[x * {high} + y] = in[y * {wide} + x];
+    }}
+    """
+    spec = init(source)
+    assert spec.reference == "transpose"
+    sizes = {wide: 40, high: 30}
+    assert arrays(spec, sizes) == {"out": (40, 30), "in": (30, 40)}
+
+
+def test_the_size_of_a_filter_is_small(init) -> None:
+    source = """
+    __global__ void conv(const float* image, float* out, const float* filter, int H, int W, int K) {
+        int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
+        int high = H - K + 1, wide = W - K + 1;
+        if (x >= wide || y >= high) return;
+        float sum = 0;
+        for (int i = 0; i < K; ++i)
+            for (int j = 0; j < K; ++j) sum += image[(y + i) * W + x + j] * filter[i * K + j];
+        out[y * wide + x] = sum;
+    }
+    """
+    spec = init(source)
+    assert spec.sizes == {"H": 4096, "W": 4096, "K": 5}
+    assert spec.resolve().grid == (256, 256, 1)
+
+
+def test_as_many_rows_are_looked_up_as_there_are_results(init) -> None:
+    source = """
+    __global__ void embed(float* out, const float* table, const int* ids, int n, int dim) {
+        int row = blockIdx.x;
+        if (row >= n) return;
+        const float* from = table + ids[row] * dim;
+        for (int d = threadIdx.x; d < dim; d += blockDim.x) out[row * dim + d] = from[d];
+    }
+    """
+    spec = init(source)
+    sizes = {"n": 10, "dim": 100}
+    assert spec.resolve(sizes).arrays["ids"].limit == 10
+    assert arrays(spec, sizes) == {"out": (1000,), "table": (1000,), "ids": (10,)}
+
+
+def test_neighbours_of_a_graph_are_among_those_that_it_looks_at_itself(init) -> None:
+    source = f"""
+    __global__ void level(const int* rows, const int* next, int* levels, int* changed, int n) {{
+        {INDEX}
+        if (i >= n || levels[i] != 0) return;
+        for (int e = rows[i]; e < rows[i + 1]; ++e)
+            if (levels[next[e]] == -1) {{ levels[next[e]] = 1; *changed = 1; }}
+    }}
+    """
+    spec = init(source)
+    found = spec.resolve({"n": 10}).arrays
+    assert (found["next"].limit, found["levels"].shape) == (10, (10,))

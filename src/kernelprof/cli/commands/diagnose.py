@@ -33,8 +33,7 @@ def diagnose(
         typer.Argument(
             metavar="TARGET",
             help="Captures: a directory of `profile`, .csv (raw or details page), the text page "
-            "of ncu, .ncu-rep (all also .gz), a folder of these, or - for stdin. Or one .cu file "
-            "with a launch specification.",
+            "of ncu, .ncu-rep (all also .gz), a folder of these, or - for stdin. Or one .cu file.",
         ),
     ] = None,
     preset: Annotated[

@@ -24,10 +24,12 @@ from kernelprof.launch.guess.launches import launches
 from kernelprof.launch.guess.meaning import meaning
 from kernelprof.launch.guess.names import Source
 from kernelprof.launch.guess.reach import reach
-from kernelprof.launch.guess.scalars import radii, scalars
+from kernelprof.launch.guess.scalars import radii, scalars, windows
 from kernelprof.launch.guess.sizes import sizes
+from kernelprof.launch.guess.structures import structures
 from kernelprof.launch.guess.templates import chosen
 from kernelprof.launch.guess.threads import dimensions
+from kernelprof.launch.guess.uneven import guarded
 from kernelprof.launch.guess.written_types import Element, Types, bare
 from kernelprof.launch.usage import constants, usage
 
@@ -66,22 +68,29 @@ def guess(
         if value is not None and value.constant is not None:
             known[key] = value.constant
     _arrays(kernel, types, found)
-    given = scalars(kernel, types, host, found)
+    given = scalars(kernel, types, host, found) | structures(kernel, types, found)
     used = usage(node, known)
     numbers = {key: amounts.number(value) for key, value in known.items()} | given
     shared = _shared_array(used, types)
     functions = {n: f for n, f in source.functions.items() if not syntax.same(f.node, node)}
     elements = {each.name: each.element for each in found.arrays.values()} | shared
-    followed = reach(node, elements, numbers, types, functions)
+    aliases = {each.name: each.alias for each in found.arrays.values() if each.alias}
+    followed = reach(node, elements, numbers, types, functions, aliases=aliases)
     evidence = Evidence(kernel, used, followed, host, known, given, shared)
     _outputs(evidence, found)
     configuration(evidence, found)
+    found.guarded = guarded(followed.bounds)
     standing = dimensions("block", found.block) | dimensions("grid", found.grid)
     shared_bytes(evidence, standing, found)
     radii(node, found)
+    windows(found)
     extents.lengths(evidence, standing, found)
     extents.fills(followed, found)
-    own = {each: found.values[each] for each in given if found.values[each].isidentifier()}
+    own = {
+        each.rpartition(".")[2]: found.values[each]
+        for each in given
+        if found.values[each].isidentifier()
+    }
     meaning(kernel.name, own, found)
     sizes(evidence, found)
     return found
@@ -128,6 +137,9 @@ def _outputs(evidence: Evidence, found: Guesses) -> None:
         read = reached.read or parameter.name in used.read
         written = reached.written or parameter.name in used.written
         found.arrays[parameter.name].output = written or not read
+    for name, array in found.arrays.items():
+        if array.alias and not array.const:
+            array.output = followed.arrays[name].written or not followed.arrays[name].read
 
 
 def _shared_array(used: Usage, types: Types) -> dict[str, Element]:

@@ -90,6 +90,10 @@ class Accesses(ABC):
             name: _Pointer(name, exactly(ZERO), each.bytes) for name, each in arrays.items()
         }
 
+    def call(self, name: str, alias: str) -> None:
+        """The kernel calls an array so, which is no parameter: ``p.in``."""
+        self._pointers[alias] = self._pointers.pop(name)
+
     @abstractmethod
     def follow(self, node: Node) -> None:
         """A statement, with all that is in it."""
@@ -157,6 +161,9 @@ class Accesses(ABC):
         return UNKNOWN
 
     def _member(self, node: Node) -> Range:
+        known = self._values.get(syntax.text(node))
+        if known is not None:
+            return known
         argument, axis = syntax.child(node, "argument"), syntax.text(syntax.child(node, "field"))
         found = special(syntax.text(argument), axis)
         if found is not None:
@@ -341,7 +348,7 @@ class Accesses(ABC):
         if node is None:
             return None
         match node.type:
-            case "identifier":
+            case "identifier" | "field_expression":
                 return self._pointers.get(syntax.text(node))
             case "parenthesized_expression":
                 inner = [n for n in node.named_children if n.type != "comment"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.launch.elements import is_floating
@@ -28,8 +29,10 @@ OF_MANY: Final = 256
 CHECK_ONE_DIMENSION: Final = 1 << 16
 CHECK_MATRIX: Final = (256, 384, 128)
 """Sizes of the comparison differ, so that a mixed-up pair of them is seen."""
+AS_REACHED: Final = "as far as the kernel reaches"
+"""What speaks for a length that follows from the kernel's body."""
 _LEAST: Final = 4
-_STRUCTURAL: Final = 64
+STRUCTURAL: Final = 64
 """Up to here a number is more likely a part of the problem than how much of it there is."""
 _REPEATED: Final = 16
 """Of a size that decides about no array and no grid, such as a number of turns."""
@@ -38,7 +41,10 @@ MOST_CHECKED: Final = 1 << 17
 """Elements of an array at the check sizes, and threads: a second without a GPU."""
 _ENTRIES: Final = 16
 """Entries of a row of a sparse matrix, where nothing says how many there are."""
+_ROWS: Final = 1 << 20
 _BINS: Final = 256
+_TIMES_CHECKED: Final = 16
+"""How much larger than at its check a size is of a kernel that takes long at that already."""
 
 
 def lengths(evidence: Evidence, standing: Mapping[str, Amount], found: Guesses) -> None:
@@ -68,7 +74,7 @@ def lengths(evidence: Evidence, standing: Mapping[str, Amount], found: Guesses) 
         if host is not None:
             array.length, array.why = host, f"as it is allocated for line {_line(launch)}"
         elif known:
-            array.length, array.why = own, "as far as the kernel reaches"
+            array.length, array.why = own, AS_REACHED
     _indices(reach, {**standing, **nnz}, launch, found)
 
 
@@ -175,6 +181,11 @@ def _limit(  # noqa: PLR0911
         limit = None if factor is None else amounts.divided(whole, factor)
         if limit is not None:
             return limit, ""
+    for _, reached in targets:
+        plain = [e for e in reached.extents if not any(n.startswith("loaded__") for n in e.names)]
+        highest = _resolved(replace(reached, extents=plain), standing)
+        if highest is not None and highest.names:
+            return highest, ", which the kernel reaches as far itself"
     used = {n for a in found.arrays.values() if a.length is not None for n in a.length.names}
     spare = [each for each in found.sizes if each not in used and found.sizes[each]]
     if spare:
@@ -187,9 +198,20 @@ def _limit(  # noqa: PLR0911
         return amounts.size("bins"), ", of which nothing says how many there are"
     known = [a.length for a in found.arrays.values() if a.output and a.length is not None]
     if known:
-        return known[0], ", taken to be as many as there are results"
+        return _rows(known[0], atom, targets), ", taken to be as many as there are results"
     own = found.arrays[name].length
     return own, ", taken to be as many as there are indices"
+
+
+def _rows(results: Amount, atom: str, targets: Sequence[tuple[str, Reached]]) -> Amount:
+    """How many there are of what an index stands for: rows, where neighbours are a row apart."""
+    for _, reached in targets:
+        for extent in reached.extents:
+            step = _factor(extent, atom)
+            rows = None if step is None else amounts.divided(results, step)
+            if rows is not None and rows.names:
+                return rows
+    return results
 
 
 def _factor(highest: Amount, atom: str) -> Amount | None:
@@ -228,6 +250,8 @@ def defaults(names: Iterable[str], found: Guesses, given: Mapping[str, int | Non
     usual = TWO_DIMENSIONS if _most_dimensions(extents, found) <= 2 else OF_MANY
     if len(extents) == 1 and len(wanted) == 1 and extents[0].lower() != "k":
         usual = ONE_DIMENSION
+    # Of a sparse matrix, whose rows have several entries each.
+    long = _ROWS if any(each.fill == "offsets" for each in found.arrays.values()) else ONE_DIMENSION
     for name in wanted:
         value = given.get(name)
         if value:
@@ -235,7 +259,7 @@ def defaults(names: Iterable[str], found: Guesses, given: Mapping[str, int | Non
         elif found.sizes.get(name):
             continue
         elif name in in_arrays or not found.arrays:
-            found.sizes[name] = ONE_DIMENSION if _is_alone(name, found) else usual
+            found.sizes[name] = long if _is_alone(name, found) else min(usual, long)
         else:
             found.sizes[name] = _REPEATED
             found.why[f"sizes.{name}"] = "decides about no array and no grid: any number will do"
@@ -270,6 +294,13 @@ def within_memory(found: Guesses) -> None:
         found.sizes[name] //= 2
 
 
+def lessen(found: Guesses) -> None:
+    """Smaller sizes where nothing says which, and the work grows faster than they do."""
+    for name in found.free:
+        most = _TIMES_CHECKED * found.check_sizes.get(name, found.sizes[name])
+        found.sizes[name] = min(found.sizes[name], most)
+
+
 def _too_wide(found: Guesses) -> bool:
     """Whether the grid has more blocks along y or z than a GPU takes."""
     extents = zip(found.grid or (), MAX_GRID, strict=False)
@@ -295,7 +326,7 @@ def check_sizes(found: Guesses) -> None:
     """Smaller sizes for the comparison, of as many factors of two as the large ones have."""
     fixed = {n for each in found.block or () for n in each.names}
     large = [
-        name for name, value in found.sizes.items() if value > _STRUCTURAL and name not in fixed
+        name for name, value in found.sizes.items() if value > STRUCTURAL and name not in fixed
     ]
     checked = dict(found.sizes)
     for index, name in enumerate(large):

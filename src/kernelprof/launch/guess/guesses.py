@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from kernelprof.launch.guess.amounts import Amount
     from kernelprof.launch.guess.written_types import Element
+
+
+NOT_THAT_OF: Final = "the result is not that of "
+UNWRITTEN: Final = "most of "
+"""How remarks begin by which a launch may be wrong."""
 
 
 @dataclass(slots=True)
@@ -25,6 +30,10 @@ class Array:
     """What values of whole numbers stay below; the last of offsets."""
     why: str = ""
     why_fill: str = ""
+    alias: str = ""
+    """What the kernel calls it where it is no parameter: ``p.in``, a member of a structure."""
+    const: bool = False
+    """Whether such a one may not be written."""
 
     @property
     def dimensions(self) -> list[str] | None:
@@ -35,6 +44,20 @@ class Array:
                 return None
             shape = [self.length.text]
         return shape if self.element.count == 1 else [*shape, str(self.element.count)]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A member of a structure that is passed by value."""
+
+    name: str
+    type: str | None
+    key: str = ""
+    """Of its value among those of all scalars: ``p.width``."""
+    values: list[str] | None = None
+    of: str | None = None
+    """The array that it points to."""
+    align: int | None = None
 
 
 @dataclass(slots=True)
@@ -52,6 +75,8 @@ class Guesses:
     free: list[str] = field(default_factory=list)
     """Sizes whose values nothing speaks for."""
     check_sizes: dict[str, int] = field(default_factory=dict)
+    guarded: set[str] = field(default_factory=set)
+    """Sizes that a thread's index is compared with."""
     flags: list[str] = field(default_factory=list)
     """Options of the compiler."""
     defines: dict[str, int] = field(default_factory=dict)
@@ -62,8 +87,12 @@ class Guesses:
     """Of scalars."""
     values: dict[str, str] = field(default_factory=dict)
     """Of scalars, as expressions."""
+    structures: dict[str, list[Part]] = field(default_factory=dict)
+    """The members of parameters that are structures."""
     trouble: str = ""
     """What went wrong when it was tried: a question to whoever reads it."""
+    differs: str = ""
+    """How the result differs from that of another version, which is the reference."""
     remarks: list[str] = field(default_factory=list)
     """What is to be known beside."""
     why: dict[str, str] = field(default_factory=dict)

@@ -123,12 +123,23 @@ def _gemm(
 
 
 def _transpose(source: str, output: str, scalars: Mapping[str, str], found: Guesses) -> None:
-    rows, columns = scalars.values()
+    names, (rows, columns) = list(scalars), scalars.values()
+    told = set(names) == {"M", "N"} or (_is_rows(names[0]) and _is_columns(names[1]))
+    if _is_columns(names[0]) and _is_rows(names[1]):
+        rows, columns, told = columns, rows, True
     if not (_shaped(found, source, rows, columns) and _shaped(found, output, columns, rows)):
         return
-    found.reference = "transpose" if {"M", "N"} == set(scalars) else None
+    found.reference = "transpose" if told else None
     width = _width(found, source, output)
     found.min_bytes = f"{2 * width} * {rows} * {columns}" if width else None
+
+
+def _is_rows(name: str) -> bool:
+    return re.fullmatch(r"(n_?|num_?)?(h|height|rows?)", name, re.IGNORECASE) is not None
+
+
+def _is_columns(name: str) -> bool:
+    return re.fullmatch(r"(n_?|num_?)?(w|width|cols?|columns)", name, re.IGNORECASE) is not None
 
 
 def _softmax(source: str, output: str, found: Guesses) -> None:

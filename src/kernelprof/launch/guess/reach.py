@@ -218,9 +218,16 @@ def reach(
     known: Mapping[str, Amount],
     types: Types,
     functions: Mapping[str, Function],
+    *,
+    aliases: Mapping[str, str],
 ) -> Reach:
-    """Follow a kernel's definition; ``functions`` are those that it may call."""
+    """Follow a kernel's definition; ``functions`` are those that it may call.
+
+    ``aliases`` are what it calls arrays that are no parameters.
+    """
     found = Reach(arrays, known, types, functions)
+    for name, alias in aliases.items():
+        found.call(name, alias)
     body = syntax.child(kernel, "body")
     if body is not None:
         found.follow(body)

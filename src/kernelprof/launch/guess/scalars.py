@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.launch import syntax
 from kernelprof.launch.elements import is_floating
-from kernelprof.launch.expressions import FUNCTIONS
+from kernelprof.launch.expressions import FUNCTIONS, ExpressionError
 from kernelprof.launch.guess import amounts
 from kernelprof.launch.guess.names import uncast
 
@@ -26,6 +27,8 @@ _REAL: Final = re.compile(r"([-+]?[0-9]*\.?[0-9]+(?:[eE][-+]?[0-9]+)?)[fFlL]?")
 _RADIUS: Final = 4
 _RADIUS_NAME: Final = re.compile(r"r|radius|.*_radius|half_?width|halo", re.IGNORECASE)
 _MOST_STEPS: Final = 8
+_WINDOW: Final = 5
+_LARGE: Final = 4096
 
 
 def scalars(
@@ -67,6 +70,13 @@ def _whole(given: Node | None, launch: HostLaunch | None) -> Amount | None:
     return launch.values.of(given, launch.frame)
 
 
+def real(name: str) -> tuple[str, str]:
+    """A value of a real number that is called so, and what speaks for it."""
+    if name.lower() in _FACTORS:
+        return _FACTORS[name.lower()], ""
+    return "1.0", "nothing says which: any number takes the same time"
+
+
 def _real(name: str, given: Node | None, launch: HostLaunch | None, found: Guesses) -> None:
     if given is not None and launch is not None:
         value = _number(given, launch.frame)
@@ -74,11 +84,9 @@ def _real(name: str, given: Node | None, launch: HostLaunch | None, found: Guess
             found.values[name] = value
             found.why[f"value.{name}"] = f"as line {launch.line} passes it"
             return
-    if name.lower() in _FACTORS:
-        found.values[name] = _FACTORS[name.lower()]
-    else:
-        found.values[name] = "1.0"
-        found.why[f"value.{name}"] = "nothing says which: any number takes the same time"
+    found.values[name], why = real(name)
+    if why:
+        found.why[f"value.{name}"] = why
 
 
 def _number(node: Node | None, frame: Frame, steps: int = 0) -> str | None:  # noqa: PLR0911
@@ -104,6 +112,21 @@ def _number(node: Node | None, frame: Frame, steps: int = 0) -> str | None:  # n
     if frame.has_parameter(text) and frame.caller is not None:
         return _number(frame.argument(text), frame.caller, steps + 1)
     return None
+
+
+def windows(found: Guesses) -> None:
+    """Sizes that make the grid smaller where they are larger: those of a filter."""
+    block = {name for each in found.block or () for name in each.names}
+    for name, value in found.sizes.items():
+        grid = [each for each in found.grid or () if name in each.names]
+        if value or name in block or not grid:
+            continue
+        sizes = dict.fromkeys(found.sizes, _LARGE) | {n: v for n, v in found.sizes.items() if v}
+        few, many = ({**sizes, name: each} for each in (1, _LARGE // 2))
+        with suppress(ExpressionError):
+            if all(each.value(many) < each.value(few) for each in grid):
+                found.sizes[name] = _WINDOW
+                found.why[f"sizes.{name}"] = "the larger it is, the fewer blocks there are"
 
 
 def radii(kernel: Node, found: Guesses) -> None:

@@ -27,6 +27,7 @@ _PAIRS: Final = {
 _VECTORS: Final = {"longlong": "int64", "ulonglong": "uint64", "long": "int64", "ulong": "uint64"}
 _BYTES: Final = "uint8"
 _MOST_NAMES: Final = 16
+AXES: Final = "xyzw"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +43,21 @@ class Element:
     def bytes(self) -> int:
         """Of one element."""
         return element_bytes(self.type) * self.count
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A member of a structure."""
+
+    name: str
+    element: Element | None
+    """``None`` of one whose type nobody knows."""
+    count: int = 1
+    """How many elements it has."""
+    pointer: bool = False
+    const: bool = False
+    align: int | None = None
+    """In bytes, where it is not that of the type."""
 
 
 class Types:
@@ -87,20 +103,83 @@ class Types:
 
     def element(self, written: str) -> Element | None:
         """What a type is, without its pointers and qualifiers; ``None`` if nobody knows."""
-        name = bare(written)
+        name = self._named(bare(written))
+        if (plain := plain_type(name)) is not None:
+            return Element(plain)
+        return self._vector(name) or self._structure(name)
+
+    def _named(self, name: str) -> str:
+        """A name with what stands behind it in its place."""
         for _ in range(_MOST_NAMES):
             known = self._chosen.get(name) or self._aliases.get(name)
             if known is None or bare(known) == name:
                 break
             name = bare(known)
-        if (plain := plain_type(name)) is not None:
-            return Element(plain)
+        return name
+
+    def _vector(self, name: str) -> Element | None:
+        """One of CUDA's own: ``float4``, ``half2``."""
         if name in _PAIRS:
             return Element(_PAIRS[name], 2)
-        if vector := _VECTOR.fullmatch(name):
-            kind = _VECTORS.get(vector[1]) or plain_type(vector[1])
-            return None if kind is None else Element(kind, int(vector[2]))
-        return self._structure(name)
+        vector = _VECTOR.fullmatch(name)
+        if vector is None:
+            return None
+        kind = _VECTORS.get(vector[1]) or plain_type(vector[1])
+        return None if kind is None else Element(kind, int(vector[2]))
+
+    def fields(self, written: str) -> list[Field] | None:
+        """The members of a structure, or of one of CUDA's vectors, in their order.
+
+        ``None`` for any other type, and where it is not known how they lie.
+        """
+        name = self._named(bare(written))
+        if (whole := self._vector(name)) is not None and whole.count <= len(AXES):
+            one = Element(whole.type)
+            return [Field(axis, one) for axis in AXES[: whole.count]]
+        node = self._structures.get(name)
+        body = syntax.child(node, "body")
+        if node is None or body is None or _is_unusual(node):
+            return None
+        found = []
+        for member in body.named_children:
+            if member.type in {"comment", "function_definition", "access_specifier"}:
+                continue
+            fields = self._field(member) if member.type == "field_declaration" else None
+            if fields is None:
+                return None
+            found += fields
+        return found or None
+
+    def _field(self, node: Node) -> list[Field] | None:
+        """What a line of a structure declares; nothing for a function."""
+        written = syntax.text(syntax.child(node, "type"))
+        declared = node.children_by_field_name("declarator")
+        words = {syntax.text(each) for each in node.children}
+        if (
+            "static" in words
+            or not declared
+            or any(n.type == "bitfield_clause" for n in node.children)
+        ):
+            return None
+        found = []
+        for each in declared:
+            if each.type == "function_declarator":
+                continue
+            pointer = each.type == "pointer_declarator"
+            inner = syntax.child(each, "declarator") if pointer else each
+            count = None if inner is None else _count(inner)
+            element = self.element(written)
+            if inner is None or count is None or (element is not None and element.mixed):
+                return None
+            while inner is not None and inner.type == "array_declarator":
+                inner = syntax.child(inner, "declarator")
+            vector = None if pointer else self._vector(self._named(bare(written)))
+            align = None
+            if element is not None and vector is not None and vector.count in {2, 4}:
+                align = min(16, element.bytes)
+            name = syntax.text(inner)
+            found.append(Field(name, element, count, pointer, "const" in words, align))
+        return found
 
     def _structure(self, name: str) -> Element | None:
         node = self._structures.get(name)
@@ -136,6 +215,13 @@ def _count(declarator: Node) -> int | None:
         below = None if inner is None else _count(inner)
         return int(size) * below if size.isdecimal() and below else None
     return None
+
+
+def _is_unusual(structure: Node) -> bool:
+    """Whether members may lie otherwise than their types say: bases, virtual functions, alignas."""
+    text = syntax.text(structure)
+    bases = any(each.type == "base_class_clause" for each in structure.children)
+    return bases or re.search(r"\b(virtual|alignas|__align__|packed|union)\b", text) is not None
 
 
 def _size_of(members: list[Element]) -> int:

@@ -127,6 +127,11 @@ def _prediction(capture: Any) -> object:
     return None if known is None else known.counted
 
 
+def _inferred(capture: Any) -> object:
+    """The source of a capture whose launch was inferred; ``None`` where none was."""
+    return getattr(capture, "inferred", None)
+
+
 def _words() -> ModuleType:
     from kernelprof.comparison import words
 
@@ -162,7 +167,11 @@ _FILL: Final[dict[type, dict[str, Fill]]] = {
         "candidates": attrgetter("also"),
         "missing_metrics": attrgetter("missing"),
     },
-    json_schema.CaptureRead: {"survey": lambda found: getattr(found, "survey", None)},
+    json_schema.CaptureRead: {
+        "survey": lambda found: getattr(found, "survey", None),
+        "inferred": lambda found: _inferred(getattr(found, "capture", None)),
+    },
+    json_schema.InferredLaunch: {"remarks": attrgetter("inferred")},
     json_schema.Kernel: {
         "surveyed": lambda kernel: getattr(kernel, "surveyed", None),
         "compute_capability": lambda kernel: (

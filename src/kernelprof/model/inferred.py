@@ -1,0 +1,83 @@
+"""What is said of a launch that was inferred from the source, where there is no specification."""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING, Any, Final
+
+from kernelprof.model.specification import NO_REFERENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from kernelprof.model.manifest import SourceFacts
+
+_MOST_ARRAYS: Final = 8
+
+
+def sentences(source: SourceFacts | None) -> tuple[str, ...]:
+    """What was assumed of the launch; nothing where somebody wrote a specification."""
+    if source is None or source.inferred is None or source.specification is None:
+        return ()
+    known = source.specification
+    path = shlex.quote(source.path)
+    assumed = "; ".join(filter(None, (*_launch(known), *_values(known))))
+    return (
+        f"its launch was inferred from the source: {assumed}. `kernelprof init {path}` writes it "
+        "into the file, to be looked at and changed",
+        *(f"of the inferred launch: {each}" for each in source.inferred),
+    )
+
+
+def _launch(known: Mapping[str, Any]) -> Iterator[str]:
+    yield f"kernel {known.get('kernel')}"
+    extents = (f"{name} {_extents(known.get(name))}" for name in ("block", "grid"))
+    yield ", ".join(extents)
+    shared = str((known.get("launch") or {}).get("shared_bytes", "0"))
+    yield "" if shared == "0" else f"{shared} bytes of dynamic shared memory"
+
+
+def _values(known: Mapping[str, Any]) -> Iterator[str]:
+    yield ", ".join(f"{name} = {value}" for name, value in (known.get("sizes") or {}).items())
+    arguments = known.get("arguments") or ()
+    scalars = [(each["name"], each["value"]) for each in arguments if "value" in each]
+    for each in arguments:
+        parts = (part for part in each.get("members") or () if "value" in part)
+        scalars += [(f"{each['name']}.{part['name']}", part["value"]) for part in parts]
+    own = known.get("sizes") or {}
+    yield ", ".join(f"{name} = {value}" for name, value in scalars if value not in own)
+    kinds: dict[str, list[str]] = {}
+    for each in arguments:
+        if (kind := _kind(each)) is not None:
+            kinds.setdefault(kind, []).append(each["name"])
+    for kind, names in kinds.items():
+        more = " and others" if len(names) > _MOST_ARRAYS else ""
+        yield f"{kind}: {', '.join(names[:_MOST_ARRAYS])}{more}"
+
+
+def _kind(argument: Mapping[str, Any]) -> str | None:
+    """What an array holds, in a word or two; ``None`` of what only gets written."""
+    fill, limit = argument.get("fill"), argument.get("limit")
+    if "shape" not in argument or (fill is None and argument.get("output")):
+        return None
+    if fill in {None, "random"}:
+        return "random values" if limit is None else f"random numbers below {limit}"
+    return "rising offsets" if fill == "offsets" else str(fill)
+
+
+def _extents(extents: object) -> str:
+    if not isinstance(extents, list) or not extents:
+        return "?"
+    return " x ".join(str(each) for each in extents)
+
+
+def unchecked(source: SourceFacts) -> str | None:
+    """Why the result of an inferred launch was not checked, where that is so."""
+    if source.inferred is None or source.specification is None:
+        return None
+    if source.specification.get("reference") != NO_REFERENCE:
+        return None
+    return (
+        "its result was not checked: the source does not say what has to come out "
+        "(--against OLD.cu compares it with another version)"
+    )
