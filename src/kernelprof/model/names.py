@@ -113,6 +113,11 @@ def middle(text: str, width: int, ellipsis: str = ELLIPSIS) -> str:
     return f"{text[: room - tail]}{ellipsis}{text[-tail:]}"
 
 
+def beginning(text: str, width: int) -> str:
+    """The text cut at its end, as code is that says first what it is about."""
+    return text if len(text) <= width else text[: width - len(ELLIPSIS)] + ELLIPSIS
+
+
 def alternatives(names: Iterable[str]) -> str:
     """``a``, ``a and b``, ``a, b and c``."""
     *most, last = names

@@ -23,6 +23,7 @@ def test_it_names_what_takes_most_of_the_time(series: Page) -> None:
     assert series.headline == (
         "uncoalesced-global-access limits 5 of 26 kernels, which take 60 % of the time. "
         "gemm_bad 32x32 has most to save: about 24 % of all time. "
+        "First: Let threadIdx.x run along the dimension that is contiguous in memory. "
         "4 kernels are at the limit of the GPU."
     )
 

@@ -40,6 +40,8 @@ _ASPECT: Final = 4.4
 
 _LEAST: Final = 0.015
 """The part of the whole from which an area has room for a name."""
+_ROOM: Final = 0.12
+"""The part of the map's width from which an area has room for a few words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,18 +186,21 @@ def _cells(found: Rows, area: Area, total: float) -> Iterable[Markup]:
     aspect = _ASPECT * area.width / area.height if area.height else 1.0
     sizes = [real(row, "share") for row in ordered]
     for row, place in zip(ordered, areas(sizes, Area(0, 0, 1, 1), aspect), strict=True):
-        yield _cell(row, place, real(row, "share") / total if total else 0.0)
+        part = real(row, "share") / total if total else 0.0
+        yield _cell(row, place, part, place.width * area.width)
 
 
-def _cell(row: Row, area: Area, part: float) -> Markup:
+def _cell(row: Row, area: Area, part: float, wide: float) -> Markup:
+    """A kernel's rectangle; ``wide`` is its part of the map's width."""
     said = percent(real(row, "share"))
     saves = real(row, "saves")
     words = [f"{row['name']}: {said} of the time", str(row["verdict"])]
     inside = [element("span", f"{row['name']} ", class_="name")]
+    could_save = "could save" if wide >= _ROOM else "save"
     if saves > 0:
         could = f"the fix saves about {percent(saves)} of the time"
         words.append(could)
-        inside.append(element("span", f"could save {percent(saves)} ", class_="detail"))
+        inside.append(element("span", f"{could_save} {percent(saves)} ", class_="detail"))
         part_saved = min(saves / real(row, "share"), 1.0)
         style = f"width: {100 * part_saved:.1f}%"
         inside.append(element("span", class_="saving", style=style, aria_hidden="true"))
@@ -216,7 +221,7 @@ def _legend(found: Rows) -> Sequence[Key]:
         Key(words, colour) for kind, (colour, words) in KINDS_OF_VERDICTS.items() if kind in there
     ]
     if any(real(row, "saves") > 0 for row in found):
-        keys.append(Key("line below a name: what the fix could save", "var(--fg)"))
+        keys.append(Key("line at the bottom: the part of it that the fix could save", "var(--fg)"))
     return keys
 
 

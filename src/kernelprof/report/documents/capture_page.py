@@ -266,7 +266,7 @@ def _time(
     """How long it takes: outside the profiler where that was measured, and else under it."""
     spread = kernel.duration_ns
     if timing is not None:
-        told = f" in {count(timing.launches, 'launch')}"
+        told = f", the median of {count(timing.launches, 'launch')}" if timing.launches > 1 else ""
         told += f"; {quantity(spread.median, 'ns')} with the profiler" if spread else ""
         low, high = quantity(timing.low_ns, "ns"), quantity(timing.high_ns, "ns")
         measured = (Span(quantity(timing.median_ns, "ns"), Tone.STRONG), told)

@@ -10,7 +10,7 @@ from kernelprof.comparison import words
 from kernelprof.model.comparison import TimeOutcome
 from kernelprof.model.diagnosis import Status
 from kernelprof.model.gate import Outcome
-from kernelprof.model.names import fit, printable
+from kernelprof.model.names import beginning, fit, printable
 from kernelprof.model.numbers import dimensions, number, quantity
 from kernelprof.report.document import Bar, Bullets, Cell, Column, Span, Table, Tone
 from kernelprof.report.documents import TONES
@@ -103,8 +103,7 @@ def judged(
 
 def clip(text: str, width: int = _TEXT_WIDTH) -> str:
     """Not longer than that: a text of strangers must not fill the comment."""
-    line = printable(text)
-    return line if len(line) <= width else line[: width - 1] + "…"
+    return beginning(printable(text), width)
 
 
 def time_cell(compared: float | None, side: KernelSnapshot | None) -> Cell:

@@ -14,7 +14,7 @@ from kernelprof.report.document import Chart, Section
 from kernelprof.report.documents.diagnosis import label_text, table
 from kernelprof.report.documents.verdict import saving, verdict_cell
 from kernelprof.report.figures.measured import clip, finite
-from kernelprof.report.private import shown
+from kernelprof.report.private import shown, without_homes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -124,6 +124,8 @@ def summary(kernels: Sequence[KernelDiagnosis]) -> str:
         most = max(range(len(kernels)), key=could.__getitem__)
         first = names(kernels)[most]
         sentences.append(f"{first} has most to save: about {share(could[most])} of all time.")
+        if advice := kernels[most].verdict.advice:
+            sentences.append(f"First: {without_homes(advice[0])}")
     if at_limit:
         sentences.append(f"{_are(at_limit, len(kernels))} at the limit of the GPU.")
     if undecided:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.model.names import middle, printable, short_name
+from kernelprof.model.names import beginning, printable, short_name
 from kernelprof.model.numbers import number
 from kernelprof.model.numbers import share as percent
 from kernelprof.report.document import Cell, Column, Note, Paragraph, Section, Span, Table, Tone
@@ -129,7 +129,7 @@ def _row(each: Blamed) -> tuple[Cell, ...]:
 
 
 def _source(each: Blamed) -> str:
-    return middle(printable(each.text.strip()), _WIDEST)
+    return beginning(printable(each.text.strip()), _WIDEST)
 
 
 def _paragraph(each: Blamed) -> Paragraph:
