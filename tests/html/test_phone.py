@@ -16,6 +16,21 @@ SPILLED = """() => [...document.querySelectorAll("table.cards td, table.bars :is
     .filter((cell) => cell.checkVisibility() && cell.scrollWidth > cell.clientWidth + 1)
     .map((cell) => cell.textContent.trim())"""
 
+CUT = """() => [...document.querySelectorAll(".treemap a.cell:not(.small) .detail")]
+    .filter((detail) => detail.checkVisibility() && detail.getBoundingClientRect().bottom
+        > detail.closest(".cell").getBoundingClientRect().bottom - 4)
+    .map((detail) => detail.closest(".cell").textContent)"""
+
+
+@pytest.mark.parametrize("name", ["many-kernels", "frameworks"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_a_map_has_the_words_that_its_areas_have_room_for(
+    name: str, width: int, look_at: OpenPage
+) -> None:
+    page = look_at(REPORTS / f"{name}.html", width=width)
+    assert page.locator(".treemap .detail:visible").count() >= 3
+    assert page.evaluate(CUT) == []
+
 
 @pytest.mark.parametrize("name", ["comparison", "gate", "history", "predicted", "source"])
 def test_no_text_runs_into_the_next(name: str, look_at: OpenPage) -> None:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from kernelprof.report.figures.measured import Launch, Numbers
 
 NOTABLE: Final = 0.01
+_MORE: Final = 1.05
+"""From so many times the fewest bytes on it is more than that. Our choice."""
 
 _ASKED: Final = (
     "What the threads ask for, each by itself: a value that a whole warp reads counts for every "
@@ -165,7 +167,11 @@ def _links(launch: Launch, levels: Iterable[Level], excess: float | None) -> Ite
 
 
 def _times(level: Level) -> tuple[str, ...]:
-    return () if level.multiple is None else (f"{factor(level.multiple)} the fewest possible",)
+    if level.multiple is None:
+        return ()
+    # What the caches hold at the end has not moved: it can be a little less.
+    told = f"{factor(level.multiple)} the" if level.multiple >= _MORE else "the"
+    return (f"{told} fewest possible",)
 
 
 def _local(launch: Launch) -> Iterable[drawn.Link]:
