@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.errors import InputError
-from kernelprof.launch.guess.guesses import NOT_THAT_OF, UNWRITTEN
 from kernelprof.model.diagnosis import Confidence
 
 if TYPE_CHECKING:
@@ -144,6 +143,8 @@ def qualified(found: Diagnosis) -> Diagnosis:
     known = None if found.capture is None else found.capture.inferred
     if known is None:
         return found
+    from kernelprof.launch.guess.guesses import NOT_THAT_OF, UNWRITTEN
+
     doubts = [each for each in known.inferred or () if each.startswith((NOT_THAT_OF, UNWRITTEN))]
     kernels = []
     for each in found.kernels:

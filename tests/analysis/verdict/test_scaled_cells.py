@@ -76,7 +76,9 @@ GROUPS = {
     "tensor_ladder": sorted(
         path.parent for path in (RECORDED / "h200-bf16").rglob("manifest.json")
     ),
-    "directories": sorted(path.parent for path in CAPTURES.rglob("manifest.json")),
+    "directories": sorted(
+        path.parent for path in CAPTURES.rglob("manifest.json") if not SILENT & set(path.parts)
+    ),
 }
 
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 SECTOR: Final = EVERY.sector_bytes
 _BANKS: Final = 32
 _BANK_BYTES: Final = 4
+_FEW_WARPS: Final = 64
+"""Warps whose patterns are kept together, 256 bytes each. Our choice."""
 _ROW: Final = _BANKS * _BANK_BYTES
 """Bytes of shared memory that a wavefront reaches at most."""
 
@@ -131,13 +133,18 @@ def shared_wavefronts(addresses: Array, taking: Array | None, size: int) -> tupl
         passes = -(-threads // parts)
         return passes, passes
     lanes = 32
-    if taking is None:
+    if taking is None or taking.all():
         pattern = _same_pattern(addresses)
         if pattern is not None:
             found, ideal = _of_pattern((pattern - (pattern[0, 0] & -_ROW)).tobytes(), size)
             repeat = np.ones(addresses.shape[0], np.int64)
             return repeat * found, repeat * ideal
-        taking = np.ones((addresses.shape[0], lanes), np.bool_)
+        if len(addresses) <= _FEW_WARPS and addresses.shape[1] == lanes:
+            relative = addresses - (addresses[:, :1] & -_ROW)
+            several, least = _of_patterns(relative.tobytes(), len(addresses), size)
+            return several.copy(), least.copy()
+        if taking is None:
+            taking = np.ones((addresses.shape[0], lanes), np.bool_)
     return _wavefronts(np.broadcast_to(addresses, taking.shape), taking, size)
 
 
@@ -181,6 +188,13 @@ def _of_pattern(addresses: bytes, size: int) -> tuple[int, int]:
     one = np.frombuffer(addresses, np.int64)[None, :]
     found, ideal = _wavefronts(one, np.ones(one.shape, np.bool_), size)
     return int(found[0]), int(ideal[0])
+
+
+@lru_cache(maxsize=4096)
+def _of_patterns(addresses: bytes, warps: int, size: int) -> tuple[Array, Array]:
+    """The same of a few warps, each with a pattern of its own."""
+    every = np.frombuffer(addresses, np.int64).reshape(warps, -1)
+    return _wavefronts(every, np.ones(every.shape, np.bool_), size)
 
 
 def _wavefronts(addresses: Array, taking: Array, size: int) -> tuple[Array, Array]:

@@ -135,7 +135,7 @@ class Multiprocessor:
         self._begun = 0
         self._blocks = 0
         self._passed = self._meant = 0.0
-        self._stalls: defaultdict[str, float] = defaultdict(float)
+        self._stalls: defaultdict[str, float] = defaultdict(float, not_selected=0.0)
         self._run = Run()
 
     def run(self, blocks: int, resident: int) -> Run:
@@ -146,7 +146,15 @@ class Multiprocessor:
         queue = self._queue
         while queue:
             now, _, warp = heapq.heappop(queue)
-            self._issue(warp, now)
+            ready = self._issue(warp, now)
+            while ready is not None:
+                # What is the next to go on anyway need not enter the queue.
+                if not queue or ready < queue[0][0]:
+                    ready = self._issue(warp, ready)
+                    continue
+                self._order += 1
+                now, _, warp = heapq.heappushpop(queue, (ready, self._order, warp))
+                ready = self._issue(warp, now)
         run = self._run
         run.cycles = max(run.ends, default=0.0)
         run.blocks = blocks
@@ -171,12 +179,15 @@ class Multiprocessor:
         for n, each in enumerate(own):
             self._push(_Warp(each, (place + n) % PARTS, block, now), now)
 
-    def _issue(self, warp: _Warp, now: float) -> None:
+    def _issue(self, warp: _Warp, now: float) -> float | None:
+        """Issue an instruction; when the warp can go on, ``None``: others say when, or it ended."""
         ops, weight = warp.steps[warp.place]
         op = ops[warp.at]
-        issue = max(self._schedulers[warp.part], now)
-        self._schedulers[warp.part] = issue + 1.0
-        self._stalls["not_selected"] += (issue - now) * weight
+        stalls, part = self._stalls, warp.part
+        issue = max(self._schedulers[part], now)
+        if issue > now:
+            stalls["not_selected"] += (issue - now) * weight
+        self._schedulers[part] = issue + 1.0
         done = 0.0
         if op.pipe >= 0:
             issue = self._enter_pipe(warp, op, issue, weight)
@@ -195,20 +206,22 @@ class Multiprocessor:
             done = done or issue + op.latency
             warp.board[op.result] = max(warp.board[op.result], done)
             warp.last = op.name
-        self._stalls["selected"] += weight
-        after = issue + max(op.stall, _APART)
-        self._stalls["wait"] += (op.stall - 1.0) * weight
-        # The cycle that a warp leaves to others counts as that (cuda/ladder/13_double_buffered:
-        # 0.89 of 2.37 cycles with two warps a scheduler).
-        self._stalls["not_selected"] += max(_APART - op.stall, 0.0) * weight
+        stalls["selected"] += weight
+        stall = op.stall
+        stalls["wait"] += (stall - 1.0) * weight
+        if stall < _APART:
+            # The cycle that a warp leaves to others counts as that (cuda/ladder/13_double_buffered:
+            # 0.89 of 2.37 cycles with two warps a scheduler).
+            stalls["not_selected"] += (_APART - stall) * weight
+        after = issue + max(stall, _APART)
         self._pass(warp, after, weight)
         self._run.instructions += weight
         if op.pending >= 0:
             after = self._await_copies(warp, op.pending, after, weight)
         if op.kind == "barrier":
             self._arrive(warp, after)
-        else:
-            self._go_on(warp, after)
+            return None
+        return self._go_on(warp, after)
 
     def _await_copies(self, warp: _Warp, pending: int, now: float, weight: float) -> float:
         """When so many groups of a warp's copies are under way at most."""
@@ -227,8 +240,11 @@ class Multiprocessor:
         self._meant += passed * weight
         warp.marked = until
 
-    def _go_on(self, warp: _Warp, now: float) -> None:
-        """The next instruction of a warp, once the scoreboards that it waits for are clear."""
+    def _go_on(self, warp: _Warp, now: float) -> float | None:
+        """When the scoreboards are clear that a warp's next instruction waits for; ``None``: none.
+
+        It is that instruction that is issued next.
+        """
         ops, weight = warp.steps[warp.place]
         warp.at += 1
         if warp.at >= len(ops):
@@ -236,7 +252,7 @@ class Multiprocessor:
             warp.place += 1
             if warp.place >= len(warp.steps):
                 self._end(warp, now)
-                return
+                return None
             ops, weight = warp.steps[warp.place]
             now = self._fetch(warp, ops, now, weight)
         ready = now
@@ -246,7 +262,7 @@ class Multiprocessor:
             far = warp.last in _FAR_LOADS
             self._stalls["long_scoreboard" if far else "short_scoreboard"] += (ready - now) * weight
             self._pass(warp, ready, weight)
-        self._push(warp, ready)
+        return ready
 
     def _fetch(self, warp: _Warp, ops: tuple[Op, ...], now: float, weight: float) -> float:
         """When code is there; what is not in the instruction cache comes from L2."""
@@ -373,7 +389,9 @@ class Multiprocessor:
             weight = warp.steps[warp.place][1]
             self._stalls["barrier"] += (free - now) * weight
             self._pass(warp, free, weight)
-            self._go_on(warp, free)
+            ready = self._go_on(warp, free)
+            if ready is not None:
+                self._push(warp, ready)
 
     def _end(self, warp: _Warp, now: float) -> None:
         block = warp.block

@@ -11,6 +11,7 @@ import numpy as np
 
 from kernelprof.predict.machine.arrays import LANES, first_of
 from kernelprof.predict.machine.context import NotKnownError
+from kernelprof.predict.machine.faults import AccessError
 from kernelprof.predict.machine.operations import operation
 from kernelprof.predict.machine.operations.atomics import give_back
 from kernelprof.predict.machine.operations.meeting import Meeting
@@ -215,13 +216,28 @@ def _next(i: Instruction, operand: Address) -> Read:
 
 
 def _move(c: Context, far: Array, near: Array, sizes: Array, first: Array, *, inward: bool) -> None:
-    """Copy 16 bytes at a time, where there are so many left."""
-    for step in range(0, int(sizes.max(initial=0)), _UNIT_BYTES):
-        lanes = first & (step < sizes)
-        there = [Part(GLOBAL, c.every(far + step), lanes)]
-        here = parts_of(SHARED, c, c.every(near.astype(np.int64) + step), lanes)
-        source, target = (there, here) if inward else (here, there)
-        store(c, target, load(c, source, _UNIT_BYTES), _UNIT_BYTES)
+    """Copy as many units at a time as a warp has lanes; one by one where that cannot be done.
+
+    That is the thread's own fault, which is then told of it.
+    """
+    whole, at_once = int(sizes.max(initial=0)), LANES * _UNIT_BYTES
+    taking = first.any(axis=1, keepdims=True)
+    far, near = first_of(far, first), first_of(near, first).astype(np.int64)
+    for begin in range(0, whole, at_once):
+        steps = begin + np.arange(0, at_once, _UNIT_BYTES)
+        try:
+            _copy(c, far + steps, near + steps, taking & (steps < sizes), inward=inward)
+        except AccessError:
+            for step in range(begin, min(begin + at_once, whole), _UNIT_BYTES):
+                _copy(c, far + step, near + step, first & (step < sizes), inward=inward)
+
+
+def _copy(c: Context, far: Array, near: Array, lanes: Array, *, inward: bool) -> None:
+    """A unit for each of these lanes."""
+    there = [Part(GLOBAL, c.every(far), lanes)]
+    here = parts_of(SHARED, c, c.every(near), lanes)
+    source, target = (there, here) if inward else (here, there)
+    store(c, target, load(c, source, _UNIT_BYTES), _UNIT_BYTES)
 
 
 @operation("STAS", modifiers="64 128")
