@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.predict.timing.code import OF_A_PART, PARTS
-from kernelprof.predict.timing.control import SCOREBOARDS
 from kernelprof.predict.timing.pipes import latencies
+from kernelprof.predict.timing.resident import Block, Warp
 
 if TYPE_CHECKING:
     from kernelprof.predict.timing.code import Memory, Op
-    from kernelprof.predict.timing.steps import Step, Steps
+    from kernelprof.predict.timing.steps import Steps
 
 FMA: Final = OF_A_PART.index("fma")
 HEAVY: Final = OF_A_PART.index("fmaheavy")
@@ -63,40 +63,6 @@ class Rates:
     """Segments of code that it holds."""
 
 
-class _Warp:
-    __slots__ = (
-        "at", "block", "board", "copied", "groups", "last", "marked", "part", "place", "steps",
-    )  # fmt: skip
-
-    def __init__(self, steps: tuple[Step, ...], part: int, block: _Block, now: float) -> None:
-        self.steps = steps
-        self.part = part
-        self.block = block
-        self.place = 0
-        """Of the segment."""
-        self.at = 0
-        """Of the instruction in it."""
-        self.board = [0.0] * SCOREBOARDS
-        self.marked = now
-        """Since when time is not yet counted."""
-        self.last = ""
-        """The instruction that raised a scoreboard last."""
-        self.copied = now
-        """When all asynchronous copies are done that it began."""
-        self.groups: list[float] = []
-        """The same of each group of them."""
-
-
-class _Block:
-    __slots__ = ("alive", "number", "started", "waiting")
-
-    def __init__(self, number: int, alive: int, started: float) -> None:
-        self.number = number
-        self.alive = alive
-        self.started = started
-        self.waiting: list[tuple[_Warp, float]] = []
-
-
 @dataclass
 class Run:
     """What running blocks on an SM took, in cycles."""
@@ -130,7 +96,7 @@ class Multiprocessor:
         self._code: dict[int, float] = {}
         """Segments in the instruction cache and since when, the one used last at the end."""
         self._random = 1
-        self._queue: list[tuple[float, int, _Warp]] = []
+        self._queue: list[tuple[float, int, Warp]] = []
         self._order = 0
         self._begun = 0
         self._blocks = 0
@@ -163,7 +129,7 @@ class Multiprocessor:
         run.stalls = dict(self._stalls)
         return run
 
-    def _push(self, warp: _Warp, at: float) -> None:
+    def _push(self, warp: Warp, at: float) -> None:
         self._order += 1
         heapq.heappush(self._queue, (at, self._order, warp))
 
@@ -173,13 +139,13 @@ class Multiprocessor:
         number = self._begun % steps.blocks
         first = number * steps.warps_of_block
         own = [each for each in steps.warps[first : first + steps.warps_of_block] if each]
-        block = _Block(number, len(own), now)
+        block = Block(number, len(own), now)
         place = self._begun * steps.warps_of_block
         self._begun += 1
         for n, each in enumerate(own):
-            self._push(_Warp(each, (place + n) % PARTS, block, now), now)
+            self._push(Warp(each, (place + n) % PARTS, block, now), now)
 
-    def _issue(self, warp: _Warp, now: float) -> float | None:
+    def _issue(self, warp: Warp, now: float) -> float | None:
         """Issue an instruction; when the warp can go on, ``None``: others say when, or it ended."""
         ops, weight = warp.steps[warp.place]
         op = ops[warp.at]
@@ -223,7 +189,7 @@ class Multiprocessor:
             return None
         return self._go_on(warp, after)
 
-    def _await_copies(self, warp: _Warp, pending: int, now: float, weight: float) -> float:
+    def _await_copies(self, warp: Warp, pending: int, now: float, weight: float) -> float:
         """When so many groups of a warp's copies are under way at most."""
         older = len(warp.groups) - pending
         there = warp.groups[older - 1] if older > 0 else now
@@ -233,14 +199,14 @@ class Multiprocessor:
         self._pass(warp, there, weight)
         return there
 
-    def _pass(self, warp: _Warp, until: float, weight: float) -> None:
+    def _pass(self, warp: Warp, until: float, weight: float) -> None:
         """Count the time of a warp, and that of all that its instruction stands for."""
         passed = until - warp.marked
         self._passed += passed
         self._meant += passed * weight
         warp.marked = until
 
-    def _go_on(self, warp: _Warp, now: float) -> float | None:
+    def _go_on(self, warp: Warp, now: float) -> float | None:
         """When the scoreboards are clear that a warp's next instruction waits for; ``None``: none.
 
         It is that instruction that is issued next.
@@ -264,7 +230,7 @@ class Multiprocessor:
             self._pass(warp, ready, weight)
         return ready
 
-    def _fetch(self, warp: _Warp, ops: tuple[Op, ...], now: float, weight: float) -> float:
+    def _fetch(self, warp: Warp, ops: tuple[Op, ...], now: float, weight: float) -> float:
         """When code is there; what is not in the instruction cache comes from L2."""
         rates = self._rates
         if not rates.code_sectors:
@@ -284,7 +250,7 @@ class Multiprocessor:
             return there
         return now
 
-    def _enter_pipe(self, warp: _Warp, op: Op, issue: float, weight: float) -> float:
+    def _enter_pipe(self, warp: Warp, op: Op, issue: float, weight: float) -> float:
         """When a pipe of the warp's part takes an instruction."""
         pipes = self._pipes[warp.part]
         pipe, cycles = op.pipe, op.cycles
@@ -315,7 +281,7 @@ class Multiprocessor:
     # Memory.
 
     def _access(
-        self, warp: _Warp, op: Op, memory: Memory, issue: float, weight: float
+        self, warp: Warp, op: Op, memory: Memory, issue: float, weight: float
     ) -> tuple[float, float]:
         """When an access is issued, and when its result is there."""
         kind = memory.kind
@@ -374,13 +340,13 @@ class Multiprocessor:
 
     # Blocks.
 
-    def _arrive(self, warp: _Warp, now: float) -> None:
+    def _arrive(self, warp: Warp, now: float) -> None:
         """A warp is at a barrier, which those that wait leave when the last has come."""
         block = warp.block
         block.waiting.append((warp, now))
         self._leave_barrier(block)
 
-    def _leave_barrier(self, block: _Block) -> None:
+    def _leave_barrier(self, block: Block) -> None:
         if not block.waiting or len(block.waiting) < block.alive:
             return
         free = max(now for _, now in block.waiting) + self._times["barrier"]
@@ -393,7 +359,7 @@ class Multiprocessor:
             if ready is not None:
                 self._push(warp, ready)
 
-    def _end(self, warp: _Warp, now: float) -> None:
+    def _end(self, warp: Warp, now: float) -> None:
         block = warp.block
         block.alive -= 1
         if block.alive:
