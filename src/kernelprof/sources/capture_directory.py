@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import reduce
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from kernelprof import files
 from kernelprof.errors import InputError
@@ -27,13 +27,15 @@ from kernelprof.resources import data_folder
 from kernelprof.sources.source import Contents, NoCaptureError, unpacked
 
 if TYPE_CHECKING:
-    from collections.abc import Container
+    from collections.abc import Callable, Container
 
     from kernelprof.model.capture import Capture
     from kernelprof.model.manifest import Manifest, RunFacts, SourceFacts
     from kernelprof.model.sampled import SampledCode
     from kernelprof.model.survey import Survey
     from kernelprof.sources.source import Input
+
+    Parsed = TypeVar("Parsed")
 
 MANIFEST: Final = "manifest.json"
 SOURCE_FILE: Final = "source.cu"
@@ -178,11 +180,7 @@ def read_lines(directory: Path, manifest: Manifest) -> tuple[SourceLine, ...] | 
     parts = [(run.lines, run.lines_sha256) for run in manifest.runs if run.lines is not None]
     found: list[SourceLine] = []
     for name, digest in parts:
-        packed = read_checked(directory, name, digest)
-        try:
-            found += lines_from_csv(unpacked(packed, _MOST_LINES_BYTES))
-        except ValueError as error:
-            raise damaged(f"{name} cannot be read ({error})", directory / name) from error
+        found += _read(directory, name, digest, _MOST_LINES_BYTES, lines_from_csv)
     return summed(found) if parts else None
 
 
@@ -195,11 +193,7 @@ def read_code(directory: Path, manifest: Manifest) -> tuple[SampledCode, ...]:
     for run in manifest.runs:
         if run.code is None:
             continue
-        packed = read_checked(directory, run.code, run.code_sha256)
-        try:
-            found += from_bytes(unpacked(packed, _MOST_CODE_BYTES))
-        except ValueError as error:
-            raise damaged(f"{run.code} cannot be read ({error})", directory / run.code) from error
+        found += _read(directory, run.code, run.code_sha256, _MOST_CODE_BYTES, from_bytes)
     return with_source(together(found), directory, manifest.source)
 
 
@@ -212,12 +206,19 @@ def read_survey(directory: Path, manifest: Manifest) -> Survey | None:
 
     if manifest.survey is None:
         return None
-    packed = read_checked(directory, manifest.survey, manifest.survey_sha256)
+    digest = manifest.survey_sha256
+    return _read(directory, manifest.survey, digest, _MOST_SURVEY_BYTES, survey_from_bytes)
+
+
+def _read(
+    directory: Path, name: str, sha256: str | None, most: int, parse: Callable[[bytes], Parsed]
+) -> Parsed:
+    """What a packed file of a capture directory holds; ``parse`` has :class:`ValueError`."""
+    packed = read_checked(directory, name, sha256)
     try:
-        return survey_from_bytes(unpacked(packed, _MOST_SURVEY_BYTES))
+        return parse(unpacked(packed, most))
     except ValueError as error:
-        place = directory / manifest.survey
-        raise damaged(f"{manifest.survey} cannot be read ({error})", place) from error
+        raise damaged(f"{name} cannot be read ({error})", directory / name) from error
 
 
 def with_source(

@@ -163,8 +163,7 @@ def choose(
         return None
     costly = every.costliest()
     mine = every.fits & np.isin(every.kernel, costly)
-    names = sorted({every.names[each] for each in np.unique(every.name[mine]).tolist()})
-    matched = every.fits & np.isin(np.array(every.names)[every.name], names)
+    matched = every.fits & np.isin(every.name, every.name[mine])
     made = _Choices(trace, every, np.flatnonzero(matched), before)
     tried = [made.beginning_with(first, budget, passes) for first in made.beginnings()]
     return min(tried, key=lambda each: (each.share < SHARE, _cost(each, passes)))

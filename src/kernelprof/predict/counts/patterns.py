@@ -135,14 +135,12 @@ def shared_wavefronts(addresses: Array, taking: Array | None, size: int) -> tupl
     lanes = 32
     if taking is None or taking.all():
         pattern = _same_pattern(addresses)
-        if pattern is not None:
-            found, ideal = _of_pattern((pattern - (pattern[0, 0] & -_ROW)).tobytes(), size)
-            repeat = np.ones(addresses.shape[0], np.int64)
+        few = addresses if pattern is None else pattern
+        if len(few) <= _FEW_WARPS:
+            relative = few - (few[:, :1] & -_ROW)
+            found, ideal = _of_patterns(relative.tobytes(), len(few), size)
+            repeat = np.ones(len(addresses), np.int64)
             return repeat * found, repeat * ideal
-        if len(addresses) <= _FEW_WARPS and addresses.shape[1] == lanes:
-            relative = addresses - (addresses[:, :1] & -_ROW)
-            several, least = _of_patterns(relative.tobytes(), len(addresses), size)
-            return several.copy(), least.copy()
         if taking is None:
             taking = np.ones((addresses.shape[0], lanes), np.bool_)
     return _wavefronts(np.broadcast_to(addresses, taking.shape), taking, size)
@@ -183,16 +181,8 @@ def _same_pattern(addresses: Array) -> Array | None:
 
 
 @lru_cache(maxsize=4096)
-def _of_pattern(addresses: bytes, size: int) -> tuple[int, int]:
-    """Wavefronts of one warp's addresses, as their bytes: a loop has the same again and again."""
-    one = np.frombuffer(addresses, np.int64)[None, :]
-    found, ideal = _wavefronts(one, np.ones(one.shape, np.bool_), size)
-    return int(found[0]), int(ideal[0])
-
-
-@lru_cache(maxsize=4096)
 def _of_patterns(addresses: bytes, warps: int, size: int) -> tuple[Array, Array]:
-    """The same of a few warps, each with a pattern of its own."""
+    """Wavefronts of a few warps' addresses, as bytes: a loop has the same again and again."""
     every = np.frombuffer(addresses, np.int64).reshape(warps, -1)
     return _wavefronts(every, np.ones(every.shape, np.bool_), size)
 

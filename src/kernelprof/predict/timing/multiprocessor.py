@@ -115,12 +115,10 @@ class Multiprocessor:
             ready = self._issue(warp, now)
             while ready is not None:
                 # What is the next to go on anyway need not enter the queue.
-                if not queue or ready < queue[0][0]:
-                    ready = self._issue(warp, ready)
-                    continue
-                self._order += 1
-                now, _, warp = heapq.heappushpop(queue, (ready, self._order, warp))
-                ready = self._issue(warp, now)
+                if queue and ready >= queue[0][0]:
+                    self._order += 1
+                    ready, _, warp = heapq.heappushpop(queue, (ready, self._order, warp))
+                ready = self._issue(warp, ready)
         run = self._run
         run.cycles = max(run.ends, default=0.0)
         run.blocks = blocks

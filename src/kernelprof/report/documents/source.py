@@ -53,15 +53,12 @@ _MOVED: Final = (
 _NO_LINES: Final = (
     "Compiled without line information, so no instruction has a line: compile with -lineinfo."
 )
-_NOTED: Final = "A request"
 _PREDICTED: Final = (
     "Beside a line stands what a request of its accesses to memory takes, in brackets the ideal "
     "where that is less."
 )
 _OTHER = "The source below differs from the one that was measured (their hashes differ)."
 
-
-MARKED_FROM: Final = 0.01
 _TOLD_UP_TO: Final = 0.5
 _MOST_TOLD: Final = 3
 _WIDEST: Final = 80
@@ -94,7 +91,7 @@ def section(
         return Section("Source", (*blocks, *built))
     path, listing = _listing(found, text, hot, machine)
     if notes:
-        listing = replace(listing, notes=notes, noted=(_NOTED,))
+        listing = replace(listing, notes=notes, noted=(machine_code.TRAFFIC,))
     lines = dict(zip(listing.numbers or count(1), listing.text.split("\n"), strict=False))
     for number, share in hottest(listing.shares):
         text_of = at_line(number, share, lines.get(number, ""), f"{anchor}-line-{number}")
@@ -169,7 +166,7 @@ def marked(hot: Mapping[int, float], lines: int) -> tuple[tuple[int, float], ...
     return tuple(
         (line, min(share, 1.0))
         for line, share in sorted(hot.items())
-        if 1 <= line <= lines and share >= MARKED_FROM
+        if 1 <= line <= lines and share >= machine_code.MARKED_FROM
     )
 
 

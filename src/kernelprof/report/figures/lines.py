@@ -6,17 +6,15 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.analysis.metrics.traffic import SECTOR
 from kernelprof.analysis.waiting import a_request
 from kernelprof.model.numbers import number, quantity
+from kernelprof.report.figures.memory import WAVEFRONT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from kernelprof.model.sampled import Counts, Instruction, SampledCode
-
-SECTOR: Final = 32
-WAVEFRONT: Final = 128
-"""Bytes that one of shared memory holds at most."""
 
 
 @dataclass(frozen=True, slots=True)
