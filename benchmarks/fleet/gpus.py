@@ -33,6 +33,7 @@ name = "sweep"
 preset = "triage"
 [[ladder]]
 name = "sgemm"
+size = [2048]
 variants = true
 """
 _KERNEL: Final = "cuda/ladder/08_register_tile_1d.cu"
