@@ -7,6 +7,7 @@ from tests.support.few import few
 
 from kernelprof.errors import InputError
 from kernelprof.launch import flags
+from kernelprof.launch.cubin import CompileError
 from kernelprof.predict.nvrtc_options import nvrtc_options
 
 KERNEL = """\
@@ -65,3 +66,19 @@ def test_options_change_the_code_as_they_should(compile_cu) -> None:
     assert compile_cu(KERNEL, "-O0", "-g", "-Xptxas=-v").cubin == plain
     assert compile_cu(KERNEL, "--use_fast_math").cubin != plain
     assert compile_cu(KERNEL, "-Xptxas=-O0,-v").cubin != plain
+
+
+def test_an_option_of_one_source_stays_out_of_the_next(compile_cu) -> None:
+    """NVRTC itself takes the loads of every later program for read-only ones."""
+    plain = compile_cu(KERNEL).cubin
+    restricted = compile_cu(KERNEL, "--restrict").cubin
+    assert restricted != plain
+    assert compile_cu(KERNEL).cubin == plain
+    assert compile_cu(KERNEL, "-restrict").cubin == restricted
+
+
+def test_what_a_process_of_its_own_says_of_a_mistake(compile_cu) -> None:
+    with pytest.raises(CompileError, match="nothing_of_the_kind"):
+        compile_cu("__global__ void k() { nothing_of_the_kind(); }", "--restrict")
+    with pytest.raises(InputError, match="none of NVRTC's"):
+        compile_cu(KERNEL, "--restrict", "-std=c++98")

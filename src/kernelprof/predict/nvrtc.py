@@ -3,13 +3,32 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Any, NamedTuple
+import pickle
+import subprocess
+import sys
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from kernelprof.errors import InputError, MissingToolError
+from kernelprof.errors import InputError, KernelprofError, MissingToolError
 from kernelprof.predict.toolchain import HOW_TO_GET
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+
+_STAYS: Final = frozenset(("--restrict",))
+"""Options that NVRTC (13.1) keeps for every later program of its process: after a kernel that is
+compiled with ``--restrict``, the loads of all others are taken for read-only ones as well."""
+
+
+class _Program(NamedTuple):
+    """What :func:`compile_program` is given."""
+
+    source: str
+    name: str
+    headers: Mapping[str, str]
+    options: Sequence[str]
+    expression: str | None
 
 
 class Answer(NamedTuple):
@@ -33,10 +52,16 @@ def compile_program(
     """Compile a source to a cubin.
 
     ``nvrtc`` is the module ``cuda.bindings.nvrtc``, ``headers`` are texts by the name that an
-    include has, ``expression`` a kernel of a template, which is instantiated. Raises
-    :class:`InputError` for an option that NVRTC does not take, :class:`MissingToolError` where it
-    is broken.
+    include has, ``expression`` a kernel of a template, which is instantiated. An option that would
+    stay behind is taken in a process of its own. Raises :class:`InputError` for an option that
+    NVRTC does not take, :class:`MissingToolError` where it is broken.
     """
+    program = _Program(source, name, headers, options, expression)
+    return _apart(program) if _STAYS.intersection(options) else _compiled(nvrtc, program)
+
+
+def _compiled(nvrtc: Any, given: _Program) -> Answer:
+    source, name, headers, options, expression = given
     result, program = nvrtc.nvrtcCreateProgram(
         source.encode(),
         name.encode(),
@@ -85,3 +110,39 @@ def _read(size_of: Any, read: Any, program: Any) -> bytes:
     buffer = bytes(size)
     read(program, buffer)
     return buffer
+
+
+def _apart(program: _Program) -> Answer:
+    """What a process of its own makes of a program (:func:`_serve`)."""
+    done = subprocess.run(
+        [sys.executable, "-P", "-m", __name__],
+        input=pickle.dumps(tuple(program)),
+        capture_output=True,
+        check=False,
+    )
+    if done.returncode != 0:
+        lines = done.stderr.decode("utf-8", "replace").split("\n")
+        raise MissingToolError(
+            f"NVRTC failed in a process of its own: {' '.join(lines[-2:]).strip()}",
+            hint=f"install it again: {HOW_TO_GET} --force-reinstall",
+        )
+    answer, error = pickle.loads(done.stdout)
+    if error is not None:
+        kind, what, hint = error
+        raise (InputError if kind == InputError.__name__ else MissingToolError)(what, hint=hint)
+    return Answer(*answer)
+
+
+def _serve() -> None:
+    """Compile the program that comes by standard input; the answer goes to standard output."""
+    answer, error = None, None
+    try:
+        program = pickle.load(sys.stdin.buffer)
+        answer = tuple(_compiled(import_module("cuda.bindings.nvrtc"), program))
+    except KernelprofError as raised:
+        error = (type(raised).__name__, raised.what, raised.hint)
+    sys.stdout.buffer.write(pickle.dumps((answer, error)))
+
+
+if __name__ == "__main__":
+    _serve()
