@@ -9,7 +9,8 @@ from tests.support.few import few
 
 from kernelprof.launch.overrides import LaunchOverrides
 from kernelprof.predict.architectures import KNOWN
-from kernelprof.predict.prediction import compiled, predict
+from kernelprof.predict.built import compiled
+from kernelprof.predict.prediction import predict
 from kernelprof.predict.problems import NotRunnableError
 
 if TYPE_CHECKING:

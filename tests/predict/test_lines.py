@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import pytest
 
 from kernelprof.launch.overrides import LaunchOverrides
+from kernelprof.predict.built import compiled
 from kernelprof.predict.facts import facts, facts_of_code, line_digests
 from kernelprof.predict.lines import Places
-from kernelprof.predict.prediction import compiled, digest, predict
+from kernelprof.predict.prediction import digest, predict
 from kernelprof.predict.sass.listing import Line
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ import pytest
 
 from kernelprof.launch.overrides import LaunchOverrides
 from kernelprof.launch.trial import LaunchError
-from kernelprof.predict.prediction import compiled, predict
+from kernelprof.predict.built import compiled
+from kernelprof.predict.prediction import predict
 
 if TYPE_CHECKING:
     from pathlib import Path

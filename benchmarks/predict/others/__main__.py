@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, Final
 from benchmarks.predict.others.kernels import choose
 
 from benchmarks import command
-from kernelprof.predict.prediction import DEFAULT_ARCH
+from kernelprof.predict.architectures import DEFAULT_ARCH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from kernelprof.collect.progress import Progress
     from kernelprof.launch.overrides import LaunchOverrides
     from kernelprof.model.snapshot import KernelSnapshot, Snapshot
-    from kernelprof.predict.prediction import Compiled
+    from kernelprof.predict.built import Compiled
     from kernelprof.results import PathLike, Side
 
 

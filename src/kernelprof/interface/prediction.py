@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from kernelprof.collect.request import NotMeasurableError
     from kernelprof.interface.profiling import Profiling
     from kernelprof.launch.overrides import LaunchOverrides
-    from kernelprof.predict.prediction import Compiled
+    from kernelprof.predict.built import Compiled
     from kernelprof.results import PathLike
 
 
@@ -97,8 +98,7 @@ def architectures(arch: str | Sequence[str] | None) -> tuple[str, ...]:
 
     Raises :class:`UsageError` for one that is not known.
     """
-    from kernelprof.predict.architectures import KNOWN
-    from kernelprof.predict.prediction import DEFAULT_ARCH
+    from kernelprof.predict.architectures import DEFAULT_ARCH, KNOWN
 
     given = (arch,) if isinstance(arch, str) else tuple(arch or ())
     named = [part.strip() for each in given for part in each.split(",")]
@@ -117,11 +117,19 @@ def compiled(
     """The machine code of a source with a launch specification; nothing is run."""
     from kernelprof.collect.progress import Progress
     from kernelprof.launch.source import refuse_other_than_file
-    from kernelprof.predict.prediction import compiled as compile_it
+    from kernelprof.predict.built import compiled as compile_it
 
     refuse_other_than_file(Path(target), hint="name a .cu file")
     with progress or Progress() as shown:
-        return compile_it(Path(target), changes, arch=arch, progress=shown.say)
+        return compile_it(
+            Path(target), changes, arch=arch, progress=shown.say, meanwhile=_load_what_follows
+        )
+
+
+def _load_what_follows() -> None:
+    """Import what runs and judges a kernel: a tenth of the time of a short prediction."""
+    for name in ("predict.prediction", "predict.facts", "analysis.verdict", "report.measurement"):
+        import_module(f"kernelprof.{name}")
 
 
 def predicted(code: Compiled, progress: Progress | None) -> Capture:

@@ -6,6 +6,9 @@ from typing import Final
 
 from kernelprof.analysis.metrics.architectures import ARCHITECTURES
 
+DEFAULT_ARCH: Final = "sm_90"
+"""That of the newest GPU that the project has captures of, an H200."""
+
 OLDEST: Final = (7, 5)
 """CUDA 13 compiles for nothing older (release notes of CUDA 13.0, "Deprecated Architectures")."""
 

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING
 
 from kernelprof.launch.build import build, compile_failure
 from kernelprof.launch.cubin import CompileError
+from kernelprof.predict.architectures import DEFAULT_ARCH
 from kernelprof.predict.compile import DeviceCompiler
 from kernelprof.predict.disassemble import disassemble
 from kernelprof.predict.sass.program import program
 from kernelprof.predict.toolchain import find_toolchain
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from kernelprof.launch.build import Built
     from kernelprof.launch.cubin import Compiled as Cubin
+    from kernelprof.launch.overrides import LaunchOverrides
     from kernelprof.launch.spec import LaunchSpec
     from kernelprof.predict.sass.program import Program
 
@@ -32,8 +34,45 @@ class MachineCode:
     """Its name and version."""
 
 
-def machine_code(source: Path, spec: LaunchSpec, arch: str) -> MachineCode:
-    """Compile a source as a specification says.
+@dataclass(frozen=True)
+class Compiled:
+    """A kernel's machine code for one architecture; nothing was run."""
+
+    source: Path
+    spec: LaunchSpec
+    built: Built
+    compiler: str
+    """Its name and version."""
+    arch: str
+    code: Program
+    overrides: LaunchOverrides
+    """What the launch is other than its source says."""
+
+
+def compiled(
+    source: Path,
+    overrides: LaunchOverrides,
+    *,
+    arch: str = DEFAULT_ARCH,
+    progress: Callable[[str], object],
+    meanwhile: Callable[[], object] | None = None,
+) -> Compiled:
+    """The machine code of a source with a launch specification.
+
+    ``progress`` is called with what is being done. Raises
+    :class:`kernelprof.errors.MissingToolError` where the compiler's packages are not installed, and
+    what a build for a GPU raises for a kernel that does not compile.
+    """
+    spec = overrides.specified(source)
+    progress(f"{source.name}: compiling for {arch}")
+    made = machine_code(source, spec, arch, meanwhile)
+    return Compiled(source, spec, made.built, made.compiler, arch, made.code, overrides)
+
+
+def machine_code(
+    source: Path, spec: LaunchSpec, arch: str, meanwhile: Callable[[], object] | None = None
+) -> MachineCode:
+    """Compile a source as a specification says; ``meanwhile`` is called while ``nvdisasm`` works.
 
     Raises :class:`kernelprof.errors.MissingToolError` where the compiler's packages are not
     installed, and what a build for a GPU raises for a kernel that does not compile.
@@ -49,6 +88,6 @@ def machine_code(source: Path, spec: LaunchSpec, arch: str) -> MachineCode:
             raise compile_failure(source, said, kernel=spec.kernel) from error
 
     built = build(spec, source, arch, cubin, compiler.named(source))
-    listing = compiler.real_names(disassemble(built.cubin, tools))
+    listing = compiler.real_names(disassemble(built.cubin, tools, meanwhile))
     code = program(built.cubin, listing, built.entry)
     return MachineCode(built, code, f"NVRTC {tools.compiler_version}")

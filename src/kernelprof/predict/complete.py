@@ -20,10 +20,10 @@ from kernelprof.launch.guess.sizes import prune
 from kernelprof.launch.trial import LaunchError, WrongResultError
 from kernelprof.model.specification import is_version
 from kernelprof.predict import uneven
+from kernelprof.predict.architectures import DEFAULT_ARCH
 from kernelprof.predict.check import check
 from kernelprof.predict.fitted import fitted
 from kernelprof.predict.machine.faults import EndlessError, FaultError, OutsideError
-from kernelprof.predict.prediction import DEFAULT_ARCH
 from kernelprof.predict.probe import DYNAMIC_SHARED, Probe, TooLongError
 
 if TYPE_CHECKING:

@@ -11,6 +11,8 @@ from kernelprof.errors import MissingToolError
 from kernelprof.predict.toolchain import HOW_TO_GET
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from kernelprof.predict.toolchain import Toolchain
 
 _CUBIN: Final = "kernel.cubin"
@@ -20,28 +22,46 @@ third of the time, and adds where a BRX can go and which accesses are spills."""
 _LIMIT_S: Final = 120
 
 
-def disassemble(cubin: bytes, toolchain: Toolchain) -> str:
+def disassemble(
+    cubin: bytes, toolchain: Toolchain, meanwhile: Callable[[], object] | None = None
+) -> str:
     """The code of a cubin with labels, and lines with what is inlined (``nvdisasm -c -gi -ndf``).
 
-    Raises :class:`MissingToolError` where ``nvdisasm`` cannot be run or does not know the
-    architecture.
+    ``meanwhile`` is called while ``nvdisasm`` works. Raises :class:`MissingToolError` where it
+    cannot be run or does not know the architecture.
     """
     with tempfile.TemporaryDirectory(prefix="kernelprof-") as folder:
         Path(folder, _CUBIN).write_bytes(cubin)
+        said, complained = Path(folder, "said"), Path(folder, "complained")
         try:
-            done = subprocess.run(
-                [str(toolchain.nvdisasm), *_OPTIONS, _CUBIN],
-                cwd=folder,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                check=False,
-                timeout=_LIMIT_S,
-            )
+            with (
+                said.open("wb") as out,
+                complained.open("wb") as errors,
+                subprocess.Popen(
+                    [str(toolchain.nvdisasm), *_OPTIONS, _CUBIN],
+                    cwd=folder,
+                    stdin=subprocess.DEVNULL,
+                    stdout=out,
+                    stderr=errors,
+                ) as process,
+            ):
+                _wait(process, meanwhile)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise _failed(toolchain, str(error)) from error
-    if done.returncode != 0:
-        raise _failed(toolchain, done.stderr.decode("utf-8", "replace").strip())
-    return done.stdout.decode("utf-8", "replace")
+        if process.returncode != 0:
+            raise _failed(toolchain, complained.read_text("utf-8", "replace").strip())
+        return said.read_text("utf-8", "replace")
+
+
+def _wait(process: subprocess.Popen[bytes], meanwhile: Callable[[], object] | None) -> None:
+    """Wait for a program, which ends with this one."""
+    try:
+        if meanwhile is not None:
+            meanwhile()
+        process.wait(timeout=_LIMIT_S)
+    except BaseException:
+        process.kill()
+        raise
 
 
 def _failed(toolchain: Toolchain, why: str) -> MissingToolError:

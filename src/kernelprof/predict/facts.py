@@ -18,7 +18,8 @@ from kernelprof.predict.prediction import digest
 
 if TYPE_CHECKING:
     from kernelprof.errors import KernelprofError
-    from kernelprof.predict.prediction import Compiled, Prediction
+    from kernelprof.predict.built import Compiled
+    from kernelprof.predict.prediction import Prediction
 
 _DIGITS: Final = 8
 """Of a line's digest: in a source of 10,000 lines two are taken for one another once in a hundred

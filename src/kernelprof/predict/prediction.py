@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.numbers import quantity
 from kernelprof.predict.bind import bind, bytes_of
-from kernelprof.predict.built import machine_code
 from kernelprof.predict.check import check
 from kernelprof.predict.counts.counted import count
 from kernelprof.predict.counts.needed import needed
@@ -20,41 +19,20 @@ from kernelprof.predict.watch.words import told
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
-    from kernelprof.launch.build import Built
-    from kernelprof.launch.overrides import LaunchOverrides
-    from kernelprof.launch.spec import LaunchSpec
     from kernelprof.launch.trial import CheckedOutput
     from kernelprof.model.capture import Capture
+    from kernelprof.predict.built import Compiled
     from kernelprof.predict.lines import ByLine
     from kernelprof.predict.sass.program import Program
 
     Say = Callable[[str], object]
-
-DEFAULT_ARCH: Final = "sm_90"
-"""That of the newest GPU that the project has captures of, an H200."""
 
 _MOST_NAMED: Final = 3
 """Arrays that a message names, the largest."""
 
 _SECONDS: Final = 6.0
 """For counting: a kernel whose blocks are alike takes a tenth of a second."""
-
-
-@dataclass(frozen=True)
-class Compiled:
-    """A kernel's machine code for one architecture; nothing was run."""
-
-    source: Path
-    spec: LaunchSpec
-    built: Built
-    compiler: str
-    """Its name and version."""
-    arch: str
-    code: Program
-    overrides: LaunchOverrides
-    """What the launch is other than its source says."""
 
 
 @dataclass(frozen=True)
@@ -68,21 +46,6 @@ class Prediction:
     checked: tuple[CheckedOutput, ...]
     blocks: int
     blocks_run: int
-
-
-def compiled(
-    source: Path, overrides: LaunchOverrides, *, arch: str = DEFAULT_ARCH, progress: Say
-) -> Compiled:
-    """The machine code of a source with a launch specification.
-
-    ``progress`` is called with what is being done. Raises
-    :class:`kernelprof.errors.MissingToolError` where the compiler's packages are not installed, and
-    what a build for a GPU raises for a kernel that does not compile.
-    """
-    spec = overrides.specified(source)
-    progress(f"{source.name}: compiling for {arch}")
-    made = machine_code(source, spec, arch)
-    return Compiled(source, spec, made.built, made.compiler, arch, made.code, overrides)
 
 
 def predict(found: Compiled, *, progress: Say, seconds: float = _SECONDS) -> Prediction:

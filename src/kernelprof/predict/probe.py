@@ -16,6 +16,7 @@ from kernelprof.errors import KernelprofError
 from kernelprof.launch.read_spec import read_spec
 from kernelprof.launch.resolved import ResolvedArray
 from kernelprof.launch.source import Block
+from kernelprof.predict.architectures import DEFAULT_ARCH
 from kernelprof.predict.bind import bind
 from kernelprof.predict.built import machine_code
 from kernelprof.predict.counts.needed import needed
@@ -24,7 +25,6 @@ from kernelprof.predict.machine.context import Counters
 from kernelprof.predict.machine.faults import OutsideError
 from kernelprof.predict.machine.machine import Machine
 from kernelprof.predict.machine.needed import AssumedError
-from kernelprof.predict.prediction import DEFAULT_ARCH
 from kernelprof.predict.watch import Together
 from kernelprof.predict.watch.endless import Endless
 

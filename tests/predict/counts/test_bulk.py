@@ -10,8 +10,9 @@ from tests.predict.machine.running import code, each_architecture
 
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.launch.overrides import LaunchOverrides
+from kernelprof.predict.built import compiled
 from kernelprof.predict.counts.tally import BULK, Tally
-from kernelprof.predict.prediction import compiled, predict
+from kernelprof.predict.prediction import predict
 from kernelprof.sources import read_capture
 
 PAIR = "seismic-window-energies-one-buffer"

@@ -9,11 +9,11 @@ import pytest
 
 from kernelprof.launch.overrides import LaunchOverrides
 from kernelprof.predict.bind import bind
+from kernelprof.predict.built import compiled
 from kernelprof.predict.counts.counted import count
 from kernelprof.predict.counts.needed import needed
 from kernelprof.predict.counts.tally import Tally
 from kernelprof.predict.machine.machine import Machine
-from kernelprof.predict.prediction import compiled
 from kernelprof.predict.problems import NotRunnableError
 
 KERNELS = Path(__file__).parents[3] / "cuda"

@@ -16,10 +16,10 @@ from tests.support.few import few
 from kernelprof.launch.overrides import LaunchOverrides
 from kernelprof.launch.trial import LaunchError
 from kernelprof.predict.bind import bind
+from kernelprof.predict.built import compiled
 from kernelprof.predict.check import watched
 from kernelprof.predict.machine.context import NotKnownError
 from kernelprof.predict.machine.faults import RaceError
-from kernelprof.predict.prediction import compiled
 from kernelprof.predict.problems import NotRunnableError
 
 if TYPE_CHECKING:
