@@ -57,9 +57,9 @@ grid 64x64, block 32x32, 1 launch (ID 0), 35.31 ms, 61 % of the time
   4.23 < 16 byte/sector  used of each loaded sector  load_bytes
   98.97 > 80 %           L1 busy                     l1_throughput
   4,563,402,752          sectors loaded              load_sectors
-  8.5 > 1.25             sectors for one needed      excess, worked out
+  8.5 > 1.25             sectors for one needed      excess, computed
 
-Worked out   sectors for one needed: sectors loaded / sectors needed
+Computed     sectors for one needed: sectors loaded / sectors needed
 Why          Neighbouring threads of a warp read addresses that lie a row apart.
 What to do   - Let threadIdx.x run along the columns.
              - Or stage a tile in shared memory.
@@ -94,14 +94,14 @@ int)
 grid 64x64, block 32x32, 1 launch (ID 0), 35.31 ms, 61 % of
 the time
 
-  4.23 < 16           used of each        load_bytes
-  byte/sector         loaded sector
-  98.97 > 80 %        L1 busy             l1_throughput
-  4,563,402,752       sectors loaded      load_sectors
-  8.5 > 1.25          sectors for one     excess, worked out
-                      needed
+  4.23 < 16            used of each loaded  load_bytes
+  byte/sector          sector
+  98.97 > 80 %         L1 busy              l1_throughput
+  4,563,402,752        sectors loaded       load_sectors
+  8.5 > 1.25           sectors for one      excess, computed
+                       needed
 
-Worked out   sectors for one needed: sectors loaded /
+Computed     sectors for one needed: sectors loaded /
              sectors needed
 Why          Neighbouring threads of a warp read addresses
              that lie a row apart.

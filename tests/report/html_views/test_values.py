@@ -297,9 +297,9 @@ def test_headlines_use_the_evidence(series: Page) -> None:
 
 def test_a_worked_out_value_says_how_and_a_unit_has_a_name(series: Page) -> None:
     rows = [plain(what.text) for what, _ in card_of(series, "1").evidence]
-    assert rows[0] == "excess sectors of global accesses (worked out)"
+    assert rows[0] == "excess sectors of global accesses (computed)"
     tip = card_of(series, "1").evidence[0][0].tip
-    assert tip.startswith("Worked out: 1 - ideal / actual sectors of global accesses. ")
+    assert tip.startswith("Computed: 1 - ideal / actual sectors of global accesses. ")
     assert rows[2] == "L1 throughput"
     labels = [plain(what.text) for what, _ in card_of(series, "25").evidence]
     assert "busiest unit: L2" in labels

@@ -30,7 +30,7 @@ one sector at most in a request for 4-byte values."""
 
 _COLUMNS: Final = (Column("What"), Column("Value", number=True))
 _ORIGINS: Final = {
-    Origin.DERIVED: "Worked out from other counters.",
+    Origin.DERIVED: "Computed from other counters.",
     Origin.REPORTED: "As a sentence of Nsight Compute gives it, rounded.",
     Origin.PREDICTED: "Predicted from the machine code, without a GPU.",
     Origin.COMPILER: "As the compiler decided.",
@@ -52,7 +52,7 @@ def table(verdict: Verdict) -> Table | None:
 def _row(fact: Evidence, documented: Sequence[Threshold]) -> tuple[Cell, ...]:
     told = (*_how(fact), *_tip(fact, documented), *([f"`{fact.metric}`"] if fact.metric else []))
     worked_out = fact.formula or fact.source is Origin.DERIVED
-    said = (Span(" (worked out)", Tone.MUTED),) if worked_out else ()
+    said = (Span(" (computed)", Tone.MUTED),) if worked_out else ()
     than = ""
     if fact.threshold is not None:
         than = f" {relation(fact)} {quantity(fact.threshold, fact.unit)}"
@@ -65,7 +65,7 @@ def _row(fact: Evidence, documented: Sequence[Threshold]) -> tuple[Cell, ...]:
 def _how(fact: Evidence) -> Iterable[str]:
     """How a value came about that is not the one that the capture has for its metric."""
     if fact.formula:
-        yield f"Worked out: {fact.formula}."
+        yield f"Computed: {fact.formula}."
     if fact.ends:
         yield f"Between {ends(fact)}."
 
@@ -83,7 +83,7 @@ def _tip(fact: Evidence, documented: Sequence[Threshold]) -> Iterable[str]:
     if metric is not None and _same(metric.unit, fact.unit):
         yield metric.why
     elif metric is not None:
-        yield f"Worked out from {fact.metric} among others. {fact.metric}: {metric.why}"
+        yield f"Computed from {fact.metric} among others. {fact.metric}: {metric.why}"
     if metric is None or _same(metric.unit, fact.unit):
         origin = _ORIGINS.get(fact.source)
         if origin:

@@ -148,7 +148,7 @@ def value_text(each: Evidence) -> str:
 def _origin(each: Evidence) -> str:
     """Whether a value is another than the one that the capture has for its metric."""
     if each.formula:
-        return ", worked out"
+        return ", computed"
     if each.source is Origin.MEASURED:
         return ""
     return f", {each.source.value}" + (f": {ends(each)}" if each.ends else "")
@@ -260,7 +260,7 @@ def parts(
     if predicted and missing:  # most that there is, and nobody chose to leave it out
         missing = [f"{_ONLY_ON_A_GPU} ({count(len(verdict.missing), 'metric')})"]
     found = [
-        ("Worked out", [] if everything else made),
+        ("Computed", [] if everything else made),
         ("Why", [verdict.why] if verdict.why and not listed else []),
         ("What to do", list(verdict.advice)),
         ("Less work" if at_limit else "Gain", [gain(verdict)]),
