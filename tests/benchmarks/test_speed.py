@@ -356,6 +356,7 @@ def test_a_million_is_compared_with_a_tenth_of_it(tmp_path: Path) -> None:
     assert case.targets[0].times == 10
 
 
+@pytest.mark.slow("processes are started and timed")
 def test_the_command_writes_table_and_json(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -108,6 +108,7 @@ def test_sizes_can_be_changed(run_cli, kernel_cu) -> None:
     assert kernel["grid"] == [16, 1, 1]
 
 
+@pytest.mark.slow("several kernels are predicted")
 def test_the_kernel_of_several(run_cli, kernel_cu) -> None:
     both = SAXPY + PLAIN
     path = str(kernel_cu(both))
@@ -156,6 +157,7 @@ def test_the_gate_launches_both_alike(run_cli, kernel_cu) -> None:
     assert "the kernel's result is wrong" in done.stdout
 
 
+@pytest.mark.slow("two kernels are predicted")
 def test_a_candidate_that_leaves_its_arrays_is_a_regression(run_cli, kernel_cu) -> None:
     old = kernel_cu(PLAIN, "old.cu")
     new = kernel_cu(PLAIN.replace("y[i] =", "y[i - 1] ="), "new.cu")

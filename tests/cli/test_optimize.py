@@ -291,6 +291,7 @@ def test_a_reference_in_its_own_folder_changes_nothing(loop: Loop) -> None:
     assert "ours:f" in reason
 
 
+@pytest.mark.slow("several kernels are optimized")
 def test_it_ends_at_the_limit_after_a_budget_and_at_bad_commands(loop: Loop) -> None:
     found = loop.run("assert False", "--predict", "--budget", "0.1")
     assert found["ended"] == "budget"  # which the first prediction takes

@@ -32,6 +32,7 @@ def test_an_open_verdict_speaks_of_the_prediction(
     assert "Inconclusive: the prediction does not decide between" in texts[0]
 
 
+@pytest.mark.slow("a kernel is predicted in each format")
 def test_a_result_that_nothing_checks_is_told(
     capsys: pytest.CaptureFixture[str], work: Path
 ) -> None:

@@ -257,6 +257,7 @@ def test_a_candidate_that_scatters_does_not_excuse_itself() -> None:
     assert found.floor == pytest.approx(0.02)
 
 
+@pytest.mark.slow("hundreds of samples are drawn again")
 @settings(deadline=None)
 @given(
     st.lists(st.floats(1e3, 1e9), min_size=5, max_size=30),

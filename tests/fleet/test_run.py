@@ -112,6 +112,7 @@ def test_where_nothing_is_recorded_a_job_fails_and_the_others_go_on(
     assert found.exit_code == 2
 
 
+@pytest.mark.slow("Ray is started, and one of its workers again")
 def test_a_worker_that_is_killed_loses_nothing(
     write_plan: WritePlan, some_captures: str, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -133,6 +134,7 @@ def test_a_worker_that_is_killed_loses_nothing(
     assert len(Store(store.place).names()) == 6
 
 
+@pytest.mark.slow("Ray is started twice")
 def test_without_room_what_is_stored_stays_and_the_next_run_goes_on(
     write_plan: WritePlan, some_captures: str, store: Store, cli_environment: dict[str, str]
 ) -> None:

@@ -78,6 +78,7 @@ def test_values_that_are_not_those_of_the_kernel_are_refused(values, said) -> No
     assert "passed = false" in (caught.value.hint or "")
 
 
+@pytest.mark.slow("a kernel is compiled many times")
 def test_the_digest_is_of_what_the_code_does(tmp_path) -> None:
     if shutil.which("nvcc") is None:
         pytest.skip("there is no nvcc here")

@@ -130,6 +130,7 @@ def test_the_launching_process_imports_nothing_of_it(hostile, cli_environment) -
     assert not (hostile / "X").exists()
 
 
+@pytest.mark.slow("processes are started in hostile folders")
 @pytest.mark.parametrize("arguments", [("diagnose", str(CAPTURE)), ("diagnose", "right.cu")])
 def test_the_command_imports_and_runs_nothing_of_it(hostile, cli_environment, arguments) -> None:
     given = {**cli_environment, "PATH": f".:{os.environ['PATH']}::checkout"}

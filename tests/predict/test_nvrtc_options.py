@@ -45,6 +45,7 @@ EVERY = [
 ]
 
 
+@pytest.mark.slow("a kernel is compiled with each option")
 @pytest.mark.parametrize("dashes", few(["-", "--"], "--", why="the same with one dash"))
 def test_each_option_of_a_specification_is_taken(compile_cu, dashes: str) -> None:
     """Whatever ``nvcc`` takes, by each of its names."""

@@ -92,6 +92,7 @@ def test_threads_with_four_elements_have_a_multiple_of_four(completed) -> None:
     assert guesses.remarks == []
 
 
+@pytest.mark.slow("a kernel is run at several sizes")
 def test_one_size_alone_keeps_to_multiples(completed) -> None:
     guesses = completed(TILED)
     assert guesses.check_sizes == {"M": 251, "N": 379, "K": 128}
@@ -122,6 +123,7 @@ def test_what_is_not_run_is_uneven_only_behind_a_bounds_check(tmp_path, guard, s
     assert guesses.check_sizes == {"n": size}
 
 
+@pytest.mark.slow("a kernel is run at several sizes")
 def test_work_that_grows_with_the_square_has_smaller_sizes(completed) -> None:
     source = f"""
     __global__ void pairs(const float* x, float* y, int n) {{

@@ -134,6 +134,7 @@ def test_the_order_of_rows_and_columns_does_not_matter(
     same(read_bytes(shuffled.write().encode(), "a"), read_bytes(sheet.write().encode(), "b"))
 
 
+@pytest.mark.slow("hundreds of files are written and read")
 @given(
     st.tuples(
         st.sampled_from([",", ";", "\t", "|"]),

@@ -62,6 +62,7 @@ def _ask(site: Path, cwd: Path) -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.slow("a wheel is built and installed")
 def test_from_an_installed_wheel(tmp_path: Path) -> None:
     site = _wheel(tmp_path)
     folder, presets, metrics, cuda, rungs = _ask(site, tmp_path)

@@ -66,6 +66,7 @@ def test_one_warp_waits_for_each_result(tmp_path: Path) -> None:
     assert wait == pytest.approx(1 - 1 / LATENCY, abs=0.1)
 
 
+@pytest.mark.slow("thousands of turns are modelled")
 def test_many_warps_fill_the_pipe(tmp_path: Path) -> None:
     capture = predicted(tmp_path, 1024)
     # 32 warps share four schedulers, one multiply-add a cycle each at best.

@@ -135,6 +135,7 @@ def races(touches: list[Touch]) -> bool:
     return False
 
 
+@pytest.mark.slow("all pairs of hundreds of accesses")
 @settings(max_examples=300, deadline=None)
 @given(EVENTS)
 def test_it_finds_what_a_search_through_all_pairs_finds(events: list[Touch | Met]) -> None:
