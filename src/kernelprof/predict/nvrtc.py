@@ -126,22 +126,21 @@ def _apart(program: _Program) -> Answer:
             f"NVRTC failed in a process of its own: {' '.join(lines[-2:]).strip()}",
             hint=f"install it again: {HOW_TO_GET} --force-reinstall",
         )
-    answer, error = pickle.loads(done.stdout)
-    if error is not None:
-        kind, what, hint = error
-        raise (InputError if kind == InputError.__name__ else MissingToolError)(what, hint=hint)
+    answer = pickle.loads(done.stdout)
+    if isinstance(answer, KernelprofError):
+        raise answer
     return Answer(*answer)
 
 
 def _serve() -> None:
     """Compile the program that comes by standard input; the answer goes to standard output."""
-    answer, error = None, None
+    program = pickle.load(sys.stdin.buffer)
+    answer: tuple[Any, ...] | KernelprofError
     try:
-        program = pickle.load(sys.stdin.buffer)
         answer = tuple(_compiled(import_module("cuda.bindings.nvrtc"), program))
-    except KernelprofError as raised:
-        error = (type(raised).__name__, raised.what, raised.hint)
-    sys.stdout.buffer.write(pickle.dumps((answer, error)))
+    except KernelprofError as error:
+        answer = error
+    sys.stdout.buffer.write(pickle.dumps(answer))
 
 
 if __name__ == "__main__":

@@ -51,8 +51,8 @@ def table(verdict: Verdict) -> Table | None:
 
 def _row(fact: Evidence, documented: Sequence[Threshold]) -> tuple[Cell, ...]:
     told = (*_how(fact), *_tip(fact, documented), *([f"`{fact.metric}`"] if fact.metric else []))
-    worked_out = fact.formula or fact.source is Origin.DERIVED
-    said = (Span(" (computed)", Tone.MUTED),) if worked_out else ()
+    computed = fact.formula or fact.source is Origin.DERIVED
+    said = (Span(" (computed)", Tone.MUTED),) if computed else ()
     than = ""
     if fact.threshold is not None:
         than = f" {relation(fact)} {quantity(fact.threshold, fact.unit)}"
