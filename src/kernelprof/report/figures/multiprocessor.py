@@ -162,9 +162,6 @@ COLUMNS: Final = (
 )
 """Kinds that only Nsight Compute's full set counts."""
 
-_MOST_UNKNOWN: Final = 0.5
-"""Of the instructions: with more of them in "everything else" a mix is no answer."""
-
 _OF_THREADS: Final = "Share of the instructions that threads execute."
 _FP16_MOVES: Final = f"{_OF_THREADS} Compilers use these to move constants as well."
 _OF_ALU: Final = (
@@ -190,8 +187,7 @@ def instructions(launch: Numbers) -> tuple[Share, ...]:
     """Kinds of instructions, the most frequent first, with everything else at the end.
 
     Arithmetic is counted by thread and the rest by warp, so the kinds add up only nearly where
-    threads of a warp are switched off. Nothing is said where the capture tells less than half of
-    the instructions apart: which kinds are frequent is then not known.
+    threads of a warp are switched off.
     """
     parts = thread_shares(launch, (metric for _, metric in ARITHMETIC))
     found = [
@@ -212,8 +208,6 @@ def instructions(launch: Numbers) -> tuple[Share, ...]:
     found += _integers(launch, sum(each.share for each in found))
     shown = sorted((each for each in found if each.share >= LEAST), key=lambda each: -each.share)
     rest = 1.0 - sum(each.share for each in found)
-    if rest > _MOST_UNKNOWN:
-        return ()
     if rest >= LEAST:
         names = ", ".join(each.name for each in found)
         tip = f"Moves, barriers, shuffles and the like: what is not counted as {names}."
