@@ -196,6 +196,17 @@ def test_a_process_is_measured_from_start_to_end(tmp_path: Path) -> None:
     assert 150_000_000 < ran.peak_bytes < 200_000_000
 
 
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="there is no /proc")
+def test_the_peak_is_that_of_all_processes_at_one_time(tmp_path: Path) -> None:
+    takes = "x = bytearray(b'1' * 50_000_000); import time; time.sleep(1)"
+    both = (
+        "import subprocess, sys\n"
+        f"other = subprocess.Popen([sys.executable, '-c', {takes!r}])\n{takes}\nother.wait()"
+    )
+    ran, _ = run(_python(both), tmp_path)
+    assert 100_000_000 < ran.peak_bytes < 250_000_000
+
+
 def test_the_peak_of_the_benchmark_itself_is_not_counted(tmp_path: Path) -> None:
     large = bytearray(150_000_000)
     ran, _ = run(_python("pass"), tmp_path)

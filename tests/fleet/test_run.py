@@ -29,6 +29,7 @@ import resource, signal, sys
 from kernelprof.cli.main import main
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (16_000, resource.RLIM_INFINITY))
+sys.dont_write_bytecode = True  # Python would keep a part of it, which cannot be read
 sys.exit(main(sys.argv[1:]))
 """
 

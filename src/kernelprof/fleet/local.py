@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import multiprocessing
 import os
 import signal
-import sys
 from multiprocessing.connection import wait
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,6 +13,7 @@ from kernelprof.errors import Terminated
 from kernelprof.fleet.executor import Failure
 from kernelprof.fleet.pool import Pool, WorkerDied
 from kernelprof.fleet.work import use_device
+from kernelprof.launch.helpers import end_with_parent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
 
 _GRACE_S: Final = 8.0
 """What a worker gets to end what it started, before it is killed."""
-_SET_DEATH_SIGNAL: Final = 1
-"""PR_SET_PDEATHSIG of Linux's prctl(2)."""
 
 
 class Process:
@@ -101,11 +98,7 @@ class Local(Pool):
 
 def _serve(connection: Connection, device: str) -> None:
     """A worker: makes one call after the other until nobody is at the other end."""
-    # Ctrl-C reaches all processes of a terminal: ours ends us, and knows when.
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    if sys.platform == "linux":
-        # Whoever started us may be killed; a measurement would go on, and hold its GPU.
-        ctypes.CDLL(None).prctl(_SET_DEATH_SIGNAL, signal.SIGTERM)
+    end_with_parent(signal.SIGTERM)  # a measurement would go on, and hold its GPU
     if device:
         use_device(device)
     with contextlib.suppress(EOFError, OSError, Terminated):
