@@ -4,24 +4,28 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import jsonschema
 import numpy as np
 import pytest
 
 from kernelprof import interface
+from kernelprof.analysis.survey.effort import Replay
 from kernelprof.collect.environment import Gpu, Machine
+from kernelprof.collect.failures import ProfilerError
+from kernelprof.collect.run import Session
 from kernelprof.collect.survey.run import SurveyRun
 from kernelprof.errors import InputError, MissingToolError
 from kernelprof.model.kernel_name import function_name
 from kernelprof.model.manifest import schema
-from kernelprof.model.trace import KERNELS, Configuration, Device, Process, Trace
+from kernelprof.model.trace import ALLOCATIONS, KERNELS, Configuration, Device, Process, Trace
 from kernelprof.report.render import render
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from kernelprof.model.capture import Capture
     from kernelprof.results import Diagnosis
 
 GPU = Gpu(0, "NVIDIA H200", (9, 0))
@@ -114,6 +118,56 @@ def test_a_capture_that_is_kept_has_the_survey(machine: Path) -> None:
     (machine / "out" / "survey.json.gz").write_bytes(b"")
     with pytest.raises(InputError, match=r"survey\.json\.gz does not have the hash"):
         interface.diagnose("out")
+
+
+@pytest.fixture
+def crowded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program with more memory than has room twice on its GPU."""
+    trace = _trace_of(_all_launches())
+    rows = np.zeros(1, ALLOCATIONS)
+    rows["bytes"] = 3 << 35
+    trace = replace(trace, allocations=rows)
+    monkeypatch.setattr(
+        "kernelprof.collect.survey.measure.survey", lambda *_, **__: SurveyRun(trace, 0.1)
+    )
+
+
+@pytest.mark.usefixtures("crowded")
+def test_a_program_runs_again_for_each_pass_where_its_memory_has_no_room_twice(
+    machine: Path,
+) -> None:
+    found = interface.diagnose(program=["./gemm_series"], keep="out")
+    manifest = json.loads((machine / "out" / "manifest.json").read_text("utf-8"))
+    first = manifest["runs"][0]
+    assert first["command"][first["command"].index("--replay-mode") + 1] == "application"
+    assert any("application replay" in each for each in found.warnings)
+    assert {each.verdict.bottleneck for each in found.kernels} > {"shared-bank-conflicts"}
+
+
+@pytest.mark.usefixtures("crowded")
+def test_a_program_that_does_other_things_each_time_has_its_memory_saved(
+    machine: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    collect = Session.collect
+    limits: list[float | None] = []
+
+    def refusing(
+        self: Session, *words: Any, replay: Replay = Replay.KERNEL, **options: Any
+    ) -> Capture:
+        limits.append(self.program_limit if replay is Replay.KERNEL else None)
+        if replay is Replay.APPLICATION:
+            raise ProfilerError("ncu gave up at a kernel")
+        return collect(self, *words, replay=replay, **options)
+
+    monkeypatch.setattr(Session, "collect", refusing)
+    found = interface.diagnose(program=["./gemm_series"], keep="out")
+    manifest = json.loads((machine / "out" / "manifest.json").read_text("utf-8"))
+    assert all("--replay-mode" not in each["command"] for each in manifest["runs"])
+    assert not any("application replay" in each for each in found.warnings)
+    assert found.survey is not None
+    assert found.survey.coverage is not None
+    assert found.survey.coverage.estimate > 120
+    assert limits == [None, pytest.approx(120, abs=10)]
 
 
 def test_without_cupti_all_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -23,7 +23,8 @@ from kernelprof.model.survey import Limit
 
 PROGRAMS = Path(__file__).parent / "survey"
 MOST_OVERHEAD = 1.2
-LONGEST_S = 150
+LONGEST_S = 300
+SAME_TIME = 0.03
 
 pytestmark = pytest.mark.usefixtures("results")
 
@@ -139,18 +140,27 @@ def test_verdicts_are_those_of_measuring_all(
     few = diagnosed(f"{name}-few", "--", *command, folder=tmp_path)
     whole = diagnosed(name, "--preset", "full", *all_of_it, "--", *command, folder=tmp_path)
     assert whole.document["captures"][0]["survey"] is None
-    expected = verdicts(whole)
-    found = {each: verdict for each, verdict in verdicts(few).items() if each in expected}
-    assert found
-    assert found == {each: expected[each] for each in found}
+    compared = 0
+    for kernel in few.document["kernels"]:
+        expected = {answered(each["verdict"]) for each in same_work(kernel, whole.document)}
+        compared += bool(expected)
+        assert not expected or answered(kernel["verdict"]) in expected, kernel["name"]
+    assert compared
 
 
-def verdicts(ran: Ran) -> dict[tuple[Any, ...], tuple[str, str | None]]:
-    """By kernel and configuration, that of most of its launches."""
-    return {
-        (each["name"], *each["grid"], *each["block"]): answered(each["verdict"])
-        for each in sorted(ran.document["kernels"], key=lambda each: int(each["launches"]))
-    }
+def same_work(kernel: dict[str, Any], document: dict[str, Any]) -> list[dict[str, Any]]:
+    """Launches of the same grid that take as long: those of a library have several sizes.
+
+    They are more than one entry where they differ, as at the edge of what counts as a limit.
+    """
+
+    def as_long(other: dict[str, Any]) -> bool:
+        time, its = (each["duration_ns"]["median"] for each in (kernel, other))
+        return abs(its / time - 1) <= SAME_TIME
+
+    shape = ("name", "grid", "block")
+    alike = [each for each in document["kernels"] if all(each[key] == kernel[key] for key in shape)]
+    return [each for each in alike if as_long(each)] if len(alike) > 1 else alike
 
 
 @needs_torch
@@ -209,11 +219,21 @@ def keep(folder: Path, name: str, said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("held", "written"), [(1, 4), (40_000, 4), (1, 4_000), (40_000, 4_000)], ids=str
+    ("held", "written", "saved"),
+    # 80 GB have no room twice on a GPU of 141 GB.
+    [(1, 4, True), (40_000, 4, True), (1, 4_000, True), (40_000, 4_000, True), (1, 80_000, False)],
+    ids=str,
 )
-def test_saving_memory_takes_what_was_estimated(built: Path, held: int, written: int) -> None:
+def test_saving_memory_takes_what_was_estimated(
+    built: Path, held: int, written: int, saved: bool
+) -> None:
     program = built / "memory"
     found = diagnosed(f"memory-{held}-{written}", "--", program, str(held), str(written), "30")
+    assert ("runs again for each pass" not in found.said) is saved
+    fill = found.kernel("fill")
+    assert fill["surveyed"]["launches"] == 30
+    # A launch that writes 4 MB is over before memory is busy.
+    assert (fill["verdict"]["bottleneck"] == "dram-bandwidth") is (written > 4)
     coverage = found.survey["coverage"]
     assert coverage["launches"] >= 1
     assert coverage["seconds"] <= 2 * coverage["estimate_s"], found.said

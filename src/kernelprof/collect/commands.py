@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.ncu_command import collection
+from kernelprof.analysis.survey.effort import Replay
 from kernelprof.model.kernel_name import function_name, kernel_filter
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def profile_command(
     samples: bool = False,
     sets: Sequence[str] = (),
     version: str | None = None,
+    replay: Replay = Replay.KERNEL,
 ) -> list[str]:
     """The command that collects ``metrics`` into a report, with ``samples`` by source line.
 
@@ -88,6 +90,7 @@ def profile_command(
 
     ``narrowed`` are kernels, by the names that a capture shows, to which the run is limited;
     ``filters`` that count launches are kept as they are then, because the count would be of others.
+    ``replay`` is what is repeated for each pass.
     """
     command = [ncu, *_no_settings_of_others(version)]
     if metrics or not sets:
@@ -109,6 +112,8 @@ def profile_command(
         command.append("--nvtx")
     for expression in filters.nvtx_include:
         command += ["--nvtx-include", expression]
+    if replay is not Replay.KERNEL:
+        command += ["--replay-mode", replay.value]
     command += ["--clock-control", clock_control, "--target-processes", "all"]
     command += ["--export", report, "--log-file", log]
     return [*command, *application]

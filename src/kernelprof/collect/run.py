@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
+from kernelprof.analysis.survey.effort import Replay
 from kernelprof.collect import lines as source_lines
 from kernelprof.collect.commands import (
     DEFAULT_CLOCKS,
@@ -44,6 +45,13 @@ if TYPE_CHECKING:
 
 _CONNECTED = re.compile(r"Connected to process (\d+)")
 _MOST_WARNINGS = 20
+_OF_REPLAY = {
+    Replay.KERNEL: (),
+    Replay.APPLICATION: (
+        "The program was run again for each pass (application replay), because saving its memory "
+        "takes longer: the metrics of a launch are of different runs of the program.",
+    ),
+}
 
 
 @dataclass
@@ -81,12 +89,13 @@ class Session:
         *,
         samples: bool = False,
         sets: Sequence[str] = (),
+        replay: Replay = Replay.KERNEL,
     ) -> Capture:
         """Run the program once and collect ``metrics``, of all kernels or of these alone.
 
         ``samples`` asks for those by source line as well, and ``sets`` for what sections of
-        ``ncu``'s own hold, with their rules. Raises the :class:`KernelprofError` that
-        the failure is; of a run that fails nothing stays.
+        ``ncu``'s own hold, with their rules; ``replay`` is what is repeated for each pass. Raises
+        the :class:`KernelprofError` that the failure is; of a run that fails nothing stays.
         """
         number = len(self.runs)
         report = self.draft.folder / numbered("capture", number, ".ncu-rep")
@@ -103,10 +112,12 @@ class Session:
             samples=samples,
             sets=sets,
             version=self.version,
+            replay=replay,
         )
         place = self.draft.place
         shown = command(report=place(report.name), log=place(log.name))
         tail = LogTail(log, self.progress.listen)
+        report.unlink(missing_ok=True)  # of a run that failed: ncu writes over none
         try:
             words, limit = command(report=str(report), log=str(log)), self.time_limit
             outcome = processes.run(
@@ -121,6 +132,8 @@ class Session:
             log.unlink(missing_ok=True)
         ended = self._ended(outcome, said, shown, report, filtered=kernels is not None)
         error = failure(ended)
+        if error is None and ended.cut and replay is Replay.APPLICATION:
+            error = ProfilerError("it took too long, and no launch had all of its passes")
         if error is not None:
             report.unlink(missing_ok=True)
             raise error
@@ -140,7 +153,7 @@ class Session:
             seconds=round(outcome.seconds, 3),
             kernels=None if kernels is None else tuple(kernels),
             program_exit_code=ended.program_code or 0,
-            warnings=_warnings(ended),
+            warnings=(*_OF_REPLAY[replay], *_warnings(ended)),
         )
         facts = self._with_lines(facts, number, report) if samples else facts
         capture, facts = self._understood(page, facts, said)

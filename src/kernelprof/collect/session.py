@@ -233,8 +233,11 @@ def _collected(
 ) -> tuple[Capture, DrillDown | None]:
     """One preset in one run, or as many runs as the verdicts need; of a survey's choice."""
     from kernelprof.analysis.metrics.catalogue import preset as known_preset
+    from kernelprof.analysis.survey.effort import Replay
     from kernelprof.collect.drill import drill
-    from kernelprof.collect.failures import NoLaunchError
+    from kernelprof.collect.failures import NoLaunchError, ProfilerError
+    from kernelprof.errors import InputError
+    from kernelprof.launch.processes import TimeLimitError
 
     shown = session.progress
 
@@ -244,10 +247,22 @@ def _collected(
         shown.begin(why[:1].upper() + why[1:])
         asked_for = request.samples if preset is None else known_preset(preset).samples
         samples = asked_for and not session.runs
+        if surveyed is None:
+            return session.collect(metrics, kernels, why, samples=samples)
+        if not session.runs and surveyed.replay is not Replay.KERNEL:
+            try:
+                replay = surveyed.replay
+                return session.collect(metrics, kernels, why, samples=samples, replay=replay)
+            except TimeLimitError:
+                raise
+            except (InputError, ProfilerError) as error:
+                shown.note(f"running the program again failed: {error.what}. Its memory is saved")
+                surveyed.save_memory()
+                session.program_limit = surveyed.limit
         try:
             return session.collect(metrics, kernels, why, samples=samples)
         except NoLaunchError:
-            if surveyed is None or session.runs:
+            if session.runs:
                 raise
             shown.note("the program launches other kernels each time: the first are measured")
             session.filters = replace(session.filters, chosen=surveyed.without_numbers)

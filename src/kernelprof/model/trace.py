@@ -101,6 +101,7 @@ ALLOCATIONS: Final = np.dtype(
 RELEASED: Final = 2
 SET: Final = 255
 PAGEABLE: Final = 1
+PINNED: Final = 2
 HOST_TO_DEVICE: Final = 1
 DEVICE_TO_HOST: Final = 2
 COMPILING: Final = 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.support.surveys import trace
@@ -9,11 +11,11 @@ from tests.support.surveys import trace
 from kernelprof.analysis.survey.choose import (
     MOST_LAUNCHES,
     SHARE,
-    START_S,
     WARM_UP_LAUNCHES,
     choose,
 )
-from kernelprof.model.trace import Trace
+from kernelprof.analysis.survey.effort import START_S, Replay
+from kernelprof.model.trace import ALLOCATIONS, PINNED, Trace
 
 PROGRAMS = ("jacobi", "short", "fork", "crash-segv")
 
@@ -26,7 +28,7 @@ def test_most_of_the_time_by_a_few_launches(name: str) -> None:
     assert found.launches <= MOST_LAUNCHES + len(trace(name).processes) - 1
     assert found.numbers == tuple(sorted(set(found.numbers)))
     assert min(found.numbers) > WARM_UP_LAUNCHES
-    assert found.estimate(16) < 10
+    assert found.effort.estimate(16) < 10
 
 
 def test_launches_are_spread_over_the_run() -> None:
@@ -71,10 +73,32 @@ def test_the_estimate_has_the_programs_own_time() -> None:
     here, later = choose(trace("jacobi"), 120), choose(trace("jacobi"), 120, before=10.0)
     assert here is not None
     assert later is not None
-    assert later.seconds == pytest.approx(here.seconds + 10)
-    assert later.estimate(16) > START_S + 10
+    assert later.effort.seconds == pytest.approx(here.effort.seconds + 10)
+    assert later.effort.estimate(16) > START_S + 10
     # Where another run takes that long, all is measured at once, if the budget has room for it.
     assert (here.preset(120), later.preset(120), later.preset(20)) == ("triage", "full", "triage")
+
+
+def _holding(of: Trace, kind: int, device: int = 0) -> Trace:
+    rows = np.zeros(1, ALLOCATIONS)
+    rows["bytes"], rows["kind"], rows["device"] = 100 << 30, kind, device
+    return replace(of, allocations=rows)
+
+
+def test_what_has_no_room_twice_is_memory_of_the_gpu() -> None:
+    of = trace("jacobi")
+    on_gpu, pinned = (choose(_holding(of, kind), 120) for kind in (3, PINNED))
+    assert on_gpu is not None
+    assert pinned is not None
+    assert on_gpu.effort.replay(16) is Replay.APPLICATION
+    assert pinned.effort.held == 0
+    ended = choose(_holding(of, 3), 120, repeatable=False)
+    assert ended is not None
+    assert ended.effort.replay(16) is Replay.KERNEL
+    # Nothing is known of this GPU: a process was killed before it was recorded.
+    other = choose(_holding(of, 3, device=5), 120)
+    assert other is not None
+    assert other.effort.replay(16) is Replay.KERNEL
 
 
 def test_without_a_kernel_nothing_is_chosen() -> None:

@@ -12,9 +12,15 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import numpy as np
 
+from kernelprof.analysis.survey.effort import (
+    MOST_WRITTEN_BYTES_S,
+    REACH_S,
+    START_S,
+    Effort,
+)
 from kernelprof.analysis.survey.groups import kernel_numbers
 from kernelprof.model.kernel_name import function_name
-from kernelprof.model.trace import RELEASED
+from kernelprof.model.trace import PAGEABLE, PINNED, RELEASED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -40,19 +46,6 @@ ENOUGH: Final = 40
 WARM_UP: Final = 0.1
 WARM_UP_LAUNCHES: Final = 50
 """The first part of a kernel's launches, at most so many, in which it may not have settled."""
-
-START_S: Final = 2.4
-"""Seconds that ``ncu`` takes to start and to write its report (2025.3.1, H200)."""
-
-REACH_S: Final = 0.0002
-"""Seconds that ``ncu`` takes for a launch that it does not profile: 100,000 in 20 s there."""
-
-PASS_S: Final = 0.022
-"""Seconds that one pass of one launch takes there: 20 launches of 16 passes in 7 s."""
-
-SAVED_BYTES_S: Final = 100e9
-"""Bytes a second at which memory is saved and restored for each pass: an allowance, as what
-``ncu`` saves is what a kernel may write, which no survey knows."""
 
 PASSES: Final = {"triage": 16, "full": 20}
 """Passes of the presets on an H200, `docs/capture.md`."""
@@ -82,33 +75,28 @@ class ChosenName(NamedTuple):
 class Choice:
     """The launches to measure: names of kernels, and numbers of their launches from 1 on.
 
-    ``launches`` is how many these are, ``reach`` how many launches the program makes up to the last
-    of them. ``kernels`` are positions in what :func:`kernel_numbers` gives, ``share`` is the part
-    of all kernel time that they have. ``seconds`` is what the program itself needs up to there,
-    ``memory`` the bytes that it holds on the GPU.
+    ``effort`` is what measuring them takes. ``kernels`` are positions in what
+    :func:`kernel_numbers` gives, ``share`` is the part of all kernel time that they have.
     """
 
     names: tuple[ChosenName, ...]
     numbers: tuple[int, ...]
-    launches: int
-    reach: int
     kernels: tuple[int, ...]
     share: float
-    seconds: float
-    memory: int
+    effort: Effort
     processes: int
 
-    def estimate(self, passes: int, pass_s: float = PASS_S) -> float:
-        """Seconds that a run of ``ncu`` takes that measures these launches."""
-        each = passes * (pass_s + self.memory / SAVED_BYTES_S)
-        return START_S + self.seconds + REACH_S * self.reach + self.launches * each
+    @property
+    def launches(self) -> int:
+        """How many launches these are."""
+        return self.effort.launches
 
     def preset(self, budget: float) -> str:
         """What to begin with: all at once where another run of the program would cost more."""
-        extra = (PASSES["full"] - PASSES["triage"]) * self.launches * PASS_S
+        most, few = (self.effort.estimate(PASSES[each]) for each in ("full", "triage"))
         again = 1 - (1 - OPEN_AFTER_TRIAGE) ** len(self.kernels)
-        fits = self.estimate(PASSES["full"]) <= FIRST_RUN * budget
-        return "full" if fits and extra < again * self.estimate(0) else "triage"
+        fits = most <= FIRST_RUN * budget
+        return "full" if fits and most - few < again * self.effort.run else "triage"
 
 
 class _Launches:
@@ -149,10 +137,12 @@ def choose(
     before: float = 0.0,
     wanted: Callable[[str, str], bool] | None = None,
     passes: int = PASSES["triage"],
+    repeatable: bool = True,
 ) -> Choice | None:
     """The launches that show the most of a program's kernel time within so many seconds.
 
     ``before`` are the seconds that the program runs before it first uses a GPU.
+    A program that is ``repeatable`` can be run again for each pass.
     ``wanted`` is told a kernel's name and its mangled name, ``None`` wants all. At least one launch
     is chosen, however short the time; ``None`` where there is none that is wanted.
     """
@@ -164,7 +154,7 @@ def choose(
     costly = every.costliest()
     mine = every.fits & np.isin(every.kernel, costly)
     matched = every.fits & np.isin(every.name, every.name[mine])
-    made = _Choices(trace, every, np.flatnonzero(matched), before)
+    made = _Choices(trace, every, np.flatnonzero(matched), before, repeatable=repeatable)
     tried = [made.beginning_with(first, budget, passes) for first in made.beginnings()]
     return min(tried, key=lambda each: (each.share < SHARE, _cost(each, passes)))
 
@@ -177,20 +167,26 @@ def _cost(choice: Choice, passes: int) -> float:
     """Seconds, where the share is reached; else what is lacking first."""
     if choice.share < SHARE:
         return -choice.share
-    return choice.estimate(passes)
+    return choice.effort.estimate(passes)
 
 
 class _Choices:
     """Numbers of launches that can be measured, and what each of them shows and costs."""
 
-    def __init__(self, trace: Trace, every: _Launches, rows: Array, before: float) -> None:
+    def __init__(
+        self, trace: Trace, every: _Launches, rows: Array, before: float, *, repeatable: bool
+    ) -> None:
         self.trace, self.every = trace, every
         order = np.argsort(every.number[rows], kind="stable")
         self.rows = rows[order]
         self.numbers = every.number[self.rows]
         begin = min(each.first for each in trace.processes)
         self.seconds = before + (trace.kernels["end"] - begin) * 1e-9
-        self.memory = _held(trace)
+        self.held, self.room = _held(trace)
+        alone = len(trace.processes) == 1 and trace.processes[0].complete
+        self.again = repeatable and alone
+        one = Effort(1, 0, 0.0, self.held, self.room, 0.0, repeatable=False)
+        self.launch_s = one.estimate(PASSES["triage"]) - START_S
         self.candidates = self._candidates()
         found = [self._of(number) for number in self.candidates]
         self.size = np.array([len(each) for each in found])
@@ -216,7 +212,7 @@ class _Choices:
             if scores[position] <= 0:
                 break
             found = self._choice([*taken, position])
-            if found.estimate(passes) > budget:
+            if found.effort.estimate(passes) > budget:
                 break
             taken.append(position)
             seen = seen + self.shows[position]
@@ -238,7 +234,7 @@ class _Choices:
             shown[taken] = 0.0
         further = np.maximum(self.last - last, 0) * REACH_S
         further += np.maximum(self.seconds[self.last] - begin, 0.0)
-        scores: Array = shown * (0.1 + apart) / (self.size * PASSES["triage"] * PASS_S + further)
+        scores: Array = shown * (0.1 + apart) / (self.size * self.launch_s + further)
         return scores
 
     def _choice(self, taken: list[int]) -> Choice:
@@ -253,12 +249,17 @@ class _Choices:
                 for name, many in zip(names.tolist(), launches.tolist(), strict=True)
             ),
             numbers=tuple(numbers),
-            launches=len(rows),
-            reach=last + 1,
             kernels=tuple(kernels.tolist()),
             share=float(self.every.share[kernels].sum()),
-            seconds=float(self.seconds[last]),
-            memory=self.memory,
+            effort=Effort(
+                launches=len(rows),
+                reach=last + 1,
+                seconds=float(self.seconds[last]),
+                held=self.held,
+                room=self.room,
+                written=float(np.minimum(self.held, self._can_write(rows)).sum()),
+                repeatable=self.again,
+            ),
             processes=len(self.trace.processes),
         )
 
@@ -275,6 +276,11 @@ class _Choices:
             left_out.append(name)
             spare -= part
         return rows[~np.isin(self.every.name[rows], left_out)]
+
+    def _can_write(self, rows: Array) -> Array:
+        """The most bytes that each of these launches can have written in its time."""
+        seconds: Array = self.every.time[rows] * 1e-9
+        return seconds * MOST_WRITTEN_BYTES_S
 
     def _of(self, number: int) -> Array:
         low, high = np.searchsorted(self.numbers, [number, number + 1])
@@ -307,15 +313,21 @@ def _counted(*keys: Array) -> Array:
     return found
 
 
-def _held(trace: Trace) -> int:
-    """The most bytes that one process held on one GPU."""
-    most = 0
-    for process, device in _pairs(trace.allocations):
-        rows = trace.allocations
+def _held(trace: Trace) -> tuple[int, int]:
+    """The most bytes that one process held on one GPU, and how many more it would have had.
+
+    A GPU of which nothing is known is taken to have room for as much again.
+    """
+    most, room = 0, 0
+    rows = trace.allocations[~np.isin(trace.allocations["kind"], (PAGEABLE, PINNED))]
+    for process, device in _pairs(rows):
         mine = rows[(rows["process"] == process) & (rows["device"] == device)]
         change = mine["bytes"].astype(np.int64) * np.where(mine["what"] == RELEASED, -1, 1)
-        most = max(most, int(np.cumsum(change).max(initial=0)))
-    return most
+        held = int(np.cumsum(change).max(initial=0))
+        if held > most:
+            gpu = trace.devices.get(device)
+            most, room = held, held if gpu is None else gpu.memory - held
+    return most, room
 
 
 def _pairs(rows: Array) -> Iterable[tuple[int, int]]:

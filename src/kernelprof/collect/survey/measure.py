@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.survey.answer import survey_of
-from kernelprof.analysis.survey.choose import PASS_S, PASSES, choose
+from kernelprof.analysis.survey.choose import PASSES, choose
+from kernelprof.analysis.survey.effort import PASS_S, Replay
 from kernelprof.analysis.survey.matched import with_survey
 from kernelprof.collect.commands import Chosen
 from kernelprof.collect.survey.run import survey
@@ -41,6 +42,9 @@ FEW_PASSES: Final = 3
 """Passes that a follow-up takes, which asks for single metrics."""
 
 
+_AGAIN: Final = "the program runs again for each pass, as saving its memory would take longer"
+
+
 @dataclass
 class Surveyed:
     """A survey, what of the program is to be measured, and how long that may take."""
@@ -50,6 +54,8 @@ class Surveyed:
     budget: float
     passes: int = PASSES["triage"]
     begin: float = field(default_factory=time.monotonic)
+    spent: bool = False
+    """Whether a run took its time and gave nothing."""
 
     @property
     def chosen(self) -> Chosen:
@@ -71,7 +77,18 @@ class Surveyed:
     @property
     def estimate(self) -> float:
         """Seconds that the first run takes."""
-        return self.choice.estimate(self.passes)
+        return self.choice.effort.estimate(self.passes)
+
+    @property
+    def replay(self) -> Replay:
+        """What is repeated for each pass of the first run; of others, the kernel."""
+        return self.choice.effort.replay(self.passes)
+
+    def save_memory(self) -> None:
+        """Have the kernel repeated after all, in what is left of the budget."""
+        effort = replace(self.choice.effort, repeatable=False)
+        self.choice = replace(self.choice, effort=effort)
+        self.spent = True
 
     @property
     def left(self) -> float:
@@ -83,10 +100,11 @@ class Surveyed:
 
         What still is to be decided about little of the time has half of the budget.
         """
-        choice = self.choice
+        effort = replace(self.choice.effort, repeatable=False)
         if kernels is not None:
-            few = self.chosen.only(kernels).kernels
-            choice = replace(choice, launches=sum(each.launches for each in few))
+            launches = sum(each.launches for each in self.chosen.only(kernels).kernels)
+            written = effort.written * launches / effort.launches
+            effort = replace(effort, launches=launches, written=written)
         names = None if kernels is None else set(map(function_name, kernels))
         of_time = sum(
             each.share
@@ -94,7 +112,7 @@ class Surveyed:
             if names is None or function_name(each.name) in names
         )
         part = 1.0 if of_time >= WORTH_ANOTHER_RUN else 0.5
-        needed, left = choice.estimate(FEW_PASSES), self.left - (1 - part) * self.budget
+        needed, left = effort.estimate(FEW_PASSES), self.left - (1 - part) * self.budget
         if needed > left:
             raise InputError(
                 f"another run of the program takes about {needed:.0f} s, and of the budget of "
@@ -105,7 +123,8 @@ class Surveyed:
     @property
     def limit(self) -> float:
         """Seconds after which a run is ended."""
-        return max(LEAST_S, min(LATE * self.estimate, max(self.left, self.estimate)))
+        longest = self.left if self.spent else max(self.left, self.estimate)
+        return max(LEAST_S, min(LATE * self.estimate, longest))
 
     def alone(self, error: KernelprofError, origin: str) -> Diagnosis:
         """What the survey says by itself, where nothing could be measured."""
@@ -154,6 +173,7 @@ def survey_first(
         budget,
         before=max(0.0, run.seconds - (last - first) * 1e-9) if not run.ended else 0.0,
         wanted=_wanted(filters.kernel),
+        repeatable=not run.ended,
     )
     if choice is None:
         ended = f" ({run.ended})" if run.ended else ""
@@ -170,9 +190,10 @@ def survey_first(
         f"{count(len(found.kernels), 'kernel')} in {run.seconds:.1f} s"
         f"{f' ({run.ended})' if run.ended else ''}. {answer}"
     )
+    again = "" if made.replay is Replay.KERNEL else f"; {_AGAIN}"
     progress.note(
         f"measuring {count(choice.launches, 'launch')} of {count(len(choice.kernels), 'kernel')} "
-        f"with {share(choice.share)} of the kernel time: about {made.estimate:.0f} s"
+        f"with {share(choice.share)} of the kernel time: about {made.estimate:.0f} s{again}"
     )
     made.begin = time.monotonic()
     return made
