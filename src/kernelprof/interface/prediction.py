@@ -6,7 +6,7 @@ import os
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Final, overload
 
 from kernelprof.errors import ExitCode, KernelprofError, MissingToolError, UsageError
 from kernelprof.interface.profiling import is_source, request
@@ -126,10 +126,25 @@ def compiled(
         )
 
 
+_FOLLOW: Final = (
+    "elftools.elf.elffile",
+    "elftools.elf.relocation",
+    "kernelprof.predict.prediction",
+    "kernelprof.predict.facts",
+    "kernelprof.analysis.verdict",
+    "kernelprof.report.measurement",
+    "kernelprof.report.render",
+    "numpy.random",
+)
+
+
 def _load_what_follows() -> None:
     """Import what runs and judges a kernel: a tenth of the time of a short prediction."""
-    for name in ("predict.prediction", "predict.facts", "analysis.verdict", "report.measurement"):
-        import_module(f"kernelprof.{name}")
+    for name in _FOLLOW:
+        import_module(name)
+    import_module("kernelprof.predict.machine.operations").operations()
+    import_module("kernelprof.predict.machine.control").endings()
+    import_module("kernelprof.analysis.rules").registry()
 
 
 def predicted(code: Compiled, progress: Progress | None) -> Capture:

@@ -35,16 +35,12 @@ class MachineCode:
 
 
 @dataclass(frozen=True)
-class Compiled:
-    """A kernel's machine code for one architecture; nothing was run."""
+class Compiled(MachineCode):
+    """The same of a source with a launch specification; nothing was run."""
 
     source: Path
     spec: LaunchSpec
-    built: Built
-    compiler: str
-    """Its name and version."""
     arch: str
-    code: Program
     overrides: LaunchOverrides
     """What the launch is other than its source says."""
 
@@ -66,7 +62,7 @@ def compiled(
     spec = overrides.specified(source)
     progress(f"{source.name}: compiling for {arch}")
     made = machine_code(source, spec, arch, meanwhile)
-    return Compiled(source, spec, made.built, made.compiler, arch, made.code, overrides)
+    return Compiled(made.built, made.code, made.compiler, source, spec, arch, overrides)
 
 
 def machine_code(

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.model.numbers import quantity
+from kernelprof.model.specification import is_version
+from kernelprof.predict.beside import Beside
 from kernelprof.predict.bind import bind, bytes_of
 from kernelprof.predict.check import check
 from kernelprof.predict.counts.counted import count
@@ -18,11 +21,12 @@ from kernelprof.predict.problems import NotRunnableError
 from kernelprof.predict.watch.words import told
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from kernelprof.launch.trial import CheckedOutput
     from kernelprof.model.capture import Capture
     from kernelprof.predict.built import Compiled
+    from kernelprof.predict.counts.counted import Counted
     from kernelprof.predict.lines import ByLine
     from kernelprof.predict.sass.program import Program
 
@@ -54,36 +58,61 @@ def predict(found: Compiled, *, progress: Say, seconds: float = _SECONDS) -> Pre
     Raises what a launch on a GPU raises for a kernel that gives a wrong result or leaves its
     arrays, and :class:`kernelprof.predict.problems.NotRunnableError` for what only a GPU can run.
     """
+    progress(f"{found.source.name}: checking its result")
+    # NVRTC, which compiles another version, is in a fork what it was made for no more.
+    here = is_version(found.spec.reference)
+    with Beside(lambda: _checked(found), here=here) as checking:
+        try:
+            counted, capture = _counted(found, progress, seconds, checking.refuse_failed)
+        except Exception:
+            progress(f"{found.source.name}: checking its result")
+            checking.result()  # what is wrong with it comes first
+            raise
+        progress(f"{found.source.name}: checking its result")
+        checked = checking.result()
+        return Prediction(
+            compiled=found,
+            capture=capture,
+            by_line=by_line(counted, found.source),
+            checked=checked,
+            blocks=sum(every for _, every in counted.sample.counts),
+            blocks_run=len(counted.sample.blocks),
+        )
+
+
+def _checked(found: Compiled) -> tuple[CheckedOutput, ...]:
+    source, spec = found.source, found.spec
+    folder = (spec.path or source).parent
+    with _explained(found):
+        small = bind(found.code, found.built, spec.resolve(spec.check_sizes), folder, str(source))
+        return check(spec, small, folder, source, found.arch)
+
+
+def _counted(
+    found: Compiled, progress: Say, seconds: float, meanwhile: Callable[[], None]
+) -> tuple[Counted, Capture]:
+    source, spec, built, code = found.source, found.spec, found.built, found.code
+    folder = (spec.path or source).parent
+    progress(f"{source.name}: counting what it does")
+    with _explained(found):
+        bound = bind(code, built, spec.resolve(), folder, str(source))
+        with told(bound, source, spec.kernel):
+            counted = count(bound.launch, needed(code), seconds=seconds, meanwhile=meanwhile)
+        progress(f"{source.name}: working out how long it takes")
+        return counted, capture_of(counted, built.cubin, spec, bound.resolved, found.arch)
+
+
+@contextmanager
+def _explained(found: Compiled) -> Iterator[None]:
+    """Say where an instruction stands that cannot be carried out, and what memory is taken."""
     try:
-        return _predicted(found, progress, seconds)
+        yield
     except MemoryError as error:
         raise _too_large(found) from error
     except NotKnownError as error:
         file, line = Places(found.source).of(error.instruction.lines)
         where = f"{file}:{line}" if line else str(found.source)
         raise NotRunnableError(error.what, where=where) from error
-
-
-def _predicted(found: Compiled, progress: Say, seconds: float) -> Prediction:
-    source, spec, built, code = found.source, found.spec, found.built, found.code
-    where, folder = str(source), (spec.path or source).parent
-    progress(f"{source.name}: checking its result")
-    small = bind(code, built, spec.resolve(spec.check_sizes), folder, where)
-    checked = check(spec, small, folder, source, found.arch)
-    progress(f"{source.name}: counting what it does")
-    bound = bind(code, built, spec.resolve(), folder, where)
-    with told(bound, source, spec.kernel):
-        counted = count(bound.launch, needed(code), seconds=seconds)
-    progress(f"{source.name}: working out how long it takes")
-    capture = capture_of(counted, built.cubin, spec, bound.resolved, found.arch)
-    return Prediction(
-        compiled=found,
-        capture=capture,
-        by_line=by_line(counted, source),
-        checked=checked,
-        blocks=sum(every for _, every in counted.sample.counts),
-        blocks_run=len(counted.sample.blocks),
-    )
 
 
 def _too_large(found: Compiled) -> NotRunnableError:

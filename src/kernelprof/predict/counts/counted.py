@@ -112,8 +112,12 @@ class Counted:
         return total
 
 
-def count(launch: Launch, needed: Needed, *, seconds: float) -> Counted:
+def count(
+    launch: Launch, needed: Needed, *, seconds: float, meanwhile: Callable[[], None] | None = None
+) -> Counted:
     """Run a sample of the blocks, and more of them where they differ, in about so much time.
+
+    ``meanwhile`` is called now and then.
 
     All are run where that is a matter of a moment, or where they depend on each other. How long
     blocks take is worked out and not measured: the same blocks are run on every machine.
@@ -121,7 +125,7 @@ def count(launch: Launch, needed: Needed, *, seconds: float) -> Counted:
     warps = -(-math.prod(launch.block) // LANES)
     lanes_of_block = warps * LANES
     every = math.prod(launch.grid)
-    runner = _Runner(launch, needed)
+    runner = _Runner(launch, needed, meanwhile)
     fits = every * lanes_of_block <= _MOST_LANES
     most = max(_FIRST_BLOCKS, _FIRST_LANES // lanes_of_block)
     if needed.decides and fits:
@@ -148,8 +152,11 @@ def count(launch: Launch, needed: Needed, *, seconds: float) -> Counted:
 class _Runner:
     """Runs blocks of a launch, each time from the beginning."""
 
-    def __init__(self, launch: Launch, wanted: Needed) -> None:
+    def __init__(
+        self, launch: Launch, wanted: Needed, meanwhile: Callable[[], None] | None
+    ) -> None:
         self._launch = launch
+        self._meanwhile = meanwhile
         self._needed = wanted
         self._stores: frozenset[int] = frozenset()
         self._tries = 0
@@ -166,7 +173,7 @@ class _Runner:
             self._launch.memory.begin_anew()
             machine = LoopingMachine(self._launch, chosen.blocks, tally, self._needed)
             try:
-                machine.run()
+                machine.run(self._meanwhile)
                 return Counted(self._launch, chosen, tally), took + machine.seconds
             except AssumedError as error:
                 self._need_more(error.stores)

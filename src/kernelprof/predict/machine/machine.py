@@ -52,6 +52,8 @@ _WARP_S: Final = 9e-8
 """What a step of a piece of code takes, and what each warp adds to it: fitted to seven kernels of
 ``cuda/pairs`` in samples of 4 and 16 blocks, to within a factor of two for the long ones."""
 
+_NOW_AND_THEN: Final = 64
+"""Pieces of code: a hundredth of a second, or more."""
 _PATIENCE: Final = 512
 """Pieces of code after which those who wait behind a loop get their turn: they may be what it
 waits for."""
@@ -97,12 +99,14 @@ class Machine:
         """About how long it took so far: worked out, so that it is the same everywhere."""
         counters.begin(self.blocks)
 
-    def run(self) -> None:
-        """Run to the end of all threads."""
+    def run(self, meanwhile: Callable[[], None] | None = None) -> None:
+        """Run to the end of all threads; ``meanwhile`` is called now and then."""
         blocks = self.blocks
         with np.errstate(all="ignore"):
             while blocks.places or self._again():
                 self.step()
+                if meanwhile is not None and self._turn % _NOW_AND_THEN == 0:
+                    meanwhile()
         if blocks.alive.any():
             raise self._deadlock()
         self.counters.end()

@@ -100,7 +100,7 @@ class Multiprocessor:
         self._order = 0
         self._begun = 0
         self._blocks = 0
-        self._passed = self._meant = 0.0
+        self._passed = self._meant = self._instructions = 0.0
         self._stalls: defaultdict[str, float] = defaultdict(float, not_selected=0.0)
         self._run = Run()
 
@@ -122,6 +122,7 @@ class Multiprocessor:
         run = self._run
         run.cycles = max(run.ends, default=0.0)
         run.blocks = blocks
+        run.instructions = self._instructions
         run.whole = self._meant / self._passed if self._passed else 1.0
         run.residence = self._meant
         run.stalls = dict(self._stalls)
@@ -144,45 +145,49 @@ class Multiprocessor:
             self._push(Warp(each, (place + n) % PARTS, block, now), now)
 
     def _issue(self, warp: Warp, now: float) -> float | None:
-        """Issue an instruction; when the warp can go on, ``None``: others say when, or it ended."""
-        ops, weight = warp.steps[warp.place]
-        op = ops[warp.at]
+        """Issue an instruction; when the warp can go on, ``None``: others say when, or it ended.
+
+        It runs 100,000 times for a kernel: so it unpacks what it reads.
+        """
+        op, weight = warp.ops[warp.at], warp.weight
+        stall, _, result, operands, pipe, _, adu, latency, memory, kind, name, pending = op
         stalls, part = self._stalls, warp.part
-        issue = max(self._schedulers[part], now)
+        issue = self._schedulers[part]
         if issue > now:
             stalls["not_selected"] += (issue - now) * weight
+        else:
+            issue = now
         self._schedulers[part] = issue + 1.0
         done = 0.0
-        if op.pipe >= 0:
+        if pipe >= 0:
             issue = self._enter_pipe(warp, op, issue, weight)
-        if op.adu:
+        if adu:
             issue = self._enter_adu(op, issue, weight)
-        if op.memory is not None:
-            issue, done = self._access(warp, op, op.memory, issue, weight)
-        elif op.operands is not None:
-            warp.board[op.operands] = max(warp.board[op.operands], issue + _PIPE_QUEUE)
-        if op.name == COPY:
+        if memory is not None:
+            issue, done = self._access(warp, op, memory, issue, weight)
+        elif operands is not None:
+            warp.raise_board(operands, issue + _PIPE_QUEUE)
+        if name == COPY:
             warp.copied = max(warp.copied, done)
-        elif op.name == GROUP:
+        elif name == GROUP:
             done = warp.copied
             warp.groups.append(done)
-        if op.result is not None:
-            done = done or issue + op.latency
-            warp.board[op.result] = max(warp.board[op.result], done)
-            warp.last = op.name
+        if result is not None:
+            warp.raise_board(result, done or issue + latency)
+            warp.last = name
         stalls["selected"] += weight
-        stall = op.stall
         stalls["wait"] += (stall - 1.0) * weight
         if stall < _APART:
             # The cycle that a warp leaves to others counts as that (cuda/ladder/13_double_buffered:
             # 0.89 of 2.37 cycles with two warps a scheduler).
             stalls["not_selected"] += (_APART - stall) * weight
-        after = issue + max(stall, _APART)
+            stall = _APART
+        after = issue + stall
         self._pass(warp, after, weight)
-        self._run.instructions += weight
-        if op.pending >= 0:
-            after = self._await_copies(warp, op.pending, after, weight)
-        if op.kind == "barrier":
+        self._instructions += weight
+        if pending >= 0:
+            after = self._await_copies(warp, pending, after, weight)
+        if kind == "barrier":
             self._arrive(warp, after)
             return None
         return self._go_on(warp, after)
@@ -209,21 +214,20 @@ class Multiprocessor:
 
         It is that instruction that is issued next.
         """
-        ops, weight = warp.steps[warp.place]
         warp.at += 1
-        if warp.at >= len(ops):
-            warp.at = 0
-            warp.place += 1
-            if warp.place >= len(warp.steps):
+        if warp.at >= len(warp.ops):
+            if not warp.take_next_step():
                 self._end(warp, now)
                 return None
-            ops, weight = warp.steps[warp.place]
-            now = self._fetch(warp, ops, now, weight)
-        ready = now
-        for each in ops[warp.at].waits:
-            ready = max(ready, warp.board[each])
+            now = self._fetch(warp, warp.ops, now, warp.weight)
+        waits = warp.ops[warp.at].waits
+        if not waits:
+            return now
+        ready, board = now, warp.board
+        for each in waits:
+            ready = max(ready, board[each])
         if ready > now:
-            far = warp.last in _FAR_LOADS
+            far, weight = warp.last in _FAR_LOADS, warp.weight
             self._stalls["long_scoreboard" if far else "short_scoreboard"] += (ready - now) * weight
             self._pass(warp, ready, weight)
         return ready
@@ -298,7 +302,7 @@ class Multiprocessor:
             self._stalls["mio_throttle" if kind == "shared" else "lg_throttle"] += behind * weight
             issue += behind
         if op.operands is not None:
-            warp.board[op.operands] = max(warp.board[op.operands], start + memory.passes)
+            warp.raise_board(op.operands, start + memory.passes)
         return issue, done
 
     def _global(
@@ -350,9 +354,8 @@ class Multiprocessor:
         free = max(now for _, now in block.waiting) + self._times["barrier"]
         waiting, block.waiting = block.waiting, []
         for warp, now in waiting:
-            weight = warp.steps[warp.place][1]
-            self._stalls["barrier"] += (free - now) * weight
-            self._pass(warp, free, weight)
+            self._stalls["barrier"] += (free - now) * warp.weight
+            self._pass(warp, free, warp.weight)
             ready = self._go_on(warp, free)
             if ready is not None:
                 self._push(warp, ready)

@@ -14,17 +14,19 @@ class Warp:
     """A warp: where in its steps it is, and what it waits for."""
 
     __slots__ = (
-        "at", "block", "board", "copied", "groups", "last", "marked", "part", "place", "steps",
+        "_place", "_steps", "at", "block", "board", "copied", "groups", "last", "marked", "ops",
+        "part", "weight",
     )  # fmt: skip
 
     def __init__(self, steps: tuple[Step, ...], part: int, block: Block, now: float) -> None:
-        self.steps = steps
+        self._steps = steps
+        self._place = 0
         self.part = part
         self.block = block
-        self.place = 0
-        """Of the segment."""
+        self.ops, self.weight = steps[0]
+        """The instructions of its segment, and how many each of them stands for."""
         self.at = 0
-        """Of the instruction in it."""
+        """Of the instruction among them."""
         self.board = [0.0] * SCOREBOARDS
         self.marked = now
         """Since when time is not yet counted."""
@@ -34,6 +36,19 @@ class Warp:
         """When all asynchronous copies are done that it began."""
         self.groups: list[float] = []
         """The same of each group of them."""
+
+    def take_next_step(self) -> bool:
+        """Go on with the first instruction of the next segment; whether there is one."""
+        self._place += 1
+        if self._place >= len(self._steps):
+            return False
+        self.ops, self.weight = self._steps[self._place]
+        self.at = 0
+        return True
+
+    def raise_board(self, scoreboard: int, until: float) -> None:
+        """Have a scoreboard raised until then at least."""
+        self.board[scoreboard] = max(self.board[scoreboard], until)
 
 
 class Block:
