@@ -54,7 +54,7 @@ class Samples:
         confidence=Confidence.HIGH,
         gain=12.7,
         gain_interval=(7.62, 21.59),
-        gain_reason="L1 is 99 % busy, and 92 % of its sectors are waste",
+        gain_reason="L1, 99 % busy, and its sectors, 92 % waste",
         also=(Candidate("memory-latency", 1.0, 1.3),),
         evidence=(
             Evidence("load_bytes", "used of each loaded sector", 4.23, "byte/sector", "<", 16),

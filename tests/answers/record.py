@@ -6,6 +6,7 @@ whoever reviews it. ``.ncu-rep`` reports need NVIDIA's reader (the extra ``rep``
 
 from __future__ import annotations
 
+import importlib.util
 import shlex
 import sys
 from pathlib import Path
@@ -24,7 +25,9 @@ def read() -> dict[str, list[str]]:
 
 
 def main() -> None:
-    """Run every case and keep what it answers."""
+    """Run every case and keep what it answers; not where those of reports would be lost."""
+    if importlib.util.find_spec("ncu_report") is None:
+        raise SystemExit("Reports need NVIDIA's reader: pip install -e '.[rep]', then again.")
     found = []
     for case in cases():
         words = shlex.join(case)

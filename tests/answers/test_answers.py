@@ -78,6 +78,12 @@ def _broken(was: dict[str, Any], now: dict[str, Any]) -> list[str]:
     return broken
 
 
+def test_reports_were_recorded_where_they_could_be_read() -> None:
+    reports = {name: told[0] for name, told in TODAY.items() if ".ncu-rep" in name}
+    assert reports
+    assert not [name for name, told in reports.items() if told == "exit 4"]
+
+
 @pytest.mark.parametrize("names", _parts())
 def test_answers_are_those_recorded_and_keep_what_0_1_0_had(names: list[str]) -> None:
     wrong: list[str] = []

@@ -99,7 +99,7 @@ def test_keys_and_buttons_go_through_the_list_as_it_is(series: Path, open_page: 
     page.wait_for_url("**#kernel-24")
     page.keyboard.press("Escape")
     page.wait_for_url("**#kernels")
-    assert page.locator("main > section.kernel:visible").count() == 0
+    page.locator("main > section.kernel:visible").wait_for(state="hidden")
     assert page.locator(".treemap").is_visible()
 
 

@@ -94,13 +94,12 @@ def test_the_path_that_limits_is_marked_in_the_memory(tile: Path, look_at: OpenP
 
 
 def test_the_limit_is_marked_in_the_roofline_and_no_names_overlap(tile: Path, look_at: OpenPage):
-    for width in (1280, 390):
+    # On a phone there is no room for its value, which the table of the chart has.
+    for width, name in ((1280, "L1 and shared memory 33.43 TB/s: limits"), (390, "L1: limits")):
         page = look_at(tile, width=width)
         assert page.locator(".roofline line.limiting").count() == 1
-        assert page.locator(".roofline text.limiting").text_content() == (
-            "L1 and shared memory 33.43 TB/s: limits"
-        )
-        boxes: list[list[float]] = page.locator(".roofline text.roof-name").evaluate_all(
+        assert page.locator(".roofline text.limiting:visible").text_content() == name
+        boxes: list[list[float]] = page.locator(".roofline text.roof-name:visible").evaluate_all(
             """texts => texts.map((text) => {
                 const {left, top, right, bottom} = text.getBoundingClientRect();
                 return [left, top, right, bottom];
@@ -110,7 +109,7 @@ def test_the_limit_is_marked_in_the_roofline_and_no_names_overlap(tile: Path, lo
         for at, one in enumerate(boxes):
             for other in boxes[at + 1 :]:
                 apart = one[2] <= other[0] or other[2] <= one[0]
-                assert apart or one[3] <= other[1] + 3 or other[3] <= one[1] + 3
+                assert apart or one[3] <= other[1] or other[3] <= one[1]
         assert page.locator(".roofline svg.symbol").count() == 5
         assert not has_horizontal_scroll(page)
 

@@ -58,7 +58,7 @@ grid 64x64, block 32x32, 1 launch (ID 0), 35.31 ms, 61 % of the time
 - Let threadIdx.x run along the columns.
 - Or stage a tile in shared memory.
 
-**Gain:** about 12.7x (7.6x to 21.6x): L1 is 99 % busy, and 92 % of its sectors are waste
+**Gain:** about 12.7x (7.6x to 21.6x), computed from L1, 99 % busy, and its sectors, 92 % waste
 
 **Runner-up:** memory-latency
 

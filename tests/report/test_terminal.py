@@ -63,8 +63,8 @@ Computed     sectors for one needed: sectors loaded / sectors needed
 Why          Neighbouring threads of a warp read addresses that lie a row apart.
 What to do   - Let threadIdx.x run along the columns.
              - Or stage a tile in shared memory.
-Gain         about 12.7x (7.6x to 21.6x): L1 is 99 % busy, and 92 % of its
-             sectors are waste
+Gain         about 12.7x (7.6x to 21.6x), computed from L1, 99 % busy, and its
+             sectors, 92 % waste
 Runner-up    memory-latency
 """
 
@@ -107,8 +107,8 @@ Why          Neighbouring threads of a warp read addresses
              that lie a row apart.
 What to do   - Let threadIdx.x run along the columns.
              - Or stage a tile in shared memory.
-Gain         about 12.7x (7.6x to 21.6x): L1 is 99 % busy,
-             and 92 % of its sectors are waste
+Gain         about 12.7x (7.6x to 21.6x), computed from L1,
+             99 % busy, and its sectors, 92 % waste
 Runner-up    memory-latency
 """
 
@@ -267,8 +267,8 @@ def test_a_unit_at_its_limit_is_no_bottleneck(samples) -> None:
     text = render_text([samples.diagnosis()], top=4)
     assert "At its limit: dram-bandwidth. The work that fills this unit is needed." in text
     assert (
-        "Less work    half of it would bring up to 2.0x, and no cut more than 3.7x: the\n"
-        "             busiest unit beside device memory\n"
+        "Less work    half of it would bring up to 2.0x, and no cut more than 3.7x,\n"
+        "             computed from the busiest unit beside device memory\n"
     ) in text
     assert "91.7 > 85 %  device memory busy  dram_throughput" in text
 

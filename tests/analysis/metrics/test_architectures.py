@@ -11,8 +11,10 @@ from kernelprof.analysis.metrics.architectures import (
     architecture,
     chip_of,
     fp32_lanes,
+    pipe_instructions,
     tensor_fmas,
 )
+from kernelprof.predict.timing.pipes import pipes
 
 
 def test_the_lanes_of_every_architecture_are_known() -> None:
@@ -41,6 +43,13 @@ def test_tensor_cores_do_twice_as_much_at_half_the_width() -> None:
     assert tensor_fmas("9.0", "bfloat16") == tensor_fmas((9, 0), "float16") == 2048
     assert tensor_fmas("8.0", "float8") is None
     assert tensor_fmas("99.0", "bfloat16") is None
+
+
+def test_counters_of_pipes_are_full_at_the_lanes_that_predictions_know() -> None:
+    known, lanes = pipe_instructions("9.0"), {each.name: each.lanes for each in pipes()}
+    for name in ("lsu", "adu", "uniform", "xu"):
+        assert known[f"{name}_pipe"] * EVERY.warp_size == lanes[name]
+    assert pipe_instructions("8.0") == pipe_instructions(None) == {}
 
 
 def test_one_architecture_by_both_its_names() -> None:

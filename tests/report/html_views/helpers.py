@@ -22,6 +22,7 @@ from kernelprof.report.document import (
 from kernelprof.report.documents import capture_page
 from kernelprof.report.documents.capture_page import Beside
 from kernelprof.report.figures import flops, multiprocessor
+from kernelprof.report.figures.counted_mix import counted_mix
 from kernelprof.report.figures.measured import Launch, Measured
 from kernelprof.report.figures.memory import Memory, memory
 from kernelprof.report.figures.roofline import Roofline, roofline
@@ -174,7 +175,7 @@ def _card(
         multiprocessor.warp_states(launch),
         multiprocessor.occupancy(launch),
         multiprocessor.pipes(launch),
-        multiprocessor.instructions(launch),
+        counted_mix(launch),
     )
 
 

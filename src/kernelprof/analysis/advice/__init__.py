@@ -163,6 +163,11 @@ class Condition:
             f"{self.words}, and {other.words}", lambda seen: self.holds(seen) and other.holds(seen)
         )
 
+    def __or__(self, other: Condition) -> Condition:
+        return Condition(
+            f"{self.words}, or {other.words}", lambda seen: self.holds(seen) or other.holds(seen)
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Advice:

@@ -31,7 +31,8 @@ class Architecture:
     """The GPUs of one compute capability; ``None`` is not known. Lanes are per SM and cycle.
 
     ``tensor_fmas`` are dense multiply-adds of the tensor cores of an SM per cycle, by the type of
-    the operands.
+    the operands, ``pipe_instructions`` warps' instructions per cycle at which the use of a pipe
+    is 100 %, by the name of that metric.
     """
 
     capability: Capability
@@ -43,6 +44,7 @@ class Architecture:
     l1_and_shared_kib: int | None = None
     shared_kib_steps: tuple[int, ...] = ()
     tensor_fmas: Mapping[str, int] = field(default_factory=dict)
+    pipe_instructions: Mapping[str, float] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,3 +148,9 @@ def tensor_fmas(capability: Capability | str | None, precision: str) -> int | No
     """Dense multiply-adds of the tensor cores of an SM per cycle, if they are known."""
     found = architecture(capability)
     return None if found is None else found.tensor_fmas.get(precision)
+
+
+def pipe_instructions(capability: Capability | str | None) -> Mapping[str, float]:
+    """Instructions of warps that the pipes of an SM take per cycle, as far as they are known."""
+    found = architecture(capability)
+    return {} if found is None else found.pipe_instructions

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from kernelprof.analysis.advice import Advice, Condition
+from kernelprof.analysis.advice import Advice, Condition, Seen
 from kernelprof.analysis.advice.conditions import of
 from kernelprof.analysis.rules import (
     Docs,
@@ -83,11 +83,35 @@ def _only(one: str, other: str, words: str) -> Condition:
     )
 
 
+_LOADS = _only("load", "store", "loads are scattered and stores are not")
+_STORES = _only("store", "load", "stores are scattered and loads are not")
+_KEPT_IN_L1 = 20.0
+_KEPT_IN_L2 = 60.0
+"""Hit rates from which on caches hold sectors until the rest of their bytes is asked for."""
 _UNUSED = Condition(
     "loads are scattered and the caches hold no more of their sectors",
     lambda seen: (
-        seen.used("load") <= SCATTERED and seen["l1_hit_rate"] < 20.0 and seen["l2_hit_rate"] < 60.0
+        seen.used("load") <= SCATTERED
+        and seen["l1_hit_rate"] < _KEPT_IN_L1
+        and seen["l2_hit_rate"] < _KEPT_IN_L2
     ),
+)
+_ONE_EACH = 0.1
+"""Loads and stores differ by less of their number where each value is read and written once."""
+
+
+def _transposes(seen: Seen) -> bool:
+    loads, stores = seen["global_load_requests"], seen["global_store_requests"]
+    if not abs(loads - stores) <= _ONE_EACH * stores:
+        return False
+    kept = seen["l1_hit_rate"] >= _KEPT_IN_L1 or seen["l2_hit_rate"] >= _KEPT_IN_L2
+    return _STORES.holds(seen) or (_LOADS.holds(seen) and kept)
+
+
+_TRANSPOSES = Condition(
+    "there are as many loads as stores, one of the two is scattered and the other in order, and "
+    "caches hold the sectors of loads that are scattered",
+    _transposes,
 )
 
 
@@ -112,18 +136,24 @@ RULE = Rule(
         "apart. With col = threadIdx.x they are neighbours, and nothing else has to change.",
         fixes=(
             Advice(
+                "For a transposition go through a tile in shared memory: another order of threads "
+                "only moves the scatter from loads to stores, or back.",
+                when=_TRANSPOSES,
+            ),
+            Advice(
                 "Let threadIdx.x run along the dimension that is contiguous in memory.",
+                unless=_TRANSPOSES,
             ),
             Advice(
                 "Start with the loads: each request of theirs touches {x} sectors, and stores are "
                 "in order.",
-                when=_only("load", "store", "loads are scattered and stores are not"),
+                when=_LOADS,
                 number=lambda seen: seen.sectors("load"),
             ),
             Advice(
                 "Start with the stores: each request of theirs touches {x} sectors, and loads are "
                 "in order.",
-                when=_only("store", "load", "stores are scattered and loads are not"),
+                when=_STORES,
                 number=lambda seen: seen.sectors("store"),
             ),
             Advice(
@@ -132,7 +162,7 @@ RULE = Rule(
             ),
             Advice(
                 "Where the layout cannot change, go through a tile in shared memory.",
-                unless=_UNUSED,
+                unless=_UNUSED | _TRANSPOSES,
             ),
             Advice(
                 "Read all that a sector brings, or sort the indices of a gather: nothing of it is "

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.model.numbers import number
 from kernelprof.report.charts import axes, drawing
@@ -13,6 +14,8 @@ from kernelprof.report.markup import Markup, classes, element, joined
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+
+    from kernelprof.report.charts.placement import Field, Line, Spot
 
 MEASURED: Final = "measured"
 PREDICTED: Final = "predicted"
@@ -36,6 +39,9 @@ _WORDS: Final = {
     "ideal": "fewest operations and bytes",
     "branch": "variant, at device memory",
 }
+HEIGHT: Final = 360
+_HEADROOM: Final = 28
+"""Pixels above the highest limit, where names of limits have room."""
 _RATES: Final = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1.0, ""))
 
 
@@ -93,7 +99,9 @@ def rows(points: Iterable[Point], ceilings: Sequence[Ceiling]) -> tuple[Row, ...
         min([x / 3 for x in xs] + [x / 7 for x in ridges]),
         max(xs + [4 * x for x in ridges]),
     )
-    corners = ((low, min([*(y / 3 for y in ys), peak / 40])), (3 * high, peak * 1.7))
+    bottom = min([*(y / 3 for y in ys), peak / 40])
+    top = peak * max(1.7, (peak / bottom) ** (_HEADROOM / (HEIGHT - _HEADROOM)))
+    corners = ((low, bottom), (3 * high, top))
     return (
         *_limits(ceilings, *corners),
         *({"what": "corner", "x": tidy(x), "y": tidy(y)} for x, y in corners),
@@ -150,29 +158,36 @@ def rate(value: float) -> str:
     return f"{number(value / size)} {prefix}"
 
 
-HEIGHT: Final = 360
-_WIDTHS: Final = (("broad", 1000.0), ("slim", 290.0))
-"""Where labels would meet depends on the width of a plot: they are put together for these two."""
+WIDTHS: Final = (("broad", (1000.0, 660.0, 800.0)), ("slim", (290.0, 250.0, 400.0)))
+"""Where labels would meet depends on the width of a plot: they are placed for these. The first one
+says which points are close together."""
+_UP: Final = 36.0
+_ACROSS: Final = 0.06
+"""Between places that a label may take along a line: pixels up a slope, of the width on a level."""
+_WAY: Final = 0.1
+"""What it matters that the way between points crosses a label, beside a limit."""
 _LABEL: Final = (22.0, 15.0)
 """Pixels between labels, along and down, from which both can be read."""
 
 
+def scales(rows: Rows) -> tuple[axes.Scale, axes.Scale]:
+    """The scales along and up, from the corners of the picture."""
+    low, high = (row for row in rows if row["what"] == "corner")
+    x, y = (axes.Scale(real(low, field), real(high, field), log=True) for field in ("x", "y"))
+    return x, y
+
+
 def _draw(rows: Rows) -> Markup:
-    corners = [row for row in rows if row["what"] == "corner"]
-    x, y = (
-        axes.Scale(real(corners[0], field), real(corners[1], field), log=True)
-        for field in ("x", "y")
-    )
+    x, y = scales(rows)
     across = axes.Axis(x, x.ticks(), _plain, "FLOP per byte")
     up = axes.Axis(y, y.ticks(4), axes.prefixed, "FLOP/s")
     limits = [row for row in rows if row["what"] == "limit"]
     points = [row for row in rows if row["what"] == "point"]
     marks = [
         *(_limit(row, x, y) for row in limits),
-        *_paths(points, x, y),
+        *(drawing.line(*start, *end, "way") for start, end in _ways(points, x, y)),
         *(_mark(row, x, y) for row in points),
-        *_named_limits(limits, x, y),
-        *_named_points(points, x, y),
+        *_labels(tuple(tuple(row.items()) for row in rows)),
     ]
     return drawing.plot(HEIGHT, marks, x=across, y=up)
 
@@ -194,36 +209,96 @@ def _limit(row: Row, x: axes.Scale, y: axes.Scale) -> Markup:
     return drawing.line(*start, *end, look, title=f"{row['label']}: at most {row['shown']}")
 
 
-def _named_limits(limits: Rows, x: axes.Scale, y: axes.Scale) -> Iterable[Markup]:
-    """Names of limits: above a level one at its end; beside a slope, each at another height."""
-    slopes = sorted(
-        (row for row in limits if row["kind"] == "bandwidth"), key=lambda row: real(row, "x2")
-    )
-    for at, row in enumerate(slopes):
-        height = float(HEIGHT - 10 - 20 * (len(slopes) - 1 - at))
-        value = y.low * (y.high / y.low) ** (1 - height / HEIGHT)
-        place = real(row, "x2") * value / real(row, "y2")
-        part = min(max(x.at(max(place, x.low)), 0.0), 1.0)
-        yield drawing.text(part, height, _said(row), _name_look(row), dx=8)
-    lowest = HEIGHT * 2.0
-    for row in sorted((r for r in limits if r["kind"] == "compute"), key=lambda r: -real(r, "y")):
-        _, height = _place(row, x, y)
-        above = abs(height - lowest) > 2 * _LABEL[1]
-        lowest = height
-        yield drawing.text(
-            1.0, height + (-7 if above else 16), _said(row), _name_look(row), anchor="end"
-        )
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """The labels of a chart as they are placed for plots of some widths."""
+
+    look: str
+    field: Field
+    limits: Sequence[tuple[Row, Spot]]
+    points: Sequence[Spot]
 
 
-def _said(row: Row) -> str:
-    return f"{row['text']}: limits" if row["limiting"] else str(row["text"])
+def labels(limits: Rows, points: Rows, x: axes.Scale, y: axes.Scale) -> Iterable[Labels]:
+    """Names of limits and points, once for each of :data:`WIDTHS`.
+
+    Of the limits the one that matters most chooses first.
+    """
+    # With NumPy, which a command without a chart does not need.
+    from kernelprof.report.charts.placement import Field, Line, around_point
+
+    limits = sorted(limits, key=lambda row: (not row["limiting"], row["kind"] == "compute"))
+    places = [_place(row, x, y) for row in points]
+    lines = [_line(row, x, y) for row in limits]
+    ways = [Line(*start, *end, weight=_WAY) for start, end in _ways(points, x, y)]
+    named = [(*_place(row, x, y), str(row["text"])) for row in points if row["text"]]
+    of_limits = list(map(_spots, limits, lines))
+    for look, widths in WIDTHS:
+        field = Field(HEIGHT, widths, places, [*lines, *ways])
+        own = [
+            [
+                replace(each, bold=True)
+                for each in around_point(part, height, ", ".join(words), drawing.inward(part))
+            ]
+            for part, height, words in _together(named, widths[0])
+        ]
+        found = field.place([*of_limits, *own])
+        known = len(limits)
+        yield Labels(look, field, list(zip(limits, found[:known], strict=True)), found[known:])
+
+
+@lru_cache(maxsize=1024)
+def _labels(key: tuple[tuple[tuple[str, object], ...], ...]) -> tuple[Markup, ...]:
+    """The names in a chart of these rows: launches with equal values have equal ones."""
+    rows: Any = [dict(row) for row in key]
+    x, y = scales(rows)
+    limits, points = ([row for row in rows if row["what"] == what] for what in ("limit", "point"))
+    return tuple(_names(limits, points, x, y))
+
+
+def _names(limits: Rows, points: Rows, x: axes.Scale, y: axes.Scale) -> Iterable[Markup]:
+    for each in labels(limits, points, x, y):
+        names = [_words(spot, _name_look(row)) for row, spot in each.limits]
+        yield element("g", joined(names, ""), class_=each.look)
+        if each.points:
+            said = joined([_words(spot) for spot in each.points], "")
+            yield element("g", said, class_=f"labels {each.look}")
+
+
+def _words(spot: Spot, look: str = "") -> Markup:
+    return drawing.text(spot.part, spot.height, spot.words, look, anchor=spot.anchor, dx=spot.dx)
+
+
+def _line(row: Row, x: axes.Scale, y: axes.Scale) -> Line:
+    from kernelprof.report.charts.placement import Line
+
+    return Line(*_place(row, x, y), *_place(row, x, y, "2"))
+
+
+def _spots(row: Row, line: Line) -> list[Spot]:
+    """Where the name of a limit can stand: with its value, or shorter where there is no room."""
+    from kernelprof.report.charts.placement import along_level, beside_slope
+
+    text = str(row["text"])
+    name = text.removesuffix(f" {row['shown']}")
+    first = name.partition(",")[0]
+    words = [_said(row, each) for each in dict.fromkeys((text, name, first, name.split()[0]))]
+    level = row["kind"] == "compute"
+    found = along_level(line, words, _ACROSS) if level else beside_slope(line, words, _UP)
+    return [replace(each, bold=True) for each in found] if row["limiting"] else found
+
+
+def _said(row: Row, name: str) -> str:
+    return f"{name}: limits" if row["limiting"] else name
 
 
 def _name_look(row: Row) -> str:
     return "roof-name limiting" if row["limiting"] else "roof-name"
 
 
-def _paths(points: Rows, x: axes.Scale, y: axes.Scale) -> Iterable[Markup]:
+def _ways(
+    points: Rows, x: axes.Scale, y: axes.Scale
+) -> Iterable[tuple[tuple[float, float], tuple[float, float]]]:
     """The way from one point of a path to the next."""
     paths: dict[str, list[Row]] = {}
     for row in points:
@@ -231,25 +306,13 @@ def _paths(points: Rows, x: axes.Scale, y: axes.Scale) -> Iterable[Markup]:
             paths.setdefault(str(row["path"]), []).append(row)
     for path in paths.values():
         for start, end in pairwise(path):
-            yield drawing.line(*_place(start, x, y), *_place(end, x, y), "way")
+            yield _place(start, x, y), _place(end, x, y)
 
 
 def _mark(row: Row, x: axes.Scale, y: axes.Scale) -> Markup:
     colour, shape = LEVELS[str(row["level"])]
     said = f"{row['label']}: {row['shown']}"
     return drawing.symbol(*_place(row, x, y), shape, colour, title=said, hollow=bool(row["hollow"]))
-
-
-def _named_points(points: Rows, x: axes.Scale, y: axes.Scale) -> Iterable[Markup]:
-    """What stands beside the points; points that lie close together share a label."""
-    named = [(*_place(row, x, y), str(row["text"])) for row in points if row["text"]]
-    for look, width in _WIDTHS:
-        labels = [
-            drawing.text(part, height - 12, ", ".join(words), anchor=drawing.inward(part))
-            for part, height, words in _together(named, width)
-        ]
-        if labels:
-            yield element("g", joined(labels, ""), class_=f"labels {look}")
 
 
 def _together(

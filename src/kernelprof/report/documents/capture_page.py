@@ -143,14 +143,15 @@ def cards(
         launch = Launch(measured, row)
         counted = flops.count(launch, manifest)
         predicted = beside.prediction is not None
-        machine = machine_code.machine_of(kernel, capture.code or (), len(kernels))
+        codes = machine_code.code_of(kernel, capture.code)
+        machine = machine_code.machine_of(kernel, capture.code, len(kernels))
         at = f"{place}-line-{line}" if (line := machine and machine.line_to_blame) else ""
         blocks: list[Block] = [*_lead(kernel.verdict), *waiting.blamed(kernel, at)]
         gpu = device(kernel) if says_gpu else ""
         blocks += _answer(kernel, name, launch, own, counted, predicted=predicted, gpu=gpu)
         undecided = kernel.verdict.status is Status.INCONCLUSIVE
         told, known = found(kernel.verdict), evidence.table(kernel.verdict)
-        facts = (*(() if known is None else (known,)), *((told,) if told.items else ()))
+        facts = (*known, *((told,) if told.items else ()))
         advice = tuple(
             guidance(kernel.verdict, diagnosis.origin, on_page=True, predicted=predicted)
         )
@@ -164,7 +165,9 @@ def cards(
             blocks.append(lines)
         rule = registry().get(kernel.verdict.bottleneck or "")
         where = None if rule is None else rule.place
-        if figures := tuple(panels(name, launch, (own, manifest), counted, where)):
+        # Of several codes with its name it is not known which one the launch ran.
+        code = codes[0] if len(codes) == 1 else None
+        if figures := tuple(panels(name, launch, (own, manifest), counted, where, code=code)):
             blocks.append(Section("", figures, layout=Layout.GRID))
         # A text without a manifest is of a lone kernel.
         is_of = own is not None or (manifest is None and len(kernels) == 1)
@@ -218,6 +221,8 @@ def _answer(
     facts = _facts(kernel, launch, timing, counted, predicted=predicted)
     yield Facts((*facts, *([Fact("GPU", (Span(gpu),))] if gpu else [])))
     full, launched = shown(kernel.name), ", ".join(launch_parts(kernel))
+    if timing is not None:
+        launched += " under the profiler"  # beside the launches that were timed without it
     if full != name and len(full) <= LONGEST_NAME:
         yield Paragraph(Span(full, code=True), Tone.MUTED)
     yield Paragraph(Span(launched), Tone.MUTED)
@@ -250,7 +255,8 @@ def _facts(
     *,
     predicted: bool,
 ) -> Iterable[Fact]:
-    yield Fact("confidence", (Span(kernel.verdict.confidence.value, Tone.STRONG),))
+    of = "in the limit" if kernel.verdict.status is not Status.INCONCLUSIVE else "in the answer"
+    yield Fact(f"confidence {of}", (Span(kernel.verdict.confidence.value, Tone.STRONG),))
     yield from _time(kernel, timing, predicted=predicted)
     if counted is not None and counted.rate > 0:
         yield _speed(counted)

@@ -10,7 +10,7 @@ from kernelprof.analysis.rules import registry
 from kernelprof.model.capture import Origin
 from kernelprof.model.diagnosis import Confidence, Status
 from kernelprof.model.numbers import ends, number, quantity, relation, share
-from kernelprof.report.document import Bar, Cell, Column, Span, Table, Tone
+from kernelprof.report.document import Bar, Cell, Column, Paragraph, Span, Table, Tone
 from kernelprof.report.figures.measured import clip
 
 if TYPE_CHECKING:
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from kernelprof.analysis.rules import Headline, Threshold
     from kernelprof.model.diagnosis import Evidence, Verdict
+    from kernelprof.report.document import Block
 
 WHOLES: Final[Mapping[str, float]] = {
     "%": 100.0,
@@ -37,16 +38,22 @@ _ORIGINS: Final = {
 }
 
 
-def table(verdict: Verdict) -> Table | None:
+_KEY: Final = Paragraph(Span("The mark on a bar is what its value is compared with."), Tone.MUTED)
+
+
+def table(verdict: Verdict) -> tuple[Block, ...]:
     """A row for each fact that is a number; its bar shows the value and the threshold."""
     facts = [each for each in verdict.evidence if math.isfinite(each.value)]
     if not facts:
-        return None
+        return ()
     # They can be facts of the rule that won, or of the candidates.
     slugs = [verdict.bottleneck, *(candidate.bottleneck for candidate in verdict.also)]
     rules = [registry().get(slug or "") for slug in slugs]
     documented = [each for rule in rules if rule is not None for each in rule.thresholds]
-    return Table(_COLUMNS, tuple(_row(each, documented) for each in facts), label="Evidence")
+    rows = tuple(_row(each, documented) for each in facts)
+    bars = [row[0].bar for row in rows]
+    key = (_KEY,) if any(each is not None and each.mark is not None for each in bars) else ()
+    return Table(_COLUMNS, rows, label="Evidence"), *key
 
 
 def _row(fact: Evidence, documented: Sequence[Threshold]) -> tuple[Cell, ...]:

@@ -70,18 +70,21 @@ class Machine:
         return self.size > self.most
 
 
+def code_of(kernel: KernelDiagnosis, codes: Sequence[SampledCode]) -> Sequence[SampledCode]:
+    """The code of a kernel, that with most samples first: several kernels may have its name."""
+    name = named_alike(kernel.name, {each.function: None for each in codes})
+    own = (each for each in codes if each.function == name)
+    return sorted(own, key=lambda each: each.samples, reverse=True)
+
+
 def machine_of(
     kernel: KernelDiagnosis, codes: Sequence[SampledCode], kernels: int
 ) -> Machine | None:
     """The instructions of one of so many kernels; ``None`` where nothing is known of them."""
-    named: dict[str, SampledCode] = {}
-    for each in codes:
-        if each.function not in named or each.samples > named[each.function].samples:
-            named[each.function] = each
-    name = named_alike(kernel.name, named)
-    if name is None:
+    own = code_of(kernel, codes)
+    if not own:
         return None
-    code = named[name]
+    code = own[0]
     moves = code.file is not None and any(traffic([each]) for each in code.instructions)
     if not (code.samples or moves):
         return None

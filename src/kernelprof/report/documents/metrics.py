@@ -10,7 +10,7 @@ from kernelprof.analysis.metrics.catalogue import catalogue, names_known, names_
 from kernelprof.model.names import printable
 from kernelprof.model.numbers import number
 from kernelprof.report.document import Cell, Column, Section, Table
-from kernelprof.report.figures import ceilings, multiprocessor
+from kernelprof.report.figures import ceilings, counted_mix
 from kernelprof.report.figures.measured import TENSOR_COLUMN
 from kernelprof.report.private import shown
 
@@ -36,7 +36,7 @@ class OfManyKernels:
     """
 
     def __init__(self) -> None:
-        own = {column for _, column in multiprocessor.COLUMNS}
+        own = {column for _, column in counted_mix.COLUMNS}
         self._known = names_known() | names_read() | ceilings.COLUMNS | own
 
     def __contains__(self, name: object) -> bool:

@@ -9,6 +9,8 @@ from kernelprof.report.charts import bars, roofline
 from kernelprof.report.document import Chart, Note, Paragraph, Section
 from kernelprof.report.figures import memory as bytes_of
 from kernelprof.report.figures import multiprocessor
+from kernelprof.report.figures.counted_mix import counted_mix, in_words
+from kernelprof.report.figures.opcode_mix import opcode_mix
 from kernelprof.report.figures.roofline import roofline as roofline_of
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
     from kernelprof.analysis.rules import Place
     from kernelprof.model.manifest import Manifest, TimingFacts
+    from kernelprof.model.sampled import SampledCode
     from kernelprof.report.document import Block
     from kernelprof.report.figures.flops import Counted
     from kernelprof.report.figures.measured import Launch
@@ -29,11 +32,13 @@ def panels(
     manifests: tuple[Manifest | None, Manifest | None],
     counted: Counted | None,
     place: Place | None,
+    *,
+    code: SampledCode | None,
 ) -> Iterable[Section]:
     """What each part of the GPU did; of the ``manifests`` the first is given where it describes
     this kernel, the second where there is one at all.
 
-    ``place`` is where the verdict says that the kernel is held back.
+    ``place`` is where the verdict says that the kernel is held back, ``code`` its instructions.
     """
     own, manifest = manifests
     timing = None if own is None else own.timing
@@ -47,7 +52,8 @@ def panels(
         yield from _shares(title, "warps", states.states, states.explained)
     yield from _shares("Pipes", "pipes", multiprocessor.pipes(launch))
     yield from _occupancy(launch)
-    yield from _shares("Instruction mix", "instructions", multiprocessor.instructions(launch))
+    mix = opcode_mix(code) or counted_mix(launch)
+    yield from _shares("Instruction mix", "instructions", mix, in_words(mix))
 
 
 def _shares(

@@ -122,9 +122,9 @@ def gain(verdict: Verdict) -> str:
     reason = verdict.gain_reason
     if verdict.status is Status.AT_LIMIT:
         text = less_work(verdict)
-        return f"{text}: {reason}" if text and reason else text
+        return f"{text}, computed from {reason}" if text and reason else text
     text = about(verdict)
-    return ": ".join(filter(None, (text, reason)))
+    return ", computed from ".join(filter(None, (text, reason)))
 
 
 def evidence(verdict: Verdict) -> Table:
@@ -262,7 +262,7 @@ def parts(
     found = [
         ("Computed", [] if everything else made),
         ("Why", [verdict.why] if verdict.why and not listed else []),
-        ("What to do", list(verdict.advice)),
+        ("How" if everything else "What to do", list(verdict.advice)),
         ("Less work" if at_limit else "Gain", [gain(verdict)]),
         ("Candidates" if undecided else "Runner-up", named),
         ("Note", list(verdict.notes)),

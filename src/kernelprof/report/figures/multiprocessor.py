@@ -1,4 +1,4 @@
-"""What the SMs do: where a warp's time goes, how busy pipes are, what is executed, what fits.
+"""What the SMs do: where a warp's time goes, how busy pipes are, what fits.
 
 Shares run from 0 to 1 and are sorted, the largest first.
 """
@@ -9,12 +9,10 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.metrics.architectures import EVERY, fp32_lanes
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.groups import STALLS
 from kernelprof.model.numbers import count, share
 from kernelprof.report.charts.bars import Share
-from kernelprof.report.figures.flops import thread_shares
 from kernelprof.report.figures.measured import clip
 
 if TYPE_CHECKING:
@@ -134,44 +132,6 @@ PIPES: Final = (
     ("constant_cache", "Constant cache"),
 )
 
-ARITHMETIC: Final = (
-    ("FP32 multiply-add", "ffma_rate"),
-    ("FP32 add", "fadd_rate"),
-    ("FP32 multiply", "fmul_rate"),
-    ("FP64 multiply-add", "dfma_rate"),
-    ("FP64 add", "dadd_rate"),
-    ("FP64 multiply", "dmul_rate"),
-    ("FP16 multiply-add", "hfma_rate"),
-    ("FP16 add", "hadd_rate"),
-    ("FP16 multiply", "hmul_rate"),
-)
-
-REQUESTS: Final = (
-    ("global load", "global_load_requests"),
-    ("global store", "global_store_requests"),
-    ("global atomic", "global_atomic_requests"),
-    ("global reduction", "global_reduction_requests"),
-)
-
-COLUMNS: Final = (
-    ("shared load", "smsp__sass_inst_executed_op_shared_ld.sum"),
-    ("shared store", "smsp__sass_inst_executed_op_shared_st.sum"),
-    ("local load", "smsp__sass_inst_executed_op_local_ld.sum"),
-    ("local store", "smsp__sass_inst_executed_op_local_st.sum"),
-    ("branch", "smsp__inst_executed_op_branch.sum"),
-)
-"""Kinds that only Nsight Compute's full set counts."""
-
-_OF_THREADS: Final = "Share of the instructions that threads execute."
-_FP16_MOVES: Final = f"{_OF_THREADS} Compilers use these to move constants as well."
-_OF_ALU: Final = (
-    "Additions, logic, shifts, comparisons: worked out from the use of the ALU pipe, of 64 lanes."
-)
-_OF_FMA: Final = (
-    "Worked out from the use of the FMA pipe, less the FP32 arithmetic that is counted there."
-)
-_OF_WARPS: Final = "Share of the instructions that warps execute."
-
 
 def pipes(launch: Numbers) -> tuple[Share, ...]:
     """Utilization of every pipe that the capture shows, the busiest first."""
@@ -181,63 +141,6 @@ def pipes(launch: Numbers) -> tuple[Share, ...]:
         if (value := launch.share(metric)) is not None
     ]
     return tuple(sorted(found, key=lambda each: -each.share))
-
-
-def instructions(launch: Numbers) -> tuple[Share, ...]:
-    """Kinds of instructions, the most frequent first, with everything else at the end.
-
-    Arithmetic is counted by thread and the rest by warp, so the kinds add up only nearly where
-    threads of a warp are switched off.
-    """
-    parts = thread_shares(launch, (metric for _, metric in ARITHMETIC))
-    found = [
-        Share(name, clip(parts[metric]), _FP16_MOVES if metric == "hfma_rate" else _OF_THREADS)
-        for name, metric in ARITHMETIC
-        if metric in parts
-    ]
-    executed = launch.positive("instructions")
-    known = [(name, launch.value(metric)) for name, metric in REQUESTS]
-    known += [(name, launch.raw(column)) for name, column in COLUMNS]
-    found += [
-        Share(name, clip(value / executed), _OF_WARPS)
-        for name, value in known
-        if executed is not None and value is not None and value >= 0
-    ]
-    if not found:
-        return ()
-    found += _integers(launch, sum(each.share for each in found))
-    shown = sorted((each for each in found if each.share >= LEAST), key=lambda each: -each.share)
-    rest = 1.0 - sum(each.share for each in found)
-    if rest >= LEAST:
-        names = ", ".join(each.name for each in found)
-        tip = f"Moves, barriers, shuffles and the like: what is not counted as {names}."
-        shown.append(Share("everything else", rest, tip))
-    return tuple(shown)
-
-
-def _integers(launch: Numbers, known: float) -> list[Share]:
-    """Integer work, worked out from the use of the pipes that do it.
-
-    A pipe of 64 lanes takes two warps' instructions in a cycle of an SM. What the FMA pipe does
-    beside FP32 is integer multiplication, where no FP16 runs there. Nothing is said where this and
-    the ``known`` parts would be more than all instructions: then the pipes hold something else.
-    """
-    executed, cycles = launch.positive("instructions"), launch.positive("sm_cycles_elapsed")
-    sms, lanes = launch.positive("sm_count"), fp32_lanes(launch.capability)
-    alu, fma = launch.share("alu_pipe"), launch.share("fma_pipe")
-    if executed is None or cycles is None or sms is None or alu is None:
-        return []
-    a_lane = sms * cycles / (EVERY.warp_size * executed)
-    found = [Share("integer and logic", alu * EVERY.alu_lanes * a_lane, _OF_ALU)]
-    floats = [launch.value(f"{name}_rate") for name in ("ffma", "fadd", "fmul")]
-    halves = [launch.value(f"{name}_rate") for name in ("hfma", "hadd", "hmul")]
-    if fma is not None and lanes is not None and None not in floats and not any(halves):
-        arithmetic = sum(each or 0.0 for each in floats) / (sms * lanes)
-        multiplied = max(fma - arithmetic, 0.0) * lanes * a_lane
-        found.append(Share("integer multiply", multiplied, _OF_FMA))
-    if known + sum(each.share for each in found) > 1.0 + REST:
-        return []
-    return [Share(each.name, clip(each.share), each.tip) for each in found]
 
 
 RESOURCES: Final = (

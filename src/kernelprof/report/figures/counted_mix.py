@@ -1,0 +1,238 @@
+"""What a launch executes, by kind of instruction, as far as its counters tell the kinds apart.
+
+Shares run from 0 to 1. Where a capture has the machine code with how often each instruction ran,
+:mod:`kernelprof.report.figures.opcode_mix` tells all of them apart.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from kernelprof.analysis.metrics.architectures import EVERY, fp32_lanes, pipe_instructions
+from kernelprof.analysis.metrics.machine import BUSY_CONSTANTS
+from kernelprof.model.numbers import share
+from kernelprof.report.charts.bars import Share
+from kernelprof.report.figures.flops import thread_shares, uses_tensor_cores
+from kernelprof.report.figures.measured import clip
+from kernelprof.report.figures.opcode_mix import LEAST, LOGIC, MULTIPLY, REST, TENSOR, UNIFORM
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from kernelprof.report.figures.measured import Numbers
+
+TOLERANCE: Final = 0.005
+"""Part of all instructions by which counters of several passes may add up to more than those."""
+MOST_UNKNOWN: Final = 0.5
+"""Part of the instructions from which it is said in words that they are not told apart."""
+
+_ARITHMETIC: Final = (
+    ("FP32 multiply-add", "ffma_rate"),
+    ("FP32 add", "fadd_rate"),
+    ("FP32 multiply", "fmul_rate"),
+    ("FP64 multiply-add", "dfma_rate"),
+    ("FP64 add", "dadd_rate"),
+    ("FP64 multiply", "dmul_rate"),
+    ("FP16 multiply-add", "hfma_rate"),
+    ("FP16 add", "hadd_rate"),
+    ("FP16 multiply", "hmul_rate"),
+)
+
+_REQUESTS: Final = (
+    ("global load", "global_load_requests"),
+    ("global store", "global_store_requests"),
+    ("global atomic", "global_atomic_requests"),
+    ("global reduction", "global_reduction_requests"),
+)
+
+_SHARED: Final = (
+    ("shared load", "smsp__sass_inst_executed_op_shared_ld.sum"),
+    ("shared store", "smsp__sass_inst_executed_op_shared_st.sum"),
+    ("local load", "smsp__sass_inst_executed_op_local_ld.sum"),
+    ("local store", "smsp__sass_inst_executed_op_local_st.sum"),
+)
+_BRANCH: Final = ("branch", "smsp__inst_executed_op_branch.sum")
+COLUMNS: Final = (*_SHARED, _BRANCH)
+"""Kinds that only Nsight Compute's full set counts."""
+
+_OF_THREADS: Final = "Share of the instructions that threads execute."
+_FP16_MOVES: Final = f"{_OF_THREADS} Compilers use these to move constants as well."
+_OF_WARPS: Final = "Share of the instructions that warps execute."
+_OF_ALU: Final = (
+    "Additions, logic, shifts, comparisons: computed from the use of the ALU pipe, of 64 lanes."
+)
+_OF_FMA: Final = (
+    "Computed from the use of the FMA pipe, less the FP32 arithmetic that is counted there, so at "
+    "most: a product of 64 bits takes the pipe twice. Compilers write moves, shifts and additions "
+    "as multiply-adds, too."
+)
+_OTHER_MEMORY: Final = "shared, local, shuffles"
+_OTHER_LSU: Final = "shuffles, special registers"
+_OF_LSU: Final = (
+    "Computed from the use of the load/store pipe, less the loads and stores that are counted "
+    "alone. Reads of some special registers, such as threadIdx, are among them."
+)
+_PIPES: Final = (
+    (
+        "special functions",
+        "xu_pipe",
+        "Reciprocals, roots, exponentials, sines, bit counts and conversions: computed from the "
+        "use of the XU pipe.",
+    ),
+    (TENSOR, "wgmma_pipe", "Products of warp groups (wgmma): computed from the use of their pipe."),
+    (
+        "barriers, constants",
+        "adu_pipe",
+        "Barriers, those in shared memory (mbarrier) as well, loads of constants and reads of "
+        "some special registers: computed from the use of the ADU pipe.",
+    ),
+    (
+        UNIFORM,
+        "uniform_pipe",
+        "Arithmetic that a warp does once for all of its threads: computed from the use of the "
+        "uniform pipe.",
+    ),
+)
+
+
+def counted_mix(launch: Numbers) -> tuple[Share, ...]:
+    """Kinds of instructions, the most frequent first, with everything else at the end.
+
+    Arithmetic is counted by thread and the rest by warp, so the kinds add up only nearly where
+    threads of a warp are switched off.
+    """
+    parts = thread_shares(launch, (metric for _, metric in _ARITHMETIC))
+    found = [
+        Share(name, clip(parts[metric]), _FP16_MOVES if metric == "hfma_rate" else _OF_THREADS)
+        for name, metric in _ARITHMETIC
+        if metric in parts
+    ]
+    found += (memory := _requests(launch))
+    found += _of_warps(launch, [(_BRANCH[0], launch.raw(_BRANCH[1]))])
+    if not found:
+        return ()
+    for each in (*_loads_and_stores(launch, memory), *_of_pipes(launch)):
+        if sum(known.share for known in found) + each.share <= 1.0 + TOLERANCE:
+            found.append(each)
+    found += _integers(launch, sum(each.share for each in found))
+    shown = sorted((each for each in found if each.share >= LEAST), key=lambda each: -each.share)
+    rest = 1.0 - sum(each.share for each in found)
+    if rest >= LEAST:
+        tip = f"What this capture does not tell apart: {_lacking(launch, found)}."
+        shown.append(Share(REST, rest, tip))
+    return tuple(shown)
+
+
+def in_words(mix: Sequence[Share]) -> str:
+    """A sentence for a mix of which more than half is not told apart; empty for others."""
+    rest = next((each for each in mix if each.name == REST), None)
+    if rest is None or rest.share <= MOST_UNKNOWN:
+        return ""
+    return (
+        f"{share(rest.share)} of the instructions cannot be told apart. {rest.tip} Machine code "
+        "tells them apart, which a capture by the preset full of kernelprof has."
+    )
+
+
+def _requests(launch: Numbers) -> list[Share]:
+    """Loads and stores that are counted by the memory that they go to."""
+    known = [(name, launch.value(metric)) for name, metric in _REQUESTS]
+    return _of_warps(launch, [*known, *((name, launch.raw(column)) for name, column in _SHARED)])
+
+
+def _of_warps(launch: Numbers, counts: Sequence[tuple[str, float | None]]) -> list[Share]:
+    executed = launch.positive("instructions")
+    return [
+        Share(name, clip(value / executed), _OF_WARPS)
+        for name, value in counts
+        if executed is not None and value is not None and value >= 0
+    ]
+
+
+def _of_a_cycle(launch: Numbers) -> float | None:
+    """The part of all instructions that one a cycle of each SM would be."""
+    executed, cycles = launch.positive("instructions"), launch.positive("sm_cycles_elapsed")
+    sms = launch.positive("sm_count")
+    if executed is None or cycles is None or sms is None:
+        return None
+    return sms * cycles / executed
+
+
+def _use(launch: Numbers, pipe: str) -> float | None:
+    """The part of all instructions that a pipe takes, where its rate is known."""
+    used, one = launch.share(pipe), _of_a_cycle(launch)
+    rate = pipe_instructions(launch.capability).get(pipe)
+    return None if used is None or one is None or rate is None else used * rate * one
+
+
+def _loads_and_stores(launch: Numbers, counted: Sequence[Share]) -> list[Share]:
+    """What the load/store pipe takes besides the requests that are counted alone."""
+    whole = _use(launch, "lsu_pipe")
+    names = {each.name for each in counted}
+    if whole is None or not names.issuperset(name for name, _ in _REQUESTS):
+        return []
+    rest = clip(whole - sum(each.share for each in counted))
+    is_counted = names.issuperset(name for name, _ in _SHARED)
+    return [Share(_OTHER_LSU if is_counted else _OTHER_MEMORY, rest, _OF_LSU)]
+
+
+def _of_pipes(launch: Numbers) -> list[Share]:
+    """Kinds that have a pipe to themselves."""
+    uses = ((name, pipe, _use(launch, pipe), tip) for name, pipe, tip in _PIPES)
+    # A constant by an index counts once for each of its addresses there.
+    replayed = (launch.share("constant_cache") or 0.0) >= BUSY_CONSTANTS
+    return [
+        Share(name, use, tip)
+        for name, pipe, use, tip in uses
+        if use is not None and not (pipe == "adu_pipe" and replayed)
+    ]
+
+
+def _integers(launch: Numbers, known: float) -> list[Share]:
+    """Integer work, computed from the use of the pipes that do it.
+
+    A pipe of 64 lanes takes two warps' instructions in a cycle of an SM. What the FMA pipe does
+    beside FP32 is integer multiplication, where no FP16 runs there, and at most what the ``known``
+    parts leave. Nothing is said where additions and those would be more than all instructions: then
+    the pipes hold something else.
+    """
+    sms, lanes, one = (
+        launch.positive("sm_count"),
+        fp32_lanes(launch.capability),
+        _of_a_cycle(launch),
+    )
+    alu, fma = launch.share("alu_pipe"), launch.share("fma_pipe")
+    if sms is None or one is None or alu is None:
+        return []
+    logic = alu * EVERY.alu_lanes / EVERY.warp_size * one
+    left = 1.0 - known - logic
+    if left < -TOLERANCE:
+        return []
+    found = [Share(LOGIC, clip(logic), _OF_ALU)]
+    floats = [launch.value(f"{name}_rate") for name in ("ffma", "fadd", "fmul")]
+    halves = [launch.value(f"{name}_rate") for name in ("hfma", "hadd", "hmul")]
+    if fma is not None and lanes is not None and None not in floats and not any(halves):
+        arithmetic = sum(each or 0.0 for each in floats) / (sms * lanes)
+        multiplied = max(fma - arithmetic, 0.0) * lanes / EVERY.warp_size * one
+        found.append(Share(MULTIPLY, clip(min(multiplied, max(left, 0.0))), _OF_FMA))
+    return found
+
+
+def _lacking(launch: Numbers, found: Sequence[Share]) -> str:
+    """Kinds of instructions of which the capture says nothing."""
+    names = {each.name for each in found if each.name != TENSOR or each.share >= LEAST}
+    rates = {name for name, _ in _ARITHMETIC}
+    tensor = uses_tensor_cores(launch) and TENSOR not in names
+    kinds = (
+        ("floating-point arithmetic", not rates <= names),
+        ("products on the tensor cores", tensor),
+        ("integer work", LOGIC not in names),
+        ("integer multiplication", LOGIC in names and MULTIPLY not in names),
+        ("global loads and stores", _REQUESTS[0][0] not in names),
+        ("shared and local memory", not names & {_SHARED[0][0], _OTHER_MEMORY}),
+        ("shuffles", not names & {_OTHER_LSU, _OTHER_MEMORY}),
+        *((name, name not in names) for name, pipe, _ in _PIPES if pipe != "wgmma_pipe"),
+        ("branches", _BRANCH[0] not in names),
+        ("moves", True),
+    )
+    return ", ".join(name for name, is_lacking in kinds if is_lacking)
