@@ -180,6 +180,9 @@ def test_training_steps_of_an_encoder(tmp_path: Path) -> None:
     assert linear["launches"] == 23 * 6
     operators = {each["name"] for each in survey["groups"] if each["kind"] == "operator"}
     assert {"aten::linear", "AddmmBackward0", "Optimizer.step#AdamW.step"} <= operators
+    lines = {each["name"]: each for each in survey["groups"] if each["kind"] == "line"}
+    assert lines["encoder.py:23, backward"]["share"] > lines["encoder.py:23"]["share"] > 0.1
+    assert lines["encoder.py:25"]["launches"] > 10_000  # of the optimizer
 
 
 @needs_torch
@@ -209,6 +212,9 @@ def test_short_kernels_from_python_and_from_a_graph(
     keep(tmp_path, f"short-{limit.value}", found.answer.sentence)
     assert found.answer.limit is limit, found.answer.sentence
     assert (found.gpus[0].busy >= 0.8) is (limit is Limit.KERNELS)
+    lines = {each.name: each.launches for each in found.groups if each.kind == "line"}
+    assert lines["short_kernels.py:13"] == 1
+    assert lines.get("short_kernels.py:17", 0) == (4000 if limit is Limit.LAUNCHES else 0)
 
 
 def keep(folder: Path, name: str, said: str) -> None:

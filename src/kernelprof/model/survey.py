@@ -88,7 +88,7 @@ class GpuTime:
 
 @dataclass(frozen=True, slots=True)
 class Owner:
-    """What launches belong to: an NVTX range, a module, an operator or a function.
+    """What launches belong to: an NVTX range, a module, a line, an operator or a function.
 
     ``place`` is ``file:line`` where that is known, ``share`` a part of all kernel time.
     """

@@ -49,7 +49,9 @@ class Gpu(Object):
 class Owner(Object):
     """What launches belong to, with its share of all kernel time."""
 
-    kind: Annotated[str, about("range (NVTX), module, operator (PyTorch) or function (Triton).")]
+    kind: Annotated[
+        str, about("range (NVTX), module, line, operator (all of PyTorch) or function (Triton).")
+    ]
     name: str
     place: Annotated[str, about("file:line, empty where it is not known.")]
     launches: Amount

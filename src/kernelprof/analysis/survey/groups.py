@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 
 RANGE: Final = "range"
 MODULE: Final = "module"
+LINE: Final = "line"
 OPERATOR: Final = "operator"
 FUNCTION: Final = "function"
-KINDS: Final = (RANGE, MODULE, OPERATOR, FUNCTION)
+KINDS: Final = (RANGE, MODULE, LINE, OPERATOR, FUNCTION)
 """What launches can belong to; in this order they are shown."""
 
 _NUMBER: Final = re.compile(r"\.\d+(?=\.|$| )")
@@ -183,8 +184,17 @@ def _of_range(each: Belonging) -> Name | None:
 def _of_module(each: Belonging) -> Name | None:
     if not each.module.name:
         return None
-    after = ", backward" if each.backward else ""
-    return MODULE, each.module.name + after, each.module.place
+    return MODULE, each.module.name + _direction(each), each.module.place
+
+
+def _of_line(each: Belonging) -> Name | None:
+    if not each.line:
+        return None
+    return LINE, re.split(r"[/\\]", each.line)[-1] + _direction(each), each.line
+
+
+def _direction(each: Belonging) -> str:
+    return ", backward" if each.backward else ""
 
 
 def _of_operator(each: Belonging) -> Name | None:
@@ -194,5 +204,6 @@ def _of_operator(each: Belonging) -> Name | None:
 _NAMES: Final[dict[str, Callable[[Belonging], Name | None]]] = {
     RANGE: _of_range,
     MODULE: _of_module,
+    LINE: _of_line,
     OPERATOR: _of_operator,
 }

@@ -1,7 +1,8 @@
-"""What launches belong to: NVTX ranges of the program, PyTorch's operators and modules.
+"""What launches belong to: NVTX ranges of the program, PyTorch's operators, modules and lines.
 
 A launch belongs to the ranges that were open on its thread when it was launched. What PyTorch
-launches backward belongs to the module whose forward operator has the same sequence number.
+launches backward belongs to the module and line whose forward operator has the same sequence
+number.
 """
 
 from __future__ import annotations
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
 MODULE_MARK: Final = "kernelprof.module"
 """Begins the names of ranges that the survey itself pushes around calls of modules."""
 
+LINE_MARK: Final = "kernelprof.line"
+"""Begins the names of ranges that the survey itself pushes around operators."""
+
 STOPPED: Final = "kernelprof.stopped"
 """A range of this name says that from here on no operators and modules are named."""
 
@@ -44,11 +48,12 @@ class Place(NamedTuple):
 class Belonging(NamedTuple):
     """What one launch belongs to; what is not known is empty.
 
-    ``operator`` is the outermost one: what the program called.
+    ``operator`` is the outermost one: what the program called, and ``line`` where it did.
     """
 
     range: str = ""
     operator: str = ""
+    line: str = ""
     module: Place = Place("", "")
     backward: bool = False
 
@@ -107,10 +112,11 @@ def _stops(trace: Trace) -> list[tuple[int, int]]:
 
 
 class _Forward:
-    """The modules of forward operators, by process and PyTorch's sequence number."""
+    """Modules and lines of forward operators, by process and PyTorch's sequence number."""
 
     def __init__(self) -> None:
         self.modules: dict[tuple[int, int], Place] = {}
+        self.lines: dict[tuple[int, int], str] = {}
 
 
 class _OfThread:
@@ -125,6 +131,7 @@ class _OfThread:
         self.names = [trace.texts[number] for number in self.rows["name"].tolist()]
         self.parents = self._parents()
         self._modules: dict[int, Place] = {}
+        self._lines: dict[int, str] = {}
 
     def _parents(self) -> list[int]:
         parents, open_ = [], list[int]()
@@ -148,9 +155,13 @@ class _OfThread:
     def note_forward(self, forward: _Forward) -> None:
         """Remember the modules of the operators that will be called backward."""
         for row in np.flatnonzero(self.rows["sequence"]).tolist():
-            if self.names[row].startswith("aten::") and (module := self.module(row)).name:
-                key = self.process, int(self.rows["sequence"][row])
+            if not self.names[row].startswith("aten::"):
+                continue
+            key = self.process, int(self.rows["sequence"][row])
+            if (module := self.module(row)).name:
                 forward.modules[key] = module
+            if line := self.line(row):
+                forward.lines[key] = line
 
     def module(self, row: int) -> Place:
         """The innermost module around a range."""
@@ -160,24 +171,34 @@ class _OfThread:
             self._modules[row] = _module(self.names[row]) or self.module(self.parents[row])
         return self._modules[row]
 
+    def line(self, row: int) -> str:
+        """The line of the operator that a range is within; empty where that has none."""
+        if row < 0:
+            return ""
+        if row not in self._lines:
+            mark, _, place = self.names[row].partition(SEPARATOR)
+            self._lines[row] = place if mark == LINE_MARK else self.line(self.parents[row])
+        return self._lines[row]
+
     def belonging(self, row: int, forward: _Forward) -> Belonging:
         """What is launched within this range, directly, belongs to all of this."""
         found = NOTHING
-        module, at = self.module(row), row
+        module, line, at = self.module(row), self.line(row), row
         while at >= 0:
             name = self.names[at]
             sequence = int(self.rows["sequence"][at])
-            if name.startswith(MODULE_MARK):
+            if name.startswith((MODULE_MARK, LINE_MARK)):
                 pass
             elif _OPERATOR.match(name):
                 found = found._replace(operator=name.removeprefix(_ENGINE))
                 if _BACKWARD.search(name):
                     found = found._replace(backward=True)
                     module = forward.modules.get((self.process, sequence), module)
+                    line = forward.lines.get((self.process, sequence), line)
             elif name and not found.range:
                 found = found._replace(range=name)
             at = self.parents[at]
-        return found._replace(module=module)
+        return found._replace(module=module, line=line)
 
 
 def _module(name: str) -> Place | None:

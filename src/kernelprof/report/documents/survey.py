@@ -51,6 +51,7 @@ _GROUPS: Final = (
 _HEADINGS: Final = {
     "range": "NVTX ranges",
     "module": "Modules",
+    "line": "Lines of Python",
     "operator": "PyTorch operators",
     "function": "Triton functions",
 }

@@ -1,6 +1,7 @@
 /* NVTX ranges of the program, heard without CUPTI: NVTX looks in this library for a function that
  * takes its table of callbacks (nvtx3/nvtxDetail/nvtxTypes.h, whose layout is fixed). */
 #define _GNU_SOURCE
+#include "python.h"
 #include "records.h"
 
 #include <pthread.h>
@@ -9,7 +10,7 @@
 #include <string.h>
 #include <wchar.h>
 
-enum { ROWS = 1024, WIDE_BYTES = 1024 };
+enum { ROWS = 1024, WIDE_BYTES = 1024, DEPTHS = 256 };
 enum { TABLES = 1, MODULE_CORE = 1, MODULE_CORE2 = 5 };
 enum { ASCII = 1, UNICODE = 2, REGISTERED = 3 };
 
@@ -20,6 +21,10 @@ struct held {
     size_t count;
     uint32_t thread;
     uint32_t depth;
+    uint32_t recorded;          /* open ranges of PyTorch */
+    uint32_t operator;          /* depth of the outermost open operator, from 1 on; 0 for none */
+    uint32_t line;              /* whether a range of its line is around it */
+    uint8_t is_recorded[DEPTHS];
     struct range_row rows[ROWS];
 };
 
@@ -148,9 +153,17 @@ static int push(uint32_t name, uint32_t domain, uint64_t sequence) {
     return to == NULL ? -2 : (int)to->depth++;
 }
 
-/* How many ranges were pushed so far; Python's part stops naming what is known by then. */
-__attribute__((visibility("default"))) unsigned long long kernelprof_pushed(void) {
-    return atomic_load_explicit(&pushed, memory_order_relaxed);
+static void end_operator(struct held *to) {
+    if (to->operator == to->depth) {
+        if (to->line)
+            note(POP, 0, 0, 0);
+        to->operator = 0;
+    }
+    if (to->depth <= DEPTHS && to->is_recorded[to->depth - 1]) {
+        to->is_recorded[to->depth - 1] = 0;
+        if (--to->recorded == 0)
+            after_operator(atomic_load_explicit(&pushed, memory_order_relaxed));
+    }
 }
 
 static int pop(uint32_t domain) {
@@ -158,7 +171,14 @@ static int pop(uint32_t domain) {
     note(POP, 0, domain, 0);
     if (to == NULL || to->depth == 0)
         return -2;
+    end_operator(to);
     return (int)--to->depth;
+}
+
+/* For Python's part: whether this thread is within anything that PyTorch records. */
+__attribute__((visibility("default"))) int kernelprof_within_operator(void) {
+    struct held *to = held();
+    return to != NULL && to->recorded > 0;
 }
 
 static uint64_t start(uint32_t name, uint32_t domain) {
@@ -167,8 +187,32 @@ static uint64_t start(uint32_t name, uint32_t domain) {
     return id;
 }
 
+/* PyTorch's operators, of which what is called backward has no line of its own. */
+static int is_operator(const char *text) {
+    return strstr(text, "::") != NULL || strncmp(text, "Optimizer.", strlen("Optimizer.")) == 0;
+}
+static int is_backward(const char *text) {
+    return strncmp(text, "autograd::", strlen("autograd::")) == 0;
+}
+
+/* Notes what PyTorch records, and puts a range of the line around its outermost operator. */
+static void begin_operator(const char *text) {
+    struct held *to = held();
+    if (to == NULL || to->depth >= DEPTHS || text == NULL || strstr(text, ", op_id = ") == NULL)
+        return;
+    to->is_recorded[to->depth] = 1;
+    to->recorded++;
+    if (to->operator || !is_operator(text))
+        return;
+    to->operator = to->depth + 1;
+    to->line = is_backward(text) ? 0 : python_line();
+    if (to->line)
+        note(PUSH, to->line, 0, 0);
+}
+
 static int push_text(const char *text) {
     uint64_t sequence;
+    begin_operator(text);
     uint32_t name = push_name(text, &sequence);
     return push(name, 0, sequence);
 }

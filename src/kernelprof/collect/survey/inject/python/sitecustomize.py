@@ -121,13 +121,20 @@ def _operators(torch):
     return stand_aside
 
 
-def _pushed():
-    """How many ranges were pushed, as the library that hears of them counts."""
+def _lines(folder, when_enough):
+    """Have the lines that call PyTorch named, and a function called when enough are.
+
+    By the library that hears of ranges (``inject/python.c``). Returns a function that says whether
+    PyTorch is within something that it records: to end that there is seen by the program.
+    """
+    import contextlib
     import ctypes
 
-    function = ctypes.CDLL(os.environ["NVTX_INJECTION64_PATH"]).kernelprof_pushed
-    function.restype = ctypes.c_ulonglong
-    return function
+    library = ctypes.PyDLL(os.environ["NVTX_INJECTION64_PATH"])
+    name_lines = library.kernelprof_name_lines
+    name_lines.argtypes = [ctypes.c_char_p, ctypes.c_ulonglong, ctypes.py_object]
+    name_lines(os.fsencode("%s\n%s\n" % (folder, contextlib.__file__)), _ENOUGH, when_enough)
+    return library.kernelprof_within_operator
 
 
 def _modules(torch, stop_operators):
@@ -135,12 +142,12 @@ def _modules(torch, stop_operators):
     from torch.nn.modules import module as modules
 
     push, pop = torch._C._nvtx.rangePushA, torch._C._nvtx.rangePop
-    pushed = _pushed()
     folder = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
     compiler = getattr(torch, "compiler", None)
     is_compiling = getattr(compiler, "is_compiling", bool)
     names = {}
     depth = [0]
+    enough = [False]
     hooks = []
 
     def path_of(module):
@@ -160,18 +167,23 @@ def _modules(torch, stop_operators):
             return ""
         return "%s:%d" % (frame.f_code.co_filename, frame.f_lineno)
 
+    def when_enough():
+        enough[0] = True
+        return stop()
+
     def stop():
+        if depth[0] or within_operator():
+            return False
+        enough[0] = False
         for hook in hooks:
             hook.remove()
         stop_operators()
         push(_STOPPED)
         pop()
+        return True
 
     def before(module, arguments):
         if is_compiling():
-            return
-        if depth[0] == 0 and pushed() > _ENOUGH:
-            stop()
             return
         try:
             name = "\x1f".join((_MODULE, type(module).__name__, path_of(module), line()))
@@ -185,7 +197,10 @@ def _modules(torch, stop_operators):
             return
         depth[0] -= 1
         pop()
+        if enough[0]:
+            stop()
 
+    within_operator = _lines(folder, when_enough)
     hooks.append(modules.register_module_forward_pre_hook(before))
     hooks.append(modules.register_module_forward_hook(after, always_call=True))
 
