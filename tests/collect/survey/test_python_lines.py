@@ -119,6 +119,44 @@ nvtx.fill()
 )
 
 
+GARBAGE = (
+    BEGIN
+    + """
+import gc
+class Cycle:
+    def __init__(self):
+        self.me = self
+    def __del__(self):
+        operator("aten::zero_")
+assert survey.kernelprof_name_lines(files, 0, print)
+gc.set_threshold(5)
+for _ in range(300):
+    Cycle()
+    operator("aten::mm")
+print(survey.kernelprof_within_operator(), gc.isenabled())
+gc.disable()
+operator("aten::mm")
+print(gc.isenabled())
+nvtx.fill()
+"""
+)
+
+NEVER_ENDS = (
+    BEGIN
+    + """
+called = []
+def when_enough():
+    called.append(survey.kernelprof_pushed())
+    return True
+assert survey.kernelprof_name_lines(files, 20, when_enough)
+nvtx.push(b"ended by another thread, op_id = 1")
+for _ in range(40):
+    operator("aten::mm")
+print(called)
+nvtx.fill()
+"""
+)
+
 Ranges = list[tuple[str, ...]]
 """Each with the names of all around it before its own."""
 
@@ -195,3 +233,20 @@ def test_what_ends_the_naming_is_called_between_operators_until_it_has(
     assert len(called) == 3
     assert [each[1:] for each in called] == [[0, "MainThread"]] * 3
     assert 9 <= called[0][0] <= 10  # of two ranges each, of 20
+
+
+def test_garbage_is_not_collected_where_an_operator_begins(
+    surveyed: Callable[[str], tuple[str, Ranges]],
+) -> None:
+    """A finalizer that calls operators would run there, and upset what is open."""
+    printed, ranges = surveyed(GARBAGE)
+    assert printed.split() == ["0", "True", "False"]
+    lines = {each[0] for each in ranges if each[-1] == "aten::mm"}
+    assert len(lines) == 2
+    assert all("script.py:" in each for each in lines)
+
+
+def test_what_never_ends_is_not_waited_for(surveyed: Callable[[str], tuple[str, Ranges]]) -> None:
+    printed, _ = surveyed(NEVER_ENDS)
+    (pushed,) = json.loads(printed)
+    assert 40 <= pushed <= 42

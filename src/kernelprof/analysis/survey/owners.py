@@ -130,8 +130,9 @@ class _OfThread:
         self.rows = mine[order]
         self.names = [trace.texts[number] for number in self.rows["name"].tolist()]
         self.parents = self._parents()
-        self._modules: dict[int, Place] = {}
-        self._lines: dict[int, str] = {}
+        self._modules: list[Place] = []
+        self._lines: list[str] = []
+        self._inherit()
 
     def _parents(self) -> list[int]:
         parents, open_ = [], list[int]()
@@ -165,20 +166,18 @@ class _OfThread:
 
     def module(self, row: int) -> Place:
         """The innermost module around a range."""
-        if row < 0:
-            return NOTHING.module
-        if row not in self._modules:
-            self._modules[row] = _module(self.names[row]) or self.module(self.parents[row])
-        return self._modules[row]
+        return self._modules[row] if row >= 0 else NOTHING.module
 
     def line(self, row: int) -> str:
         """The line of the operator that a range is within; empty where that has none."""
-        if row < 0:
-            return ""
-        if row not in self._lines:
-            mark, _, place = self.names[row].partition(SEPARATOR)
-            self._lines[row] = place if mark == LINE_MARK else self.line(self.parents[row])
-        return self._lines[row]
+        return self._lines[row] if row >= 0 else ""
+
+    def _inherit(self) -> None:
+        """Modules and lines of all ranges, each of which comes after those around it."""
+        for name, parent in zip(self.names, self.parents, strict=True):
+            mark, _, place = name.partition(SEPARATOR)
+            self._modules.append(_module(name) or self.module(parent))
+            self._lines.append(place if mark == LINE_MARK else self.line(parent))
 
     def belonging(self, row: int, forward: _Forward) -> Belonging:
         """What is launched within this range, directly, belongs to all of this."""

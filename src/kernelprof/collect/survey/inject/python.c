@@ -20,6 +20,7 @@ static const char *const generated[] = {"<frozen", "<eval_with_key>"};
 
 /* Another thread that runs Python may keep the lock for 5 ms at a time. */
 static const uint64_t MOST_WAITING_NS = 250 * 1000 * 1000;
+enum { MOST_FRAMES = 200 };
 
 static struct {
     void *(*this_thread)(void);
@@ -31,7 +32,10 @@ static struct {
     int (*line)(void *frame);
     void *(*attribute)(void *object, const char *name);
     const char *(*utf8)(void *text);
+    void *(*error)(void);
     void (*clear_error)(void);
+    int (*stop_collecting)(void);
+    int (*collect)(void);
     void (*keep)(void *object);
     void (*release)(void *object);
     int (*later)(int (*function)(void *), void *argument);
@@ -39,25 +43,30 @@ static struct {
     int (*is_true)(void *object);
 } python;
 
+enum use { ALWAYS, FOR_LINES, OPTIONAL };
 static const struct {
     const char *name;
     void *function;
+    enum use use;
 } functions[] = {
-    {"PyGILState_GetThisThreadState", &python.this_thread},
-    {"PyGILState_Ensure", &python.take_lock},
-    {"PyGILState_Release", &python.give_lock},
-    {"PyThreadState_GetFrame", &python.frame}, /* from 3.9 on, as the next two */
-    {"PyFrame_GetBack", &python.caller},
-    {"PyFrame_GetCode", &python.code},
-    {"PyFrame_GetLineNumber", &python.line},
-    {"PyObject_GetAttrString", &python.attribute},
-    {"PyUnicode_AsUTF8", &python.utf8},
-    {"PyErr_Clear", &python.clear_error},
-    {"Py_IncRef", &python.keep},
-    {"Py_DecRef", &python.release},
-    {"Py_AddPendingCall", &python.later},
-    {"PyObject_CallObject", &python.call},
-    {"PyObject_IsTrue", &python.is_true},
+    {"PyGILState_GetThisThreadState", &python.this_thread, ALWAYS},
+    {"PyGILState_Ensure", &python.take_lock, ALWAYS},
+    {"PyGILState_Release", &python.give_lock, ALWAYS},
+    {"PyThreadState_GetFrame", &python.frame, FOR_LINES}, /* from 3.9 on, as the next two */
+    {"PyFrame_GetBack", &python.caller, FOR_LINES},
+    {"PyFrame_GetCode", &python.code, FOR_LINES},
+    {"PyFrame_GetLineNumber", &python.line, FOR_LINES},
+    {"PyObject_GetAttrString", &python.attribute, ALWAYS},
+    {"PyUnicode_AsUTF8", &python.utf8, ALWAYS},
+    {"PyErr_Occurred", &python.error, ALWAYS},
+    {"PyErr_Clear", &python.clear_error, ALWAYS},
+    {"PyGC_Disable", &python.stop_collecting, OPTIONAL}, /* from 3.10 on, needed in 3.11 */
+    {"PyGC_Enable", &python.collect, OPTIONAL},
+    {"Py_IncRef", &python.keep, ALWAYS},
+    {"Py_DecRef", &python.release, ALWAYS},
+    {"Py_AddPendingCall", &python.later, ALWAYS},
+    {"PyObject_CallObject", &python.call, ALWAYS},
+    {"PyObject_IsTrue", &python.is_true, ALWAYS},
 };
 
 static char without[4 * PATH_MAX];
@@ -69,37 +78,39 @@ static void *when_enough;
 /* Runs in the main thread, between two steps of Python. */
 static int call_when_enough(void *most) {
     void *result = python.call(when_enough, NULL);
+    if (result == NULL || !python.is_true(result))
+        atomic_store(&enough, (uintptr_t)most);
     if (result == NULL)
         return -1; /* raises what it raised, such as Ctrl-C */
-    if (!python.is_true(result))
-        atomic_store(&enough, (uintptr_t)most);
     python.release(result);
     return 0;
 }
 
 /* For Python's part, which holds the interpreter's lock: lines are asked for from now on, but those
- * of files that begin with one of these, each of which ends with a newline, and after so many ranges a function is called, again and again until it returns
- * what is true. */
-__attribute__((visibility("default"))) int kernelprof_name_lines(const char *files,
-                                                                unsigned long long most,
-                                                                void *function) {
+ * of files that begin with one of these, each of which ends with a newline. After so many ranges a
+ * function is called, again and again until it returns what is true. */
+__attribute__((visibility("default"))) int
+kernelprof_name_lines(const char *files, unsigned long long most, void *function) {
+    int lines = 1;
     for (size_t at = 0; at < sizeof functions / sizeof functions[0]; at++) {
         void *found = dlsym(RTLD_DEFAULT, functions[at].name);
-        if (found == NULL)
+        if (found == NULL && functions[at].use == ALWAYS)
             return 0;
+        lines &= found != NULL || functions[at].use == OPTIONAL;
         memcpy(functions[at].function, &found, sizeof found);
     }
     snprintf(without, sizeof without, "%s", files);
     python.keep(function);
     when_enough = function;
     atomic_store(&enough, most);
-    atomic_store(&asking, 1);
-    return 1;
+    atomic_store(&asking, lines);
+    return lines;
 }
 
-void after_operator(unsigned long long ranges) {
+void after_operator(unsigned long long ranges, int within_another) {
     unsigned long long most = atomic_load_explicit(&enough, memory_order_relaxed);
-    if (ranges < most || most == 0 || !atomic_compare_exchange_strong(&enough, &most, 0))
+    unsigned long long wanted = within_another ? 2 * most : most;
+    if (ranges < wanted || most == 0 || !atomic_compare_exchange_strong(&enough, &most, 0))
         return;
     if (python.later(call_when_enough, (void *)(uintptr_t)most) != 0)
         atomic_store(&enough, most); /* too many calls wait already */
@@ -140,6 +151,19 @@ static uint32_t line_of(void *frame) {
     return found;
 }
 
+/* Of the innermost frame that is the program's. */
+static uint32_t innermost_line(void *thread) {
+    uint32_t found = 0;
+    void *frame = python.frame(thread);
+    for (int depth = 0; frame != NULL; depth++) {
+        found = depth < MOST_FRAMES ? line_of(frame) : 0;
+        void *inner = frame;
+        frame = found || depth == MOST_FRAMES ? NULL : python.caller(inner);
+        python.release(inner);
+    }
+    return found;
+}
+
 uint32_t python_line(void) {
     if (!atomic_load_explicit(&asking, memory_order_acquire))
         return 0;
@@ -149,15 +173,12 @@ uint32_t python_line(void) {
     uint64_t begin = now_ns();
     int lock = python.take_lock();
     uint64_t waited = now_ns() - begin;
-    uint32_t found = 0;
-    void *frame = python.frame(thread);
-    while (frame != NULL && (found = line_of(frame)) == 0) {
-        void *inner = frame;
-        frame = python.caller(inner);
-        python.release(inner);
-    }
-    if (frame != NULL)
-        python.release(frame);
+    /* A frame may be made for it, and in 3.11 whatever is made may have garbage collected: by the
+     * program's finalizers, here, where an operator begins. */
+    int collects = python.stop_collecting && python.collect && python.stop_collecting();
+    uint32_t found = python.error() == NULL ? innermost_line(thread) : 0;
+    if (collects)
+        python.collect();
     python.give_lock(lock);
     if (atomic_fetch_add(&waited_ns, waited) + waited > MOST_WAITING_NS)
         atomic_store(&asking, 0);

@@ -8,7 +8,9 @@
  * none, before lines were asked for, and once asking has taken too long. */
 uint32_t python_line(void);
 
-/* After an operator with none around it: has Python's part called once it wanted no more ranges. */
-void after_operator(unsigned long long ranges);
+/* After what PyTorch recorded: has Python's part called where it wanted no more ranges than there
+ * were by then. What is around it is waited for, though not for ever: its end may be another
+ * thread's, as that of torch.jit.fork. */
+void after_operator(unsigned long long ranges, int within_another);
 
 #endif

@@ -161,8 +161,8 @@ static void end_operator(struct held *to) {
     }
     if (to->depth <= DEPTHS && to->is_recorded[to->depth - 1]) {
         to->is_recorded[to->depth - 1] = 0;
-        if (--to->recorded == 0)
-            after_operator(atomic_load_explicit(&pushed, memory_order_relaxed));
+        to->recorded--;
+        after_operator(atomic_load_explicit(&pushed, memory_order_relaxed), to->recorded > 0);
     }
 }
 
@@ -175,7 +175,10 @@ static int pop(uint32_t domain) {
     return (int)--to->depth;
 }
 
-/* For Python's part: whether this thread is within anything that PyTorch records. */
+/* For Python's part: how many ranges were pushed so far, and whether this thread is within anything that PyTorch records. */
+__attribute__((visibility("default"))) unsigned long long kernelprof_pushed(void) {
+    return atomic_load_explicit(&pushed, memory_order_relaxed);
+}
 __attribute__((visibility("default"))) int kernelprof_within_operator(void) {
     struct held *to = held();
     return to != NULL && to->recorded > 0;
@@ -200,13 +203,15 @@ static void begin_operator(const char *text) {
     struct held *to = held();
     if (to == NULL || to->depth >= DEPTHS || text == NULL || strstr(text, ", op_id = ") == NULL)
         return;
+    int outermost = !to->operator && is_operator(text);
+    uint32_t line = outermost && !is_backward(text) ? python_line() : 0;
     to->is_recorded[to->depth] = 1;
     to->recorded++;
-    if (to->operator || !is_operator(text))
+    if (!outermost)
         return;
     to->operator = to->depth + 1;
-    to->line = is_backward(text) ? 0 : python_line();
-    if (to->line)
+    to->line = line;
+    if (line)
         note(PUSH, to->line, 0, 0);
 }
 

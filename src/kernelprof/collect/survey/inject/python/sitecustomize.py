@@ -76,6 +76,7 @@ _MODULE = "kernelprof.module"
 _STOPPED = "kernelprof.stopped"
 _ENOUGH = 20000
 """After so many ranges what launches belong to is known: the rest of a program runs as alone."""
+_MORE_THAN_ENOUGH = 2 * _ENOUGH
 
 
 def _torch(torch):
@@ -89,6 +90,7 @@ def _operators(torch):
     Without what that does besides: it would initialize CUDA now, before a program may have forked.
     A profiler of the program's own takes its place, since PyTorch has one at a time.
     """
+    import _thread
     import atexit
 
     from torch._C._profiler import ProfilerConfig, ProfilerState, _ExperimentalConfig
@@ -96,14 +98,14 @@ def _operators(torch):
 
     enable, disable = profiler._enable_profiler, profiler._disable_profiler
     prepare = profiler._prepare_profiler
-    ours = [True]
+    ours, thread = [True], _thread.get_ident()
     config = ProfilerConfig(
         ProfilerState.NVTX, False, False, False, False, False, _ExperimentalConfig()
     )
     enable(config, set())
 
     def stand_aside():
-        if ours[0]:
+        if ours[0] and thread == _thread.get_ident():  # a profiler is that of a thread
             ours[0] = False
             disable()
 
@@ -124,31 +126,27 @@ def _operators(torch):
 def _lines(folder, when_enough):
     """Have the lines that call PyTorch named, and a function called when enough are.
 
-    By the library that hears of ranges (``inject/python.c``). Returns a function that says whether
-    PyTorch is within something that it records: to end that there is seen by the program.
+    By the library that hears of ranges (``inject/python.c``). Returns functions that say how many
+    ranges there were, and whether PyTorch is within something that it records: to end that there
+    is seen by the program.
     """
     import contextlib
     import ctypes
+    import multiprocessing
 
     library = ctypes.PyDLL(os.environ["NVTX_INJECTION64_PATH"])
+    library.kernelprof_pushed.restype = ctypes.c_ulonglong
     name_lines = library.kernelprof_name_lines
     name_lines.argtypes = [ctypes.c_char_p, ctypes.c_ulonglong, ctypes.py_object]
-    name_lines(os.fsencode("%s\n%s\n" % (folder, contextlib.__file__)), _ENOUGH, when_enough)
-    return library.kernelprof_within_operator
+    compiled = os.environ.get("TORCHINDUCTOR_CACHE_DIR")
+    files = (folder, contextlib.__file__, os.path.dirname(multiprocessing.__file__), compiled)
+    name_lines(os.fsencode("".join(each + "\n" for each in files if each)), _ENOUGH, when_enough)
+    return library.kernelprof_pushed, library.kernelprof_within_operator
 
 
-def _modules(torch, stop_operators):
-    """Push an NVTX range for each call of a module: its class, its path, and the line of it."""
-    from torch.nn.modules import module as modules
-
-    push, pop = torch._C._nvtx.rangePushA, torch._C._nvtx.rangePop
-    folder = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
-    compiler = getattr(torch, "compiler", None)
-    is_compiling = getattr(compiler, "is_compiling", bool)
+def _paths(depth):
+    """A function that names modules by their path in the one that is called outermost."""
     names = {}
-    depth = [0]
-    enough = [False]
-    hooks = []
 
     def path_of(module):
         key = id(module)
@@ -159,20 +157,45 @@ def _modules(torch, stop_operators):
             names.setdefault(key, "")
         return names[key]
 
-    def line():
-        frame = sys._getframe(2)
-        while frame is not None and frame.f_code.co_filename.startswith(folder):
-            frame = frame.f_back
-        if frame is None:
-            return ""
-        return "%s:%d" % (frame.f_code.co_filename, frame.f_lineno)
+    return path_of
+
+
+def _line(folder):
+    """The file and line that calls what lies in a folder, for a hook that is called there."""
+    frame = sys._getframe(2)
+    while frame is not None and frame.f_code.co_filename.startswith(folder):
+        frame = frame.f_back
+    if frame is None:
+        return ""
+    return "%s:%d" % (frame.f_code.co_filename, frame.f_lineno)
+
+
+def _modules(torch, stop_operators):
+    """Push an NVTX range for each call of a module: its class, its path, and the line of it."""
+    from torch.nn.modules import module as modules
+
+    push, pop = torch._C._nvtx.rangePushA, torch._C._nvtx.rangePop
+    folder = os.path.dirname(os.path.abspath(torch.__file__)) + os.sep
+    compiler = getattr(torch, "compiler", None)
+    is_compiling = getattr(compiler, "is_compiling", bool)
+    within_backward = getattr(torch._C, "_current_graph_task_id", lambda: -1)
+    depth = [0]
+    enough = [False]
+    hooks = []
+    path_of = _paths(depth)
 
     def when_enough():
         enough[0] = True
-        return stop()
+        try:
+            return stop()
+        except Exception:
+            return True
 
     def stop():
-        if depth[0] or within_operator():
+        """End the naming where that can be, and soon at any rate; whether it ended."""
+        if depth[0] or within_backward() != -1:
+            return False
+        if within_operator() and pushed() < _MORE_THAN_ENOUGH:
             return False
         enough[0] = False
         for hook in hooks:
@@ -185,8 +208,10 @@ def _modules(torch, stop_operators):
     def before(module, arguments):
         if is_compiling():
             return
+        if depth[0] == 0 and pushed() > _ENOUGH and stop():
+            return
         try:
-            name = "\x1f".join((_MODULE, type(module).__name__, path_of(module), line()))
+            name = "\x1f".join((_MODULE, type(module).__name__, path_of(module), _line(folder)))
         except Exception:
             name = ""
         push(name)
@@ -200,7 +225,7 @@ def _modules(torch, stop_operators):
         if enough[0]:
             stop()
 
-    within_operator = _lines(folder, when_enough)
+    pushed, within_operator = _lines(folder, when_enough)
     hooks.append(modules.register_module_forward_pre_hook(before))
     hooks.append(modules.register_module_forward_hook(after, always_call=True))
 
