@@ -12,13 +12,13 @@ import argparse
 import json
 import re
 import signal
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from benchmarks.predict.others.kernels import choose
+from benchmarks.speed import timing
 
 from benchmarks import command
 from kernelprof.predict.architectures import DEFAULT_ARCH
@@ -29,9 +29,8 @@ if TYPE_CHECKING:
     from benchmarks.predict.others.kernels import Kernel
 
 PROGRAM: Final = "benchmarks.predict.others"
-_ROOT: Final = Path(__file__).parents[3]
 _HEAD: Final = (
-    "| kernel | source | runs | right | CPU s | MB | blocks run | stopped by |\n"
+    "| kernel | source | runs | right | s | MB | blocks run | stopped by |\n"
     "| --- | --- | --- | --- | --: | --: | --: | --- |"
 )
 _TITLE: Final = "# Kernels of other people, predicted from their source"
@@ -75,20 +74,19 @@ def _run(options: argparse.Namespace) -> int:
 
 
 def outcome(source: Path, arch: str, seconds: int) -> dict[str, Any]:
-    """What comes of a source that was laid out, as :mod:`benchmarks.predict.others.one` says it."""
-    done = subprocess.run(
-        [sys.executable, "-m", f"{PROGRAM}.one", str(source), arch, str(seconds)],
-        cwd=_ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode == -signal.SIGXCPU:
+    """What comes of a source that was laid out, as :mod:`benchmarks.predict.others.one` says it.
+
+    ``seconds`` are from its start to its answer, ``megabytes`` of all its processes together.
+    """
+    program = (sys.executable, "-m", f"{PROGRAM}.one", str(source), arch, str(seconds))
+    with tempfile.TemporaryDirectory() as folder:
+        ran, printed = timing.run(program, Path(folder))
+    if ran.exit_code == -signal.SIGXCPU:
         return {"stage": "running", "what": f"not done after {seconds} s of CPU time"}
-    if done.returncode != 0:
-        return {"stage": "running", "what": f"it crashed: {done.stderr.strip()[-_LONGEST:]}"}
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
+    if ran.exit_code != 0:
+        return {"stage": "running", "what": f"it crashed: {printed.errors.strip()[-_LONGEST:]}"}
+    answer: dict[str, Any] = json.loads(printed.out)
+    return answer | {"seconds": ran.process_s, "megabytes": ran.peak_bytes / 2**20}
 
 
 def document(found: Sequence[tuple[Kernel, Mapping[str, Any]]], arch: str) -> str:

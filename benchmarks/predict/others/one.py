@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import resource
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -36,7 +35,6 @@ def predicted(source: Path, arch: str) -> dict[str, Any]:
 
     stages: list[str] = []
     found: dict[str, Any] = {}
-    begun = time.process_time()
     try:
         kernel = compiled(source, LaunchOverrides(), arch=arch, progress=stages.append)
         result = predict(kernel, progress=stages.append)
@@ -45,9 +43,7 @@ def predicted(source: Path, arch: str) -> dict[str, Any]:
         found["outputs"] = len(result.checked)
     except KernelprofError as error:
         found |= {"error": type(error).__name__, "what": error.what}
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-    seconds = time.process_time() - begun
-    return found | {"stage": _word(stages), "seconds": seconds, "megabytes": peak}
+    return found | {"stage": _word(stages)}
 
 
 def _word(stages: Sequence[str]) -> str:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tests.predict.texts import LOOP, program
 
+from kernelprof.predict.counts import watched
 from kernelprof.predict.counts.loops import LoopingMachine
 from kernelprof.predict.counts.needed import needed
 from kernelprof.predict.counts.tally import Tally
@@ -219,3 +220,12 @@ def test_what_is_not_even_counts_the_same(lines: tuple[str, ...]) -> None:
 @pytest.mark.parametrize("lines", [MASKED, LEAST], ids=["masked", "least"])
 def test_turns_that_may_go_on_differently_are_all_carried_out(lines: tuple[str, ...]) -> None:
     assert both(program(*lines))[2] == 0
+
+
+def test_without_room_for_addresses_all_turns_are_carried_out(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(watched, "_MOST_BYTES", 0)
+    every, some, left_out = both(program(*LONG))
+    assert some == every
+    assert left_out == 0

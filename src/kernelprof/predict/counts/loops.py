@@ -45,6 +45,7 @@ from kernelprof.predict.counts.steps import (
 from kernelprof.predict.counts.trace import Repeat
 from kernelprof.predict.counts.turns import Turn, joined, same_pieces
 from kernelprof.predict.counts.watched import (
+    Arrays,
     Watching,
     saved,
     since,
@@ -190,10 +191,10 @@ class LoopingMachine(Machine):
     def _group(self, at: int, lanes: Array, least: int) -> _Group | None:
         """Turns that are alike, of those that come next, at least so many; ``None``: none are."""
         held, turns = [self._held(at)], [Turn()]
-        standing = [self._standing()]
+        standing, known = [self._standing()], Arrays()
         while len(turns) <= 2 * _TOGETHER:
-            turn = self._turn_from(at, lanes)
-            if turn is None:
+            turn = self._turn_from(at, lanes, known)
+            if turn is None or known.full:
                 return None
             turns.append(turn)
             held.append(self._held(at))
@@ -237,11 +238,13 @@ class LoopingMachine(Machine):
             for each, stride in zip(turn.watched, strides, strict=True)
         )
 
-    def _turn_from(self, at: int, lanes: Array, pieces: int | None = None) -> Turn | None:
+    def _turn_from(
+        self, at: int, lanes: Array, known: Arrays, pieces: int | None = None
+    ) -> Turn | None:
         """Carry out so many pieces, or those of one turn; ``None`` if then others are there."""
         seen = self._seen = Turn()
         tally, places = self.counters, self.blocks.places
-        self.counters = Watching(self._tally, seen.watched)
+        self.counters = Watching(self._tally, seen.watched, known)
         try:
             while places:
                 super().step()
@@ -254,7 +257,7 @@ class LoopingMachine(Machine):
 
     def _follows(self, group: _Group) -> Turn | None:
         """Carry out a group of turns; ``None`` if it goes another way."""
-        turn = self._turn_from(group.at, group.lanes, len(group.turn.pieces))
+        turn = self._turn_from(group.at, group.lanes, Arrays(), len(group.turn.pieces))
         return turn if turn is not None and same_pieces(turn, group.turn) else None
 
     def _jump(self, group: _Group, alike: Mapping[int, Array]) -> tuple[int, int]:

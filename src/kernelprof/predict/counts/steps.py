@@ -81,8 +81,11 @@ def strides_of(earlier: Sequence[Watched], later: Sequence[Watched]) -> list[Arr
     if len(earlier) != len(later):
         return None
     for one, other in zip(earlier, later, strict=True):
-        if one.instruction is not other.instruction or one.addresses.shape != other.addresses.shape:
+        if one.instruction is not other.instruction or one.start.shape != other.start.shape:
             return None
+        if one.start is other.start:
+            found.append(other.moved - one.moved)
+            continue
         moved = other.addresses - one.addresses
         if other.taking is not None:
             spread = np.broadcast_to(moved, other.taking.shape)

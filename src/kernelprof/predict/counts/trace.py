@@ -30,14 +30,24 @@ class Repeat:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """An access as it was carried out once."""
+    """An access as it was carried out once, in a turn of a loop.
+
+    Most addresses lie as far from those of another access for all lanes of a warp: they are kept as
+    that one's, ``start``, with what is added to them, ``moved`` by warp.
+    """
 
     instruction: Instruction
     space: str
     kind: str
-    addresses: Array
+    start: Array
+    moved: Array
     taking: Array | None
     rows: Array | None
+
+    @property
+    def addresses(self) -> Array:
+        """The addresses by warp and lane."""
+        return self.start + self.moved
 
 
 @dataclass

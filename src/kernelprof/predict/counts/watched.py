@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from kernelprof.predict.counts.steps import same
 from kernelprof.predict.counts.trace import Watched
 from kernelprof.predict.machine.context import Counters
 
@@ -18,17 +20,61 @@ if TYPE_CHECKING:
 
     Saved = dict[int, tuple[Array, Array]]
 
+_REMEMBERED: Final = 8
+"""Arrays that others are compared with."""
+_MOST_BYTES: Final = 1 << 27
+"""Of the addresses of turns that are compared; of turns that take more, few are alike."""
 _STEADY: Final = ("requests", "threads", "addresses", "alike")
 """Counts that do not depend on where exactly addresses lie."""
 
 
-class Watching(Counters):
-    """Counts into a tally, and notes each access in a list."""
+class Arrays:
+    """The last arrays of a loop's accesses: those that say the same are kept once."""
 
-    def __init__(self, tally: Tally, found: list[Watched]) -> None:
+    def __init__(self) -> None:
+        self._bytes = 0
+        self._starts: deque[Array] = deque(maxlen=_REMEMBERED)
+        self._masks: deque[Array] = deque(maxlen=_REMEMBERED)
+
+    @property
+    def full(self) -> bool:
+        """Whether they take so much memory that no more are to be kept."""
+        return self._bytes > _MOST_BYTES
+
+    def start_of(self, addresses: Array) -> tuple[Array, Array]:
+        """Addresses as known ones, and what is to be added to those of each warp."""
+        for start in self._starts:
+            if start.shape == addresses.shape and _is_even(addresses[:1] - start[:1]):
+                added = addresses - start
+                if _is_even(added):
+                    return start, np.ascontiguousarray(added[:, :1])
+        self._starts.appendleft(addresses)
+        self._bytes += addresses.nbytes
+        return addresses, np.zeros((len(addresses), 1), np.int64)
+
+    def same_as(self, mask: Array) -> Array:
+        """A mask, as a known one that is the same."""
+        for known in self._masks:
+            if same(known, mask):
+                return known
+        self._masks.appendleft(mask)
+        self._bytes += mask.nbytes
+        return mask
+
+
+def _is_even(added: Array) -> bool:
+    """Whether it is the same for all lanes of a warp."""
+    return bool((added == added[:, :1]).all())
+
+
+class Watching(Counters):
+    """Counts into a tally, and notes each access in a list, as long as there is room."""
+
+    def __init__(self, tally: Tally, found: list[Watched], known: Arrays) -> None:
         super().__init__()
         self._tally = tally
         self._found = found
+        self._known = known
 
     def piece(self, c: Context, block: Block) -> None:
         """A straight piece of code is carried out."""
@@ -59,7 +105,10 @@ class Watching(Counters):
     ) -> None:
         """Memory is read or written."""
         spread = np.broadcast_to(addresses, (c.warps, addresses.shape[1]))
-        self._found.append(Watched(i, space, kind, spread, taking, c.rows))
+        if not self._known.full:
+            start, moved = self._known.start_of(spread)
+            mask = None if taking is None else self._known.same_as(taking)
+            self._found.append(Watched(i, space, kind, start, moved, mask, c.rows))
         self._tally.access(c, i, space, kind, addresses, taking=taking, size=size)
 
 

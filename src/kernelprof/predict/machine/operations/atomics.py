@@ -13,7 +13,7 @@ import numpy as np
 from kernelprof.predict.machine.arrays import LANES
 from kernelprof.predict.machine.context import NotKnownError
 from kernelprof.predict.machine.operations import operation
-from kernelprof.predict.machine.operations.meeting import Meeting, typed, words
+from kernelprof.predict.machine.operations.meeting import Meeting, typed
 from kernelprof.predict.machine.operations.memory import (
     address_in,
     count,
@@ -24,9 +24,7 @@ from kernelprof.predict.machine.operations.memory import (
 from kernelprof.predict.machine.operations.packed import PACKED
 from kernelprof.predict.machine.operations.spaces import (
     GLOBAL,
-    load,
     parts_of,
-    store,
     where,
 )
 from kernelprof.predict.machine.phases import came_before_hopper
@@ -216,15 +214,9 @@ def _compare_and_swap(i: Instruction) -> Step:
         olds, news = typed(wanted(c), kind), typed(given(c), kind)
         found = np.zeros((c.warps, LANES), kind)
         for part in parts:
-            left = everyone(c, part.taking)
-            while left.any():
-                now = Meeting(c, part, left).first
-                there = typed(load(c, [part._replace(taking=now)], kind.itemsize), kind)
-                found = np.where(now, there, found)
-                swap = now & (found == olds)
-                if swap.any():
-                    store(c, [part._replace(taking=swap)], words(news), kind.itemsize)
-                left = left & ~now
+            lanes = everyone(c, part.taking)
+            there = Meeting(c, part, lanes).compare_and_swap(olds, news)
+            found = np.where(lanes, there, found)
         swapped = found == olds
         if spins:
             atomic.give_back(c, swapped.astype(kind), active)

@@ -18,7 +18,7 @@ from kernelprof.predict.machine.operations.spaces import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from kernelprof.predict.machine.arrays import Array
     from kernelprof.predict.machine.context import Context
@@ -74,18 +74,55 @@ class Meeting:
 
     def carry_out(self, values: Array, combine: Combine, name: str, *, returns: bool) -> Array:
         """Carry out one atomic a thread; what each found there (anything if nobody asks)."""
-        kind = values.dtype
-        first = self.part._replace(taking=self.first)
-        there = typed(load(self.c, [first], kind.itemsize), kind)
-        there = there[self.rows[self.starts], self.columns[self.starts]]
+        there = self._there(values.dtype)
         given = values[self.rows, self.columns]
         found, after = self._worked_out(there, given, combine, name, returns=returns)
-        spread = np.zeros((self.c.warps, LANES), kind)
-        spread[self.rows[self.starts], self.columns[self.starts]] = after
-        store(self.c, [first], words(spread), kind.itemsize)
-        old = np.zeros((self.c.warps, LANES), kind)
-        old[self.rows, self.columns] = found
-        return old
+        self._leave(after, np.ones(len(after), np.bool_))
+        return self._by_lane(found)
+
+    def compare_and_swap(self, wanted: Array, values: Array) -> Array:
+        """Leave each thread's value where it finds the one that it wants; what each found there."""
+        there = self._there(values.dtype)
+        wanted, given = (each[self.rows, self.columns] for each in (wanted, values))
+        found, current = np.empty(len(given), given.dtype), there.copy()
+        swapped = np.zeros(len(there), np.bool_)
+        for groups, now in self._turns(np.ones(len(there), np.bool_)):
+            found[now] = current[groups]
+            fits = found[now] == wanted[now]
+            current[groups[fits]] = given[now[fits]]
+            swapped[groups[fits]] = True
+        if swapped.any():
+            self._leave(current, swapped)
+        return self._by_lane(found)
+
+    def _there(self, kind: np.dtype[Any]) -> Array:
+        """What is at each address."""
+        found = typed(load(self.c, [self.part._replace(taking=self.first)], kind.itemsize), kind)
+        there: Array = found[self.rows[self.starts], self.columns[self.starts]]
+        return there
+
+    def _leave(self, values: Array, those: Array) -> None:
+        """Write a value to each of those addresses."""
+        at = self.starts[those]
+        rows, columns = self.rows[at], self.columns[at]
+        taking = np.zeros((self.c.warps, LANES), np.bool_)
+        taking[rows, columns] = True
+        spread = np.zeros((self.c.warps, LANES), values.dtype)
+        spread[rows, columns] = values[those]
+        store(self.c, [self.part._replace(taking=taking)], words(spread), values.dtype.itemsize)
+
+    def _by_lane(self, values: Array) -> Array:
+        found = np.zeros((self.c.warps, LANES), values.dtype)
+        found[self.rows, self.columns] = values
+        return found
+
+    def _turns(self, those: Array) -> Iterator[tuple[Array, Array]]:
+        """The threads at those addresses in turn: positions of addresses, and of threads there."""
+        groups = np.flatnonzero(those)
+        turn = 0
+        while len(groups := groups[self.lengths[groups] > turn]):
+            yield groups, self.starts[groups] + turn
+            turn += 1
 
     def _worked_out(
         self, there: Array, given: Array, combine: Combine, name: str, *, returns: bool
@@ -118,19 +155,10 @@ class Meeting:
                 mine = slice(self.starts[group], self.starts[group] + self.lengths[group])
                 sums = np.cumsum(np.r_[there[group], given[mine]], dtype=given.dtype)
                 found[mine], current[group] = sums[:-1], sums[-1]
-        self._one_by_one(found, current, given, combine, short)
+        for groups, now in self._turns(short):
+            found[now] = current[groups]
+            current[groups] = combine(current[groups], given[now])
         return found, current
-
-    def _one_by_one(
-        self, found: Array, current: Array, given: Array, combine: Combine, short: Array
-    ) -> None:
-        """Go through the threads at each address in turn, where there are few."""
-        rank = np.arange(len(given)) - np.repeat(self.starts, self.lengths)
-        group = np.repeat(np.arange(len(self.starts)), self.lengths)
-        for turn in range(int(self.lengths[short].max(initial=0))):
-            now = np.flatnonzero((rank == turn) & short[group])
-            found[now] = current[group[now]]
-            current[group[now]] = combine(current[group[now]], given[now])
 
 
 def _keys(c: Context, part: Part) -> Array:
