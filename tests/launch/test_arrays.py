@@ -256,6 +256,12 @@ def test_a_case_has_inputs_outputs_and_scalars_apart(read, sgemm, tmp_path) -> N
     assert case.inputs["A"].dtype == np.float64
     assert case.scalars == {"M": 2}
     assert case.sizes == {"M": 2, "N": 3, "K": 4}
+    # What has no fill is the same everywhere: it need not be there.
+    del filled["C"]
+    again = case_of(launch, filled)
+    assert again.outputs["C"].shape == (2, 3)
+    assert np.isnan(again.outputs["C"]).all()
+    assert again.outputs["C"].dtype == case.outputs["C"].dtype
 
 
 @pytest.mark.parametrize(

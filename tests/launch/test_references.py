@@ -125,6 +125,16 @@ def test_a_function_of_the_users(folder) -> None:
     assert case.inputs["in0"].all()
 
 
+def test_a_function_may_change_its_arrays(folder) -> None:
+    (folder / "changing.py").write_text(
+        "def both(x, out):\n    x *= 2\n    out[:] = x\n    return out\n", encoding="utf-8"
+    )
+    x, out = X.copy(), np.broadcast_to(np.nan, X.shape)
+    found = expected("changing:both", Case({"x": x}, {"out": out}), folder)
+    assert np.array_equal(found["out"], 2 * X)
+    assert np.array_equal(x, X)
+
+
 @pytest.mark.parametrize(
     ("name", "said"),
     [

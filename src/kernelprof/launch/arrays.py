@@ -150,7 +150,10 @@ def decode(stored: Array, type_name: str) -> Array:
 
 
 def case_of(launch: ResolvedLaunch, filled: Mapping[str, Array]) -> Case:
-    """What the reference is given, from the arrays as they lie in memory before the launch."""
+    """What the reference is given, from the arrays as they lie in memory before the launch.
+
+    ``filled`` need not have those without a fill.
+    """
     inputs: dict[str, Array] = {}
     outputs: dict[str, Array] = {}
     scalars: dict[str, float] = {}
@@ -164,8 +167,18 @@ def case_of(launch: ResolvedLaunch, filled: Mapping[str, Array]) -> Case:
                     scalars[f"{name}_{piece.name}"] = _rounded(piece.type, piece.numbers[0])
         elif isinstance(each, ResolvedArray):
             values = outputs if each.argument.output else inputs
-            values[name] = decode(filled[name], each.argument.element)
+            values[name] = _decoded(each, filled)
     return Case(inputs, outputs, scalars, launch.sizes)
+
+
+def _decoded(array: ResolvedArray, filled: Mapping[str, Array]) -> Array:
+    """What an array holds; one that is poisoned holds the same everywhere, in no memory."""
+    argument = array.argument
+    if argument.fill is None:
+        return np.broadcast_to(
+            decode(poisoned(argument.element, (1,)), argument.element), array.shape
+        )
+    return decode(filled[argument.name], argument.element)
 
 
 def _rounded(type_name: str, value: Number) -> float:

@@ -192,8 +192,8 @@ def relative_error(result: Array, reference: Array) -> float:
 def call(name: str, known: Mapping[str, Any], folder: Path) -> Any:
     """What ``module:function`` gives, called with those of ``known`` that its parameters name.
 
-    With ``**known`` it gets all of them. The module is looked for in ``folder``, then among the
-    installed ones.
+    With ``**known`` it gets all of them. Arrays are copies, which it may change. The module is
+    looked for in ``folder``, then among the installed ones.
     """
     function = _load(name, folder)
     try:
@@ -215,8 +215,9 @@ def call(name: str, known: Mapping[str, Any], folder: Path) -> Any:
                 hint=f"known are {', '.join(known)}",
             )
         wanted = {p.name: known[p.name] for p in parameters if p.name in known}
+    own = {key: value.copy() if hasattr(value, "copy") else value for key, value in wanted.items()}
     try:
-        return function(**wanted)
+        return function(**own)
     except Exception as error:
         raise BadFunctionError(
             f"the function failed: {type(error).__name__}: {error}", where=name
@@ -238,7 +239,6 @@ def _builtin_results(reference: str, case: Case) -> dict[str, Array]:
 
 def _user_results(reference: str, case: Case, folder: Path) -> Mapping[str, Array]:
     known: dict[str, Any] = {**case.sizes, **case.scalars, **case.outputs, **case.inputs}
-    known = {k: v.copy() if hasattr(v, "copy") else v for k, v in known.items()}
     result = call(reference, known, folder)
     names = list(case.outputs)
     if isinstance(result, dict):

@@ -46,14 +46,17 @@ def check(
     ``compute-sanitizer`` would find, and what the machine raises for what it cannot carry out.
     """
     where = str(source)
-    before = {name: bound.array(name).copy() for name in bound.buffers}
     if spec.reference == NO_REFERENCE:
         watched(spec, bound, source)
         return ()
     if is_version(spec.reference):
         wanted: Mapping[str, Any] = results_of_version(spec, folder, arch)
     else:
-        wanted = reference_results(spec, bound.resolved, before, folder, where)
+        arrays = bound.resolved.arrays
+        filled = {
+            name: bound.array(name) for name in arrays if arrays[name].argument.fill is not None
+        }
+        wanted = reference_results(spec, bound.resolved, filled, folder, where)
     watched(spec, bound, source)
     found = compared(spec, wanted, bound.array)
     refuse_wrong(found, bound.resolved, where, spec.reference)
