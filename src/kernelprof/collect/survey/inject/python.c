@@ -116,17 +116,13 @@ void after_operator(unsigned long long ranges, int within_another) {
         atomic_store(&enough, most); /* too many calls wait already */
 }
 
-static int begins_with(const char *text, const char *with, size_t length) {
-    return strncmp(text, with, length) == 0;
-}
-
 /* The program's own source, or that of a library which calls PyTorch. */
 static int is_source(const char *file) {
     for (const char *each = without, *end; (end = strchr(each, '\n')) != NULL; each = end + 1)
-        if (begins_with(file, each, (size_t)(end - each)))
+        if (strncmp(file, each, (size_t)(end - each)) == 0)
             return 0;
     for (size_t at = 0; at < sizeof generated / sizeof generated[0]; at++)
-        if (begins_with(file, generated[at], strlen(generated[at])))
+        if (strncmp(file, generated[at], strlen(generated[at])) == 0)
             return 0;
     return strstr(file, COMPILED) == NULL;
 }

@@ -175,7 +175,8 @@ static int pop(uint32_t domain) {
     return (int)--to->depth;
 }
 
-/* For Python's part: how many ranges were pushed so far, and whether this thread is within anything that PyTorch records. */
+/* For Python's part: how many ranges were pushed so far, and whether this thread is within anything
+ * that PyTorch records. */
 __attribute__((visibility("default"))) unsigned long long kernelprof_pushed(void) {
     return atomic_load_explicit(&pushed, memory_order_relaxed);
 }
