@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -72,6 +73,17 @@ def test_a_program_becomes_a_capture_directory(machine, capsys, full_verdicts) -
     assert run["application"] == str(machine / "gemm_series")
     assert main(["diagnose", str(folder), "--format", "json"]) == 0
     assert _verdicts(capsys.readouterr().out) == full_verdicts
+
+
+@pytest.mark.usefixtures("machine")
+def test_what_settles_a_kept_capture_runs_the_same_program_again(capsys) -> None:
+    words = ["./gemm_series", "--rows", "a b"]
+    assert main(["profile", "--preset", "dram", "-o", "out", "--", *words]) == 0
+    capsys.readouterr()
+    assert main(["diagnose", "out", "--format", "json"]) == 3
+    kernels = json.loads(capsys.readouterr().out)["kernels"]
+    commands = [shlex.split(each["verdict"]["command"] or "") for each in kernels]
+    assert all(command[0] == "ncu" and command[-3:] == words for command in commands)
 
 
 def test_filters_reach_ncu_and_the_manifest(machine, capsys) -> None:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
 
+from kernelprof.analysis.ncu_command import target
 from kernelprof.analysis.verdict import diagnose
+from kernelprof.model.capture import Capture
 from kernelprof.sources import read_capture
 
 if TYPE_CHECKING:
@@ -40,3 +43,25 @@ def test_a_command_collects_what_is_missing_of_its_own_launches(
         if capture.startswith("gemm_series"):
             assert (kernel.name, kernel.grid, kernel.block) in shapes
         assert {m.ncu_name for m in kernel.verdict.missing} <= set(collected.columns)
+
+
+UNNAMED = Capture((), {})
+TAKEN = (
+    (UNNAMED, "-- ./app args..."),
+    (replace(UNNAMED, application="/opt/app"), "-- /opt/app"),
+    (replace(UNNAMED, application="/usr/bin/python3.12"), "-- /usr/bin/python3.12 script args..."),
+    (
+        replace(UNNAMED, application="/usr/bin/python3.12", program=("python3", "a b.py", "-n")),
+        "-- python3 'a b.py' -n",
+    ),
+    (replace(UNNAMED, application="k.cu", options=("--size", "n=9")), "k.cu --size n=9"),
+    (
+        replace(UNNAMED, application="k.cu", options=("--flags", "-lm -O1"), program=("9", "-x")),
+        "k.cu --flags '-lm -O1' -- 9 -x",
+    ),
+)
+
+
+@pytest.mark.parametrize(("capture", "words"), TAKEN)
+def test_the_same_is_measured_again(capture: Capture, words: str) -> None:
+    assert shlex.join(target(capture)) == words

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from kernelprof.analysis.metrics.catalogue import Metric
     from kernelprof.analysis.metrics.facts import Facts
     from kernelprof.analysis.verdict.sensitivity import Sensitivity
-    from kernelprof.model.capture import Launches
+    from kernelprof.model.capture import Capture, Launches
 
 MOST_METRICS = 8
 """Metrics that a command names one by one; for more it names a set. Eight take five lines."""
@@ -161,9 +161,10 @@ class NextStep:
         """
         if not missing:
             return None
-        capability = self._facts.capture.launches[row].compute_capability
+        capture = self._facts.capture
+        capability = capture.launches[row].compute_capability
         wanted = metrics_for([each.metric for each in missing], capability)
-        if self._preset is not None or self._source is not None or len(wanted) > MOST_METRICS:
+        if self._preset is not None or _source(capture) is not None or len(wanted) > MOST_METRICS:
             return self.full_command(row, rows)
         return self._command(row, rows, collection(wanted, capability))
 
@@ -173,20 +174,13 @@ class NextStep:
         It names a set: a hundred metrics fit no terminal.
         """
         capture = self._facts.capture
-        if self._source is not None:
+        if _source(capture) is not None:
             wanted = ["--preset", self._preset or "full"]
-            return quote(["kernelprof", "diagnose", self._source, *capture.options, *wanted])
+            return quote(["kernelprof", "diagnose", *target(capture, wanted)])
         if self._preset is not None:
-            program = _program(capture.application) or PLACEHOLDER
-            wanted = ["--preset", self._preset, "-o", "followup", "--", *program]
-            return quote(["kernelprof", "profile", *wanted])
+            wanted = ["--preset", self._preset, "-o", "followup"]
+            return quote(["kernelprof", "profile", *target(capture, wanted)])
         return self._command(row, rows, ["--set", "full"])
-
-    @property
-    def _source(self) -> str | None:
-        """The source that was measured or predicted: no program that ``ncu`` could start."""
-        application = self._facts.capture.application
-        return application if application and application.endswith(SOURCES) else None
 
     def tool(self, row: int) -> str:
         """Which Nsight Compute still profiles the launch's GPU; empty where today's does."""
@@ -218,7 +212,7 @@ class NextStep:
                 kernel=launch.kernel,
                 launch_count=int(like_it.sum()),
                 clock_control=capture.clock_control,
-                application=_program(capture.application),
+                application=_program(capture),
                 output="followup.csv",
             )
         )
@@ -250,10 +244,29 @@ class NextStep:
         )
 
 
-def _program(application: str | None) -> list[str] | None:
-    """What to run: the export knows the executable, which for an interpreter is not the program."""
-    if application is None:
-        return None
+def target(capture: Capture, options: Sequence[str] = ()) -> tuple[str, ...]:
+    """The words of ``kernelprof profile`` and ``diagnose`` that measure the same again.
+
+    ``options`` are more of them, which stand before the program or its arguments.
+    """
+    source = _source(capture)
+    if source is None:
+        return (*options, "--", *(_program(capture) or PLACEHOLDER))
+    arguments = ("--", *capture.program) if capture.program else ()
+    return (source, *capture.options, *options, *arguments)
+
+
+def _source(capture: Capture) -> str | None:
+    """The source that was measured or predicted: no program that ``ncu`` could start."""
+    application = capture.application
+    return application if application and application.endswith(SOURCES) else None
+
+
+def _program(capture: Capture) -> Sequence[str] | None:
+    """What to run: an export knows the executable, which for an interpreter is not the program."""
+    application = capture.application
+    if capture.program or application is None:
+        return capture.program or None
     if re.fullmatch(r"python[\d.]*|bash|sh|node|julia|perl|ruby", PurePath(application).name):
         return [application, "script", "args..."]
     return [application]

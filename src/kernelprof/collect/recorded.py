@@ -111,7 +111,8 @@ def portable(manifest: Manifest, source: Path, target: str) -> Manifest:
     facts = manifest.source
     if facts is not None:
         flags = tuple(map(name_only, facts.compile_flags))
-        facts = replace(facts, path=target, compile_flags=flags)
+        options = tuple(map(name_only, facts.options))
+        facts = replace(facts, path=target, compile_flags=flags, options=options)
     return replace(manifest, target=(target,), runs=tuple(runs), source=facts)
 
 

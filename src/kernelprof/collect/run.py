@@ -194,7 +194,7 @@ class Session:
         return Manifest(
             created=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
             kernelprof=__version__,
-            target=self.application if prepared is None else (prepared.target,),
+            target=self.application if prepared is None else (prepared.target, *prepared.arguments),
             ncu=self.version,
             driver=self.machine.driver,
             cuda=self.machine.cuda,

@@ -205,12 +205,10 @@ def _named(
     capture: Capture, request: ProfileRequest, session: Session, manifest: Manifest
 ) -> Capture:
     """Named after what was profiled, not after a folder that is gone; with its instructions."""
-    from kernelprof.sources.capture_directory import with_source
+    from kernelprof.sources.capture_directory import to_run_again, with_source
 
     origin = str(request.keep or request.source or shlex.join(request.application))
-    if request.source is not None:
-        options = tuple(request.overrides.said())
-        capture = replace(capture, application=str(request.source), options=options)
+    capture = to_run_again(capture, manifest)
     code = with_source(session.code, request.keep or Path(), manifest.source)
     warnings = (*capture.warnings, *sentences(manifest.source))
     return replace(capture, origin=origin, code=code, warnings=warnings)

@@ -9,6 +9,7 @@ import numpy as np
 
 from kernelprof.analysis.metrics.catalogue import catalogue
 from kernelprof.analysis.metrics.facts import Facts
+from kernelprof.analysis.ncu_command import target
 from kernelprof.comparison.counters import COUNTERS
 from kernelprof.comparison.inputs import LONG_ENOUGH_NS
 from kernelprof.errors import InputError
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from kernelprof.model.prediction import PredictionFacts
 
     Record = TypeVar("Record", bound=DataclassInstance)
+    T = TypeVar("T")
 
 _KEPT: Final = ("status", "bottleneck", "confidence", "gain")
 """What files keep of a verdict, beside the names of its runners-up."""
@@ -49,7 +51,7 @@ def snapshot_of(
         groups.setdefault((kernel.name, kernel.grid, kernel.block), []).append(kernel)
     return Snapshot(
         origin=diagnosis.origin,
-        application=capture.application if manifest is None else None,
+        target=target(capture),
         created=None if manifest is None else manifest.created,
         machine=Machine() if prediction else _machine(facts, manifest),
         kernels=tuple(
@@ -97,7 +99,7 @@ def joined(runs: Sequence[Snapshot]) -> Snapshot:
         runs[0],
         origin=", ".join(dict.fromkeys(run.origin for run in runs)),
         kernels=tuple(map(_joined, groups.values())),
-        application=_only_one(run.application for run in runs),
+        target=_only_one(run.target for run in runs) or (),
         sources={sha256: text for run in runs for sha256, text in run.sources.items()},
         warnings=(*dict.fromkeys(each for run in runs for each in run.warnings), *lacking),
         damage=(*dict.fromkeys(each for run in runs for each in run.damage), *lacking),
@@ -349,7 +351,7 @@ def _gpu(capture: Capture) -> str | None:
     return _only(each for each in named if each is not None and not each.isdigit())
 
 
-def _only_one(values: Iterable[str | None]) -> str | None:
+def _only_one(values: Iterable[T]) -> T | None:
     """The value, if all have the same."""
     found = set(values)
     return found.pop() if len(found) == 1 else None

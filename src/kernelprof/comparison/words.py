@@ -7,6 +7,7 @@ import shlex
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from kernelprof.analysis.ncu_command import PLACEHOLDER
 from kernelprof.comparison import costs
 from kernelprof.comparison.floors import LEAST_FLOOR
 from kernelprof.model import names
@@ -123,12 +124,8 @@ def time_text(time: TimeChange) -> str:
 def to_settle(kernel: KernelComparison, candidate: Snapshot) -> str:
     """What to measure where single launches do not decide: the command for one side."""
     inputs = kernel.after.inputs if kernel.after else None
-    if inputs is not None:
-        target = shlex.quote(inputs.path)
-    else:
-        program = candidate.application or "app"
-        target = f"-- {shlex.quote(program if '/' in program else f'./{program}')}"
-    return f"kernelprof profile --repeat 5 -o runs {target}"
+    known = candidate.target or (("--", *PLACEHOLDER) if inputs is None else (inputs.path,))
+    return shlex.join(("kernelprof", "profile", "--repeat", "5", "-o", "runs", *known))
 
 
 def counter_text(change: CounterChange) -> str:

@@ -54,7 +54,8 @@ class PreparedKernel:
     """A built and checked kernel: the command that ``ncu`` is to run, and what is known so far.
 
     ``kernel`` is a regular expression for the full names of the kernels that count, ``None`` for
-    all; ``launch_skip`` and ``launch_count`` leave out warm-up launches.
+    all; ``launch_skip`` and ``launch_count`` leave out warm-up launches. ``arguments`` are those of
+    a source with its own ``main``.
     """
 
     target: str
@@ -65,6 +66,7 @@ class PreparedKernel:
     source: SourceFacts | None = None
     timing: TimingFacts | None = None
     correctness: CorrectnessFacts | None = None
+    arguments: tuple[str, ...] = ()
 
 
 @contextmanager
@@ -86,7 +88,8 @@ def prepare(
     with scratch() as folder:
         if is_program(source, overrides):
             built = _program(source, folder, interrupts, progress, flags)
-            yield replace(built, command=(*built.command, *arguments))
+            given = tuple(arguments)
+            yield replace(built, command=(*built.command, *given), arguments=given)
         else:
             yield _launched(source, overrides, folder, interrupts, progress)
 
@@ -151,6 +154,7 @@ def _launched(
             resources=None if trial.resources is None else _known(trial.resources),
             compiler_warnings=trial.compiler_warnings,
             inferred=overrides.remarks,
+            options=tuple(overrides.said()),
         ),
         timing=timing_facts(
             trial.times_ns, warm_up=spec.launch.warmup, flops=at.flops, min_bytes=at.min_bytes
@@ -246,5 +250,6 @@ def _program(
             compiler=_compiler(nvcc_version()),
             compile_flags=(*options, *flags),
             includes=dict(include_hashes(source)),
+            options=tuple(word for each in flags for word in ("--flags", each)),
         ),
     )

@@ -164,8 +164,10 @@ class Capture:
     was to be captured: rows or launches are lost, values contradict each other, or the program or
     the profiler failed. ``unavailable`` names metrics that were asked for and that ncu could not
     give.
-    ``options`` are those with which a source, the ``application``, was launched otherwise than its
-    specification says, as the command line takes them.
+    ``program`` is the command line that was profiled, where it is known; an export alone knows the
+    executable, the ``application``, which may be an interpreter or what a script started. Where the
+    ``application`` is a source, ``program`` are the arguments of its ``main``, and ``options``
+    those of the command line with which it was built or launched otherwise than it says itself.
     ``whole_seen`` is, for a part of a larger capture, :attr:`seen` of that one.
     ``cases`` are the same launches with other values, or fewer, that are as likely: those of a
     prediction. A verdict that they do not share is less sure. ``code`` are the machine instructions
@@ -178,6 +180,7 @@ class Capture:
     origin: str = "<memory>"
     page: str = "raw"
     application: str | None = None
+    program: tuple[str, ...] = ()
     options: tuple[str, ...] = ()
     clock_control: str | None = None
     warnings: tuple[str, ...] = ()

@@ -92,6 +92,10 @@ class SourceFacts:
             "null where it was written"
         ),
     ] = None
+    options: Annotated[
+        tuple[str, ...],
+        about("of the command line: sizes, defines and compiler flags other than the source's own"),
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,7 +182,7 @@ class Manifest:
 
     created: Time
     kernelprof: Annotated[str, about("version of kernelprof")]
-    target: Annotated[tuple[str, ...], about("the program with its arguments, or the source file")]
+    target: Annotated[tuple[str, ...], about("the program or the source file, with its arguments")]
     ncu: Annotated[str | None, about("version of Nsight Compute")]
     driver: Annotated[str | None, about("version of the GPU's driver")]
     cuda: Annotated[str | None, about("newest CUDA that the driver supports")]

@@ -47,6 +47,7 @@ def merge(first: Capture, more: Capture) -> Capture:
         text={**text, **first.text},
         origin=f"{first.origin} + {more.origin}",
         application=first.application or more.application,
+        program=first.program or more.program,
         options=first.options or more.options,
         unavailable=(first.unavailable | more.unavailable) - known,
     )
@@ -94,6 +95,7 @@ def join(first: Capture, more: Capture) -> Capture:
         text=text,
         origin=f"{first.origin}, {more.origin}",
         application=first.application if first.application == more.application else None,
+        program=first.program if first.program == more.program else (),
         options=first.options if first.options == more.options else (),
         unavailable=first.unavailable & more.unavailable,
     )

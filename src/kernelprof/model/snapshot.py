@@ -151,8 +151,9 @@ class Snapshot:
 
     ``created`` is when it was measured, in ISO 8601. ``sources`` are the texts of its kernels'
     sources, as far as they are known, by the SHA-256 that their inputs name. ``warnings`` are what
-    its capture has, ``damage`` those among them after which it is not whole. ``application`` is the
-    program that launched the kernels of an export; ``accepted`` is what a baseline has on record.
+    its capture has, ``damage`` those among them after which it is not whole. ``target`` are the
+    words of ``kernelprof profile`` that measure the same again, where a capture says them;
+    ``accepted`` is what a baseline has on record.
     """
 
     origin: str
@@ -162,7 +163,7 @@ class Snapshot:
     sources: Mapping[str, str] = field(default_factory=dict, repr=False)
     warnings: tuple[str, ...] = ()
     damage: tuple[str, ...] = ()
-    application: str | None = None
+    target: tuple[str, ...] = ()
     accepted: tuple[Acceptance, ...] = ()
 
 

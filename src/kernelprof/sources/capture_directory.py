@@ -96,11 +96,25 @@ def read_stored(directory: Path) -> Capture:
     known = _launched(first)
     # A follow-up that shares no launch with the first was not used when it was made either.
     merged = reduce(merge, (part for part in parts if known & _launched(part)), first)
-    if manifest.source is not None:
-        # What to run again is the source, and not the process that launched its kernel.
-        merged = replace(merged, application=manifest.source.path)
     merged = replace(merged, warnings=(*merged.warnings, *sentences(manifest.source)))
-    return replace(merged, origin=str(directory), code=read_code(directory, manifest))
+    merged = replace(merged, origin=str(directory), code=read_code(directory, manifest))
+    return to_run_again(merged, manifest)
+
+
+def to_run_again(capture: Capture, manifest: Manifest) -> Capture:
+    """The capture, which knows the command line that its manifest is about.
+
+    That is of the source where there is one, and not of the process that launched its kernel.
+    """
+    source = manifest.source
+    if source is None:
+        return replace(capture, program=manifest.target)
+    return replace(
+        capture,
+        application=source.path,
+        options=source.options,
+        program=manifest.target[1:],
+    )
 
 
 def _launched(part: Capture) -> set[tuple[object, ...]]:

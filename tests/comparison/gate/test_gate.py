@@ -338,6 +338,9 @@ def test_a_wrong_result_fails_however_fast_it_is() -> None:
 
 def test_single_launches_of_the_same_code_pass_with_a_note() -> None:
     before, after = (changed(taken("tile", run), events_ns=()) for run in ("1", "2"))
+    program = replace(after, target=("--", "python3", "a b.py"))
+    (general,) = gated(before, program).general
+    assert "profile --repeat 5 -o runs -- python3 'a b.py', and kernelprof" in general.text
     result = gated(before, after)
     assert result.exit_code == 0
     (note,) = [f for f in result.kernels[0].findings if f.code is Code.FEW_LAUNCHES]

@@ -42,12 +42,8 @@ _GPUS: Final = (
     Column("idle", number=True),
     Column("launches", number=True),
 )
-_GROUPS: Final = (
-    Column("launched by", yielding=True),
-    Column("where", optional=True),
-    Column("launches", brief="n", number=True),
-    Column("share", number=True),
-)
+_WHERE: Final = Column("where", optional=True)
+_LAUNCHES: Final = (Column("launches", brief="n", number=True), Column("share", number=True))
 _HEADINGS: Final = {
     "range": "NVTX ranges",
     "module": "Modules",
@@ -139,14 +135,24 @@ def _groups(groups: Sequence[Owner], *, explain: bool) -> Iterable[Block]:
         mine = [each for each in groups if each.kind == kind and each.share >= LEAST_SHARE]
         if not mine:
             continue
+        placed = any(each.place for each in mine[:most])
         rows = tuple(
             (
                 Cell(Span(middle(printable(each.name), _NAME_WIDTH), code=True)),
-                Cell(Span(printable(each.place), code=True) if each.place else ""),
+                *((_place(each.place),) if placed else ()),
                 Cell(f"{each.launches:,}", sort=each.launches),
                 Cell(share(each.share), sort=each.share),
             )
             for each in mine[:most]
         )
-        first, *others = _GROUPS
-        yield Table((Column(heading, yielding=first.yielding), *others), rows, label=heading)
+        where = (_WHERE,) if placed else ()
+        columns = (Column(heading, yielding=True), *where, *_LAUNCHES)
+        yield Table(columns, rows, label=heading)
+
+
+def _place(place: str) -> Cell:
+    """A line of a file with the folder that it is in; the whole path is a tip."""
+    if not place:
+        return Cell("")
+    known = printable(place)
+    return Cell(Span("/".join(known.split("/")[-2:]), code=True), tip=known)
