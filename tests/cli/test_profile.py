@@ -125,7 +125,8 @@ WRONG = [
     ([], "nothing to profile", "after --"),
     (["--"], "there is no program after --", "name one"),
     (["x.csv"], "only a .cu file or a program", "-- x.csv"),
-    (["k.cu", "--", "./gemm_series"], "a file and a program", "name a program"),
+    (["k.csv", "--", "./gemm_series"], "a file and a program", "name a program"),
+    (["k.cu", "--", "2048"], "there is no such file", "name a .cu file"),
     (["k.cu"], "there is no such file", "name a .cu file"),
 ]
 

@@ -306,6 +306,11 @@ def test_a_source_that_is_a_program_gets_the_commands_to_build_and_profile_it(
     assert "this machine has no NVIDIA GPU" in err
     assert "nvcc -O3 -lineinfo -o gemm gemm.cu" in err
     assert err.endswith(" ./gemm\n")
+    given = ["--flags", "-I 'my include' -lcublas", "--", "4096", "a b"]
+    assert main([*command[:1], "gemm.cu", *command[1:], *given]) == 4
+    err = capsys.readouterr().err
+    assert "(nvcc -O3 -lineinfo -I 'my include' -lcublas -o gemm gemm.cu)" in err
+    assert err.endswith(" ./gemm 4096 'a b'\n")
     assert main([*command, "gemm.cu", "--size", "M=2"]) == 2
     assert "need a launch specification" in capsys.readouterr().err
 

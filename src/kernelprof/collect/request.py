@@ -167,6 +167,12 @@ def check_request(request: ProfileRequest, preset: str | None) -> LaunchSpec | N
         raise UsageError(
             "there is no program after --", hint="name one: kernelprof diagnose -- ./app args..."
         )
+    if request.flags:
+        raise UsageError(
+            "--flags is for a .cu file, which nvcc compiles",
+            where=shlex.join(request.flags),
+            hint="leave it out: a program is built by itself, or by --build",
+        )
     return None
 
 
@@ -198,9 +204,12 @@ def program_error(request: ProfileRequest, preset: str, tools: LocalTools) -> Mi
         source = str(request.source)
         what, where = f"{source} cannot be measured here: {tools.missing_here()}", source
         name = request.source.stem
-        build = quote(["nvcc", "-O3", "-lineinfo", "-o", name, source])
+        build = quote(["nvcc", "-O3", "-lineinfo", *request.flags, "-o", name, source])
         alone = f"predict one of its kernels here: kernelprof diagnose {source} --predict\nor "
-        before, application = f"build {name} from it ({build}), then ", (f"./{name}",)
+        before, application = (
+            f"build {name} from it ({build}), then ",
+            (f"./{name}", *request.arguments),
+        )
     filters = request.filters
     command = ncu_command(
         preset,

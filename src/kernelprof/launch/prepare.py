@@ -250,6 +250,6 @@ def _program(
             compiler=_compiler(nvcc_version()),
             compile_flags=(*options, *flags),
             includes=dict(include_hashes(source)),
-            options=tuple(word for each in flags for word in ("--flags", each)),
+            options=("--flags", shlex.join(flags)) if flags else (),
         ),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path  # noqa: TC003 (typer reads the types)
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -23,6 +23,12 @@ if TYPE_CHECKING:
     from kernelprof.results import Diagnosis
 
 ORDER = 10
+
+_HOW_TO_MEASURE: Final = (
+    *("keep", "force", "launch_skip", "launch_count", "nvtx_include", "clock_control"),
+    *("time_limit", "budget", "build", "flags"),
+)
+"""Parameters that are about a measurement."""
 
 
 def diagnose(
@@ -141,6 +147,7 @@ def diagnose(
             for each in (prediction.architectures(arch) if predict or arch else (None,))
         ]
     else:
+        _say_what_has_no_effect(ctx)
         found = _of_captures(targets or [], preset, kernel, merge=merge, page=html is not None)
     shown = {"top": top, "explain": explain, "tokens": tokens}
     text = output.rendered(found, output_format, file, no_color=no_color, **shown)
@@ -201,6 +208,21 @@ def _check_targets(targets: Sequence[str], program: Sequence[str] | None) -> boo
     if targets.count(interface.STDIN) > 1:
         raise UsageError("standard input can be read once", hint="give - once")
     return bool(sources)
+
+
+def _say_what_has_no_effect(ctx: typer.Context) -> None:
+    """Captures are measured already: options that say how to measure do nothing."""
+    given = [
+        each.opts[0]
+        for each in ctx.command.params
+        if each.name in _HOW_TO_MEASURE and ctx.params[each.name] not in (each.default, [], ())
+    ]
+    if given:
+        has = "has" if len(given) == 1 else "have"
+        output.warn(
+            f"{', '.join(given)} {has} no effect here: captures are measured already. A program "
+            "after --, or a .cu file, is measured"
+        )
 
 
 def _comment(found: Sequence[Diagnosis], *, quiet: bool) -> None:

@@ -11,6 +11,7 @@ import typer
 from kernelprof import interface
 from kernelprof.cli import options, output
 from kernelprof.cli.progress import progress_line
+from kernelprof.interface.profiling import is_source
 from kernelprof.model.numbers import count
 
 if TYPE_CHECKING:
@@ -48,16 +49,23 @@ def profile(
     size: options.SizeOption = None,
     define: options.DefineOption = None,
     sanitize: options.SanitizeOption = None,
+    against: options.AgainstOption = None,
+    flags: options.FlagsOption = None,
+    build: options.BuildOption = None,
 ) -> None:
     """Profile a program (after `--`) or a kernel with ncu, and write a capture directory.
 
-    A .cu file is built as its launch specification says, checked, timed and then profiled. Diagnose
-    the directory with `kernelprof diagnose DIR`, on this machine or any other.
+    A .cu file is built as its launch specification says, checked, timed and then profiled; one with
+    its own `main` takes what stands after `--` as its arguments. Diagnose the directory with
+    `kernelprof diagnose DIR`, on this machine or any other.
     """
+    words = options.program(ctx)
+    source = is_source(target)
     found = interface.profile(
         target,
         directory,
-        program=options.program(ctx),
+        program=None if source else words,
+        arguments=words if source else None,
         preset=preset,
         kernel=kernel,
         force=force,
@@ -69,6 +77,9 @@ def profile(
         size=size,
         define=define,
         sanitize=sanitize,
+        against=against,
+        flags=flags,
+        build=build,
         progress=progress_line(),
         repeat=repeat,
     )
