@@ -52,6 +52,7 @@ def snapshot_of(
     return Snapshot(
         origin=diagnosis.origin,
         target=target(capture),
+        surveyed=manifest is not None and manifest.survey is not None,
         created=None if manifest is None else manifest.created,
         machine=Machine() if prediction else _machine(facts, manifest),
         kernels=tuple(

@@ -125,6 +125,10 @@ def to_settle(kernel: KernelComparison, candidate: Snapshot) -> str:
     """What to measure where single launches do not decide: the command for one side."""
     inputs = kernel.after.inputs if kernel.after else None
     known = candidate.target or (("--", *PLACEHOLDER) if inputs is None else (inputs.path,))
+    if candidate.surveyed:
+        return (
+            f"for i in 1 2 3 4 5; do kernelprof diagnose --keep runs/$i {shlex.join(known)}; done"
+        )
     return shlex.join(("kernelprof", "profile", "--repeat", "5", "-o", "runs", *known))
 
 

@@ -52,11 +52,14 @@ def united(captures: Sequence[Capture], *, merge: bool = False) -> Capture:
     if len(captures) == 1:
         return captures[0]
     from kernelprof.model import merge as several
+    from kernelprof.sources.source import Contents
 
     whole: Launched = captures[0]
     for each in captures[1:]:
         whole = several.merge(whole, each) if merge else several.join(whole, each)
-    return as_result(Capture, whole)
+    # What the first has of the whole program is as true with more metrics of its launches.
+    survey = captures[0].contents.survey if merge else None
+    return as_result(Capture, whole, contents=Contents(Path(), survey=survey))
 
 
 def _read(target: str, metrics: Container[str] | None, meter: Meter | None) -> Capture:

@@ -47,6 +47,7 @@ def merge(first: Capture, more: Capture) -> Capture:
         text={**text, **first.text},
         origin=f"{first.origin} + {more.origin}",
         application=first.application or more.application,
+        clock_control=first.clock_control or more.clock_control,
         program=first.program or more.program,
         options=first.options or more.options,
         unavailable=(first.unavailable | more.unavailable) - known,

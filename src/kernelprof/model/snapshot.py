@@ -152,7 +152,8 @@ class Snapshot:
     ``created`` is when it was measured, in ISO 8601. ``sources`` are the texts of its kernels'
     sources, as far as they are known, by the SHA-256 that their inputs name. ``warnings`` are what
     its capture has, ``damage`` those among them after which it is not whole. ``target`` are the
-    words of ``kernelprof profile`` that measure the same again, where a capture says them;
+    words of ``kernelprof profile`` that measure the same again, where a capture says them, and
+    ``surveyed`` whether it is of a program of which ``diagnose`` chose the launches;
     ``accepted`` is what a baseline has on record.
     """
 
@@ -164,6 +165,7 @@ class Snapshot:
     warnings: tuple[str, ...] = ()
     damage: tuple[str, ...] = ()
     target: tuple[str, ...] = ()
+    surveyed: bool = False
     accepted: tuple[Acceptance, ...] = ()
 
 

@@ -278,14 +278,18 @@ def plain(text: Text) -> str:
     return "".join(piece.text if isinstance(piece, Span) else piece for piece in pieces(text))
 
 
+def _is_name(piece: str | Span) -> bool:
+    return isinstance(piece, Span) and piece.code
+
+
 def cut(text: Text, width: int, ellipsis: str = ELLIPSIS) -> Text:
-    """A text in so many characters. Its longest piece is cut: what stands beside that one, like
-    the block size behind a kernel's name, tells the text from others.
+    """A text in so many characters. Its longest name is cut, or its longest piece where it has no
+    name: what stands beside, like the block size and the time, tells the text from others.
     """
     if len(plain(text)) <= width:
         return text
     parts = pieces(text)
-    longest = max(range(len(parts)), key=lambda at: len(plain(parts[at])))
+    longest = max(range(len(parts)), key=lambda at: (_is_name(parts[at]), len(plain(parts[at]))))
     piece, before, after = parts[longest], parts[:longest], parts[longest + 1 :]
     room = width - len(plain(before + after))
     if room < _LEAST_CUT:

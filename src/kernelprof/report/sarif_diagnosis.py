@@ -72,6 +72,11 @@ def write(diagnoses: Sequence[Diagnosis], docs: str | None = None) -> str:
         for kernel, label in zip(diagnosis.kernels, labels(diagnosis.kernels), strict=True)
     ]
     notes = [
+        f"{each.origin}: {each.survey.answer.sentence}"
+        for each in diagnoses
+        if each.survey is not None and each.survey.answer is not None
+    ]
+    notes += [
         f"{each.origin}: {warning}"
         for each in diagnoses
         for warning in each.warnings[:_MOST_WARNINGS]

@@ -11,6 +11,7 @@ from kernelprof.model.diagnosis import (
     Confidence,
     Diagnosis,
     KernelDiagnosis,
+    Spread,
     Status,
     Verdict,
 )
@@ -22,11 +23,13 @@ FILL = "void at::vectorized_elementwise_kernel<4, at::FillFunctor<float>, char *
 NATIVE = "void at::native::vectorized_elementwise_kernel<4, at::native::{}<float>, char*>(int)"
 
 
-def _measured(name: str, launches: int, bottleneck: str | None = None) -> KernelDiagnosis:
+def _measured(
+    name: str, launches: int, bottleneck: str | None = None, time: Spread | None = None
+) -> KernelDiagnosis:
     verdict = Verdict(Status.BOTTLENECK, bottleneck or "dram-bandwidth", Confidence.HIGH)
     rows = tuple(range(launches))
     return KernelDiagnosis(
-        rows, tuple(map(str, rows)), name, GRID, BLOCK, None, (9, 0), None, 1.0, verdict
+        rows, tuple(map(str, rows)), name, GRID, BLOCK, None, (9, 0), time, 1.0, verdict
     )
 
 
@@ -55,6 +58,13 @@ def test_launches_of_one_configuration_with_several_verdicts_share_its_time() ->
     survey = type(survey)(1.0, 1, survey.gpus, kernels, (), survey.answer)
     measured = (_measured(FILL, 3), _measured(FILL, 1, "memory-latency"))
     found = with_survey(Diagnosis(measured, "x"), survey)
+    assert [each.share for each in found.kernels] == pytest.approx([0.6, 0.2])
+    timed = (
+        _measured(FILL, 3, time=Spread(100.0, 90.0, 110.0)),
+        _measured(FILL, 1, "memory-latency", time=Spread(900.0, 900.0, 900.0)),
+    )
+    found = with_survey(Diagnosis(timed, "x"), survey)
+    assert [each.launches for each in found.kernels] == [1, 3]
     assert [each.share for each in found.kernels] == pytest.approx([0.6, 0.2])
 
 

@@ -36,6 +36,7 @@ LEFT = {
     "tensor_exports": 38,
     "tensor_recorded": 59,
     "tensor_ladder": 11,
+    "surveyed": 29,
 }
 """Flips that no relation between metrics shows, by group of captures; they may only become fewer
 for the same captures: five pairs brought 12 of those of ``tensor_recorded``. Before there were any
@@ -50,6 +51,8 @@ EXPORTS = sorted(
     and not (path.parent / "manifest.json").is_file()
 )
 TENSOR = CAPTURES / "bf16"
+SURVEYED = CAPTURES / "surveyed"
+"""Kernels of PyTorch's libraries, each in a launch of its own."""
 
 
 def _counts_bulk_copies(manifest: Path) -> bool:
@@ -77,8 +80,11 @@ GROUPS = {
         path.parent for path in (RECORDED / "h200-bf16").rglob("manifest.json")
     ),
     "directories": sorted(
-        path.parent for path in CAPTURES.rglob("manifest.json") if not SILENT & set(path.parts)
+        path.parent
+        for path in CAPTURES.rglob("manifest.json")
+        if not {*SILENT, SURVEYED.name} & set(path.parts)
     ),
+    "surveyed": sorted(path.parent for path in SURVEYED.rglob("manifest.json")),
 }
 
 

@@ -12,7 +12,7 @@ from kernelprof.model.kernel_name import function_name
 if TYPE_CHECKING:
     from collections.abc import Hashable, Iterable, Sequence
 
-    from kernelprof.model.diagnosis import Diagnosis
+    from kernelprof.model.diagnosis import Diagnosis, KernelDiagnosis
     from kernelprof.model.survey import Coverage, Survey, SurveyedKernel
 
     _Dimensions = tuple[int, int, int] | None
@@ -36,9 +36,8 @@ def with_survey(diagnosis: Diagnosis, survey: Survey) -> Diagnosis:
         seen, mine = survey.kernels[position], entries[key]
         measured[position] = sum(found[number].launches for number in mine)
         told = replace(seen, measured=measured[position])
-        for number in mine:
-            # Launches of one configuration can have several verdicts.
-            part = found[number].launches / measured[position]
+        # Launches of one configuration can have several verdicts, and differ in what they take.
+        for number, part in zip(mine, _parts([found[each] for each in mine]), strict=True):
             found[number] = replace(found[number], share=seen.share * part, surveyed=told)
     found.sort(key=lambda each: -(each.share or 0.0) if each.surveyed else 0.0)
     kernels = [
@@ -47,6 +46,14 @@ def with_survey(diagnosis: Diagnosis, survey: Survey) -> Diagnosis:
     ]
     whole = replace(survey, kernels=tuple(kernels), coverage=_coverage(survey.coverage, kernels))
     return replace(diagnosis, kernels=tuple(found), survey=whole)
+
+
+def _parts(kernels: Sequence[KernelDiagnosis]) -> list[float]:
+    """The part of their time that each takes, as far as their measured launches tell."""
+    times = [each.duration_ns.median * each.launches for each in kernels if each.duration_ns]
+    if len(times) < len(kernels):
+        times = [float(each.launches) for each in kernels]
+    return [each / sum(times) for each in times]
 
 
 def _coverage(known: Coverage | None, kernels: Iterable[SurveyedKernel]) -> Coverage | None:

@@ -26,6 +26,7 @@ from kernelprof.report.documents.verdict import (
     headline,
     less_work,
     next_step,
+    readable,
     value_text,
 )
 from kernelprof.report.figures.accesses import Waste, accesses
@@ -50,16 +51,18 @@ def document(diagnoses: Sequence[Diagnosis]) -> Document:
     found = [(each, kernel) for each in diagnoses for kernel in each.kernels]
     alone = len(diagnoses) == 1
     if not alone:
-        found.sort(key=lambda one: -_time(one[1]))
+        found.sort(key=lambda one: -_time(*one))
     names = labels([kernel for _, kernel in found])
     told = f"{count(len(found), 'kernel')} in {count(len(diagnoses), 'capture')}"
     warnings = [Span(_clip(text)) for each in diagnoses for text in each.warnings]
+    answers = [text for each in diagnoses for text in _program(each, alone=alone)]
     kernels = [
         _kernel(number, kernel, name, each, alone=alone)
         for number, ((each, kernel), name) in enumerate(zip(found, names, strict=True), 1)
     ]
     blocks: list[Block] = [
         Paragraph(Span(f"{overview(diagnoses[0]) if alone else told}.")),
+        *answers,
         *kernels[:1],
         *(Note(each, warning=True) for each in warnings[:MOST_WARNINGS]),
         *kernels[1:],
@@ -67,8 +70,21 @@ def document(diagnoses: Sequence[Diagnosis]) -> Document:
     return Document("kernelprof", tuple(blocks), origin=diagnoses[0].origin if alone else "")
 
 
-def _time(kernel: KernelDiagnosis) -> float:
-    """The nanoseconds of all launches; nothing where they are not known."""
+def _program(diagnosis: Diagnosis, *, alone: bool) -> Iterable[Block]:
+    """What holds the whole program back, where that was surveyed, and what to do about it."""
+    survey = diagnosis.survey
+    if survey is None or survey.answer is None:
+        return
+    of = "" if alone else f"{_clip(diagnosis.origin)}: "
+    yield Paragraph(Span(f"{of}{survey.answer.sentence}"))
+    if survey.answer.advice:
+        yield Facts((Fact("What to do", (_list(survey.answer.advice[:MOST_ADVICE]),)),))
+
+
+def _time(diagnosis: Diagnosis, kernel: KernelDiagnosis) -> float:
+    """The nanoseconds of all launches, surveyed ones too; nothing where they are not known."""
+    if diagnosis.survey is not None:
+        return (kernel.share or 0.0) * sum(each.time for each in diagnosis.survey.kernels)
     return 0.0 if kernel.duration_ns is None else kernel.duration_ns.median * kernel.launches
 
 
@@ -131,7 +147,7 @@ def command(verdict: Verdict, diagnosis: Diagnosis, *, predicted: bool) -> Itera
         return
     what = "To decide" if verdict.status is Status.INCONCLUSIVE else "To be surer"
     where = ", on a machine with a GPU" if predicted else ""
-    following = next_step(verdict.command, diagnosis.origin)
+    following = next_step(verdict.command, readable(diagnosis))
     lines = tuple(Span(each, code=True) for each in (verdict.command, following) if each)
     yield Fact(f"{what}{where}", lines)
 

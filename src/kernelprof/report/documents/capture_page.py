@@ -37,7 +37,14 @@ from kernelprof.report.documents.diagnosis import device, launch_parts, time_tex
 from kernelprof.report.documents.kernels_overview import names, overview
 from kernelprof.report.documents.metrics import MOST_WITH_ALL, MetricTables
 from kernelprof.report.documents.panels import panels
-from kernelprof.report.documents.verdict import DEBUG_BUILD, about, found, guidance, less_work
+from kernelprof.report.documents.verdict import (
+    DEBUG_BUILD,
+    about,
+    found,
+    guidance,
+    less_work,
+    readable,
+)
 from kernelprof.report.figures import flops
 from kernelprof.report.figures.measured import UNITS, Launch, Measured
 from kernelprof.report.private import shown, shown_origin, without_homes
@@ -153,7 +160,7 @@ def cards(
         told, known = found(kernel.verdict), evidence.table(kernel.verdict)
         facts = (*known, *((told,) if told.items else ()))
         advice = tuple(
-            guidance(kernel.verdict, diagnosis.origin, on_page=True, predicted=predicted)
+            guidance(kernel.verdict, readable(diagnosis), on_page=True, predicted=predicted)
         )
         parts = [Section("What is known" if undecided else "Evidence", facts)] if facts else []
         parts.append(Section("What would settle it" if undecided else "What to do", advice))
@@ -223,6 +230,8 @@ def _answer(
     full, launched = shown(kernel.name), ", ".join(launch_parts(kernel))
     if timing is not None:
         launched += " under the profiler"  # beside the launches that were timed without it
+    if kernel.surveyed is not None:
+        launched += f"; in the program {survey.launches(kernel.surveyed, kernel.launches)}"
     if full != name and len(full) <= LONGEST_NAME:
         yield Paragraph(Span(full, code=True), Tone.MUTED)
     yield Paragraph(Span(launched), Tone.MUTED)

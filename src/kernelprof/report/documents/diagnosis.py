@@ -29,6 +29,7 @@ from kernelprof.report.documents.verdict import (
     gain_cell,
     guidance,
     headline,
+    readable,
     saving,
     verdict_cell,
 )
@@ -73,7 +74,7 @@ def document(diagnosis: Diagnosis, top: int | None = None, *, explain: bool = Tr
     """
     kernels = diagnosis.kernels
     most = cards(kernels, top)
-    rows = kernels[: max(MOST_ROWS, most)]
+    rows = kernels if top == 0 else kernels[: max(MOST_ROWS, most)]
     names = [label_text(label) for label in labels(rows)]
     blocks: list[Block] = []
     if len(kernels) > 1 and most and explain:
@@ -132,7 +133,7 @@ def _brief(
     after = "".join(f", {each}" for each in costs(kernel, diagnosis))
     return Section(
         (f"{number} ", *name, after),
-        (*waiting.told(kernel), *brief(verdict, diagnosis.origin, lines, predicted=predicted)),
+        (*waiting.told(kernel), *brief(verdict, readable(diagnosis), lines, predicted=predicted)),
         tone=TONES[verdict.status],
         layout=Layout.DENSE,
         summary=_in_a_line(verdict, diagnosis),
@@ -158,14 +159,14 @@ def costs(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Iterable[str]:
     """How long a kernel takes, and which part of the time of all, where either is known."""
     time = kernel.duration_ns
     if kernel.surveyed is not None:
-        yield survey.launches(kernel.surveyed)
+        yield survey.many(kernel.surveyed)
     elif time is not None:
         many = f"{kernel.launches:,} launches of " if kernel.launches > 1 else ""
         roughly = "about " if prediction.of(diagnosis) is not None else ""
         yield f"{many}{roughly}{quantity(time.median, 'ns')}"
     several = len(diagnosis.kernels) > 1 or kernel.surveyed is not None
     if kernel.share is not None and several:
-        yield f"{share(kernel.share)} of the time"
+        yield f"{share(kernel.share)} of {survey.time_of([kernel])}"
 
 
 def _accesses(diagnosis: Diagnosis, *, explain: bool) -> Iterable[Block]:
@@ -215,13 +216,12 @@ def table(
     """The kernels, costliest first; on a page with links to their cards in place of numbers."""
     rows = []
     for number, (kernel, name) in enumerate(zip(kernels, names, strict=True), 1):
-        verdict, duration = kernel.verdict, kernel.duration_ns
-        time = None if duration is None else finite(duration.median)
+        verdict, times, median = kernel.verdict, *_launched(kernel)
         row = (
             Cell(str(number)),
             Cell(name, tip=shown(kernel.name) if on_page else ""),
-            Cell(f"{kernel.launches:,}", sort=kernel.launches),
-            Cell("-" if duration is None else quantity(duration.median, "ns"), sort=time or -1.0),
+            Cell(f"{times:,}", sort=times),
+            Cell("-" if median is None else quantity(median, "ns"), sort=finite(median) or -1.0),
             Cell(share(kernel.share), sort=finite(kernel.share) or 0.0),
             Cell(Span(verdict_cell(verdict), TONES[verdict.status], code=True)),
             Cell(verdict.confidence.value, sort=_CONFIDENCE.index(verdict.confidence.value)),
@@ -234,6 +234,13 @@ def table(
     return Table(columns, tuple(rows), label="Kernels, costliest first", long=on_page)
 
 
+def _launched(kernel: KernelDiagnosis) -> tuple[int, float | None]:
+    """How often a kernel ran and how long a launch took: in the program where that is known."""
+    if kernel.surveyed is not None:
+        return kernel.surveyed.launches, kernel.surveyed.median
+    return kernel.launches, None if kernel.duration_ns is None else kernel.duration_ns.median
+
+
 def _card(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Iterable[Block]:
     verdict = kernel.verdict
     yield Paragraph(Span(middle(printable(kernel.name), _NAME_WIDTH), code=True), Tone.MUTED)
@@ -241,7 +248,7 @@ def _card(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Iterable[Block]:
     yield Paragraph(Span(summary(kernel, predicted=predicted)), Tone.MUTED)
     yield evidence(verdict)
     yield found(verdict)
-    yield from guidance(verdict, diagnosis.origin, predicted=predicted)
+    yield from guidance(verdict, readable(diagnosis), predicted=predicted)
 
 
 def launch_parts(kernel: KernelDiagnosis) -> list[str]:
@@ -263,9 +270,9 @@ def summary(kernel: KernelDiagnosis, *, predicted: bool) -> str:
         text = time_text(spread.median, spread.low, spread.high, kernel.launches)
         parts.append(f"about {text}" if predicted else text)
     if kernel.surveyed is not None:
-        parts.append(survey.launches(kernel.surveyed))
+        parts.append(survey.launches(kernel.surveyed, kernel.launches))
     if kernel.share is not None:
-        parts.append(f"{share(kernel.share)} of the time")
+        parts.append(f"{share(kernel.share)} of {survey.time_of([kernel])}")
     return ", ".join(parts)
 
 
@@ -307,7 +314,7 @@ def rest(kernels: Sequence[KernelDiagnosis], told: int) -> str:
     text = f"and {count(len(left), 'more kernel')}"
     shares = [kernel.share for kernel in left if kernel.share is not None]
     if shares:
-        text += f" ({share(sum(shares))} of the time)"
+        text += f" ({share(sum(shares))} of {survey.time_of(left)})"
     undecided = sum(kernel.verdict.status is Status.INCONCLUSIVE for kernel in left)
     if undecided == len(left):
         text += ", inconclusive" if undecided == 1 else ", all of them inconclusive"

@@ -12,6 +12,7 @@ from kernelprof.model.numbers import count, share
 from kernelprof.report.charts import kernels as areas
 from kernelprof.report.document import Chart, Section
 from kernelprof.report.documents.diagnosis import label_text, table
+from kernelprof.report.documents.survey import time_of
 from kernelprof.report.documents.verdict import saving, verdict_cell
 from kernelprof.report.figures.measured import clip, finite
 from kernelprof.report.private import shown, without_homes
@@ -104,6 +105,7 @@ def summary(kernels: Sequence[KernelDiagnosis]) -> str:
     for kernel in kernels:
         if kernel.verdict.status is Status.BOTTLENECK and kernel.verdict.bottleneck is not None:
             limited[kernel.verdict.bottleneck].append(share_of(kernel) or 0.0)
+    of_time = time_of(kernels)
     at_limit = sum(kernel.verdict.status is Status.AT_LIMIT for kernel in kernels)
     undecided = sum(kernel.verdict.status is Status.INCONCLUSIVE for kernel in kernels)
     if undecided == len(kernels):
@@ -117,20 +119,21 @@ def summary(kernels: Sequence[KernelDiagnosis]) -> str:
         time = sum(limited[slug])
         sentences.append(
             f"{slug} limits {len(limited[slug]):,} of {count(len(kernels), 'kernel')}"
-            + (f", which take {share(time)} of the time." if time > 0 else ".")
+            + (f", which take {share(time)} of {of_time}." if time > 0 else ".")
         )
     could = [(share_of(each) or 0.0) * saving(each.verdict) for each in kernels]
     if sum(could) >= LEAST_SAVING:
         most = max(range(len(kernels)), key=could.__getitem__)
         first = names(kernels)[most]
-        sentences.append(f"{first} has most to save: about {share(could[most])} of all time.")
+        brings = f"about {share(could[most])} of all {of_time.removeprefix('the ')}"
+        sentences.append(f"{first} has most to save: {brings}.")
         if advice := kernels[most].verdict.advice:
             sentences.append(f"First: {without_homes(advice[0])}")
     if at_limit:
         sentences.append(f"{_are(at_limit, len(kernels))} at the limit of the GPU.")
     if undecided:
         time = sum(share_of(e) or 0.0 for e in kernels if e.verdict.status is Status.INCONCLUSIVE)
-        taking = f", which take {share(time)} of the time," if time > 0 else ""
+        taking = f", which take {share(time)} of {of_time}," if time > 0 else ""
         who = count(undecided, "kernel")
         text = f"{who}{taking} {'is' if undecided == 1 else 'are'} undecided by this capture."
         # What takes most of the time comes first.

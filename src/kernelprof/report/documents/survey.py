@@ -25,7 +25,7 @@ from kernelprof.report.document import (
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from kernelprof.model.diagnosis import Evidence
+    from kernelprof.model.diagnosis import Evidence, KernelDiagnosis
     from kernelprof.model.survey import Coverage, GpuTime, Owner, Survey, SurveyedKernel
     from kernelprof.report.document import Block
 
@@ -89,15 +89,31 @@ def told(survey: Survey) -> str:
     if survey.processes > 1:
         text += f", {count(survey.processes, 'process')}"
     text += f" ({survey.ended})." if survey.ended else "."
+    if survey.gpus and survey.gpus[0].start_up > survey.gpus[0].span:
+        gpu = survey.gpus[0]
+        text += (
+            f" The time is that from a tenth of the launches on, {quantity(gpu.span, 'ns')}; "
+            f"{quantity(gpu.start_up, 'ns')} of start-up came before."
+        )
     if survey.coverage is not None:
         text += f" {_measured(survey.coverage)}"
     return text
 
 
-def launches(kernel: SurveyedKernel) -> str:
-    """``6,000 launches of 64.35 µs, 3 of them measured``."""
-    many = f"{count(kernel.launches, 'launch')} of {quantity(kernel.median, 'ns')}"
-    return f"{many}, {kernel.measured:,} measured"
+def many(kernel: SurveyedKernel) -> str:
+    """``6,000 launches of 64.35 µs``."""
+    return f"{count(kernel.launches, 'launch')} of {quantity(kernel.median, 'ns')}"
+
+
+def launches(kernel: SurveyedKernel, mine: int) -> str:
+    """``6,000 launches of 64.35 µs, 3 measured``; of which ``mine`` have one verdict."""
+    part = f"{mine:,} of the " if mine < kernel.measured else ""
+    return f"{many(kernel)}, {part}{kernel.measured:,} measured"
+
+
+def time_of(kernels: Iterable[KernelDiagnosis]) -> str:
+    """What shares are of: a program that was surveyed has time in which no kernel runs."""
+    return "kernel time" if any(each.surveyed for each in kernels) else "the time"
 
 
 def _measured(coverage: Coverage) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from kernelprof.analysis.rules import registry
@@ -29,8 +30,9 @@ from kernelprof.report.private import without_homes
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from kernelprof.model.diagnosis import Candidate, Evidence
+    from kernelprof.model.diagnosis import Candidate, Diagnosis, Evidence
     from kernelprof.report.document import Block
+    from kernelprof.sources.source import Contents
 
 MOST_MISSING: Final = 12
 MOST_HELPFUL: Final = 4
@@ -297,7 +299,14 @@ def next_step(command: str, capture: str) -> str:
     if "--log-file" not in words[:-1]:
         return ""
     written = words[words.index("--log-file") + 1]
-    read = (
-        shlex.quote(capture) if capture.endswith(_EXPORTS) and " + " not in capture else "CAPTURE"
-    )
-    return f"kernelprof diagnose {read} {written} --merge"
+    return f"kernelprof diagnose {capture} {written} --merge"
+
+
+def readable(diagnosis: Diagnosis) -> str:
+    """How a command names the capture of a diagnosis: an export, or a capture directory."""
+    origin = diagnosis.origin
+    export = origin.endswith(_EXPORTS) and " + " not in origin
+    contents: Contents | None = getattr(getattr(diagnosis, "capture", None), "contents", None)
+    if contents is not None and contents.manifest is not None:
+        export = contents.place == Path(origin)
+    return shlex.quote(origin) if export else "CAPTURE"
