@@ -141,7 +141,7 @@ def _evidence(gpu: GpuTime, kernels: tuple[SurveyedKernel, ...], launches: int) 
         rows.append(_fact("idle_after_waiting", label, part, "%", "of the idle time"))
     rows.append(_fact("launches", "launches", launches, ""))
     rows.append(_fact("kernel_time", "median time of a launch", median_of(kernels), "ns"))
-    rows.append(_fact("start_up", "start-up before that", gpu.start_up, "ns", _START_UP))
+    rows.append(_fact("start_up", "start-up, which does not count", gpu.start_up, "ns", _START_UP))
     return [each for each in rows if each.value or each.threshold is not None]
 
 
