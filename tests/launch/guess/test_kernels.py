@@ -218,6 +218,53 @@ def test_a_stencil_covers_the_whole_plane(init) -> None:
     assert arrays(spec, {"nx": 100, "ny": 50})["a"] >= (99 + 99 * 49,)
 
 
+IMAGES = """
+__global__ void blur(const float* img, float* out, int H, int W, int C) {
+    int c = blockIdx.z, y = blockIdx.y * HIGH + threadIdx.y, x = blockIdx.x * WIDE + threadIdx.x;
+    if (x >= W || y >= H) return;
+    out[(c * H + y) * W + x] = 0.5f * img[(c * H + y) * W + x];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("high", "wide", "threads"),
+    [("blockDim.y", "blockDim.x", (16, 16, 1)), ("4", "64", (64, 4, 1))],
+)
+def test_no_thread_runs_along_the_number_of_an_image(init, high, wide, threads) -> None:
+    spec = init(IMAGES.replace("HIGH", high).replace("WIDE", wide))
+    sizes = {"H": 64, "W": 128, "C": 3}
+    launch = spec.resolve(sizes)
+    assert launch.block == threads
+    assert launch.grid == (128 // threads[0], 64 // threads[1], 3)
+    assert arrays(spec, sizes) == {"img": (3 * 64 * 128,), "out": (3 * 64 * 128,)}
+
+
+def test_no_thread_runs_along_rows_between_two_axes_with_threads(init) -> None:
+    source = """
+    __global__ void scale(const float* a, float* b, int nx, int ny, int nz) {
+        int x = blockIdx.x * blockDim.x + threadIdx.x, z = blockIdx.z * blockDim.z + threadIdx.z;
+        int at = (blockIdx.y * nz + z) * nx + x;
+        if (x < nx && z < nz) b[at] = a[at];
+    }
+    """
+    launch = init(source).resolve({"nx": 32, "ny": 5, "nz": 64})
+    assert (launch.grid, launch.block) == ((2, 5, 4), (16, 1, 16))
+
+
+def test_a_block_of_rows_that_one_thread_goes_through(init) -> None:
+    source = """
+    __global__ void scale(const float* a, float* b, int rows, int cols) {
+        int col = blockIdx.x * blockDim.x + threadIdx.x, first = blockIdx.y * 4;
+        if (col < cols)
+            for (int r = 0; r < 4; ++r)
+                b[(first + r) * cols + col] = a[(first + r) * cols + col];
+    }
+    """
+    launch = init(source).resolve({"rows": 10, "cols": 512})
+    assert (launch.grid, launch.block) == ((2, 3, 1), (256, 1, 1))
+
+
 def test_bytes_index_counts_of_256(init) -> None:
     spec = init(HISTOGRAM)
     assert (spec.resolve().arrays["data"].limit, arrays(spec)["counts"]) == (256, (256,))
