@@ -72,6 +72,50 @@ def test_shared_memory_that_nobody_says_the_size_of(completed) -> None:
     assert guesses.block == [number(128)]
 
 
+HISTOGRAM = """
+__global__ void histogram(const unsigned* data, unsigned* bins, int n, int nbins) {
+    extern __shared__ unsigned local[];
+    __shared__ unsigned total[256];
+    total[threadIdx.x] = 0;
+    for (int b = threadIdx.x; b < nbins; b += blockDim.x) local[b] = 0;
+    __syncthreads();
+    for (int i = blockIdx.x * blockDim.x + threadIdx.x; i < n; i += gridDim.x * blockDim.x)
+        atomicAdd(&local[data[i]], 1u);
+    __syncthreads();
+    for (int b = threadIdx.x; b < nbins; b += blockDim.x)
+        atomicAdd(&bins[b], local[b] + total[(threadIdx.x + 1) % 256]);
+}
+"""
+
+
+def test_sizes_shrink_until_a_block_has_shared_memory_for_them(completed) -> None:
+    guesses = completed(HISTOGRAM).guesses
+    assert guesses.shared_bytes is not None
+    assert guesses.shared_bytes.text == "4 * nbins"
+    assert guesses.sizes == {"n": 1 << 24, "nbins": 8192}
+    assert guesses.why["sizes.nbins"] == "a block has shared memory for as many"
+
+
+@pytest.mark.slow("one more kernel to complete")
+def test_a_case_that_needs_more_shared_memory_than_there_is_gets_smaller(completed) -> None:
+    source = """
+    __device__ float* pool() { extern __shared__ float room[]; return room; }
+    __global__ void reverse(float* d, int n) {
+        float* s = pool();
+        for (int i = threadIdx.x; i < n; i += blockDim.x) s[i] = d[i];
+        __syncthreads();
+        for (int i = threadIdx.x; i < n; i += blockDim.x) d[i] = s[n - 1 - i];
+    }
+    void go(float* d, int n, size_t bytes) { reverse<<<1, 256, bytes>>>(d, n); }
+    """
+    guesses = completed(source).guesses
+    assert not guesses.trouble
+    assert guesses.shared_bytes is not None
+    assert guesses.shared_bytes.text == "4 * n"
+    assert guesses.sizes == {"n": 8192}
+    assert guesses.check_sizes["n"] <= 8192
+
+
 def test_a_kernel_that_goes_wrong_is_a_question(completed) -> None:
     source = f"__global__ void f(float* y, int n) {{ {LINE} if (i < n) y[i - 1] = 0; }}"
     (question,) = (text for _, text in completed(source).draft().unfilled)

@@ -74,16 +74,18 @@ def complete(proposal: Proposal, progress: Callable[[str], object]) -> None:
 
 
 def _within_time(proposal: Proposal) -> None:
-    """Complete with smaller check sizes where a case takes too long."""
+    """Complete with smaller check sizes where a case takes too long, or much shared memory."""
     completing = _Completing(proposal)
     guesses, before = proposal.guesses, dict(proposal.guesses.check_sizes)
     for _ in range(_MOST_TRIES):
         try:
             completing.complete()
-        except (TooLongError, EndlessError) as error:
+        except (TooLongError, EndlessError, OutsideError) as error:
+            if isinstance(error, OutsideError) and not completing.is_open(error.space):
+                raise
             smaller = [smaller_check(guesses) for _ in range(_HALVES)]
             if not smaller[0]:
-                if isinstance(error, EndlessError):
+                if isinstance(error, FaultError):
                     raise
                 break
             lessen(guesses)
@@ -131,6 +133,10 @@ class _Completing:
         self._respecify()
         self._cases = list(_cases(self._guesses))
 
+    def is_open(self, space: str) -> bool:
+        """Whether it is still to be found out how much memory of a space is needed."""
+        return space == "shared" and self._shared_is_open
+
     def complete(self) -> None:
         """Find lengths, tell indices, and try the whole."""
         self._indices()
@@ -142,7 +148,7 @@ class _Completing:
             self._guesses.shared_bytes = fitted(ends, _factors(self._guesses))
             self._guesses.why["shared_bytes"] = f"as far as it reaches in {len(ends)} small cases"
         self._unknown = [n for n, a in self._guesses.arrays.items() if a.length is None]
-        within_memory(self._guesses)
+        within_memory(self._guesses, self._probe.static_shared_bytes)
         prune(self._guesses)
         self._shared_is_open = False
         if not self._unknown and self._guesses.shared_bytes is not None:
