@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kernelprof.launch.guess.amounts import number, size
+from kernelprof.launch.guess.amounts import ceil_div, number, size
 from kernelprof.launch.initialise import propose
 from kernelprof.predict.complete import complete
 from kernelprof.predict.fitted import fitted
@@ -70,6 +70,50 @@ def test_shared_memory_that_nobody_says_the_size_of(completed) -> None:
     guesses = completed(source).guesses
     assert guesses.shared_bytes == number(4 * 255)
     assert guesses.block == [number(128)]
+
+
+STENCIL = """
+#define IDX(i, j, k) (((i) * ny + (j)) * nz + (k))
+__global__ void seven_points(const float* u, float* v, int nx, int ny, int nz) {
+    int k = blockIdx.x * blockDim.x + threadIdx.x;
+    int j = blockIdx.y * blockDim.y + threadIdx.y;
+    int i = blockIdx.z * blockDim.z + threadIdx.z;
+    if (i >= 1 && i < nx - 1 && j >= 1 && j < ny - 1 && k >= 1 && k < nz - 1)
+        v[IDX(i, j, k)] = u[IDX(i - 1, j, k)] + u[IDX(i + 1, j, k)] + u[IDX(i, j - 1, k)]
+                        + u[IDX(i, j + 1, k)] + u[IDX(i, j, k - 1)] + u[IDX(i, j, k + 1)];
+}
+"""
+SPARSE_AT_FIRST = """
+    int at = i >> 17 ? i : i % 1000;
+    for (int k = 0; k < 1; ++k) at ^= 0;
+    if (i < n) y[at] ="""
+
+
+def test_an_interior_that_is_written_is_part_of_the_whole(completed) -> None:
+    guesses = completed(STENCIL).guesses
+    assert not guesses.trouble
+    assert {each.length.text for each in guesses.arrays.values()} == {"nx * ny * nz"}
+
+
+def test_a_length_that_larger_sizes_contradict_is_that_of_another_array(completed) -> None:
+    source = f"""__global__ void f(const float* x, float* y, int n) {{
+        {LINE} {SPARSE_AT_FIRST} x[i]; }}"""
+    guesses = completed(source).guesses
+    assert not guesses.trouble
+    assert guesses.arrays["y"].length == size("n")
+    assert guesses.arrays["y"].why == "as far as it reaches in small cases, and as long as x"
+
+
+@pytest.mark.slow("one more kernel to complete")
+def test_a_length_that_larger_sizes_contradict_is_asked_for(completed) -> None:
+    source = f"__global__ void f(float* y, int n) {{ {LINE} {SPARSE_AT_FIRST} i; }}"
+    proposal = completed(source)
+    assert proposal.guesses.arrays["y"].length is None
+    assert [text for _, text in proposal.draft().unfilled] == ["shape = []"]
+    assert proposal.draft().remarks == (
+        "how long y is cannot be told: at larger sizes the kernel reaches more of it than small "
+        "cases say",
+    )
 
 
 HISTOGRAM = """
@@ -155,6 +199,14 @@ def test_a_product_that_fits_all_cases(times, more, n, m) -> None:
     found = fitted(ends, [size("n"), size("m")])
     assert found is not None
     assert [found.value(case) for case in cases] == [end for _, end in ends]
+
+
+def test_where_nothing_is_exact_a_plain_product_comes_first() -> None:
+    """63 of a tile of 8 by 8 are nearer to the interior in these cases, and too few in others."""
+    cases = [{"n": 64, "m": 64}, {"n": 64, "m": 32}, {"n": 32, "m": 64}]
+    ends = [(case, (case["n"] - 1) * case["m"] - 1) for case in cases]
+    tiles = [ceil_div(size(name), number(8)) for name in ("n", "m")]
+    assert fitted(ends, [size("n"), size("m"), *tiles]) == size("n") * size("m")
 
 
 def test_nothing_fits_what_no_size_decides() -> None:
