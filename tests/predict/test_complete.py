@@ -175,6 +175,18 @@ def test_a_reference_that_the_result_contradicts_is_taken_back(completed) -> Non
     assert guesses.why["reference"] == "the result is not that of copy; it is not checked"
 
 
+def test_a_reference_that_does_not_fit_the_arrays_is_taken_back(completed) -> None:
+    source = f"""
+    __global__ void dot(const float4* a, const float* b, float* sum, int n) {{ {LINE}
+        if (i < n) atomicAdd(sum, a[i].x * b[i]); }}
+    """
+    proposal = completed(source)
+    assert proposal.guesses.reference is None
+    assert (proposal.guesses.flops, proposal.guesses.why.get("reference")) == (None, None)
+    assert proposal.draft().remarks == ()
+    assert proposal.guesses.check_sizes["n"] % 32  # and it was tried
+
+
 def test_a_right_reference_stays(completed) -> None:
     source = f"__global__ void copy_once(const float* x, float* y, int n) {{ {LINE}\n"
     source += "  if (i < n) y[i] = x[i]; }"

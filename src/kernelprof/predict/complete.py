@@ -17,6 +17,7 @@ from kernelprof.launch.guess import amounts, extents
 from kernelprof.launch.guess.extents import lessen, smaller_check, within_memory
 from kernelprof.launch.guess.guesses import NOT_THAT_OF, UNWRITTEN
 from kernelprof.launch.guess.sizes import prune
+from kernelprof.launch.references import BUILTINS, BadFunctionError
 from kernelprof.launch.trial import LaunchError, WrongResultError
 from kernelprof.model.specification import is_version
 from kernelprof.predict import uneven
@@ -322,18 +323,32 @@ class _Completing:
                 self._guesses.differs = error.what
                 return
             self._guesses.why["reference"] = f"{NOT_THAT_OF}{reference}; it is not checked"
-            self._guesses.reference = None
-            self._guesses.flops = self._guesses.min_bytes = None
+            self._drop_reference()
+
+    def _drop_reference(self) -> None:
+        """With the amounts of work, which were those of the same operation."""
+        self._guesses.reference = None
+        self._guesses.flops = self._guesses.min_bytes = None
 
     def _corners(self) -> None:
         self._probe.respecify(self._proposal.toml)
         self._probe.corners(_SECONDS)
 
     def _check(self) -> None:
-        self._probe.respecify(self._proposal.toml)
-        spec, probe = self._probe.spec, self._probe
-        bound = probe.bound(spec.check_sizes, {}, {})
-        check(spec, bound, probe.source.parent, probe.source, DEFAULT_ARCH)
+        """Run the check; a guessed reference that does not fit the arrays is taken back."""
+        probe = self._probe
+        while True:
+            probe.respecify(self._proposal.toml)
+            spec = probe.spec
+            bound = probe.bound(spec.check_sizes, {}, {})
+            try:
+                check(spec, bound, probe.source.parent, probe.source, DEFAULT_ARCH)
+                break
+            except BadFunctionError:
+                if spec.reference not in BUILTINS:
+                    raise
+                self._guesses.why.pop("reference", None)
+                self._drop_reference()
         self._unwritten = [
             each.name
             for each in spec.outputs

@@ -359,3 +359,21 @@ def test_neighbours_of_a_graph_are_among_those_that_it_looks_at_itself(init) -> 
     spec = init(source)
     found = spec.resolve({"n": 10}).arrays
     assert (found["next"].limit, found["levels"].shape) == (10, (10,))
+
+
+@pytest.mark.parametrize(
+    ("types", "reference"), [(("int3", "uchar4"), "none"), (("int3", "int3"), "add")]
+)
+def test_elements_of_different_sizes_have_no_reference(init, types, reference) -> None:
+    source = f"""
+    __global__ void add3(const {types[0]}* a, const {types[1]}* b, int3* o, unsigned n) {{
+        {INDEX}
+        if (i < n) o[i] = make_int3(a[i].x + b[i].x, a[i].y + b[i].y, a[i].z + b[i].z);
+    }}
+    """
+    spec = init(source)
+    assert (spec.reference, spec.flops is None) == (reference, reference == "none")
+
+
+def test_a_product_of_complex_matrices_has_no_reference(init) -> None:
+    assert init(MATMUL.replace("float*", "float2*")).reference == "none"
