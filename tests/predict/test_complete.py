@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -165,6 +167,18 @@ def test_a_kernel_that_goes_wrong_is_a_question(completed) -> None:
     (question,) = (text for _, text in completed(source).draft().unfilled)
     assert question.startswith("# with these values the kernel goes wrong: ")
     assert "bytes before y" in question
+
+
+def test_what_goes_wrong_is_at_its_line_of_the_file_with_the_specification(completed) -> None:
+    source = f"""__global__ void f(const float* x, float* y, int n) {{ {LINE}
+        if (i < n) {{
+            float a = x[i ^ 4];
+            y[i] = a; }} }}
+    """
+    (remark,) = completed(source).draft().remarks
+    text = completed(source).draft().text
+    (number,) = re.findall(r"kernel\.cu:(\d+)", remark)
+    assert text.splitlines()[int(number) - 1].strip() == "float a = x[i ^ 4];"
 
 
 def test_a_reference_that_the_result_contradicts_is_taken_back(completed) -> None:

@@ -297,7 +297,10 @@ def test_every_guess_says_why(tmp_path) -> None:
     said = [line for line in lines if line.startswith(("// block", "// grid", "// shape", "// w"))]
     assert len(said) == 5
     assert all("  # " in line for line in said)
-    assert '// grid = ["ceil_div(w, 32)", "ceil_div(h, 8)"]  # line 11 launches it so' in lines
+    (grid,) = (line for line in said if line.startswith("// grid"))
+    head, _, number = grid.removesuffix(" launches it so").rpartition(" ")
+    assert head == '// grid = ["ceil_div(w, 32)", "ceil_div(h, 8)"]  # line'
+    assert lines[int(number) - 1].strip() == "blur<<<grid, block>>>(d_in, d_out, w, h, 3);"
 
 
 @pytest.mark.parametrize("names", [("width", "height"), ("rows", "cols"), ("nRows", "nCols")])

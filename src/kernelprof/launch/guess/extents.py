@@ -72,14 +72,14 @@ def lengths(evidence: Evidence, standing: Mapping[str, Amount], found: Guesses) 
         if known and host is not None and passed and not host.names <= passed:
             host = None
         if host is not None:
-            array.length, array.why = host, f"as it is allocated for line {_line(launch)}"
+            array.length, array.why = host, f"as it is allocated for {_place(launch)}"
         elif known:
             array.length, array.why = own, AS_REACHED
     _indices(reach, {**standing, **nnz}, launch, found)
 
 
-def _line(launch: HostLaunch | None) -> int:
-    return 0 if launch is None else launch.line
+def _place(launch: HostLaunch | None) -> str:
+    return "" if launch is None else launch.place
 
 
 def _resolved(reached: Reached, standing: Mapping[str, Amount]) -> Amount | None:
