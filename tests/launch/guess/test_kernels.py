@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kernelprof.launch.guess.extents import smaller_check
+from kernelprof.launch.guess.guesses import Guesses
 from kernelprof.launch.initialise import draft
 from kernelprof.launch.read_spec import load_spec
 
@@ -288,6 +290,14 @@ def test_dynamic_shared_memory_as_far_as_it_is_reached(init) -> None:
 
 def test_one_kernel_of_two(init) -> None:
     assert init(SOFTMAX + SCATTER, kernel="scatter").kernel == "scatter"
+
+
+def test_of_equal_check_sizes_the_first_is_halved() -> None:
+    names = [f"n{number}" for number in range(16)]
+    found = Guesses(sizes=dict.fromkeys(names, 64), check_sizes=dict.fromkeys(names, 64))
+    for name in names:
+        assert smaller_check(found)
+        assert found.check_sizes[name] == 32
 
 
 def test_every_guess_says_why(tmp_path) -> None:

@@ -359,7 +359,8 @@ def smaller_check(found: Guesses, *, worth: bool = False) -> bool:
     """
     fixed = {n for each in found.block or () for n in each.names}
     checked = found.check_sizes
-    for name in sorted(checked.keys() - fixed, key=lambda each: -checked[each]):
+    free = [each for each in checked if each not in fixed]  # in their order, not that of a set
+    for name in sorted(free, key=lambda each: -checked[each]):
         half = {**checked, name: checked[name] // 2}
         shorter = not worth or _work(found, half) < _work(found, checked)
         if checked[name] > _LEAST and shorter and all_there(found, half):
