@@ -174,6 +174,12 @@ def test_the_page_has_all_accesses_and_on_what_it_rests(
         (["matvec.cu", "--predict", "--arch", "90"], 2, "'90' is no architecture"),
         (["matvec.cu", "--predict", "--keep", "x"], 2, "--keep cannot be done with a prediction"),
         (["matvec.cu", "--predict", "--sanitize", "memcheck"], 2, "--sanitize cannot be done"),
+        (["matvec.cu", "--predict", "--flags", "-O1"], 2, "--flags cannot be used with"),
+        (
+            ["matvec.cu", "--predict", "--build", "make", "--", "1000"],
+            2,
+            "arguments after -- and --build cannot be used with a prediction",
+        ),
         (["--predict", "--", "./app"], 2, "a program cannot be predicted"),
         (["x.csv", "--predict"], 2, "only a .cu file can be predicted"),
         (["no.cu", "--predict"], 2, "there is no such file"),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from kernelprof.collect.progress import Progress
-    from kernelprof.collect.request import NotMeasurableError
+    from kernelprof.collect.request import NotMeasurableError, ProfileRequest
     from kernelprof.interface.profiling import Profiling
     from kernelprof.launch.overrides import LaunchOverrides
     from kernelprof.predict.built import Compiled
@@ -196,6 +196,7 @@ def diagnose(
             "a program cannot be predicted",
             hint="name a .cu file: kernelprof diagnose KERNEL.cu --predict",
         )
+    _refuse_for_main(wanted)
     capture = predict(
         target,
         arch=arch,
@@ -207,6 +208,23 @@ def diagnose(
     )
     chosen = None if capture.inferred else kernel
     return qualified(capture.diagnose(chosen, preset=preset))
+
+
+def _refuse_for_main(wanted: ProfileRequest) -> None:
+    """Refuse what only a source that runs by itself is given."""
+    options = {
+        "arguments after --": wanted.arguments,
+        "--flags": wanted.flags,
+        "--build": wanted.build,
+    }
+    if given := [option for option, value in options.items() if value]:
+        raise UsageError(
+            f"{' and '.join(given)} cannot be used with a prediction: it launches one kernel by "
+            "its launch specification, and runs no main()",
+            where=str(wanted.source),
+            hint="leave it out: the specification says what the kernel is given, and flags of the "
+            "compiler (docs/launch-specification.md)",
+        )
 
 
 def diagnose_instead(

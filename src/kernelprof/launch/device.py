@@ -16,12 +16,13 @@ from kernelprof.launch.cubin import packed, parameters
 from kernelprof.launch.encode_map import encoded
 from kernelprof.launch.faults import driver_error
 from kernelprof.launch.resolved import (
+    PLAIN_SHARED_BYTES,
     ResolvedScalar,
     ResolvedStructure,
     ResolvedTensorMap,
     refuse_partial_clusters,
 )
-from kernelprof.launch.trial import LaunchError, Resources
+from kernelprof.launch.trial import LaunchError, Resources, refuse_shared_memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
     )
 
     Array = npt.NDArray[Any]
-
-_PLAIN_SHARED_BYTES = 48 * 1024
-"""Shared memory that a kernel gets without asking for more (CUDA C++ Programming Guide)."""
 
 _HOPPER = (9, 0)
 """The first compute capability with clusters and tensor maps."""
@@ -141,14 +139,10 @@ class LoadedKernel:
         total = got.shared_bytes + launch.shared_bytes
         attribute = self.device.driver.device_attribute.MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
         most = int(self.device.device.get_attribute(attribute))
-        if total > most:
-            raise LaunchError(
-                f"a block needs {total} bytes of shared memory ({got.shared_bytes} static, "
-                f"{launch.shared_bytes} dynamic), and {self.device.name} has {most} for one",
-                where=self.where,
-                hint="make the tile smaller, or keep fewer buffers",
-            )
-        if total > _PLAIN_SHARED_BYTES:
+        refuse_shared_memory(
+            got.shared_bytes, launch.shared_bytes, most, self.device.name, self.where
+        )
+        if total > PLAIN_SHARED_BYTES:
             attribute = self.device.driver.function_attribute.MAX_DYNAMIC_SHARED_SIZE_BYTES
             self.function.set_attribute(attribute, launch.shared_bytes)
         if launch.cluster is not None or self.device.capability >= _HOPPER:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +20,7 @@ from kernelprof.launch.signature import (
     quoted_includes,
 )
 from kernelprof.launch.source import (
+    block_lines,
     cut_block,
     local_includes,
     read_source,
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
     from kernelprof.launch.signature import KernelSignature, Parameter
     from kernelprof.launch.source import Block
 
+_IN_COMMENT = re.compile(r"(?<=  # )([^\n]*?\bline )(\d+)(?! of a file)")
+"""Where in this source something is that speaks for a guess."""
 _HEADER_FOLDERS = ("include", "inc", "Common", "common", "src")
 _MOST_UP = 4
 _UNCHECKED = "nothing says what has to come out, so the result is not checked"
@@ -94,7 +98,8 @@ class Proposal:
 
     def draft(self) -> Draft:
         """The source with it."""
-        text = with_block(self.source, self.toml, self.old)
+        toml = _IN_COMMENT.sub(self._moved, self.toml)
+        text = with_block(self.source, self._with_moved(toml), self.old)
         lines = enumerate(text.split("\n"), start=1)
         unfilled = tuple(
             (number, line.removeprefix("// ").rpartition(f"  {FILL_IN}")[0])
@@ -102,7 +107,19 @@ class Proposal:
             if line.startswith("// ") and line.rstrip().endswith(FILL_IN)
         )
         remarks = filter(None, (*self.guesses.remarks, self.guesses.differs))
-        return Draft(self.kernel.name, text, unfilled, tuple(remarks))
+        return Draft(self.kernel.name, text, unfilled, tuple(map(self._with_moved, remarks)))
+
+    def _with_moved(self, text: str) -> str:
+        """A text with the places in this source as they are once the specification is in it."""
+        name = re.escape(self.path.name)
+        return re.sub(rf"(?<![\w./-])({name}:)(\d+)", self._moved, text)
+
+    def _moved(self, place: re.Match[str]) -> str:
+        before, line = place[1], int(place[2])
+        start, end = (0, 0) if self.old is None else (self.old.start, self.old.end)
+        if line > end:
+            line += block_lines(self.toml) - (end - start)
+        return f"{before}{line}"
 
 
 def propose(

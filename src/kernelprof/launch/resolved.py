@@ -26,6 +26,8 @@ Dim3 = tuple[int, int, int]
 MAX_BLOCK: Dim3 = (1024, 1024, 64)
 MAX_THREADS = 1024
 MAX_GRID: Dim3 = (2**31 - 1, 65535, 65535)
+PLAIN_SHARED_BYTES = 48 * 1024
+"""Shared memory that a block gets without asking for more (CUDA C++ Programming Guide)."""
 
 MAX_CLUSTER = 16
 """The most blocks of a cluster that a GPU has room for, and only if it is asked to: Hopper's limit

@@ -163,6 +163,11 @@ def with_block(source: str, toml: str, old: Block | None) -> str:
     return mark + "".join(kept[: old.start]) + block + "".join(kept[old.end :])
 
 
+def block_lines(toml: str) -> int:
+    """The lines that a specification takes in a source."""
+    return len(toml.splitlines()) + 2  # and the marks around it
+
+
 def _uncomment(line: str, where: str) -> str:
     if line.startswith("// "):
         return line[3:]

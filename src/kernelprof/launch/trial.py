@@ -36,6 +36,17 @@ class LaunchError(KernelprofError):
         self.exit_code = exit_code
 
 
+def refuse_shared_memory(static: int, dynamic: int, most: int, gpu: str, where: str) -> None:
+    """Refuse a launch whose blocks take more bytes of shared memory than ``gpu`` has for one."""
+    if static + dynamic > most:
+        raise LaunchError(
+            f"a block needs {static + dynamic} bytes of shared memory ({static} static, {dynamic} "
+            f"dynamic), and {gpu} has {most} for one",
+            where=where,
+            hint="make the tile smaller, or keep fewer buffers",
+        )
+
+
 class WrongResultError(LaunchError):
     """A kernel whose result is not that of its reference."""
 

@@ -15,6 +15,7 @@ from kernelprof.launch.resolved import ResolvedScalar, ResolvedStructure, Resolv
 from kernelprof.predict.machine.launch import Launch, bound
 from kernelprof.predict.machine.memory import GlobalMemory
 from kernelprof.predict.machine.refusals import refuse_tensor_memory
+from kernelprof.predict.occupancy import refuse_no_room
 from kernelprof.predict.problems import NotRunnableError
 
 if TYPE_CHECKING:
@@ -51,9 +52,11 @@ def bind(
     """Give a program its arguments, as they are on a GPU; arrays are filled once they are read.
 
     Raises :class:`NotRunnableError` and
-    :class:`kernelprof.predict.machine.context.NotKnownError` for what only a GPU can carry out.
+    :class:`kernelprof.predict.machine.context.NotKnownError` for what only a GPU can carry out, and
+    :class:`kernelprof.launch.trial.LaunchError` for a launch that no GPU can make.
     """
     refuse_tensor_memory(program)
+    refuse_no_room(program.image.resources, resolved.shared_bytes, built.arch, where)
     memory = GlobalMemory()
     buffers = {}
     for name, array in resolved.arrays.items():

@@ -14,22 +14,23 @@ from typing import TYPE_CHECKING, Final
 from kernelprof.errors import KernelprofError, MissingToolError
 from kernelprof.launch.arrays import count_poison
 from kernelprof.launch.guess import amounts, extents
-from kernelprof.launch.guess.extents import all_there, lessen, smaller_check, within_memory
+from kernelprof.launch.guess.extents import lessen, smaller_check, within_memory
 from kernelprof.launch.guess.guesses import NOT_THAT_OF, UNWRITTEN
 from kernelprof.launch.guess.sizes import prune
+from kernelprof.launch.references import BUILTINS, BadFunctionError
 from kernelprof.launch.trial import LaunchError, WrongResultError
 from kernelprof.model.specification import is_version
 from kernelprof.predict import uneven
 from kernelprof.predict.architectures import DEFAULT_ARCH
+from kernelprof.predict.cases import LIMITS, factors_of, reached_ends, small_cases, steps_of
 from kernelprof.predict.check import check
 from kernelprof.predict.fitted import fitted
 from kernelprof.predict.machine.faults import EndlessError, FaultError, OutsideError
 from kernelprof.predict.probe import DYNAMIC_SHARED, Probe, TooLongError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
-    from kernelprof.launch.guess.amounts import Amount
     from kernelprof.launch.guess.guesses import Array, Guesses
     from kernelprof.launch.initialise import Proposal
     from kernelprof.predict.probe import Reached
@@ -41,14 +42,14 @@ _SECONDS: Final = 4.0
 _MOST_TRIES: Final = 4
 _HALVES: Final = 4
 """Sizes that are halved before a case that took too long is tried again."""
-_SMALLEST: Final = 32
-"""Sizes up to here stay as they are in all cases: they are parts of the problem."""
-_LIMITS: Final = (16, 4096, 8192)
-"""What whole numbers stay below in the cases that tell indices from values."""
-_NEAR: Final = 0.1
-"""By how much what is reached may grow otherwise than in proportion to them: they are random."""
 _MUCH_SHARED: Final = 160 << 10
 """Bytes of dynamic shared memory in cases that find out how many are needed."""
+_FITTED: Final = "as far as it reaches in"
+"""How it begins what speaks for a length that was seen in small cases."""
+
+
+class _ShortError(KernelprofError):
+    """A length that was seen in small cases and is too short in others; nothing else is known."""
 
 
 def complete(proposal: Proposal, progress: Callable[[str], object]) -> None:
@@ -68,22 +69,26 @@ def complete(proposal: Proposal, progress: Callable[[str], object]) -> None:
     except (FaultError, LaunchError) as error:
         what = " ".join(error.what.split())
         guesses.trouble = f"with these values the kernel goes wrong: {what}"
+    except _ShortError as error:
+        guesses.remarks.append(error.what)
     except KernelprofError as error:
         first = error.what.strip().splitlines()[0]
         guesses.remarks.append(f"nothing was tried: {first}")
 
 
 def _within_time(proposal: Proposal) -> None:
-    """Complete with smaller check sizes where a case takes too long."""
+    """Complete with smaller check sizes where a case takes too long, or much shared memory."""
     completing = _Completing(proposal)
     guesses, before = proposal.guesses, dict(proposal.guesses.check_sizes)
     for _ in range(_MOST_TRIES):
         try:
             completing.complete()
-        except (TooLongError, EndlessError) as error:
+        except (TooLongError, EndlessError, OutsideError) as error:
+            if isinstance(error, OutsideError) and not completing.is_open(error.space):
+                raise
             smaller = [smaller_check(guesses) for _ in range(_HALVES)]
             if not smaller[0]:
-                if isinstance(error, EndlessError):
+                if isinstance(error, FaultError):
                     raise
                 break
             lessen(guesses)
@@ -123,26 +128,33 @@ class _Completing:
         ]
         self._shared_is_open = self._guesses.shared_bytes is None
         self._probe = Probe(proposal.path, self._with_all())
-        self._cases = list(_cases(self._guesses))
+        self._cases = list(small_cases(self._guesses))
         self._unwritten: list[str] = []
+        self._found: list[tuple[Sizes, dict[str, Reached]]] = []
+        self._tried: dict[str, set[str]] = {}
+        """Lengths of arrays that were too short."""
 
     def again(self) -> None:
         """Begin anew with what the guesses are now."""
         self._respecify()
-        self._cases = list(_cases(self._guesses))
+        self._cases = list(small_cases(self._guesses))
+
+    def is_open(self, space: str) -> bool:
+        """Whether it is still to be found out how much memory of a space is needed."""
+        return space == "shared" and self._shared_is_open
 
     def complete(self) -> None:
         """Find lengths, tell indices, and try the whole."""
         self._indices()
-        found = self._measured()
+        self._found = found = self._measured()
         for name in self._unknown:
             self._fit(self._guesses.arrays[name], found)
         if self._shared_is_open:
             ends = [(case, reached[DYNAMIC_SHARED].end) for case, reached in found]
-            self._guesses.shared_bytes = fitted(ends, _factors(self._guesses))
-            self._guesses.why["shared_bytes"] = f"as far as it reaches in {len(ends)} small cases"
+            self._guesses.shared_bytes = fitted(ends, factors_of(self._guesses))
+            self._guesses.why["shared_bytes"] = f"{_FITTED} {len(ends)} small cases"
         self._unknown = [n for n, a in self._guesses.arrays.items() if a.length is None]
-        within_memory(self._guesses)
+        within_memory(self._guesses, self._probe.static_shared_bytes)
         prune(self._guesses)
         self._shared_is_open = False
         if not self._unknown and self._guesses.shared_bytes is not None:
@@ -180,8 +192,8 @@ class _Completing:
             if not plain or "int" not in array.element.type or array.element.bytes == 1:
                 continue
             everything = list(self._guesses.arrays)
-            ends = [self._open(case, everything, {name: limit}) for limit in _LIMITS]
-            steps = _steps([each for each in ends if each is not None])
+            ends = [self._open(case, everything, {name: limit}) for limit in LIMITS]
+            steps = steps_of([each for each in ends if each is not None])
             steps = {n: step for n, step in steps.items() if n in self._guesses.arrays}
             if steps:
                 self._is_index(array, steps)
@@ -232,19 +244,51 @@ class _Completing:
 
     def _fit(self, array: Array, found: Sequence[tuple[Sizes, dict[str, Reached]]]) -> None:
         """The length of an array by what is reached of it in each case."""
-        ends = [
-            (case, -(-reached[array.name].end // array.element.bytes))
-            for case, reached in found
-            if array.name in reached
-        ]
+        ends = reached_ends(array, found)
         if not ends:
             array.length, array.why = amounts.number(1), "the kernel never looks at it"
             return
         array.length = None
-        length = fitted(ends, _factors(self._guesses))
+        length = fitted(ends, factors_of(self._guesses))
         if length is not None:
             array.length = length
-            array.why = f"as far as it reaches in {len(ends)} small cases"
+            array.why = f"{_FITTED} {len(ends)} small cases"
+
+    def _with_room(self, run: Callable[[], object]) -> None:
+        """Run something; arrays whose length was seen in small cases may turn out to be longer."""
+        while True:
+            try:
+                run()
+            except (OutsideError, LaunchError) as error:
+                fault = error if isinstance(error, OutsideError) else error.__cause__
+                name = self._left(fault) if isinstance(fault, OutsideError) else None
+                array = self._guesses.arrays.get(name or "")
+                if array is None or not array.why.startswith(_FITTED):
+                    raise
+                self._lengthen(array)
+            else:
+                return
+
+    def _lengthen(self, array: Array) -> None:
+        """Take the length of another array, which is most likely indexed the same way."""
+        guesses, ends = self._guesses, reached_ends(array, self._found)
+        tried = self._tried.setdefault(array.name, set())
+        assert array.length is not None  # it was known, and left
+        tried.add(array.length.text)
+        longer = [
+            (other.length.value(guesses.sizes), other.name, other.length)
+            for other in guesses.arrays.values()
+            if other.length is not None and other.length.text not in tried
+            if all(other.length.value(case) >= end for case, end in ends)
+        ]
+        if not longer:
+            array.length, array.why = None, ""
+            raise _ShortError(
+                f"how long {array.name} is cannot be told: at larger sizes the kernel reaches more "
+                "of it than small cases say"
+            )
+        _, name, array.length = min(longer, key=lambda each: each[:2])
+        array.why = f"{_FITTED} small cases, and as long as {name}"
 
     # The whole
 
@@ -257,9 +301,8 @@ class _Completing:
                 f"{UNWRITTEN}{', '.join(self._unwritten)} is not written at the check sizes: the "
                 "grid or the values may be others"
             )
-        self._probe.respecify(self._proposal.toml)
         with suppress(TooLongError):
-            self._probe.corners(_SECONDS)
+            self._with_room(self._corners)
 
     def _problem(self, sizes: Sizes) -> str | None:
         """What is wrong with the kernel at these check sizes, which become those of the guess."""
@@ -273,21 +316,39 @@ class _Completing:
     def _right(self) -> None:
         """Refuse what goes wrong; a reference that the result contradicts is taken back."""
         try:
-            self._check()
+            self._with_room(self._check)
         except WrongResultError as error:
             reference = self._probe.spec.reference
             if is_version(reference):  # the kernel is wrong, not what is said of it
                 self._guesses.differs = error.what
                 return
             self._guesses.why["reference"] = f"{NOT_THAT_OF}{reference}; it is not checked"
-            self._guesses.reference = None
-            self._guesses.flops = self._guesses.min_bytes = None
+            self._drop_reference()
+
+    def _drop_reference(self) -> None:
+        """With the amounts of work, which were those of the same operation."""
+        self._guesses.reference = None
+        self._guesses.flops = self._guesses.min_bytes = None
+
+    def _corners(self) -> None:
+        self._probe.respecify(self._proposal.toml)
+        self._probe.corners(_SECONDS)
 
     def _check(self) -> None:
-        self._probe.respecify(self._proposal.toml)
-        spec, probe = self._probe.spec, self._probe
-        bound = probe.bound(spec.check_sizes, {}, {})
-        check(spec, bound, probe.source.parent, probe.source, DEFAULT_ARCH)
+        """Run the check; a guessed reference that does not fit the arrays is taken back."""
+        probe = self._probe
+        while True:
+            probe.respecify(self._proposal.toml)
+            spec = probe.spec
+            bound = probe.bound(spec.check_sizes, {}, {})
+            try:
+                check(spec, bound, probe.source.parent, probe.source, DEFAULT_ARCH)
+                break
+            except BadFunctionError:
+                if spec.reference not in BUILTINS:
+                    raise
+                self._guesses.why.pop("reference", None)
+                self._drop_reference()
         self._unwritten = [
             each.name
             for each in spec.outputs
@@ -312,51 +373,7 @@ class _Completing:
         found = [(case, self._reached(case)) for case in cases]
         sizes = [amounts.size(name) for name in guesses.check_sizes]
         for array in long:
-            ends = [
-                (case, -(-reached[array.name].end // array.element.bytes))
-                for case, reached in found
-                if array.name in reached
-            ]
+            ends = reached_ends(array, found)
             shorter = fitted(ends, sizes) if len(ends) == len(cases) else None
             if shorter is not None and all(shorter.value(case) == end for case, end in ends):
-                array.length, array.why = (
-                    shorter,
-                    f"as far as it reaches in {len(ends)} small cases",
-                )
-
-
-def _steps(ends: Sequence[Mapping[str, Reached]]) -> dict[str, float]:
-    """Bytes by which the end of what is reached of an array grows with each number.
-
-    It has to grow in proportion: how many numbers are zero, say, also depends on their limit.
-    """
-    if len(ends) < len(_LIMITS):
-        return {}
-    few, many, more = ends
-    found = {}
-    for name in few.keys() & many.keys() & more.keys():
-        step = (many[name].end - few[name].end) / (_LIMITS[1] - _LIMITS[0])
-        next_step = (more[name].end - many[name].end) / (_LIMITS[2] - _LIMITS[1])
-        if step > 0 and abs(next_step - step) <= _NEAR * step:
-            found[name] = step
-    return found
-
-
-def _cases(guesses: Guesses) -> Iterator[Sizes]:
-    """The check sizes, and for each size one case in which it is half, or twice, as large."""
-    yield dict(guesses.check_sizes)
-    for name, value in guesses.check_sizes.items():
-        half = {**guesses.check_sizes, name: value // 2}
-        if value > _SMALLEST and value % 2 == 0 and all_there(guesses, half):
-            yield half
-        elif guesses.sizes[name] > value > 1:
-            yield {**guesses.check_sizes, name: value * 2}
-
-
-def _factors(guesses: Guesses) -> list[Amount]:
-    """What a length may be made of: sizes, and blocks with their threads."""
-    found = [amounts.size(name) for name in guesses.check_sizes]
-    for each in (*(guesses.grid or ()), *(guesses.block or ())):
-        if each.constant is None and each not in found:
-            found.append(each)
-    return found
+                array.length, array.why = shorter, f"{_FITTED} {len(ends)} small cases"

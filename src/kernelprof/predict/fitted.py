@@ -23,9 +23,10 @@ _SLACK: Final = 1.25
 def fitted(ends: Sequence[tuple[Sizes, int]], factors: Sequence[Amount]) -> Amount | None:
     """A product of factors, times a number, plus a number, that is what was reached in each case.
 
-    Without one that is exact, the shortest that is long enough in each case and little longer.
+    Without one that is exact, the shortest that is long enough in each case and little longer, of
+    plain products first: another factor would be that of just these cases.
     """
-    close: tuple[float, Amount] | None = None
+    close: tuple[tuple[bool, float], Amount] | None = None
     for count in range(min(4, len(factors)) + 1):
         for chosen in combinations_with_replacement(factors, count):
             product = amounts.number(1)
@@ -44,8 +45,9 @@ def fitted(ends: Sequence[tuple[Sizes, int]], factors: Sequence[Amount]) -> Amou
                     return amounts.divided(product, amounts.number(part))
             times = max(-(-end // value) for value, end in values)
             slack = max(times * value / end for value, end in values)
-            if slack <= _SLACK and (close is None or slack < close[0]):
-                close = slack, product * amounts.number(times)
+            rank = bool(times & (times - 1)), slack
+            if slack <= _SLACK and (close is None or rank < close[0]):
+                close = rank, product * amounts.number(times)
     return None if close is None else close[1]
 
 

@@ -14,7 +14,7 @@ from kernelprof.model.capture import Capture, Launch, MetricColumn, Origin
 from kernelprof.predict.counts.counted import Total
 from kernelprof.predict.counts.tally import BULK
 from kernelprof.predict.estimates import TIMES, estimate
-from kernelprof.predict.occupancy import occupancy
+from kernelprof.predict.occupancy import capability_of, occupancy, shared_bytes
 from kernelprof.predict.spread import spreads
 
 if TYPE_CHECKING:
@@ -26,14 +26,11 @@ if TYPE_CHECKING:
     from kernelprof.predict.counts.tally import Accesses
     from kernelprof.predict.estimates import Estimate
     from kernelprof.predict.occupancy import Occupancy
-    from kernelprof.predict.sass.cubin import Resources
 
     Values = Iterable[tuple[str, Total | float | None]]
 
 _FIRST_WITH_BULK: Final = (9, 0)
 """The compute capability from which on there are copies in bulk."""
-_SYSTEM_SHARED_BYTES: Final = 1024
-"""What the system takes of a block's shared memory since compute capability 8.0."""
 
 _GLOBAL: Final = {
     "load": ("load", "copy"),
@@ -71,7 +68,9 @@ def capture_of(
         cubin,
         capability,
         resident=fits.resident,
-        shared_bytes=shared_bytes(counted.launch.program.image.resources, resolved, capability),
+        shared_bytes=shared_bytes(
+            counted.launch.program.image.resources, resolved.shared_bytes, capability
+        ),
     )
     found = _in_time(counts, in_time) if in_time else counts
     return _with_ends(found, counted, capability)
@@ -117,12 +116,6 @@ def intervals(capture: Capture) -> dict[str, tuple[float, float]]:
     """The lowest and the highest that values can be, by canonical name, of those not exact."""
     names = {metric.ncu[0]: name for name, metric in catalogue().items() if metric.ncu}
     return {names[name]: each.ends for name, each in capture.columns.items() if each.ends}
-
-
-def capability_of(arch: str) -> tuple[int, int]:
-    """The compute capability of ``sm_90`` or ``sm_90a``: (9, 0)."""
-    digits = arch.removeprefix("sm_").rstrip("af")
-    return int(digits[:-1]), int(digits[-1])
 
 
 def _columns(origin: Origin, values: Values) -> dict[str, MetricColumn]:
@@ -181,7 +174,7 @@ def _occupancy(
         known.residency,
         threads=math.prod(resolved.block),
         registers=resources.registers,
-        shared_bytes=shared_bytes(resources, resolved, capability),
+        shared_bytes=shared_bytes(resources, resolved.shared_bytes, capability),
     )
 
 
@@ -196,7 +189,8 @@ def _resources(
     yield "grid_size", float(math.prod(resolved.grid))
     yield "block_size", float(math.prod(resolved.block))
     yield "registers_per_thread", float(resources.registers)
-    yield "shared_memory_per_block", float(shared_bytes(resources, resolved, capability))
+    taken = shared_bytes(resources, resolved.shared_bytes, capability)
+    yield "shared_memory_per_block", float(taken)
     if found is None:
         return
     yield "block_limit_registers", float(found.registers)
@@ -205,16 +199,3 @@ def _resources(
     if found.shared is not None and found.shared == found.resident:
         yield "block_limit_shared_mem", float(found.shared)
     yield "theoretical_occupancy", found.percent
-
-
-def shared_bytes(
-    resources: Resources, resolved: ResolvedLaunch, capability: tuple[int, int]
-) -> int:
-    """Bytes of shared memory that a block takes, with those of the system."""
-    own = resources.shared_bytes + resolved.shared_bytes
-    if capability < (8, 0):
-        return own
-    if capability >= (9, 0):
-        # Its 1 KiB is part of the static size, where there is one.
-        return max(_SYSTEM_SHARED_BYTES, resources.shared_bytes) + resolved.shared_bytes
-    return own + _SYSTEM_SHARED_BYTES

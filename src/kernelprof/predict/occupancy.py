@@ -1,4 +1,4 @@
-"""How many blocks an SM holds at once, and which resource limits it.
+"""How many blocks an SM holds at once, which resource limits it, and whether one fits at all.
 
 CUDA C++ Programming Guide, "Hardware Multithreading", and the table "Technical Specifications per
 Compute Capability": registers are given to a warp in pieces of 256, to four schedulers evenly;
@@ -11,15 +11,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from kernelprof.analysis.metrics.architectures import EVERY
+from kernelprof.analysis.metrics.architectures import EVERY, architecture
+from kernelprof.launch.trial import refuse_shared_memory
 
 if TYPE_CHECKING:
     from kernelprof.analysis.metrics.architectures import Residency
+    from kernelprof.predict.sass.cubin import Resources
 
 _REGISTERS: Final = 65_536
 """32-bit registers of an SM."""
 _REGISTER_PIECE: Final = 256
 _SHARED_PIECE: Final = 128
+_SYSTEM_SHARED_BYTES: Final = 1024
+"""What the system takes of a block's shared memory since compute capability 8.0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,3 +63,37 @@ def occupancy(room: Residency, *, threads: int, registers: int, shared_bytes: in
         warps_of_block=warps,
         most_warps=room.warps,
     )
+
+
+def capability_of(arch: str) -> tuple[int, int]:
+    """The compute capability of ``sm_90`` or ``sm_90a``: (9, 0)."""
+    digits = arch.removeprefix("sm_").rstrip("af")
+    return int(digits[:-1]), int(digits[-1])
+
+
+def shared_bytes(resources: Resources, dynamic: int, capability: tuple[int, int]) -> int:
+    """Bytes of shared memory that a block takes, with those of the system."""
+    static = static_shared_bytes(resources, capability)
+    return static + dynamic + _system_shared_bytes(capability)
+
+
+def static_shared_bytes(resources: Resources, capability: tuple[int, int]) -> int:
+    """Those of the block's own that the compiler knows of."""
+    if capability >= (9, 0):
+        # The system's are part of the static size, where there is one.
+        return max(0, resources.shared_bytes - _SYSTEM_SHARED_BYTES)
+    return resources.shared_bytes
+
+
+def refuse_no_room(resources: Resources, dynamic: int, arch: str, where: str) -> None:
+    """Refuse a block with more shared memory than an SM has, beside that of the system."""
+    capability = capability_of(arch)
+    known = architecture(capability)
+    if known is not None and known.residency is not None:
+        most = known.residency.shared_kib * 1024 - _system_shared_bytes(capability)
+        static = static_shared_bytes(resources, capability)
+        refuse_shared_memory(static, dynamic, most, arch.rstrip("af"), where)
+
+
+def _system_shared_bytes(capability: tuple[int, int]) -> int:
+    return _SYSTEM_SHARED_BYTES if capability >= (8, 0) else 0

@@ -25,6 +25,7 @@ from kernelprof.predict.machine.context import Counters
 from kernelprof.predict.machine.faults import OutsideError
 from kernelprof.predict.machine.machine import Machine
 from kernelprof.predict.machine.needed import AssumedError
+from kernelprof.predict.occupancy import capability_of, static_shared_bytes
 from kernelprof.predict.watch import Together
 from kernelprof.predict.watch.endless import Endless
 
@@ -126,6 +127,12 @@ class Probe:
         self.spec = read_spec(Block(toml, source))
         made = machine_code(source, self.spec, DEFAULT_ARCH)
         self._built, self.code = made.built, made.code
+
+    @property
+    def static_shared_bytes(self) -> int:
+        """Of a block, without what the system reserves."""
+        resources = self.code.image.resources
+        return static_shared_bytes(resources, capability_of(self._built.arch))
 
     def respecify(self, toml: str) -> None:
         """Take another specification of the same kernel, compiled the same way."""

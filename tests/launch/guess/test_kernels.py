@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from kernelprof.launch.guess.extents import smaller_check
+from kernelprof.launch.guess.guesses import Guesses
 from kernelprof.launch.initialise import draft
 from kernelprof.launch.read_spec import load_spec
 
@@ -218,6 +220,53 @@ def test_a_stencil_covers_the_whole_plane(init) -> None:
     assert arrays(spec, {"nx": 100, "ny": 50})["a"] >= (99 + 99 * 49,)
 
 
+IMAGES = """
+__global__ void blur(const float* img, float* out, int H, int W, int C) {
+    int c = blockIdx.z, y = blockIdx.y * HIGH + threadIdx.y, x = blockIdx.x * WIDE + threadIdx.x;
+    if (x >= W || y >= H) return;
+    out[(c * H + y) * W + x] = 0.5f * img[(c * H + y) * W + x];
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("high", "wide", "threads"),
+    [("blockDim.y", "blockDim.x", (16, 16, 1)), ("4", "64", (64, 4, 1))],
+)
+def test_no_thread_runs_along_the_number_of_an_image(init, high, wide, threads) -> None:
+    spec = init(IMAGES.replace("HIGH", high).replace("WIDE", wide))
+    sizes = {"H": 64, "W": 128, "C": 3}
+    launch = spec.resolve(sizes)
+    assert launch.block == threads
+    assert launch.grid == (128 // threads[0], 64 // threads[1], 3)
+    assert arrays(spec, sizes) == {"img": (3 * 64 * 128,), "out": (3 * 64 * 128,)}
+
+
+def test_no_thread_runs_along_rows_between_two_axes_with_threads(init) -> None:
+    source = """
+    __global__ void scale(const float* a, float* b, int nx, int ny, int nz) {
+        int x = blockIdx.x * blockDim.x + threadIdx.x, z = blockIdx.z * blockDim.z + threadIdx.z;
+        int at = (blockIdx.y * nz + z) * nx + x;
+        if (x < nx && z < nz) b[at] = a[at];
+    }
+    """
+    launch = init(source).resolve({"nx": 32, "ny": 5, "nz": 64})
+    assert (launch.grid, launch.block) == ((2, 5, 4), (16, 1, 16))
+
+
+def test_a_block_of_rows_that_one_thread_goes_through(init) -> None:
+    source = """
+    __global__ void scale(const float* a, float* b, int rows, int cols) {
+        int col = blockIdx.x * blockDim.x + threadIdx.x, first = blockIdx.y * 4;
+        if (col < cols)
+            for (int r = 0; r < 4; ++r)
+                b[(first + r) * cols + col] = a[(first + r) * cols + col];
+    }
+    """
+    launch = init(source).resolve({"rows": 10, "cols": 512})
+    assert (launch.grid, launch.block) == ((2, 3, 1), (256, 1, 1))
+
+
 def test_bytes_index_counts_of_256(init) -> None:
     spec = init(HISTOGRAM)
     assert (spec.resolve().arrays["data"].limit, arrays(spec)["counts"]) == (256, (256,))
@@ -243,6 +292,14 @@ def test_one_kernel_of_two(init) -> None:
     assert init(SOFTMAX + SCATTER, kernel="scatter").kernel == "scatter"
 
 
+def test_of_equal_check_sizes_the_first_is_halved() -> None:
+    names = [f"n{number}" for number in range(16)]
+    found = Guesses(sizes=dict.fromkeys(names, 64), check_sizes=dict.fromkeys(names, 64))
+    for name in names:
+        assert smaller_check(found)
+        assert found.check_sizes[name] == 32
+
+
 def test_every_guess_says_why(tmp_path) -> None:
     path = tmp_path / "kernel.cu"
     path.write_text(HOST)
@@ -250,7 +307,10 @@ def test_every_guess_says_why(tmp_path) -> None:
     said = [line for line in lines if line.startswith(("// block", "// grid", "// shape", "// w"))]
     assert len(said) == 5
     assert all("  # " in line for line in said)
-    assert '// grid = ["ceil_div(w, 32)", "ceil_div(h, 8)"]  # line 11 launches it so' in lines
+    (grid,) = (line for line in said if line.startswith("// grid"))
+    head, _, number = grid.removesuffix(" launches it so").rpartition(" ")
+    assert head == '// grid = ["ceil_div(w, 32)", "ceil_div(h, 8)"]  # line'
+    assert lines[int(number) - 1].strip() == "blur<<<grid, block>>>(d_in, d_out, w, h, 3);"
 
 
 @pytest.mark.parametrize("names", [("width", "height"), ("rows", "cols"), ("nRows", "nCols")])
@@ -312,3 +372,21 @@ def test_neighbours_of_a_graph_are_among_those_that_it_looks_at_itself(init) -> 
     spec = init(source)
     found = spec.resolve({"n": 10}).arrays
     assert (found["next"].limit, found["levels"].shape) == (10, (10,))
+
+
+@pytest.mark.parametrize(
+    ("types", "reference"), [(("int3", "uchar4"), "none"), (("int3", "int3"), "add")]
+)
+def test_elements_of_different_sizes_have_no_reference(init, types, reference) -> None:
+    source = f"""
+    __global__ void add3(const {types[0]}* a, const {types[1]}* b, int3* o, unsigned n) {{
+        {INDEX}
+        if (i < n) o[i] = make_int3(a[i].x + b[i].x, a[i].y + b[i].y, a[i].z + b[i].z);
+    }}
+    """
+    spec = init(source)
+    assert (spec.reference, spec.flops is None) == (reference, reference == "none")
+
+
+def test_a_product_of_complex_matrices_has_no_reference(init) -> None:
+    assert init(MATMUL.replace("float*", "float2*")).reference == "none"

@@ -57,7 +57,7 @@ def guess(
     types = Types(nodes)
     source = Source(nodes, types)
     hosts = launches(kernel, source)
-    template, why = chosen(kernel, nodes, hosts, name, syntax.text(node))
+    template, why = chosen(kernel, source, hosts, name, syntax.text(node))
     found = Guesses(kernel=_named(kernel, template))
     found.why["kernel"] = why
     types = types.with_chosen(template)

@@ -61,7 +61,7 @@ def _of_host(host: HostLaunch, evidence: Evidence, found: Guesses) -> list[Amoun
 
 
 def _line(host: HostLaunch) -> str:
-    return f"line {host.line} launches it so"
+    return f"{host.place} launches it so"
 
 
 def _names(dimensions: Sequence[Amount] | None) -> set[str]:

@@ -11,7 +11,7 @@ from kernelprof.launch.expressions import ExpressionError
 from kernelprof.launch.guess import amounts
 from kernelprof.launch.guess.allocations import below, length
 from kernelprof.launch.guess.reach import needed
-from kernelprof.launch.resolved import MAX_GRID
+from kernelprof.launch.resolved import MAX_GRID, PLAIN_SHARED_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -72,14 +72,14 @@ def lengths(evidence: Evidence, standing: Mapping[str, Amount], found: Guesses) 
         if known and host is not None and passed and not host.names <= passed:
             host = None
         if host is not None:
-            array.length, array.why = host, f"as it is allocated for line {_line(launch)}"
+            array.length, array.why = host, f"as it is allocated for {_place(launch)}"
         elif known:
             array.length, array.why = own, AS_REACHED
     _indices(reach, {**standing, **nnz}, launch, found)
 
 
-def _line(launch: HostLaunch | None) -> int:
-    return 0 if launch is None else launch.line
+def _place(launch: HostLaunch | None) -> str:
+    return "" if launch is None else launch.place
 
 
 def _resolved(reached: Reached, standing: Mapping[str, Amount]) -> Amount | None:
@@ -284,14 +284,26 @@ def _is_alone(name: str, found: Guesses) -> bool:
     return bool(own) and plain and name not in blocks and name.lower() != "k"
 
 
-def within_memory(found: Guesses) -> None:
-    """Smaller sizes, where nothing says which, until all arrays have room."""
-    free = found.free
-    while free and (_bytes(found, found.sizes) > _MOST_BYTES or _too_wide(found)):
-        name = max(free, key=lambda each: found.sizes[each])
-        if found.sizes[name] <= OF_MANY // 4:
-            return
-        found.sizes[name] //= 2
+def within_memory(found: Guesses, static: int = 0) -> None:
+    """Smaller sizes, where nothing says which, until all arrays have room.
+
+    Shared memory has as much as any block gets, beside its ``static`` bytes.
+    """
+    free, sizes, shared = found.free, found.sizes, found.shared_bytes
+    while free and (_bytes(found, sizes) > _MOST_BYTES or _too_wide(found)):
+        name = max(free, key=lambda each: sizes[each])
+        if sizes[name] <= OF_MANY // 4:
+            break
+        sizes[name] //= 2
+    within = [name for name in free if shared is not None and name in shared.names]
+    while within and _value(shared, sizes) > PLAIN_SHARED_BYTES - static:
+        name = max(within, key=lambda each: sizes[each])
+        if sizes[name] <= _LEAST:
+            break
+        sizes[name] //= 2
+        found.why[f"sizes.{name}"] = "a block has shared memory for as many"
+        if name in found.check_sizes:
+            found.check_sizes[name] = min(found.check_sizes[name], sizes[name])
 
 
 def lessen(found: Guesses) -> None:
@@ -347,7 +359,8 @@ def smaller_check(found: Guesses, *, worth: bool = False) -> bool:
     """
     fixed = {n for each in found.block or () for n in each.names}
     checked = found.check_sizes
-    for name in sorted(checked.keys() - fixed, key=lambda each: -checked[each]):
+    free = [each for each in checked if each not in fixed]  # in their order, not that of a set
+    for name in sorted(free, key=lambda each: -checked[each]):
         half = {**checked, name: checked[name] // 2}
         shorter = not worth or _work(found, half) < _work(found, checked)
         if checked[name] > _LEAST and shorter and all_there(found, half):

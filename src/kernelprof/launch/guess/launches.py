@@ -40,7 +40,8 @@ _BY_ADDRESS: Final = {"cudaLaunchKernel", "cudaLaunchCooperativeKernel"}
 class HostLaunch:
     """One launch, seen from one chain of callers."""
 
-    line: int
+    place: str
+    """``line 40``."""
     frame: Frame
     grid: tuple[Amount, ...] | None
     block: tuple[Amount, ...] | None
@@ -186,7 +187,7 @@ def _launch(
     names = tuple(p.name for p in kernel.template)
     chosen = _chosen(names, node, parameters, frame)
     return HostLaunch(
-        line=node.start_point[0] + 1,
+        place=frame.source.place(node),
         frame=frame,
         grid=grid,
         block=block,

@@ -50,11 +50,13 @@ def meaning(kernel: str, scalars: Mapping[str, str], found: Guesses) -> None:
     upper = {size.upper() for size in scalars}
     if len(outputs) != 1:
         return
-    if len(inputs) == 2 and upper in ({"M", "N", "K"}, {"N"}) and _GEMM.search(name):
+    # No reference knows matrices of int3.
+    flat = all(each.element.count == 1 for each in found.arrays.values())
+    if flat and len(inputs) == 2 and upper in ({"M", "N", "K"}, {"N"}) and _GEMM.search(name):
         _gemm(name, inputs, outputs[0], scalars, found)
-    elif len(inputs) == 1 and "transpose" in name and len(scalars) == 2:
+    elif flat and len(inputs) == 1 and "transpose" in name and len(scalars) == 2:
         _transpose(inputs[0], outputs[0], scalars, found)
-    elif len(inputs) == 1 and "softmax" in name:
+    elif flat and len(inputs) == 1 and "softmax" in name:
         _softmax(inputs[0], outputs[0], found)
     elif len(scalars) == 1:
         _elementwise(name, inputs, outputs[0], scalars, found)
@@ -178,6 +180,8 @@ def _elementwise(
         return  # perhaps one partial result a block: nobody can tell from here
     if not reduces and not _is(found.arrays[output].length, size):
         return
+    if not reduces and len({found.arrays[n].element.count for n in (*inputs, output)}) > 1:
+        return  # int3 and uchar4
     found.reference = reference
     found.min_bytes = f"{moved * width} * {size}" if width else None
     found.flops = None if flops is None else flops.format(size)

@@ -82,18 +82,26 @@ class Source:
     def nodes(self) -> Mapping[str, list[Node]]:
         """All nodes by their type, of those that are asked for often."""
         wanted = {"call_expression", "assignment_expression", "init_declarator", "declaration"}
+        wanted.add("template_instantiation")
         found: dict[str, list[Node]] = {each: [] for each in wanted}
         for node in self._all:
             if node.type in wanted:
                 found[node.type].append(node)
         return found
 
+    def place(self, node: Node) -> str:
+        """Where a node is, as comments say it."""
+        root = node
+        while root.parent is not None:
+            root = root.parent
+        line = node.start_point[0] + 1
+        own = syntax.same(root, self._all[0])
+        return f"line {line}" if own else f"line {line} of a file that it includes"
+
     def instances(self, name: str) -> Iterator[tuple[str, ...]]:
         """The template arguments that a function is instantiated with, as written or as given."""
         function = self.functions[name]
-        for node in self._all:
-            if node.type != "template_instantiation":
-                continue
+        for node in self.nodes["template_instantiation"]:
             text = syntax.text(node)
             if re.search(rf"\b{re.escape(name)}\s*<", text):
                 yield template_arguments(text[text.index(name) :])

@@ -82,7 +82,7 @@ def _real(name: str, given: Node | None, launch: HostLaunch | None, found: Guess
         value = _number(given, launch.frame)
         if value is not None:
             found.values[name] = value
-            found.why[f"value.{name}"] = f"as line {launch.line} passes it"
+            found.why[f"value.{name}"] = f"as {launch.place} passes it"
             return
     found.values[name], why = real(name)
     if why:

@@ -11,9 +11,8 @@ from kernelprof.launch.signature import template_arguments
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from tree_sitter import Node
-
     from kernelprof.launch.guess.launches import HostLaunch
+    from kernelprof.launch.guess.names import Source
     from kernelprof.launch.signature import KernelSignature
 
 TILE_NAME: Final = re.compile(r"tile|block|^bs$|^bx$|^by$|threads", re.IGNORECASE)
@@ -23,7 +22,7 @@ _THREADS: Final = "256"
 
 def chosen(
     kernel: KernelSignature,
-    nodes: Sequence[Node],
+    source: Source,
     launches: Sequence[HostLaunch],
     name: str | None,
     body: str,
@@ -38,14 +37,14 @@ def chosen(
     defaults = {p.name: p.default for p in kernel.template if p.default is not None}
     if name is not None and "<" in name:
         return defaults | dict(zip(names, template_arguments(name), strict=False)), "as asked for"
-    for arguments, line in _instances(kernel, nodes):
+    for arguments, place in _instances(kernel, source):
         found = defaults | dict(zip(names, arguments, strict=False))
         if len(found) == len(names):
-            return found, f"line {line} instantiates it"
+            return found, f"{place} instantiates it"
     for launch in launches:
         found = defaults | dict(zip(names, launch.template, strict=False))
         if len(found) == len(names):
-            return found, f"line {launch.line} launches it so"
+            return found, f"{launch.place} launches it so"
     found = dict(defaults)
     whole = {"int", "unsigned", "size_t", "unsigned int"}
     for each in kernel.template:
@@ -55,16 +54,14 @@ def chosen(
     return found, "a usual tile" if len(found) > len(defaults) else "the template's default"
 
 
-def _instances(kernel: KernelSignature, nodes: Sequence[Node]) -> list[tuple[tuple[str, ...], int]]:
+def _instances(kernel: KernelSignature, source: Source) -> list[tuple[tuple[str, ...], str]]:
     """Explicit instantiations in the file: ``template __global__ void f<float>(...);``."""
     plain = kernel.name.rpartition("::")[2]
     pattern = re.compile(rf"\b{re.escape(plain)}\s*<")
     found = []
-    for node in nodes:
-        if node.type != "template_instantiation":
-            continue
+    for node in source.nodes["template_instantiation"]:
         text = syntax.text(node)
         if (at := pattern.search(text)) is not None:
             arguments = template_arguments(text[at.start() :])
-            found.append((arguments, node.start_point[0] + 1))
+            found.append((arguments, source.place(node)))
     return found

@@ -37,41 +37,46 @@ def block(kernel: KernelSignature, usage: Usage, known: Mapping[str, int], found
         found.block = [amounts.number(named[0])]
         found.why["block"] = "the template's number of threads"
         return
-    axes = [axis for axis in AXES if axis in usage.axes]
-    if axes[-1] != "x" and usage.axes_of_threads == {"x"}:
-        axes = ["x"]  # blockIdx.y is a row, and no thread runs along it
-    default = _BLOCKS[AXES.index(axes[-1]) + 1]
+    axes = usage.axes_of_threads or usage.axes
+    default = iter(_BLOCKS[len(axes)])
     bounds = (kernel.launch_bounds or "").split(",")[0].strip()
     most = known.get(bounds) or (int(bounds) if bounds.isdecimal() else None)
-    threads, why = [], []
-    for axis, usual in zip(AXES, default, strict=False):
-        stride = usage.strides.get(axis, "")
-        written = known.get(stride) or (int(stride) if stride.isdecimal() else None)
-        if written is not None and written <= MAX_THREADS:
-            threads.append(written)
-            why.append(f"blockIdx.{axis} is multiplied by {stride}")
-        elif stride.isidentifier() and TILE_NAME.search(stride) and stride not in known:
-            found.defines[stride] = _TILE
-            threads.append(_TILE)
-        elif usage.shared_by_thread.get(axis):
-            threads.append(usage.shared_by_thread[axis])
-            why.append(f"threadIdx.{axis} runs through shared memory of that size")
-        elif stride == f"blockDim.{axis}" or usage.uses_block_dim:
-            threads.append(usual)
-            why.append("the kernel takes any block")
-        else:
+    threads: list[Amount] = []
+    why: list[str] = []
+    for axis in AXES[: 1 + max(map(AXES.index, axes))]:
+        # Threads that no index tells apart would all do the same.
+        along = _along(axis, next(default), usage, known) if axis in axes else (_ONE, "")
+        if along is None:
             threads = []
             break
+        threads.append(along[0])
+        why.append(along[1])
     if most is not None and (not threads or (len(threads) == 1 and usage.uses_block_dim)):
-        threads = [min(most, 256) if usage.uses_block_dim and threads else most]
-        why = ["__launch_bounds__"]
-    if threads and math.prod(threads) <= MAX_THREADS:
-        names = [usage.strides.get(axis, "") for axis in AXES]
-        found.block = [
-            amounts.size(name) if name in found.defines else amounts.number(each)
-            for name, each in zip(names, threads, strict=False)
-        ]
-        found.why["block"] = "; ".join(dict.fromkeys(why))
+        fewer = min(most, 256) if usage.uses_block_dim and threads else most
+        threads, why = [amounts.number(fewer)], ["__launch_bounds__"]
+    tiles = {name: _TILE for each in threads for name in each.names}
+    if threads and math.prod(each.value(tiles) for each in threads) <= MAX_THREADS:
+        found.block = threads
+        found.defines |= tiles
+        found.why["block"] = "; ".join(dict.fromkeys(filter(None, why)))
+
+
+def _along(
+    axis: str, usual: int, usage: Usage, known: Mapping[str, int]
+) -> tuple[Amount, str] | None:
+    """The threads along an axis that has some, and what speaks for them."""
+    stride = usage.strides.get(axis, "")
+    written = known.get(stride) or (int(stride) if stride.isdecimal() else None)
+    if written is not None and written <= MAX_THREADS:
+        return amounts.number(written), f"blockIdx.{axis} is multiplied by {stride}"
+    if stride.isidentifier() and TILE_NAME.search(stride) and stride not in known:
+        return amounts.size(stride), ""
+    if among := usage.shared_by_thread.get(axis):
+        why = f"threadIdx.{axis} runs through shared memory of that size"
+        return amounts.number(among), why
+    if stride == f"blockDim.{axis}" or usage.uses_block_dim:
+        return amounts.number(usual), "the kernel takes any block"
+    return None
 
 
 def grid(
@@ -113,11 +118,14 @@ def grid(
         elif spare:
             name = spare.pop(0)
             stride = usage.strides.get(axis, "")
-            by_thread = stride == f"blockDim.{axis}" or stride.isdecimal()
-            threads = found.block["xyz".index(axis)] if by_thread else _ONE
+            threads = standing[f"block__{axis}"] if stride == f"blockDim.{axis}" else _ONE
+            threads = amounts.number(int(stride)) if stride.isdecimal() else threads
             grid.append(amounts.ceil_div(amounts.size(name), threads))
-            whose = "block" if threads == _ONE else "thread"
-            why.append(f"nothing else is done with {name}: a {whose} for each")
+            whose = "a block for each"
+            if threads != _ONE:
+                many = f"a block for each {threads.text}"
+                whose = "a thread for each" if axis in usage.axes_of_threads else many
+            why.append(f"nothing else is done with {name}: {whose}")
         else:
             name = {"x": "blocks", "y": "blocks_y", "z": "blocks_z"}[axis]
             grid.append(amounts.size(name))
