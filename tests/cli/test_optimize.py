@@ -260,7 +260,10 @@ time.sleep(300)
     assert not mark.exists()
 
 
-def test_files_outside_of_the_scratch_folder_end_it_and_nothing_is_applied(loop: Loop) -> None:
+def test_files_outside_of_the_scratch_folder_end_it_and_nothing_is_applied(
+    loop: Loop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     (loop.folder / "ours.py").write_text("def f(A, x): return A @ x\n", encoding="utf-8")
     loop.text = loop.text.replace('"gemv"', '"ours:f"')
     loop.kernel.write_text(loop.text, encoding="utf-8")
@@ -272,6 +275,8 @@ def test_files_outside_of_the_scratch_folder_end_it_and_nothing_is_applied(loop:
     )
     assert decision == "refused"
     assert reason == "files outside of its folder are others now: ours.py"
+    (saved,) = tmp_path.glob("kernelprof-original-*/files/ours.py")
+    assert saved.read_text("utf-8") == "def f(A, x): return A @ x\n"
     assert loop.kernel.read_text("utf-8") == loop.text
 
 

@@ -54,6 +54,7 @@ def test_what_lies_inside_is_found_by_any_name(places: Path) -> None:
         "~/x.csv",
         "cuda/../../pyproject.toml",
         "recorded/../../__init__.py",
+        "\ud800.csv",
     ],
 )
 def test_nothing_else_is(places: Path, name: str) -> None:
@@ -73,6 +74,12 @@ def test_a_file_outside_is_refused_alike_whether_it_is_there_or_not(places: Path
             folders.find(name)
         told.append((caught.value.what, caught.value.hint))
     assert told[0] == told[1]
+
+
+@pytest.mark.parametrize("name", ["a" * 256, "b/" * 3_000, f"cuda/{'c' * 256}"])
+def test_a_name_that_is_too_long_for_a_file_is_that_of_none(places: Path, name: str) -> None:
+    with pytest.raises(InputError, match="there is no such file or folder"):
+        Folders([places / "inside"]).find(name)
 
 
 @pytest.mark.usefixtures("places")

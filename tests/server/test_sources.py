@@ -62,6 +62,20 @@ def test_those_of_the_ladders_pass(source: Path) -> None:
         '#if __has_include("/etc/shadow")\n#endif',
         'const char* s = "/*";\n#include "../secret.cuh"\nconst char* t = "*/";',
         "#include MACRO(x)",
+        'import "/etc/passwd";',
+        'import "near.cuh";',
+        "import </etc/passwd>;",
+        'export import "/etc/passwd";',
+        'int a; import/* ;\n */"/etc/passwd" ;',
+        'import\\\n "/etc/passwd";',
+        '// a\\ \nimport "/etc/passwd";',
+        '// a\\ \nimport\\\n"/etc/passwd";',
+        '#define F "/etc/passwd"\nimport F;',
+        '#define E\nimport E "/etc/passwd";',
+        "#define F /etc/passwd>;\nimport < F",
+        "import a.module;",
+        '#define P(a, b) a##b\n#if P(__has_, include)("/etc/passwd")\n#endif',
+        '#include <cuda/std/array>\n#if _CCCL_PP_CAT(_, _has_include)("/etc/passwd")\n#endif',
     ],
 )
 def test_includes_that_lead_elsewhere_or_nobody_knows_where_are_refused(
@@ -106,3 +120,24 @@ def test_python_is_not_run(place: Path) -> None:
     with pytest.raises((UsageError, InputError)):
         checked(place, filled)
     assert not mark.exists()
+
+
+def test_an_import_is_refused_in_the_same_words_whether_the_file_is_there_or_not(
+    place: Path,
+) -> None:
+    text = SOURCE.replace("// ///\n", '//\n// [compile]\n// flags = ["-std=c++20"]\n// ///\n', 1)
+    assert text != SOURCE
+    checked(place, text)
+    told = set()
+    for name in ("secret.cuh", "missing.cuh"):
+        with pytest.raises(UsageError) as caught:
+            checked(place, f'{text}\nimport "{place.parent / name}";\n')
+        told.add((caught.value.what, caught.value.where, caught.value.hint))
+    ((what, _, _),) = told
+    assert "it includes or imports what cannot be known before it is compiled" in what
+
+
+def test_words_of_comments_are_no_imports(place: Path) -> None:
+    checked(
+        place, f"{SOURCE}\n// We import the weights.\n// and import_all. An import\nint _ = 1;\n"
+    )

@@ -48,6 +48,7 @@ class Ended(StrEnum):
     BUDGET = "budget"
     NOTHING = "nothing proposed"
     TAMPERED = "files changed"
+    INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,8 @@ class Optimization:
 
     ``first`` and ``last`` are the verdicts of the kernel as it was and as it is now, ``diff`` what
     lies between, and ``text`` the best source. ``limit`` is the number that ended it, of rounds or
-    of seconds. ``notes`` qualify what was checked.
+    of seconds. ``notes`` qualify what was checked. ``changed`` are files of the kernel that
+    something else changed meanwhile, and ``saved`` a folder that has them as they were.
     """
 
     kind: ClassVar[str] = "optimization"
@@ -96,6 +98,8 @@ class Optimization:
     limit: float | None = None
     notes: tuple[str, ...] = ()
     applied: bool = False
+    changed: tuple[str, ...] = ()
+    saved: str = ""
 
     @property
     def kept(self) -> tuple[Attempt, ...]:

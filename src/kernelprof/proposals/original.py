@@ -88,9 +88,9 @@ def proposal(place: Path, folder: Path) -> str:
 
     Raises :class:`InputError` for anything but a plain file with text.
     """
-    if place.is_symlink() or not files.is_plain(place):
-        raise InputError("the source is no plain file any more")
     try:
+        if place.is_symlink() or not files.is_plain(place):
+            raise InputError("the source is no plain file any more")
         data = files.read_bytes(place, MAX_BYTES, inside=folder)
         return data.decode("utf-8")
     except OSError as error:

@@ -46,5 +46,9 @@ class Optimization(Object):
     seconds: float
     notes: list[str]
     applied: Annotated[bool, about("Whether the best source replaced the original.")]
+    changed: Annotated[
+        list[str], about("Files of the kernel that something else changed meanwhile.")
+    ]
+    saved: Annotated[str, about("A folder that has them as they were; empty without any.")]
     diff: Annotated[str, about("The best source against the original.")]
     text: Annotated[str, about("The best source.")]

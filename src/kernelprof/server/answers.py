@@ -118,7 +118,13 @@ class Answers:
         first capture of a program with its arguments.
         """
         if not target:
-            return FIRST.format(program=shlex.join(program or ["./app", "args..."]))
+            told = FIRST.format(program=shlex.join(program or ["./app", "args..."]))
+            if len(told.encode()) > MOST_TOKENS * BYTES_OF_A_TOKEN:
+                raise UsageError(
+                    f"the commands for this program have more than {MOST_TOKENS} tokens",
+                    hint="put its arguments into a script, and name that",
+                )
+            return told
         found = self._diagnoses(target, kernel)
         return render_kind("commands", found, BRIEF, Screen(tokens=DEFAULT_TOKENS))
 

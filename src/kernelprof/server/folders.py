@@ -47,7 +47,7 @@ class Folders:
         """
         found = [each for each in self._candidates(name) if self.holds(each)]
         for each in found:
-            if each.exists():
+            if _is_there(each):
                 return shown(each)
         if found:
             raise InputError(
@@ -85,8 +85,19 @@ class Folders:
         first, *rest = path.parts or ("",)
         if first in self._shipped:
             places.append(self._shipped[first].joinpath(*rest))
-        # Path.resolve would raise for a link to itself, before Python 3.13.
-        return [Path(os.path.realpath(each)) for each in places]
+        try:
+            # Path.resolve would raise for a link to itself, before Python 3.13.
+            return [Path(os.path.realpath(each)) for each in places]
+        except UnicodeEncodeError:  # half of a pair of surrogates, which no file is called
+            return []
+
+
+def _is_there(path: Path) -> bool:
+    """Not where a name is longer than names of files can be, or nobody may look."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
 
 
 def shown(path: Path) -> Path:

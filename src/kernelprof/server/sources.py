@@ -32,7 +32,22 @@ _DIRECTIVE: Final = re.compile(
     re.DOTALL,
 )
 """What could be an include, also inside of comments and strings: nothing that is one is missed."""
+_IMPORT: Final = re.compile(
+    rf"\bimport\b(?:{_GAP}[\"<]|(?:/\*.*?\*/|[^;\n])*;)",
+    re.DOTALL,
+)
+"""What C++20 takes for the import of a module or header, whose name a macro may give."""
 _ASKS: Final = re.compile(r"__has_(?:include|embed)")
+_PIECES: Final = frozenset(
+    piece
+    for name in ("__has_include", "__has_embed")
+    for at in range(1, len(name))
+    for piece in (name[:at], name[at:])
+    if piece.startswith("__") or "has_" in piece
+)
+"""Names that could be pasted together to one of those that ask."""
+_NAME: Final = re.compile(r"[\w$]+")
+_UNKNOWN: Final = "it includes or imports what cannot be known before it is compiled"
 _HERE: Final = re.compile(rf"#{_GAP}include\b", re.DOTALL)
 
 
@@ -79,14 +94,19 @@ def _refuse_python(spec: LaunchSpec, source: Path) -> None:
 
 
 def _refuse_unknown(file: Path) -> None:
-    """Refuse includes that are not plainly one file of a folder that is looked in."""
-    text = _SPLICE.sub("", read_source(file))
-    if _ASKS.search(text):
-        raise _refused("it asks which files there are (__has_include)", file)
+    """Refuse imports, and includes that are not plainly one file of a folder that is looked in."""
+    source = read_source(file)
+    text = _SPLICE.sub("", source)
+    # A line that ends in a backslash and blanks goes on in code, and not in a comment.
+    for each in (text, _SPLICE.sub(" ", source)):
+        if _ASKS.search(each) or not _PIECES.isdisjoint(_NAME.findall(each)):
+            raise _refused("it asks which files there are (__has_include)", file)
+        if _IMPORT.search(each):
+            raise _refused(_UNKNOWN, file)
     for found in _DIRECTIVE.finditer(text):
         name = found["file"]
         if name is None or not _HERE.match(found[0]):
-            raise _refused("it includes what cannot be known before it is compiled", file)
+            raise _refused(_UNKNOWN, file)
         _refuse_elsewhere(name[1:-1], file)
 
 

@@ -77,6 +77,14 @@ def optimize(
     """
     from kernelprof.interface import optimizing
 
+    def write(found: optimizing.Tried, *, applies: bool) -> None:
+        if best is not None:
+            output.write_file(found.text, best)
+        if applies:
+            found = optimizing.best_written(found, output.write_file)
+        text = output.rendered(found, output_format, file, no_color=no_color, tokens=tokens)
+        output.write_result(text, file)
+
     output.check_places(file, best)
     found = optimizing.optimize(
         source,
@@ -89,13 +97,9 @@ def optimize(
         policy=policy,
         progress=progress_line(),
         remark=lambda line: output.remark([line]),
+        interrupted=lambda found: write(found, applies=False),
     )
     tampered = found.ended is Ended.TAMPERED
-    if best is not None:
-        output.write_file(found.text, best)
-    if apply and not tampered:
-        found = optimizing.best_written(found, output.write_file)
-    text = output.rendered(found, output_format, file, no_color=no_color, tokens=tokens)
-    output.write_result(text, file)
+    write(found, applies=apply and not tampered)
     if tampered:
         raise typer.Exit(ExitCode.BAD_INPUT)

@@ -27,6 +27,24 @@ if TYPE_CHECKING:
 
 _NUMBERS: Final = ("ns", "factor")
 _COMMIT: Final = 9
+_BRIEF: Final = {
+    "parameters": "Sizes",
+    "total_ns": "Time",
+    "confidence": "Conf",
+    "gain": "Gain",
+    "saved_ns": "Saves",
+    "variants": "N",
+    "slowest": "Slowest",
+    "verdict_before": "Was",
+    "verdict": "Verdict",
+}
+"""Headings for little room."""
+_OPTIONAL: Final = {
+    "potential": {"name", "created", "confidence"},
+    "regressions": {"name", "verdict_before", "verdict", "newest"},
+    "sweep": {"name", "verdict", "second", "second_takes", "created"},
+}
+"""Columns of the usual questions that are left out where there is little room."""
 _NOTHING: Final = "There is nothing to show."
 
 
@@ -57,7 +75,7 @@ def blocks_of(answer: FleetTable) -> tuple[Block, ...]:
     if not answer.rows:
         return (Paragraph(_NOTHING, Tone.MUTED),)
     table = Table(
-        tuple(_column(answer.columns[at], answer.rows, at) for at in known),
+        tuple(_column(answer, at) for at in known),
         tuple(tuple(_cell(answer.columns[at], row[at]) for at in known) for row in answer.rows),
         label=answer.title,
         long=True,
@@ -65,12 +83,15 @@ def blocks_of(answer: FleetTable) -> tuple[Block, ...]:
     return (table, *(Paragraph(Span(each), Tone.MUTED) for each in answer.notes))
 
 
-def _column(heading: Heading, rows: tuple[tuple[Any, ...], ...], at: int) -> Column:
+def _column(answer: FleetTable, at: int) -> Column:
+    heading = answer.columns[at]
     is_number = heading.unit in _NUMBERS or all(
-        isinstance(row[at], int | float) for row in rows if row[at] is not None
+        isinstance(row[at], int | float) for row in answer.rows if row[at] is not None
     )
     return Column(
         printable(heading.title or heading.name),
+        brief=_BRIEF.get(heading.name, "") if heading.title else "",
+        optional=heading.name in _OPTIONAL.get(answer.question, ()),
         number=is_number,
         yielding=not is_number and heading.unit != "date",
     )

@@ -97,13 +97,23 @@ def _ended(found: Optimization) -> str:
             return "Ended, since nothing more was proposed."
         case Ended.TAMPERED:
             return "Ended, since the kernel's own files were changed meanwhile."
+        case Ended.INTERRUPTED:
+            return "Ended by an interrupt."
 
 
 def _sources(found: Optimization) -> str:
+    if found.changed:
+        names = ", ".join(map(printable, found.changed))
+        told = f"Something else changed {names}; kernelprof replaced nothing."
+        return f"{told} {found.saved} has the files as they were." if found.saved else told
     if not found.kept:
         return "The source is as it was."
     if found.applied:
         return "The best source is in its place."
+    if found.ended is Ended.INTERRUPTED:
+        return (
+            "The source is as it was: --apply replaces nothing then, --best FILE has the best one."
+        )
     return "The source is as it was: --apply replaces it."
 
 

@@ -14,6 +14,7 @@ from kernelprof.report.document import (
     Bullets,
     Code,
     Document,
+    Fact,
     Facts,
     Layout,
     Note,
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
     from rich.table import Table as RichTable
     from rich.text import Text as RichText
 
-    from kernelprof.report.document import Block, Fact, Text
+    from kernelprof.report.document import Block, Text
 
 NARROWEST: Final = 48
 WIDEST_PROSE: Final = 110
@@ -47,6 +48,7 @@ _SPACIOUS_FROM: Final = 100
 
 _LEAST_YIELDING: Final = 16
 _LEAST_CUT: Final = 8
+_LEAST_FOLDED: Final = 10
 _LEAST_WRAPPED: Final = 20
 _WIDEST_UNWRAPPED: Final = 28
 _LEAST_LABEL: Final = 12
@@ -200,7 +202,11 @@ class _Page:
             self.console.print(text, soft_wrap=True)
 
     def _table(self, table: Table) -> None:
-        """A table in the columns that there are: brief headings, fewer columns, then cut texts."""
+        """A table in the columns that there are: brief headings, fewer columns, then cut texts.
+
+        Where numbers would be cut, each row is a list.
+        """
+        whole = table
         if not table.headings:
             self._rows(table, _rooms(table, self.width - 2, 2), 2, indent=2)
             return
@@ -213,7 +219,10 @@ class _Page:
         while _total(rooms := _rooms(table, width, gap), gap) > width:
             optional = [at for at, column in enumerate(table.columns) if column.optional]
             if not optional:
-                rooms = _rooms(table, width, gap, least=_LEAST_CUT)
+                rooms = _cut_rooms(table, width, gap)
+                if _total(rooms, gap) > width + _folds(table, rooms):
+                    self._lists(whole)
+                    return
                 break
             first = optional[0]
             table = replace(
@@ -222,6 +231,14 @@ class _Page:
                 rows=tuple(row[:first] + row[first + 1 :] for row in table.rows),
             )
         self._rows(table, rooms, gap)
+
+    def _lists(self, table: Table) -> None:
+        """Each row as lines of its own, with all that the table has."""
+        for at, row in enumerate(table.rows):
+            if at:
+                self.console.print()
+            cells = zip(table.columns, row, strict=True)
+            self._facts([Fact(column.title, (cell.text,)) for column, cell in cells])
 
     def _rows(self, table: Table, rooms: Sequence[int], gap: int, indent: int = 0) -> None:
         grid = _grid(gap)
@@ -346,6 +363,23 @@ def _rooms(table: Table, width: int, gap: int, least: int = _LEAST_YIELDING) -> 
         rooms[at] += more
         spare -= more
     return rooms
+
+
+def _cut_rooms(table: Table, width: int, gap: int) -> list[int]:
+    """The width of each column, with texts cut no more than it takes for the table to fit."""
+    for least in range(_LEAST_YIELDING, _LEAST_CUT, -1):
+        if _total(rooms := _rooms(table, width, gap, least), gap) <= width:
+            return rooms
+    return _rooms(table, width, gap, _LEAST_CUT)
+
+
+def _folds(table: Table, rooms: Sequence[int]) -> int:
+    """The columns that folding of texts can save; numbers and texts that are cut stay in a line."""
+    return sum(
+        max(room - _LEAST_FOLDED, 0)
+        for column, room in zip(table.columns, rooms, strict=True)
+        if not column.number and not column.yielding
+    )
 
 
 def _total(rooms: Sequence[int], gap: int) -> int:
