@@ -99,6 +99,18 @@ def test_a_side_of_a_comparison_is_a_series_of_its_own(store: Store, add: Add) -
     assert ask(store, "regressions", Filters()).rows == ()
 
 
+def test_recorded_captures_are_a_series_of_their_own_and_said(store: Store, add: Add) -> None:
+    add("2026-11-01", recorded=True)
+    add("2026-11-02", 2.0)
+    assert ask(store, "regressions", Filters()).rows == ()
+    found = _rows(ask(store, "potential", Filters()))
+    assert [each["recorded"] for each in found] == [None, True]
+    for tile, recorded in ((8, True), (16, False), (32, False)):
+        add("2026-11-01", defines=json.dumps({"TILE": tile}), sizes="{}", recorded=recorded)
+    swept = _rows(ask(Store(store.place), "sweep", Filters()))
+    assert [(each["variants"], each["recorded"]) for each in swept] == [(3, None), (2, True)]
+
+
 def test_potential_is_the_time_that_the_gain_would_save(store: Store, add: Add) -> None:
     add("2026-11-01", 9.0, "01_naive")
     add("2026-11-02", 1.0, "01_naive")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.fleet.conftest import ROOT
+from tests.fleet.conftest import ROOT, Measures
 
 from kernelprof.fleet.devices import recorded_devices
 from kernelprof.fleet.local import Local
@@ -183,3 +183,17 @@ def test_after_ctrl_c_a_run_goes_on_where_it_was(
     assert hidden == []
     subprocess.run(command, env=cli_environment, check=True, capture_output=True, timeout=100)
     assert len(Store(store.place).names()) == 6
+
+
+def test_a_recorded_capture_is_no_measurement_but_for_another_recorded_run(
+    write_plan: WritePlan, store: Store
+) -> None:
+    plan = read_plan(write_plan('[[ladder]]\nname = "sgemm"\nrungs = ["1"]\n'))
+    with Measures() as gpu:
+        assert run(plan, store, gpu, Options(recorded=True)).count(Done.RECORDED) == 1
+        assert run(plan, store, gpu, Options(recorded=True)).count(Done.UNCHANGED) == 1
+        assert run(plan, store, gpu).count(Done.MEASURED) == 1
+        assert run(plan, store, gpu).count(Done.UNCHANGED) == 1
+        # What is measured is more than what is recorded.
+        assert run(plan, store, gpu, Options(recorded=True)).count(Done.UNCHANGED) == 1
+    assert len(Store(store.place).names()) == 2

@@ -180,7 +180,9 @@ def record(
     columns = schema()
     sink = io.BytesIO()
     # The schema of Arrow beside that of Parquet would double what a query reads of each file.
-    with pq.ParquetWriter(sink, columns, compression="zstd", store_schema=False) as writer:
+    with pq.ParquetWriter(
+        sink, columns, compression="zstd", store_schema=False, write_page_checksum=True
+    ) as writer:
         writer.write_table(pa.Table.from_pylist(rows, columns))
         writer.add_key_value_metadata({METADATA: json.dumps({"schema_version": SCHEMA_VERSION})})
     return Record(about.key, gpus[0] if gpus else UNKNOWN, when, sink.getvalue())
@@ -267,21 +269,27 @@ def _moment(text: str) -> datetime:
     return datetime.fromisoformat(text).astimezone(UTC)
 
 
-def check(data: Any, where: str) -> int:
-    """The rows of a file; :class:`InputError` for one that is torn or that is no file of ours.
+def read(data: Any, where: str) -> Any:
+    """The table of a file, read to its end: a whole footer says nothing of the data before it.
 
-    ``data`` is a path or what :mod:`pyarrow` reads.
+    ``data`` is a path or what :mod:`pyarrow` reads. Raises :class:`InputError` for a file that is
+    damaged or that is none of ours.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        found = pq.read_metadata(data)
-        said = json.loads((found.metadata or {}).get(METADATA, b"null"))
+        with pq.ParquetFile(data, page_checksum_verification=True) as file:
+            said = json.loads((file.metadata.metadata or {}).get(METADATA, b"null"))
+            _check_version(said, where)
+            return file.read(use_threads=False)
     except (OSError, ValueError, pa.ArrowException) as error:
         raise InputError(
             f"it is no whole Parquet file ({_first_line(error)})", where=where
         ) from error
+
+
+def _check_version(said: Any, where: str) -> None:
     version = said.get("schema_version") if isinstance(said, dict) else None
     if version is None:
         raise InputError("it is a Parquet file of something else", where=where)
@@ -290,8 +298,6 @@ def check(data: Any, where: str) -> int:
             f"it has schema version {version!r}, and this kernelprof reads {SCHEMA_VERSION!r}",
             where=where,
         )
-    rows: int = found.num_rows
-    return rows
 
 
 def _first_line(error: Exception) -> str:

@@ -116,8 +116,8 @@ class RunKept:
 class FleetStatus:
     """What a store has, what its newest runs did, and what of a plan it has not.
 
-    ``answers`` are those to the usual questions. ``planned`` and ``missing`` are ``None`` where no
-    plan was named.
+    ``answers`` are those to the usual questions. ``planned``, ``missing`` and ``recorded``, the
+    number of jobs of which only a recorded capture is stored, are ``None`` where no plan was named.
     """
 
     kind: ClassVar[str] = "fleet_status"
@@ -128,4 +128,5 @@ class FleetStatus:
     answers: tuple[FleetTable, ...] = ()
     planned: int | None = None
     missing: tuple[JobDone, ...] | None = None
+    recorded: int | None = None
     warnings: tuple[str, ...] = ()

@@ -219,7 +219,7 @@ def _has(running: _Running, who: Identity) -> bool:
     """Whether the store has a whole file of a key; one that is damaged is told, and made again."""
     if running.options.again:
         return False
-    name, damaged = running.store.holds(who.key)
+    name, damaged = running.store.holds(who.key, recorded=running.options.recorded)
     running.warnings += [f"{each.file} is left out: {each.why}" for each in damaged]
     return name is not None
 

@@ -7,7 +7,7 @@ from typing import Any, Final, TypeVar
 
 _Row = TypeVar("_Row")
 
-COLUMNS: Final = ("gpu", "name", "kernel", "sizes", "defines", "side")
+COLUMNS: Final = ("gpu", "name", "kernel", "sizes", "defines", "side", "recorded")
 
 
 def series(called: str) -> str:

@@ -83,21 +83,25 @@ def _pair(capability: str) -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def missing(plan: Plan, store: Store, executor: Executor) -> tuple[int, tuple[JobDone, ...]]:
-    """How many jobs a plan has, and those that the store has no measurement of."""
+def missing(plan: Plan, store: Store, executor: Executor) -> tuple[int, tuple[JobDone, ...], int]:
+    """How many jobs a plan has, those that the store lacks, and how many are only recorded."""
     devices = devices_of(store, plan.gpus)
     for group in plan.groups:
         for device in devices if group[0].kind != "capture" else (Device("", (0, 0)),):
             executor.submit(Call(identified, (group, device), (group, device)))
-    planned, open_ = 0, []
+    planned, open_, recorded = 0, [], 0
     while executor.pending:
         outcome = executor.wait()
         group, device = outcome.call.label
         known: Any = [outcome.error] * len(group) if outcome.error else outcome.value
         for job, who in zip(group, known, strict=True):
             planned += 1
-            if hasattr(who, "key") and store.holds(who.key)[0] is not None:
-                continue
+            if hasattr(who, "key"):
+                if store.holds(who.key)[0] is not None:
+                    continue
+                if store.holds(who.key, recorded=True)[0] is not None:
+                    recorded += 1
+                    continue
             why = "" if hasattr(who, "key") else who.what
             open_.append(JobDone(job.shown(), device.name, Done.FAILED, why))
-    return planned, tuple(open_)
+    return planned, tuple(open_), recorded

@@ -75,23 +75,31 @@ class Store:
                     self._known.setdefault(match["key"], []).append(name)
         return self._known
 
-    def holds(self, key: str) -> tuple[str | None, tuple[Damaged, ...]]:
-        """The newest whole file of a key, and those of it that are not whole."""
+    def holds(self, key: str, *, recorded: bool = False) -> tuple[str | None, tuple[Damaged, ...]]:
+        """The newest whole file of a key, and those of it that are not whole.
+
+        A recorded capture is no measurement: it counts where ``recorded`` ones are asked for.
+        """
         damaged = []
         for name in sorted(self._keys().get(key, ()), reverse=True):
             try:
-                self.check(name)
+                table = self._read(name)
             except InputError as error:
                 damaged.append(Damaged(self.place.path(name), error.what))
                 continue
-            return name, tuple(damaged)
+            if recorded or not any(table.column("recorded").to_pylist()):
+                return name, tuple(damaged)
         return None, tuple(damaged)
 
-    def check(self, name: str) -> int:
-        """The rows of a file; :class:`InputError` for one that is torn or foreign."""
+    def _read(self, name: str) -> Any:
         path = self.place.path(name)
         data: Any = path if self.place.local else io.BytesIO(self.place.read(name))
-        return records.check(data, path)
+        return records.read(data, path)
+
+    def check(self, name: str) -> int:
+        """The rows of a file; :class:`InputError` for one that is damaged or foreign."""
+        rows: int = self._read(name).num_rows
+        return rows
 
     def check_all(self, names: Iterable[str]) -> tuple[list[str], tuple[Damaged, ...]]:
         """The whole ones of these files, and the others."""

@@ -92,8 +92,8 @@ def status(
     if plan is None:
         return found
     with Local((), os.cpu_count() or 1, plan.retries) as executor:
-        planned, lacking = missing(plan, place, executor)
-    return replace(found, planned=planned, missing=lacking)
+        planned, lacking, recorded = missing(plan, place, executor)
+    return replace(found, planned=planned, missing=lacking, recorded=recorded)
 
 
 def query(
