@@ -169,6 +169,68 @@ def test_new_files_are_seen_and_damaged_ones_told(store: Store, add: Add) -> Non
     assert ask_sql(Store(store.place), count, 0, cached=False).rows == ((2,),)
 
 
+def _spoil(path: Path) -> None:
+    """Change data in the first half of a file; its footer stays whole."""
+    data = bytearray(path.read_bytes())
+    for at in range(50, len(data) // 2, 7):
+        data[at] ^= 0x5A
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("cached", [False, True])
+@pytest.mark.parametrize("spoil", [_spoil, lambda path: path.write_bytes(b"PAR1")])
+def test_damaged_data_is_told_and_left_out(
+    store: Store, add: Add, spoil: Callable[[Path], None], cached: bool
+) -> None:
+    add("2026-11-01")
+    bad = Path(store.place.path(add("2026-11-02", 1.5)))
+    add("2026-11-03")
+    everything = "select count(*), sum(len(times_ns)) > 0 from measurements"
+    if cached:
+        assert ask_sql(store, everything, 0).rows == ((3, True),)
+    spoil(bad)
+    for found in (
+        ask_sql(Store(store.place), everything, 0),
+        ask_sql(Store(store.place), everything, 0, cached=False),
+    ):
+        assert found.rows == ((2, True),)
+        assert [str(bad) in each for each in found.warnings] == [True]
+    assert ask(Store(store.place), "regressions", Filters(), cached=False).rows == ()
+    (held,) = status(Store(store.place), cached=False).holdings.rows
+    assert held[2] == 2
+
+
+def test_a_query_that_is_wrong_is_the_users_and_no_damage(store: Store, add: Add) -> None:
+    add("2026-11-01")
+    _spoil(Path(store.place.path(add("2026-11-02"))))
+    for wrong in ("select nothing from measurements", "select 'x'::int", "select error('no')"):
+        with pytest.raises(UsageError, match="cannot be answered"):
+            ask_sql(Store(store.place), wrong, 0)
+
+
+@pytest.mark.parametrize(
+    ("part", "spoil"),
+    [
+        ("*.parquet", lambda path: path.write_bytes(path.read_bytes()[:200])),
+        ("*.parquet", _spoil),
+        ("*.parquet", Path.unlink),
+        ("*.names", Path.unlink),
+        ("*.names", lambda path: path.write_text(path.read_text()[:40], encoding="utf-8")),
+        ("*.names", lambda path: path.write_bytes(b"\xff")),
+    ],
+)
+def test_a_damaged_cache_is_made_again(
+    store: Store, add: Add, tmp_path: Path, part: str, spoil: Callable[[Path], None]
+) -> None:
+    for day in ("01", "02"):
+        add(f"2026-11-{day}")
+        before = ask(Store(store.place), "potential", Filters())
+    spoil(min((tmp_path / "cache").rglob(part)))
+    assert ask(Store(store.place), "potential", Filters()) == before
+    assert ask_sql(Store(store.place), "select count(*) from kernels", 0).rows == ((2,),)
+    assert before.warnings == ()
+
+
 def test_many_parts_become_one(
     store: Store, add: Add, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

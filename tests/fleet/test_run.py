@@ -197,3 +197,16 @@ def test_a_recorded_capture_is_no_measurement_but_for_another_recorded_run(
         # What is measured is more than what is recorded.
         assert run(plan, store, gpu, Options(recorded=True)).count(Done.UNCHANGED) == 1
     assert len(Store(store.place).names()) == 2
+
+
+def test_what_is_damaged_is_told_and_measured_again(write_plan: WritePlan, store: Store) -> None:
+    plan = read_plan(write_plan('[[ladder]]\nname = "sgemm"\nrungs = ["1", "2"]\n'))
+    with Measures() as gpu:
+        run(plan, store, gpu)
+        bad = Path(store.place.path(store.names()[0]))
+        data = bytearray(bad.read_bytes())
+        data[len(data) // 4] ^= 1
+        bad.write_bytes(data)
+        again = run(plan, Store(store.place), gpu)
+    assert (again.count(Done.MEASURED), again.count(Done.UNCHANGED)) == (1, 1)
+    assert [str(bad) in each for each in again.warnings] == [True]

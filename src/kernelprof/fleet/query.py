@@ -12,7 +12,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.errors import UsageError
-from kernelprof.fleet.ask import asked, plain, questions
+from kernelprof.fleet.ask import answered, asked, plain
 from kernelprof.fleet.regressions import regressed
 from kernelprof.fleet.results import FleetTable, Heading
 from kernelprof.fleet.series import Filters, series
@@ -47,7 +47,8 @@ def ask(store: Store, question: str, filters: Filters, *, cached: bool = True) -
             raise UsageError(
                 f"--since {filters.since!r} is no date", hint="for example --since 2026-11-21"
             ) from error
-    with questions(store, cached=cached) as found:
+
+    def answer(found: Questions) -> FleetTable:
         columns, rows, notes = known.answer(found, filters)
         return FleetTable(
             question,
@@ -59,10 +60,13 @@ def ask(store: Store, question: str, filters: Filters, *, cached: bool = True) -
             found.warnings,
         )
 
+    return answered(store, answer, cached=cached)
+
 
 def ask_sql(store: Store, sql: str, limit: int, *, cached: bool = True) -> FleetTable:
     """The answer to a query in SQL, of which ``limit`` rows are kept, 0 for all."""
-    with questions(store, cached=cached) as found:
+
+    def answer(found: Questions) -> FleetTable:
         names, rows = asked(found, sql)
         notes = []
         if limit and len(rows) > limit:
@@ -77,6 +81,8 @@ def ask_sql(store: Store, sql: str, limit: int, *, cached: bool = True) -> Fleet
             tuple(notes),
             found.warnings,
         )
+
+    return answered(store, answer, cached=cached)
 
 
 _WHO: Final = (

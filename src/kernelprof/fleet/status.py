@@ -5,7 +5,7 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, Final
 
-from kernelprof.fleet.ask import plain, questions
+from kernelprof.fleet.ask import answered, plain
 from kernelprof.fleet.devices import Device
 from kernelprof.fleet.executor import Call, Executor
 from kernelprof.fleet.results import Done, FleetStatus, FleetTable, Heading, JobDone, RunKept
@@ -15,6 +15,7 @@ from kernelprof.model.records import RecordError, build
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from kernelprof.fleet.ask import Questions
     from kernelprof.fleet.plan import Plan
     from kernelprof.fleet.store import Store
 
@@ -32,7 +33,8 @@ _COLUMNS: Final = (
 
 def status(store: Store, answers: Iterable[FleetTable] = (), *, cached: bool = True) -> FleetStatus:
     """What is in a store, by GPU and month."""
-    with questions(store, cached=cached) as found:
+
+    def holdings(found: Questions) -> FleetTable:
         rows = found.rows(
             """
             select gpu, strftime(created, '%Y-%m') as month, count(distinct (key, created)),
@@ -40,7 +42,7 @@ def status(store: Store, answers: Iterable[FleetTable] = (), *, cached: bool = T
             from kernels group by all order by all
             """
         )
-        held = FleetTable(
+        return FleetTable(
             "holdings",
             store.place.shown,
             "What is stored",
@@ -48,6 +50,8 @@ def status(store: Store, answers: Iterable[FleetTable] = (), *, cached: bool = T
             tuple(tuple(map(plain, row)) for row in rows),
             warnings=found.warnings,
         )
+
+    held = answered(store, holdings, cached=cached)
     return FleetStatus(
         store.place.shown, held, tuple(_runs(store)), tuple(answers), warnings=held.warnings
     )
@@ -63,14 +67,14 @@ def _runs(store: Store) -> Iterable[RunKept]:
 def devices_of(store: Store, wanted: Iterable[str]) -> tuple[Device, ...]:
     """The GPUs that a store has measurements of, with one of these parts in their names."""
     parts = [each.lower() for each in wanted]
-    with questions(store) as found:
-        rows = found.rows(
-            "select distinct gpu, compute_capability from kernels "
-            "where compute_capability is not null and not recorded order by all"
-        ) or found.rows(
-            "select distinct gpu, compute_capability from kernels "
-            "where compute_capability is not null order by all"
-        )
+    known = (
+        "select distinct gpu, compute_capability from kernels "
+        "where compute_capability is not null and {} order by all"
+    )
+    rows = answered(
+        store,
+        lambda found: found.rows(known.format("not recorded")) or found.rows(known.format("true")),
+    )
     return tuple(
         Device(gpu, _pair(capability))
         for gpu, capability in rows
