@@ -19,6 +19,7 @@ from kernelprof.fleet.records import Provenance, record
 from kernelprof.fleet.series import Filters
 from kernelprof.fleet.status import status
 from kernelprof.fleet.store import Store
+from kernelprof.interface.fleet import query
 from kernelprof.report.writers.json import schema, write
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import read_manifest
@@ -272,3 +273,35 @@ def test_what_cannot_be_asked(store: Store, add: Add) -> None:
         ask(Store(store.place), "everything", Filters())
     with pytest.raises(UsageError, match="no date"):
         ask(Store(store.place), "potential", Filters(since="yesterday"))
+
+
+def test_a_day_can_be_written_in_each_way_of_iso_8601(store: Store, add: Add) -> None:
+    add("2026-11-01")
+    add("2026-11-20", 1.5)
+    for question in ("regressions", "potential"):
+        found = [
+            ask(store, question, Filters(since=day)).rows
+            for day in ("2026-11-16", "20261116", "2026-W47-1")
+        ]
+        assert found[0] == found[1] == found[2]
+        assert len(found[0]) == 1
+    assert ask(store, "potential", Filters(since="2026-W48-1")).rows == ()
+
+
+@pytest.mark.parametrize(
+    ("kernel", "said"),
+    [("[", "not a regular expression"), ("(?=x)", "with a store"), (r"(a)\1", "with a store")],
+)
+def test_an_expression_that_cannot_be_used_is_said(
+    store: Store, add: Add, kernel: str, said: str
+) -> None:
+    add("2026-11-01")
+    with pytest.raises(UsageError, match=said):
+        ask(store, "potential", Filters(kernel=kernel))
+
+
+@pytest.mark.parametrize("option", ["kernel", "gpu", "since"])
+def test_sql_takes_no_other_condition(store: Store, add: Add, option: str) -> None:
+    add("2026-11-01")
+    with pytest.raises(UsageError, match=f"--sql does not go together with --{option}"):
+        query(store.place.path(""), sql="select 1", **{option: "2026-11-01"})

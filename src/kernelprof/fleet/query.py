@@ -7,15 +7,17 @@ captures that stand in for measurements are never in one series with those.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.errors import UsageError
 from kernelprof.fleet.ask import answered, asked, plain
+from kernelprof.fleet.optional import package
 from kernelprof.fleet.regressions import regressed
 from kernelprof.fleet.results import FleetTable, Heading
 from kernelprof.fleet.series import Filters, series
+from kernelprof.model.kernel_name import name_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,13 +42,7 @@ def ask(store: Store, question: str, filters: Filters, *, cached: bool = True) -
             f"there is no question {question!r}",
             hint=f"there are {', '.join(QUESTIONS)}; --sql asks any other",
         )
-    if filters.since is not None:
-        try:
-            date.fromisoformat(filters.since)
-        except ValueError as error:
-            raise UsageError(
-                f"--since {filters.since!r} is no date", hint="for example --since 2026-11-21"
-            ) from error
+    filters = _checked(filters)
 
     def answer(found: Questions) -> FleetTable:
         columns, rows, notes = known.answer(found, filters)
@@ -61,6 +57,34 @@ def ask(store: Store, question: str, filters: Filters, *, cached: bool = True) -
         )
 
     return answered(store, answer, cached=cached)
+
+
+def _checked(filters: Filters) -> Filters:
+    """The same with the day as DuckDB reads it; :class:`UsageError` for what is no filter."""
+    if filters.kernel is not None:
+        name_pattern(filters.kernel)
+        _try_pattern(filters.kernel)
+    if filters.since is None:
+        return filters
+    try:
+        return replace(filters, since=date.fromisoformat(filters.since).isoformat())
+    except ValueError as error:
+        raise UsageError(
+            f"--since {filters.since!r} is no date", hint="for example --since 2026-11-21"
+        ) from error
+
+
+def _try_pattern(kernel: str) -> None:
+    """DuckDB knows fewer expressions than Python."""
+    duckdb = package("duckdb", "asking a store")
+    with duckdb.connect() as connection:
+        try:
+            connection.execute("select regexp_matches('', ?)", [kernel]).fetchall()
+        except duckdb.Error as error:
+            raise UsageError(
+                f"--kernel {kernel!r} cannot be used with a store: {error}",
+                hint="write it without looking ahead or behind and without references to groups",
+            ) from error
 
 
 def ask_sql(store: Store, sql: str, limit: int, *, cached: bool = True) -> FleetTable:

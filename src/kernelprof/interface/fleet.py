@@ -120,6 +120,12 @@ def query(
             "there is no question" if sql is None else "a question and --sql are given",
             hint=f"ask one of {', '.join(questions())}, or anything else by --sql",
         )
+    given = {"--kernel": kernel, "--gpu": gpu, "--since": since}
+    if sql is not None and (unused := [name for name, each in given.items() if each is not None]):
+        raise UsageError(
+            f"--sql does not go together with {' and '.join(unused)}",
+            hint="write the condition into the query, such as where gpu like '%H200%'",
+        )
     place = _both(target, store)[1]
     if sql is not None:
         return ask_sql(place, sql, limit, cached=cache)
