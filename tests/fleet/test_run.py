@@ -210,3 +210,18 @@ def test_what_is_damaged_is_told_and_measured_again(write_plan: WritePlan, store
         again = run(plan, Store(store.place), gpu)
     assert (again.count(Done.MEASURED), again.count(Done.UNCHANGED)) == (1, 1)
     assert [str(bad) in each for each in again.warnings] == [True]
+
+
+@pytest.mark.parametrize("more", ["", f'against = "{ROOT}/cuda/ladder/02_coalesced.cu"\n'])
+def test_what_a_plan_names_twice_is_measured_once(
+    write_plan: WritePlan, store: Store, more: str
+) -> None:
+    source = f'source = "{ROOT}/cuda/ladder/01_naive.cu"\n{more}'
+    sizes = "sizes = [{ M = 4096 }, { M = 4096 }]\n"
+    plan = read_plan(write_plan(f"[[kernel]]\n{source}{sizes}[[kernel]]\n{source}"))
+    with Measures() as gpu:
+        found = run(plan, store, gpu)
+    sides = 2 if more else 1
+    assert (found.count(Done.MEASURED), found.count(Done.SAME)) == (2 * sides, sides)
+    keys = [name.rpartition("/")[2].partition(".")[0] for name in store.names()]
+    assert len(set(keys)) == len(keys) == 2 * sides

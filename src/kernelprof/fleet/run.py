@@ -63,6 +63,7 @@ class _Running:
     done: list[JobDone] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     claimed: dict[str, str] = field(default_factory=dict)
+    """The first job of each key, as it is shown."""
 
     def ended(self, job: Job, device: Device, done: Done, **more: Any) -> None:
         """A job has ended."""
@@ -195,24 +196,43 @@ def _next(
         else:
             wanted.append((job, identity))
     if together:
-        if len(wanted) == len(group) and not all(_has(running, who) for _, who in wanted):
-            _submit(running, wanted, device)
-            return
-        for job, who in wanted:
-            _skip(running, job, device, who, failed=len(wanted) < len(group))
+        _compared(running, wanted, device, complete=len(wanted) == len(group))
         return
     open_ = []
     for job, who in wanted:
-        first = running.claimed.setdefault(who.key, job.shown())
-        if first != job.shown():
-            running.ended(job, device, Done.SAME, why=f"the same {who.code_of} as {first}")
-        elif _has(running, who):
+        if who.key in running.claimed:
+            _same(running, job, device, who)
+            continue
+        running.claimed[who.key] = job.shown()
+        if _has(running, who):
             _skip(running, job, device, who)
         else:
             open_.append((job, who))
     size = _AT_ONCE if device is _NOWHERE else 1
     for some in _batches(open_, size):
         _submit(running, list(some), device)
+
+
+def _compared(
+    running: _Running, wanted: list[tuple[Job, Identity]], device: Device, *, complete: bool
+) -> None:
+    """Of two that are compared both are measured, or neither."""
+    same = complete and all(who.key in running.claimed for _, who in wanted)
+    if complete and not same:
+        running.claimed.update((who.key, job.shown()) for job, who in wanted)
+        if not all(_has(running, who) for _, who in wanted):
+            _submit(running, wanted, device)
+            return
+    for job, who in wanted:
+        if same:
+            _same(running, job, device, who)
+        else:
+            _skip(running, job, device, who, failed=not complete)
+
+
+def _same(running: _Running, job: Job, device: Device, who: Identity) -> None:
+    first = running.claimed[who.key]
+    running.ended(job, device, Done.SAME, why=f"the same {who.code_of} as {first}")
 
 
 def _has(running: _Running, who: Identity) -> bool:
