@@ -20,6 +20,7 @@ from kernelprof.fleet.plan import read_plan
 from kernelprof.fleet.results import Done
 from kernelprof.fleet.run import Options, run
 from kernelprof.fleet.store import Store
+from kernelprof.interface.fleet import status
 
 if TYPE_CHECKING:
     from tests.fleet.conftest import WritePlan
@@ -225,3 +226,20 @@ def test_what_a_plan_names_twice_is_measured_once(
     assert (found.count(Done.MEASURED), found.count(Done.SAME)) == (2 * sides, sides)
     keys = [name.rpartition("/")[2].partition(".")[0] for name in store.names()]
     assert len(set(keys)) == len(keys) == 2 * sides
+
+
+def test_status_counts_what_is_missing_on_gpus_that_the_store_does_not_know(
+    write_plan: WritePlan, store: Store
+) -> None:
+    ladder = '[[ladder]]\nname = "sgemm"\nrungs = ["1", "2"]\n'
+    path = write_plan(ladder)
+    new = status(str(path))
+    assert (new.planned, len(new.missing or ()), new.holdings.rows) == (2, 2, ())
+    with Measures() as gpu:
+        run(read_plan(path), store, gpu)
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("[[ladder]]", 'gpus = ["B200"]\n[[ladder]]'), encoding="utf-8")
+    other = status(str(path))
+    assert other.planned == 2
+    assert [each.gpu for each in other.missing or ()] == ["B200", "B200"]
+    assert other.holdings.rows[0][:3] == ("NVIDIA H200", "2026-11", 2)

@@ -32,7 +32,7 @@ _COLUMNS: Final = (
 
 
 def status(store: Store, answers: Iterable[FleetTable] = (), *, cached: bool = True) -> FleetStatus:
-    """What is in a store, by GPU and month."""
+    """What is in a store, by GPU and month; :class:`InputError` for one without measurements."""
 
     def holdings(found: Questions) -> FleetTable:
         rows = found.rows(
@@ -42,18 +42,27 @@ def status(store: Store, answers: Iterable[FleetTable] = (), *, cached: bool = T
             from kernels group by all order by all
             """
         )
-        return FleetTable(
-            "holdings",
-            store.place.shown,
-            "What is stored",
-            _COLUMNS,
-            tuple(tuple(map(plain, row)) for row in rows),
-            warnings=found.warnings,
-        )
+        return _held(store, rows, found.warnings)
 
     held = answered(store, holdings, cached=cached)
     return FleetStatus(
         store.place.shown, held, tuple(_runs(store)), tuple(answers), warnings=held.warnings
+    )
+
+
+def empty(store: Store) -> FleetStatus:
+    """The status of a store in which nothing was measured."""
+    return FleetStatus(store.place.shown, _held(store), tuple(_runs(store)))
+
+
+def _held(store: Store, rows: Iterable[Any] = (), warnings: tuple[str, ...] = ()) -> FleetTable:
+    return FleetTable(
+        "holdings",
+        store.place.shown,
+        "What is stored",
+        _COLUMNS,
+        tuple(tuple(map(plain, row)) for row in rows),
+        warnings=warnings,
     )
 
 
@@ -66,6 +75,8 @@ def _runs(store: Store) -> Iterable[RunKept]:
 
 def devices_of(store: Store, wanted: Iterable[str]) -> tuple[Device, ...]:
     """The GPUs that a store has measurements of, with one of these parts in their names."""
+    if not store.names():
+        return ()
     parts = [each.lower() for each in wanted]
     known = (
         "select distinct gpu, compute_capability from kernels "
@@ -88,12 +99,25 @@ def _pair(capability: str) -> tuple[int, int]:
 
 
 def missing(plan: Plan, store: Store, executor: Executor) -> tuple[int, tuple[JobDone, ...], int]:
-    """How many jobs a plan has, those that the store lacks, and how many are only recorded."""
+    """How many jobs a plan has, those that the store lacks, and how many are only recorded.
+
+    On a GPU that the store does not know all jobs are missing: nothing need be compiled for that.
+    """
     devices = devices_of(store, plan.gpus)
+    names = [each.name.lower() for each in devices]
+    unknown = [part for part in plan.gpus if not any(part.lower() in name for name in names)]
+    if not plan.gpus and not devices:
+        unknown = [""]
+    open_ = [
+        JobDone(job.shown(), gpu, Done.FAILED)
+        for gpu in unknown
+        for job in plan.jobs
+        if job.kind != "capture"
+    ]
+    planned, recorded = len(open_), 0
     for group in plan.groups:
         for device in devices if group[0].kind != "capture" else (Device("", (0, 0)),):
             executor.submit(Call(identified, (group, device), (group, device)))
-    planned, open_, recorded = 0, [], 0
     while executor.pending:
         outcome = executor.wait()
         group, device = outcome.call.label

@@ -83,12 +83,15 @@ def status(
     from kernelprof.fleet.local import Local
     from kernelprof.fleet.query import QUESTIONS, ask
     from kernelprof.fleet.series import Filters
-    from kernelprof.fleet.status import missing
+    from kernelprof.fleet.status import empty, missing
     from kernelprof.fleet.status import status as held
 
     plan, place = _both(target, store)
-    made = [ask(place, each, Filters(), cached=cache) for each in QUESTIONS] if answers else []
-    found = held(place, made, cached=cache)
+    if plan is not None and not place.names():
+        found = empty(place)
+    else:
+        made = [ask(place, each, Filters(), cached=cache) for each in QUESTIONS] if answers else []
+        found = held(place, made, cached=cache)
     if plan is None:
         return found
     with Local((), os.cpu_count() or 1, plan.retries) as executor:
