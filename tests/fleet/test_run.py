@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from tests.fleet.conftest import ROOT, Measures
+from tests.support.processes import started
 
 from kernelprof.fleet.devices import recorded_devices
 from kernelprof.fleet.local import Local
@@ -164,6 +165,54 @@ def test_without_room_what_is_stored_stays_and_the_next_run_goes_on(
     again = ended(["-m", "kernelprof"])
     assert again.returncode == 0, again.stderr
     assert len(Store(store.place).names()) == 6
+
+
+NVCC = """#!/bin/sh
+sleep 300 &
+echo $$ $! > "$RUNNING"
+wait
+"""
+"""A compiler that never ends, and starts another process as the real one does."""
+
+
+def _is_there(pid: str) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
+
+
+@pytest.mark.slow("waits for a compiler to be under way")
+def test_ctrl_c_ends_compilers_and_leaves_no_folders(
+    write_plan: WritePlan, tmp_path: Path, cli_environment: dict[str, str]
+) -> None:
+    plan = write_plan('[[ladder]]\nname = "sgemm"\nrungs = ["1"]\n')
+    running, folder, nvcc = tmp_path / "running", tmp_path / "tmp", tmp_path / "bin" / "nvcc"
+    folder.mkdir()
+    nvcc.parent.mkdir()
+    nvcc.write_text(NVCC, encoding="utf-8")
+    nvcc.chmod(0o755)
+    environment = {
+        **cli_environment,
+        "PATH": f"{nvcc.parent}:{os.environ['PATH']}",
+        "TMPDIR": str(folder),
+        "RUNNING": str(running),
+    }
+    command = [sys.executable, "-m", "kernelprof", "fleet", "run", str(plan), "--recorded"]
+    with started(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 60
+        while not running.exists() or not running.read_text(encoding="utf-8").split():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        pids = running.read_text(encoding="utf-8").split()
+        assert all(map(_is_there, pids))
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert said == "kernelprof: interrupted: 0 of 1 job stored; run it again to go on\n"
+    assert not any(map(_is_there, pids))
+    assert list(folder.glob("kernelprof-*")) == []
 
 
 @pytest.mark.slow("waits for a run to be under way")

@@ -70,9 +70,22 @@ class FleetRun:
         return next((each.exit_code for each in self.jobs if each.exit_code), 0)
 
     @property
+    def stored(self) -> int:
+        """Jobs that this run stored."""
+        return sum(self.count(each) for each in (Done.MEASURED, Done.RECORDED, Done.DIAGNOSED))
+
+    @property
     def open(self) -> int:
         """Jobs that did not end; another run begins with them."""
         return self.planned - len(self.jobs)
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C during a run, of which ``run`` is what was done."""
+
+    def __init__(self, run: FleetRun) -> None:
+        super().__init__()
+        self.run = run
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 from kernelprof.fleet.devices import Device
 from kernelprof.fleet.executor import Call, Failure
 from kernelprof.fleet.places import StoreError
-from kernelprof.fleet.results import Done, FleetRun, JobDone
+from kernelprof.fleet.results import Done, FleetRun, Interrupted, JobDone
 from kernelprof.fleet.work import Order, identified, measured
 from kernelprof.tools import ask, which
 
@@ -93,8 +93,8 @@ def run(
     """Carry out a plan with an executor that is entered already.
 
     A job that fails is among the results, and the others go on. Where nothing can be stored any
-    more, and on Ctrl-C, the run ends there: what is stored is complete, and a run of the same plan
-    goes on from it.
+    more, and on Ctrl-C (:class:`Interrupted`), the run ends there: what is stored is complete, and
+    a run of the same plan goes on from it.
     """
     started, clock = datetime.now(UTC), time.monotonic()
     kinds = tuple({each.name: each for each in executor.devices}.values())
@@ -130,9 +130,11 @@ def run(
             _heard(running, executor.wait())
     except StoreError as error:
         stopped = error.what
-    except BaseException:
+    except BaseException as error:
         interrupted = True
         _kept(store, result())
+        if isinstance(error, KeyboardInterrupt):
+            raise Interrupted(result()) from error
         raise
     found = result()
     if stopped is None:

@@ -10,6 +10,7 @@ import typer
 from kernelprof.cli import options, output
 from kernelprof.cli.progress import progress_line
 from kernelprof.interface import fleet
+from kernelprof.model.numbers import count
 
 ORDER = 125
 COMMAND = typer.Typer(
@@ -74,17 +75,24 @@ def run(
     those of one that is stored. A run that ended early goes on where it was. The exit code is that
     of the first job that failed.
     """
+    from kernelprof.fleet.results import Interrupted
+
     output.check_places(file, html=html)
-    with progress_line() as progress:
-        found = fleet.run(
-            plan,
-            store=store,
-            ray=ray,
-            workers=workers,
-            again=again,
-            recorded=recorded,
-            tell=lambda done, of, what: progress.say(f"{done} of {of}: {what}"),
-        )
+    try:
+        with progress_line() as progress:
+            found = fleet.run(
+                plan,
+                store=store,
+                ray=ray,
+                workers=workers,
+                again=again,
+                recorded=recorded,
+                tell=lambda done, of, what: progress.say(f"{done} of {of}: {what}"),
+            )
+    except Interrupted as stop:
+        jobs = f"{stop.run.stored:,} of {count(stop.run.planned, 'job')} stored"
+        output.remark([f"interrupted: {jobs}; run it again to go on"])
+        raise
     if html is not None:
         output.write_page(found, html)
     output.write_result(output.rendered(found, output_format, file, no_color=no_color), file)
