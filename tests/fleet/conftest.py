@@ -57,7 +57,8 @@ class Measures:
     def wait(self) -> Outcome:
         call = self._calls.pop(0)
         if call.function is identified:
-            return Outcome(call, [self._identity(job.shown()) for job in call.argument[0]])
+            jobs = [f"{job.shown()} {job.preset}" for job in call.argument[0]]
+            return Outcome(call, list(map(self._identity, jobs)))
         order: Order = call.argument
         return Outcome(call, [self._measured(job, who, order) for job, who in order.jobs])
 

@@ -18,8 +18,11 @@ from tests.support.processes import started
 from kernelprof.fleet.devices import recorded_devices
 from kernelprof.fleet.local import Local
 from kernelprof.fleet.plan import read_plan
+from kernelprof.fleet.query import ask
 from kernelprof.fleet.results import Done
 from kernelprof.fleet.run import Options, run
+from kernelprof.fleet.series import Filters
+from kernelprof.fleet.status import missing
 from kernelprof.fleet.store import Store
 from kernelprof.interface.fleet import status
 
@@ -292,3 +295,48 @@ def test_status_counts_what_is_missing_on_gpus_that_the_store_does_not_know(
     assert other.planned == 2
     assert [each.gpu for each in other.missing or ()] == ["B200", "B200"]
     assert other.holdings.rows[0][:3] == ("NVIDIA H200", "2026-11", 2)
+
+
+def test_code_that_was_changed_back_is_measured_again(write_plan: WritePlan, store: Store) -> None:
+    """With two presets and rounds a series has several keys of the same code."""
+    ladder = '[[ladder]]\nname = "sgemm"\nrungs = ["1"]\nrepeat = 2\n'
+    path = write_plan(f'{ladder}{ladder}preset = "triage"\n')
+    plan = read_plan(path)
+
+    def regressions() -> int:
+        return len(ask(Store(store.place), "regressions", Filters()).rows)
+
+    with Measures() as gpu:
+        assert run(plan, store, gpu).count(Done.MEASURED) == 4
+        assert run(plan, store, gpu).count(Done.UNCHANGED) == 4
+        gpu.code, gpu.takes = "b", 2.0
+        assert run(plan, store, gpu).count(Done.MEASURED) == 4
+        assert regressions() == 1
+        gpu.code, gpu.takes = "a", 1.0
+        assert run(plan, store, gpu).count(Done.MEASURED) == 4
+        assert regressions() == 0
+        assert run(plan, store, gpu).count(Done.UNCHANGED) == 4
+        # A recorded run measures nothing, whatever came after.
+        gpu.code = "b"
+        assert run(plan, store, gpu, Options(recorded=True)).count(Done.UNCHANGED) == 4
+
+
+def test_a_plans_status_counts_what_a_run_would_measure(
+    write_plan: WritePlan, store: Store
+) -> None:
+    plan = read_plan(write_plan('[[ladder]]\nname = "sgemm"\nrungs = ["1"]\n'))
+
+    def lacking() -> int:
+        planned, open_, recorded = missing(plan, Store(store.place), gpu)
+        assert (planned, recorded) == (1, 0)
+        return len(open_)
+
+    with Measures() as gpu:
+        run(plan, store, gpu)
+        assert lacking() == 0
+        gpu.code = "b"
+        assert lacking() == 1
+        run(plan, store, gpu)
+        assert lacking() == 0
+        gpu.code = "a"
+        assert lacking() == 1

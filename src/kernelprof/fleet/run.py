@@ -13,10 +13,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from kernelprof.fleet.ask import answered
+from kernelprof.fleet.code import CAPTURE
 from kernelprof.fleet.devices import Device
 from kernelprof.fleet.executor import Call, Failure
 from kernelprof.fleet.places import StoreError
 from kernelprof.fleet.results import Done, FleetRun, Interrupted, JobDone
+from kernelprof.fleet.series import outdated
 from kernelprof.fleet.work import Order, identified, measured
 from kernelprof.tools import ask, which
 
@@ -64,6 +67,8 @@ class _Running:
     warnings: list[str] = field(default_factory=list)
     claimed: dict[str, str] = field(default_factory=dict)
     """The first job of each key, as it is shown."""
+    outdated: frozenset[str] | None = None
+    """Files that a newer measurement of other code follows; nothing before somebody asks."""
 
     def ended(self, job: Job, device: Device, done: Done, **more: Any) -> None:
         """A job has ended."""
@@ -238,12 +243,19 @@ def _same(running: _Running, job: Job, device: Device, who: Identity) -> None:
 
 
 def _has(running: _Running, who: Identity) -> bool:
-    """Whether the store has a whole file of a key; one that is damaged is told, and made again."""
+    """Whether the store has a whole file of a key; one that is damaged is told, and made again.
+
+    Where the code was changed since, and changed back, the newest measurement is of other code.
+    """
     if running.options.again:
         return False
     name, damaged = running.store.holds(who.key, recorded=running.options.recorded)
     running.warnings += [f"{each.file} is left out: {each.why}" for each in damaged]
-    return name is not None
+    if name is None or who.code_of == CAPTURE or running.options.recorded:
+        return name is not None
+    if running.outdated is None:
+        running.outdated = answered(running.store, outdated)
+    return name not in running.outdated
 
 
 def _skip(

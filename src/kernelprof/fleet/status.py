@@ -9,6 +9,7 @@ from kernelprof.fleet.ask import answered, plain
 from kernelprof.fleet.devices import Device
 from kernelprof.fleet.executor import Call, Executor
 from kernelprof.fleet.results import Done, FleetStatus, FleetTable, Heading, JobDone, RunKept
+from kernelprof.fleet.series import outdated
 from kernelprof.fleet.work import identified
 from kernelprof.model.records import RecordError, build
 
@@ -99,7 +100,7 @@ def _pair(capability: str) -> tuple[int, int]:
 
 
 def missing(plan: Plan, store: Store, executor: Executor) -> tuple[int, tuple[JobDone, ...], int]:
-    """How many jobs a plan has, those that the store lacks, and how many are only recorded.
+    """How many jobs a plan has, those that a run would measure, and how many are only recorded.
 
     On a GPU that the store does not know all jobs are missing: nothing need be compiled for that.
     """
@@ -115,6 +116,7 @@ def missing(plan: Plan, store: Store, executor: Executor) -> tuple[int, tuple[Jo
         if job.kind != "capture"
     ]
     planned, recorded = len(open_), 0
+    old = answered(store, outdated) if store.names() else ()
     for group in plan.groups:
         for device in devices if group[0].kind != "capture" else (Device("", (0, 0)),):
             executor.submit(Call(identified, (group, device), (group, device)))
@@ -125,9 +127,10 @@ def missing(plan: Plan, store: Store, executor: Executor) -> tuple[int, tuple[Jo
         for job, who in zip(group, known, strict=True):
             planned += 1
             if hasattr(who, "key"):
-                if store.holds(who.key)[0] is not None:
+                measured = store.holds(who.key)[0]
+                if measured is not None and measured not in old:
                     continue
-                if store.holds(who.key, recorded=True)[0] is not None:
+                if measured is None and store.holds(who.key, recorded=True)[0] is not None:
                     recorded += 1
                     continue
             why = "" if hasattr(who, "key") else who.what
