@@ -201,6 +201,19 @@ def test_damaged_data_is_told_and_left_out(
     assert held[2] == 2
 
 
+def test_a_single_bit_is_enough(store: Store, add: Add) -> None:
+    add("2026-11-01")
+    bad = Path(store.place.path(add("2026-11-02")))
+    data = bytearray(bad.read_bytes())
+    # Inside the text of a kernel's name, which any reader takes as it is.
+    at = data.index(b"sgemm_shared_tile")
+    data[at] ^= 1
+    bad.write_bytes(data)
+    found = ask_sql(Store(store.place), "select kernel, key from kernels", 0)
+    assert [row[0] for row in found.rows] == ["sgemm_shared_tile"]
+    assert [f"{bad} is left out: its data is not" in each for each in found.warnings] == [True]
+
+
 def test_a_query_that_is_wrong_is_the_users_and_no_damage(store: Store, add: Add) -> None:
     add("2026-11-01")
     _spoil(Path(store.place.path(add("2026-11-02"))))

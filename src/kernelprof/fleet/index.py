@@ -146,8 +146,12 @@ def _add(connection: Any, store: Store, new: Sequence[str], folder: Path) -> tup
     duckdb = package("duckdb", "asking a store")
     whole = list(new)
     damaged: tuple[Damaged, ...] = ()
+    # An object store has checksums of its own, and would send each file once more.
+    if store.place.local:
+        whole, damaged = store.check_all(new)
     try:
-        _write(connection, store, whole, folder)
+        if whole:
+            _write(connection, store, whole, folder)
     except duckdb.Error:
         whole, damaged = unreadable(connection, store, new)
         if whole:

@@ -6,7 +6,6 @@ listing tells what need not be measured again. ``runs/`` has a JSON file for eac
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import secrets
@@ -83,22 +82,20 @@ class Store:
         damaged = []
         for name in sorted(self._keys().get(key, ()), reverse=True):
             try:
-                table = self._read(name)
+                file = self._opened(name)
             except InputError as error:
                 damaged.append(Damaged(self.place.path(name), error.what))
                 continue
-            if recorded or not any(table.column("recorded").to_pylist()):
+            if recorded or not any(file.read(["recorded"]).column(0).to_pylist()):
                 return name, tuple(damaged)
         return None, tuple(damaged)
 
-    def _read(self, name: str) -> Any:
-        path = self.place.path(name)
-        data: Any = path if self.place.local else io.BytesIO(self.place.read(name))
-        return records.read(data, path)
+    def _opened(self, name: str) -> Any:
+        return records.opened(self.place.read(name), self.place.path(name))
 
     def check(self, name: str) -> int:
         """The rows of a file; :class:`InputError` for one that is damaged or foreign."""
-        rows: int = self._read(name).num_rows
+        rows: int = self._opened(name).metadata.num_rows
         return rows
 
     def check_all(self, names: Iterable[str]) -> tuple[list[str], tuple[Damaged, ...]]:
