@@ -80,14 +80,6 @@ class FleetRun:
         return self.planned - len(self.jobs)
 
 
-class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a run, of which ``run`` is what was done."""
-
-    def __init__(self, run: FleetRun) -> None:
-        super().__init__()
-        self.run = run
-
-
 @dataclass(frozen=True, slots=True)
 class Heading:
     """A column of an answer: its name, its unit, and what it is."""

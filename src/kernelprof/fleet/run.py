@@ -13,14 +13,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from kernelprof.errors import Interrupted
 from kernelprof.fleet.ask import answered
 from kernelprof.fleet.code import CAPTURE
 from kernelprof.fleet.devices import Device
 from kernelprof.fleet.executor import Call, Failure
 from kernelprof.fleet.places import StoreError
-from kernelprof.fleet.results import Done, FleetRun, Interrupted, JobDone
+from kernelprof.fleet.results import Done, FleetRun, JobDone
 from kernelprof.fleet.series import outdated
 from kernelprof.fleet.work import Order, identified, measured
+from kernelprof.model.numbers import count
 from kernelprof.tools import ask, which
 
 if TYPE_CHECKING:
@@ -139,7 +141,8 @@ def run(
         interrupted = True
         _kept(store, result())
         if isinstance(error, KeyboardInterrupt):
-            raise Interrupted(result()) from error
+            done = f"{result().stored:,} of {count(planned, 'job')} stored"
+            raise Interrupted(f"{done}; run it again to go on") from error
         raise
     found = result()
     if stopped is None:

@@ -9,8 +9,8 @@ import typer
 
 from kernelprof.cli import options, output
 from kernelprof.cli.progress import progress_line
+from kernelprof.errors import Interrupted
 from kernelprof.interface import fleet
-from kernelprof.model.numbers import count
 
 ORDER = 125
 COMMAND = typer.Typer(
@@ -75,8 +75,6 @@ def run(
     those of one that is stored. A run that ended early goes on where it was. The exit code is that
     of the first job that failed.
     """
-    from kernelprof.fleet.results import Interrupted
-
     output.check_places(file, html=html)
     try:
         with progress_line() as progress:
@@ -90,8 +88,7 @@ def run(
                 tell=lambda done, of, what: progress.say(f"{done} of {of}: {what}"),
             )
     except Interrupted as stop:
-        jobs = f"{stop.run.stored:,} of {count(stop.run.planned, 'job')} stored"
-        output.remark([f"interrupted: {jobs}; run it again to go on"])
+        output.remark([f"interrupted: {stop.what}"])
         raise
     if html is not None:
         output.write_page(found, html)
