@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import subprocess
 import sys
 import time
@@ -23,12 +22,11 @@ import pyarrow.parquet as pq
 
 from kernelprof.analysis.verdict import diagnose
 from kernelprof.fleet.records import (
-    METADATA,
-    SCHEMA_VERSION,
     Provenance,
     Record,
     record,
     schema,
+    written,
 )
 from kernelprof.fleet.store import Store
 from kernelprof.interface.fleet import questions
@@ -103,11 +101,7 @@ def _night(
     }
     for column, values in columns.items():
         table = table.set_column(table.schema.get_field_index(column), column, values)
-    sink = io.BytesIO()
-    with pq.ParquetWriter(sink, table.schema, compression="zstd", store_schema=False) as writer:
-        writer.write_table(table)
-        writer.add_key_value_metadata({METADATA: json.dumps({"schema_version": SCHEMA_VERSION})})
-    return Record(key, gpu, when, sink.getvalue())
+    return Record(key, gpu, when, written(table))
 
 
 def ask(place: Path, rounds: int = 3) -> dict[str, Any]:

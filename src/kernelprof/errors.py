@@ -44,6 +44,14 @@ class MissingToolError(KernelprofError):
     exit_code = ExitCode.ENVIRONMENT
 
 
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C in something that goes on from there another time; ``what`` was done until then."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
+
+
 class Terminated(BaseException):
     """A signal other than Ctrl-C asked us to end; ``code`` is what a shell then expects.
 

@@ -2,17 +2,92 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any, Self
 
 import pytest
 
+from kernelprof.analysis.verdict import diagnose
+from kernelprof.fleet.code import MACHINE_CODE, Identity
+from kernelprof.fleet.devices import recorded_devices
+from kernelprof.fleet.executor import Call, Outcome
+from kernelprof.fleet.records import Provenance, Record, record
 from kernelprof.fleet.store import Store
+from kernelprof.fleet.work import Order, identified
+from kernelprof.sources import read_capture
+from kernelprof.sources.capture_directory import read_manifest
 
 ROOT = Path(__file__).parents[2]
 RECORDED = ROOT / "src" / "kernelprof" / "recorded" / "h200"
 
 WritePlan = Callable[[str], Path]
+
+
+class Measures:
+    """An executor whose GPU gives a recorded capture for every job, a second later each time.
+
+    ``code`` is the machine code of all jobs, ``takes`` what their times are multiplied by.
+    """
+
+    def __init__(self) -> None:
+        self.devices = recorded_devices()
+        self.workers = 1
+        self.code = "a"
+        self.takes = 1.0
+        self.now = datetime(2026, 11, 22, tzinfo=UTC)
+        self._calls: list[Call] = []
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._calls.clear()
+
+    @property
+    def pending(self) -> int:
+        return len(self._calls)
+
+    def submit(self, call: Call) -> None:
+        self._calls.append(call)
+
+    def wait(self) -> Outcome:
+        call = self._calls.pop(0)
+        if call.function is identified:
+            jobs = [f"{job.shown()} {job.preset}" for job in call.argument[0]]
+            return Outcome(call, list(map(self._identity, jobs)))
+        order: Order = call.argument
+        return Outcome(call, [self._measured(job, who, order) for job, who in order.jobs])
+
+    def _identity(self, job: str) -> Identity:
+        digest = hashlib.sha256(f"{self.code} {job}".encode()).hexdigest()
+        return Identity(self.code, MACHINE_CODE, digest)
+
+    def _measured(self, job: Any, who: Identity, order: Order) -> Record:
+        folder = RECORDED / "01_naive"
+        capture, manifest = read_capture(str(folder)), read_manifest(folder)
+        assert manifest.timing is not None
+        self.now += timedelta(seconds=1)
+        times = tuple(each * self.takes for each in manifest.timing.times_ns)
+        manifest = replace(
+            manifest,
+            created=self.now.isoformat(),
+            timing=replace(manifest.timing, times_ns=times),
+        )
+        about = Provenance(
+            key=who.key,
+            plan=order.plan,
+            name=job.name,
+            kind=job.kind,
+            round=job.round,
+            code=who.code,
+            code_of=who.code_of,
+            recorded=order.recorded,
+        )
+        return record(capture, diagnose(capture), manifest, about)
 
 
 @pytest.fixture

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from tests.fleet.conftest import WritePlan
 
 KERNEL = f'[[kernel]]\nsource = "{ROOT}/cuda/ladder/01_naive.cu"\n'
+MANY = f"sizes = {{ {', '.join(f'{name} = {[*range(1, 400)]}' for name in 'ABCDEF')} }}\n"
+"""More combinations than any memory holds."""
 
 
 def test_a_sweep_has_all_combinations(write_plan: WritePlan) -> None:
@@ -65,6 +67,18 @@ def test_captures_are_found_as_every_command_finds_them(
         (f"{KERNEL}sizes = {{ M = 0 }}\n", "kernel[0].sizes"),
         ('[[captures]]\nfolder = "nowhere"\n', "captures[0].folder"),
         ("[[program]]\ncommand = []\n", "program[0].command"),
+        (f'{KERNEL}against = "none.cu"\n', "kernel[0].against"),
+        (f"{KERNEL}sizes = {{ M = [] }}\n{KERNEL}", "kernel[0].sizes"),
+        (f"{KERNEL}{KERNEL}sizes = []\n", "kernel[1].sizes"),
+        (f"{KERNEL}defines = [{{ TILE = [] }}]\n", "kernel[0].defines"),
+        (f"{KERNEL}defines = []\n", "kernel[0].defines"),
+        (f"{KERNEL}repeat = 30000000\n", "kernel[0]"),
+        (f"{KERNEL}{MANY}", "kernel[0]"),
+        (f'preset = "tirage"\n{KERNEL}', "plan.toml: preset"),
+        (f'{KERNEL}preset = "tirage"\n', "kernel[0].preset"),
+        ('[[ladder]]\nname = "sgmm"\n', "ladder[0].name"),
+        ('[[ladder]]\nname = "sgemm"\nrungs = ["99"]\n', "ladder[0].rungs"),
+        ('[[ladder]]\nname = "sgemm"\nsize = []\n', "ladder[0].size"),
         ("[[kernel]\n", "line 4"),
     ],
 )
@@ -72,3 +86,4 @@ def test_a_mistake_names_its_place(write_plan: WritePlan, entries: str, place: s
     with pytest.raises(InputError) as caught:
         read_plan(write_plan(entries))
     assert place in str(caught.value.where)
+    assert caught.value.hint

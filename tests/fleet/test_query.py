@@ -19,6 +19,7 @@ from kernelprof.fleet.records import Provenance, record
 from kernelprof.fleet.series import Filters
 from kernelprof.fleet.status import status
 from kernelprof.fleet.store import Store
+from kernelprof.interface.fleet import query
 from kernelprof.report.writers.json import schema, write
 from kernelprof.sources import read_capture
 from kernelprof.sources.capture_directory import read_manifest
@@ -99,6 +100,18 @@ def test_a_side_of_a_comparison_is_a_series_of_its_own(store: Store, add: Add) -
     assert ask(store, "regressions", Filters()).rows == ()
 
 
+def test_recorded_captures_are_a_series_of_their_own_and_said(store: Store, add: Add) -> None:
+    add("2026-11-01", recorded=True)
+    add("2026-11-02", 2.0)
+    assert ask(store, "regressions", Filters()).rows == ()
+    found = _rows(ask(store, "potential", Filters()))
+    assert [each["recorded"] for each in found] == [None, True]
+    for tile, recorded in ((8, True), (16, False), (32, False)):
+        add("2026-11-01", defines=json.dumps({"TILE": tile}), sizes="{}", recorded=recorded)
+    swept = _rows(ask(Store(store.place), "sweep", Filters()))
+    assert [(each["variants"], each["recorded"]) for each in swept] == [(3, None), (2, True)]
+
+
 def test_potential_is_the_time_that_the_gain_would_save(store: Store, add: Add) -> None:
     add("2026-11-01", 9.0, "01_naive")
     add("2026-11-02", 1.0, "01_naive")
@@ -157,6 +170,81 @@ def test_new_files_are_seen_and_damaged_ones_told(store: Store, add: Add) -> Non
     assert ask_sql(Store(store.place), count, 0, cached=False).rows == ((2,),)
 
 
+def _spoil(path: Path) -> None:
+    """Change data in the first half of a file; its footer stays whole."""
+    data = bytearray(path.read_bytes())
+    for at in range(50, len(data) // 2, 7):
+        data[at] ^= 0x5A
+    path.write_bytes(data)
+
+
+@pytest.mark.parametrize("cached", [False, True])
+@pytest.mark.parametrize("spoil", [_spoil, lambda path: path.write_bytes(b"PAR1")])
+def test_damaged_data_is_told_and_left_out(
+    store: Store, add: Add, spoil: Callable[[Path], None], cached: bool
+) -> None:
+    add("2026-11-01")
+    bad = Path(store.place.path(add("2026-11-02", 1.5)))
+    add("2026-11-03")
+    everything = "select count(*), sum(len(times_ns)) > 0 from measurements"
+    if cached:
+        assert ask_sql(store, everything, 0).rows == ((3, True),)
+    spoil(bad)
+    for found in (
+        ask_sql(Store(store.place), everything, 0),
+        ask_sql(Store(store.place), everything, 0, cached=False),
+    ):
+        assert found.rows == ((2, True),)
+        assert [str(bad) in each for each in found.warnings] == [True]
+    assert ask(Store(store.place), "regressions", Filters(), cached=False).rows == ()
+    (held,) = status(Store(store.place), cached=False).holdings.rows
+    assert held[2] == 2
+
+
+def test_a_single_bit_is_enough(store: Store, add: Add) -> None:
+    add("2026-11-01")
+    bad = Path(store.place.path(add("2026-11-02")))
+    data = bytearray(bad.read_bytes())
+    # Inside the text of a kernel's name, which any reader takes as it is.
+    at = data.index(b"sgemm_shared_tile")
+    data[at] ^= 1
+    bad.write_bytes(data)
+    found = ask_sql(Store(store.place), "select kernel, key from kernels", 0)
+    assert [row[0] for row in found.rows] == ["sgemm_shared_tile"]
+    assert [f"{bad} is left out: its data is not" in each for each in found.warnings] == [True]
+
+
+def test_a_query_that_is_wrong_is_the_users_and_no_damage(store: Store, add: Add) -> None:
+    add("2026-11-01")
+    _spoil(Path(store.place.path(add("2026-11-02"))))
+    for wrong in ("select nothing from measurements", "select 'x'::int", "select error('no')"):
+        with pytest.raises(UsageError, match="cannot be answered"):
+            ask_sql(Store(store.place), wrong, 0)
+
+
+@pytest.mark.parametrize(
+    ("part", "spoil"),
+    [
+        ("*.parquet", lambda path: path.write_bytes(path.read_bytes()[:200])),
+        ("*.parquet", _spoil),
+        ("*.parquet", Path.unlink),
+        ("*.names", Path.unlink),
+        ("*.names", lambda path: path.write_text(path.read_text()[:40], encoding="utf-8")),
+        ("*.names", lambda path: path.write_bytes(b"\xff")),
+    ],
+)
+def test_a_damaged_cache_is_made_again(
+    store: Store, add: Add, tmp_path: Path, part: str, spoil: Callable[[Path], None]
+) -> None:
+    for day in ("01", "02"):
+        add(f"2026-11-{day}")
+        before = ask(Store(store.place), "potential", Filters())
+    spoil(min((tmp_path / "cache").rglob(part)))
+    assert ask(Store(store.place), "potential", Filters()) == before
+    assert ask_sql(Store(store.place), "select count(*) from kernels", 0).rows == ((2,),)
+    assert before.warnings == ()
+
+
 def test_many_parts_become_one(
     store: Store, add: Add, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
@@ -198,3 +286,35 @@ def test_what_cannot_be_asked(store: Store, add: Add) -> None:
         ask(Store(store.place), "everything", Filters())
     with pytest.raises(UsageError, match="no date"):
         ask(Store(store.place), "potential", Filters(since="yesterday"))
+
+
+def test_a_day_can_be_written_in_each_way_of_iso_8601(store: Store, add: Add) -> None:
+    add("2026-11-01")
+    add("2026-11-20", 1.5)
+    for question in ("regressions", "potential"):
+        found = [
+            ask(store, question, Filters(since=day)).rows
+            for day in ("2026-11-16", "20261116", "2026-W47-1")
+        ]
+        assert found[0] == found[1] == found[2]
+        assert len(found[0]) == 1
+    assert ask(store, "potential", Filters(since="2026-W48-1")).rows == ()
+
+
+@pytest.mark.parametrize(
+    ("kernel", "said"),
+    [("[", "not a regular expression"), ("(?=x)", "with a store"), (r"(a)\1", "with a store")],
+)
+def test_an_expression_that_cannot_be_used_is_said(
+    store: Store, add: Add, kernel: str, said: str
+) -> None:
+    add("2026-11-01")
+    with pytest.raises(UsageError, match=said):
+        ask(store, "potential", Filters(kernel=kernel))
+
+
+@pytest.mark.parametrize("option", ["kernel", "gpu", "since"])
+def test_sql_takes_no_other_condition(store: Store, add: Add, option: str) -> None:
+    add("2026-11-01")
+    with pytest.raises(UsageError, match=f"--sql does not go together with --{option}"):
+        query(store.place.path(""), sql="select 1", **{option: "2026-11-01"})

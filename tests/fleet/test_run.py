@@ -12,14 +12,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from tests.fleet.conftest import ROOT
+from tests.fleet.conftest import ROOT, Measures
+from tests.support.processes import started
 
 from kernelprof.fleet.devices import recorded_devices
 from kernelprof.fleet.local import Local
 from kernelprof.fleet.plan import read_plan
+from kernelprof.fleet.query import ask
 from kernelprof.fleet.results import Done
 from kernelprof.fleet.run import Options, run
+from kernelprof.fleet.series import Filters
+from kernelprof.fleet.status import missing
 from kernelprof.fleet.store import Store
+from kernelprof.interface.fleet import status
 
 if TYPE_CHECKING:
     from tests.fleet.conftest import WritePlan
@@ -165,6 +170,54 @@ def test_without_room_what_is_stored_stays_and_the_next_run_goes_on(
     assert len(Store(store.place).names()) == 6
 
 
+NVCC = """#!/bin/sh
+sleep 300 &
+echo $$ $! > "$RUNNING"
+wait
+"""
+"""A compiler that never ends, and starts another process as the real one does."""
+
+
+def _is_there(pid: str) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()[0]
+    except OSError:
+        return False
+    return state not in "ZX"
+
+
+@pytest.mark.slow("waits for a compiler to be under way")
+def test_ctrl_c_ends_compilers_and_leaves_no_folders(
+    write_plan: WritePlan, tmp_path: Path, cli_environment: dict[str, str]
+) -> None:
+    plan = write_plan('[[ladder]]\nname = "sgemm"\nrungs = ["1"]\n')
+    running, folder, nvcc = tmp_path / "running", tmp_path / "tmp", tmp_path / "bin" / "nvcc"
+    folder.mkdir()
+    nvcc.parent.mkdir()
+    nvcc.write_text(NVCC, encoding="utf-8")
+    nvcc.chmod(0o755)
+    environment = {
+        **cli_environment,
+        "PATH": f"{nvcc.parent}:{os.environ['PATH']}",
+        "TMPDIR": str(folder),
+        "RUNNING": str(running),
+    }
+    command = [sys.executable, "-m", "kernelprof", "fleet", "run", str(plan), "--recorded"]
+    with started(command, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 60
+        while not running.exists() or not running.read_text(encoding="utf-8").split():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        pids = running.read_text(encoding="utf-8").split()
+        assert all(map(_is_there, pids))
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    assert process.returncode == 130, said
+    assert said == "kernelprof: interrupted: 0 of 1 job stored; run it again to go on\n"
+    assert not any(map(_is_there, pids))
+    assert list(folder.glob("kernelprof-*")) == []
+
+
 @pytest.mark.slow("waits for a run to be under way")
 def test_after_ctrl_c_a_run_goes_on_where_it_was(
     write_plan: WritePlan, some_captures: str, store: Store, cli_environment: dict[str, str]
@@ -183,3 +236,107 @@ def test_after_ctrl_c_a_run_goes_on_where_it_was(
     assert hidden == []
     subprocess.run(command, env=cli_environment, check=True, capture_output=True, timeout=100)
     assert len(Store(store.place).names()) == 6
+
+
+def test_a_recorded_capture_is_no_measurement_but_for_another_recorded_run(
+    write_plan: WritePlan, store: Store
+) -> None:
+    plan = read_plan(write_plan('[[ladder]]\nname = "sgemm"\nrungs = ["1"]\n'))
+    with Measures() as gpu:
+        assert run(plan, store, gpu, Options(recorded=True)).count(Done.RECORDED) == 1
+        assert run(plan, store, gpu, Options(recorded=True)).count(Done.UNCHANGED) == 1
+        assert run(plan, store, gpu).count(Done.MEASURED) == 1
+        assert run(plan, store, gpu).count(Done.UNCHANGED) == 1
+        # What is measured is more than what is recorded.
+        assert run(plan, store, gpu, Options(recorded=True)).count(Done.UNCHANGED) == 1
+    assert len(Store(store.place).names()) == 2
+
+
+def test_what_is_damaged_is_told_and_measured_again(write_plan: WritePlan, store: Store) -> None:
+    plan = read_plan(write_plan('[[ladder]]\nname = "sgemm"\nrungs = ["1", "2"]\n'))
+    with Measures() as gpu:
+        run(plan, store, gpu)
+        bad = Path(store.place.path(store.names()[0]))
+        data = bytearray(bad.read_bytes())
+        data[len(data) // 4] ^= 1
+        bad.write_bytes(data)
+        again = run(plan, Store(store.place), gpu)
+    assert (again.count(Done.MEASURED), again.count(Done.UNCHANGED)) == (1, 1)
+    assert [str(bad) in each for each in again.warnings] == [True]
+
+
+@pytest.mark.parametrize("more", ["", f'against = "{ROOT}/cuda/ladder/02_coalesced.cu"\n'])
+def test_what_a_plan_names_twice_is_measured_once(
+    write_plan: WritePlan, store: Store, more: str
+) -> None:
+    source = f'source = "{ROOT}/cuda/ladder/01_naive.cu"\n{more}'
+    sizes = "sizes = [{ M = 4096 }, { M = 4096 }]\n"
+    plan = read_plan(write_plan(f"[[kernel]]\n{source}{sizes}[[kernel]]\n{source}"))
+    with Measures() as gpu:
+        found = run(plan, store, gpu)
+    sides = 2 if more else 1
+    assert (found.count(Done.MEASURED), found.count(Done.SAME)) == (2 * sides, sides)
+    keys = [name.rpartition("/")[2].partition(".")[0] for name in store.names()]
+    assert len(set(keys)) == len(keys) == 2 * sides
+
+
+def test_status_counts_what_is_missing_on_gpus_that_the_store_does_not_know(
+    write_plan: WritePlan, store: Store
+) -> None:
+    ladder = '[[ladder]]\nname = "sgemm"\nrungs = ["1", "2"]\n'
+    path = write_plan(ladder)
+    new = status(str(path))
+    assert (new.planned, len(new.missing or ()), new.holdings.rows) == (2, 2, ())
+    with Measures() as gpu:
+        run(read_plan(path), store, gpu)
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("[[ladder]]", 'gpus = ["B200"]\n[[ladder]]'), encoding="utf-8")
+    other = status(str(path))
+    assert other.planned == 2
+    assert [each.gpu for each in other.missing or ()] == ["B200", "B200"]
+    assert other.holdings.rows[0][:3] == ("NVIDIA H200", "2026-11", 2)
+
+
+def test_code_that_was_changed_back_is_measured_again(write_plan: WritePlan, store: Store) -> None:
+    """With two presets and rounds a series has several keys of the same code."""
+    ladder = '[[ladder]]\nname = "sgemm"\nrungs = ["1"]\nrepeat = 2\n'
+    path = write_plan(f'{ladder}{ladder}preset = "triage"\n')
+    plan = read_plan(path)
+
+    def regressions() -> int:
+        return len(ask(Store(store.place), "regressions", Filters()).rows)
+
+    with Measures() as gpu:
+        assert run(plan, store, gpu).count(Done.MEASURED) == 4
+        assert run(plan, store, gpu).count(Done.UNCHANGED) == 4
+        gpu.code, gpu.takes = "b", 2.0
+        assert run(plan, store, gpu).count(Done.MEASURED) == 4
+        assert regressions() == 1
+        gpu.code, gpu.takes = "a", 1.0
+        assert run(plan, store, gpu).count(Done.MEASURED) == 4
+        assert regressions() == 0
+        assert run(plan, store, gpu).count(Done.UNCHANGED) == 4
+        # A recorded run measures nothing, whatever came after.
+        gpu.code = "b"
+        assert run(plan, store, gpu, Options(recorded=True)).count(Done.UNCHANGED) == 4
+
+
+def test_a_plans_status_counts_what_a_run_would_measure(
+    write_plan: WritePlan, store: Store
+) -> None:
+    plan = read_plan(write_plan('[[ladder]]\nname = "sgemm"\nrungs = ["1"]\n'))
+
+    def lacking() -> int:
+        planned, open_, recorded = missing(plan, Store(store.place), gpu)
+        assert (planned, recorded) == (1, 0)
+        return len(open_)
+
+    with Measures() as gpu:
+        run(plan, store, gpu)
+        assert lacking() == 0
+        gpu.code = "b"
+        assert lacking() == 1
+        run(plan, store, gpu)
+        assert lacking() == 0
+        gpu.code = "a"
+        assert lacking() == 1

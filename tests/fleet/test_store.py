@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,6 +85,29 @@ def test_a_torn_file_is_told_and_not_taken_for_a_measurement(
     assert [each.file for each in damaged] == [str(torn)]
     whole = store.add(made)
     assert Store(store.place).holds(KEY)[0] == whole
+
+
+def test_a_file_without_a_checksum_is_read_to_its_end(store: Store, made: Record) -> None:
+    path = Path(store.place.path(store.add(made)))
+    table = pq.read_table(io.BytesIO(made.data))
+    version = {"kernelprof": json.dumps({"schema_version": "1"})}
+    pq.write_table(table.replace_schema_metadata(version), path, compression="zstd")
+    assert Store(store.place).holds(KEY)[0] is not None
+    data = bytearray(path.read_bytes())
+    middle = len(data) // 2
+    data[100:middle] = bytes(middle - 100)
+    path.write_bytes(data)
+    name, damaged = Store(store.place).holds(KEY)
+    assert (name, [each.file for each in damaged]) == (None, [str(path)])
+
+
+def test_a_changed_value_is_damage(store: Store, made: Record) -> None:
+    path = Path(store.place.path(store.add(made)))
+    data = bytearray(made.data)
+    data[data.index(b"01_naive.cu")] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(InputError, match="not what was written"):
+        store.check(store.names()[0])
 
 
 def test_files_of_something_else_are_told(store: Store, made: Record) -> None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from kernelprof.errors import InputError, UsageError
-from kernelprof.fleet.index import parts
+from kernelprof.fleet.index import mend, parts, unreadable
 from kernelprof.fleet.optional import package
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from kernelprof.fleet.store import Store
+    from kernelprof.fleet.store import Damaged, Store
+
+_T = TypeVar("_T")
 
 _KERNELS: Final = (
     "create view kernels as select * from read_parquet({}) where file in (select file from files)"
@@ -68,13 +70,50 @@ class Questions:
         return found
 
 
-@contextmanager
-def questions(store: Store, *, cached: bool = True) -> Iterator[Questions]:
-    """The store for questions; ``cached`` keeps what was read of its files for the next ones.
+def answered(store: Store, answer: Callable[[Questions], _T], *, cached: bool = True) -> _T:
+    """What is answered from a store; ``cached`` keeps what was read of its files for the next time.
 
-    Raises :class:`InputError` for a store without measurements.
+    A file may be damaged where nobody has read it yet, and one that was read may be damaged since.
+    Where the answer fails over that, it is given without these files, and they are told. Raises
+    :class:`InputError` for a store without measurements.
     """
     duckdb = package("duckdb", "asking a store")
+    try:
+        with _questions(store, cached=cached) as found:
+            return answer(found)
+    except (duckdb.Error, UsageError) as error:
+        if isinstance(error, UsageError) and not _may_be_damage(error.__cause__):
+            raise
+        with closing(_connected(store)) as connection:
+            _, damaged = unreadable(connection, store, store.names())
+        if not (cached and mend(store)) and not damaged:
+            raise
+    with _questions(store, cached=cached, damaged=damaged) as found:
+        return answer(found)
+
+
+def _may_be_damage(cause: BaseException | None) -> bool:
+    """Whether a query can have failed over what it read, and not over what it says."""
+    duckdb = package("duckdb", "asking a store")
+    said = (duckdb.ParserException, duckdb.SyntaxException, duckdb.BinderException)
+    refused = (duckdb.CatalogException, duckdb.PermissionException)
+    values = (duckdb.ConversionException, duckdb.OutOfRangeException)
+    return isinstance(cause, duckdb.Error) and not isinstance(cause, (*said, *refused, *values))
+
+
+def _connected(store: Store) -> Any:
+    duckdb = package("duckdb", "asking a store")
+    connection = duckdb.connect(config={"autoinstall_known_extensions": False})
+    if not store.place.local:
+        connection.register_filesystem(store.place.filesystem)  # type: ignore[attr-defined]
+    return connection
+
+
+@contextmanager
+def _questions(
+    store: Store, *, cached: bool, damaged: Sequence[Damaged] = ()
+) -> Iterator[Questions]:
+    """The store without the files that are known to be damaged."""
     names = store.names()
     if not names:
         raise InputError(
@@ -82,24 +121,23 @@ def questions(store: Store, *, cached: bool = True) -> Iterator[Questions]:
             where=store.place.shown,
             hint="make some: kernelprof fleet run PLAN.toml",
         )
-    connection = duckdb.connect(config={"autoinstall_known_extensions": False})
-    try:
-        if not store.place.local:
-            connection.register_filesystem(store.place.filesystem)  # type: ignore[attr-defined]
-        with parts(connection, store, names, cached=cached) as (found, damaged):
-            left_out = [*store.strangers(), *damaged]
-            warnings = [f"{each.file} is left out: {each.why}" for each in left_out]
-            torn = {each.file for each in damaged}
-            paths = {each: store.place.path(each) for each in names}
-            whole = {each: path for each, path in paths.items() if path not in torn}
-            if not whole:
-                what = "no file of this store can be read"
-                raise InputError(what, where=store.place.shown, hint="\n".join(warnings))
-            connection.execute("create temp table files as select unnest(?) as file", [list(whole)])
-            connection.execute(_KERNELS.format(_listed(found)))
-            yield Questions(connection, store, found, list(whole.values()), warnings)
-    finally:
-        connection.close()
+    torn = {each.file for each in damaged}
+    paths = {each: store.place.path(each) for each in names}
+    sound = [each for each, path in paths.items() if path not in torn]
+    with (
+        closing(_connected(store)) as connection,
+        parts(connection, store, sound, cached=cached) as (found, more),
+    ):
+        left_out = [*store.strangers(), *damaged, *more]
+        warnings = [f"{each.file} is left out: {each.why}" for each in left_out]
+        torn |= {each.file for each in more}
+        whole = {each: path for each, path in paths.items() if path not in torn}
+        if not whole:
+            what = "no file of this store can be read"
+            raise InputError(what, where=store.place.shown, hint="\n".join(warnings))
+        connection.execute("create temp table files as select unnest(?) as file", [list(whole)])
+        connection.execute(_KERNELS.format(_listed(found)))
+        yield Questions(connection, store, found, list(whole.values()), warnings)
 
 
 def _listed(paths: Sequence[str]) -> str:

@@ -7,17 +7,19 @@ import multiprocessing
 import os
 import signal
 from multiprocessing.connection import wait
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from kernelprof.errors import Terminated
 from kernelprof.fleet.executor import Failure
 from kernelprof.fleet.pool import Pool, WorkerDied
 from kernelprof.fleet.work import use_device
 from kernelprof.launch.helpers import end_with_parent
+from kernelprof.launch.processes import end_children
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from multiprocessing.connection import Connection
+    from types import FrameType
 
     from kernelprof.fleet.devices import Device
     from kernelprof.fleet.executor import Call
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
 
 _GRACE_S: Final = 8.0
 """What a worker gets to end what it started, before it is killed."""
+_GRACE_BELOW_S: Final = 2.0
+"""What compilers get for that."""
 
 
 class Process:
@@ -98,6 +102,7 @@ class Local(Pool):
 
 def _serve(connection: Connection, device: str) -> None:
     """A worker: makes one call after the other until nobody is at the other end."""
+    signal.signal(signal.SIGTERM, _terminated)
     end_with_parent(signal.SIGTERM)  # a measurement would go on, and hold its GPU
     if device:
         use_device(device)
@@ -111,3 +116,10 @@ def _serve(connection: Connection, device: str) -> None:
                 answer = None, Failure.of(error)
             connection.send(answer)
     os._exit(0)
+
+
+def _terminated(number: int, _frame: FrameType | None) -> NoReturn:
+    """End what was started, while it can be found below us, and clean up on the way out."""
+    signal.signal(number, signal.SIG_IGN)
+    end_children(os.getpid(), grace=_GRACE_BELOW_S)
+    raise Terminated(number)

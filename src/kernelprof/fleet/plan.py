@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -12,7 +13,7 @@ import msgspec
 from msgspec import Meta, Struct
 
 from kernelprof import files
-from kernelprof.errors import InputError
+from kernelprof.errors import InputError, UsageError
 from kernelprof.launch.tables import Define
 from kernelprof.model.toml_text import TomlError, read_toml
 
@@ -27,8 +28,10 @@ _Name = Annotated[str, Meta(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")]
 _Text = Annotated[str, Meta(min_length=1)]
 _Positive = Annotated[int, Meta(ge=1)]
 _Seconds = Annotated[float, Meta(gt=0)]
-_Sizes = dict[_Name, _Positive | list[_Positive]]
-_Defines = dict[_Name, Define | list[Define]]
+_Some = Meta(min_length=1)
+"""A list of nothing would leave its entry out without a word."""
+_Sizes = dict[_Name, _Positive | Annotated[list[_Positive], _Some]]
+_Defines = dict[_Name, Define | Annotated[list[Define], _Some]]
 
 
 class _How(Struct, forbid_unknown_fields=True, kw_only=True, frozen=True):
@@ -44,16 +47,16 @@ class _Kernel(_How, frozen=True, kw_only=True):
 
     source: _Text
     against: _Text | None = None
-    sizes: _Sizes | list[_Sizes] = msgspec.field(default_factory=dict)
-    defines: _Defines | list[_Defines] = msgspec.field(default_factory=dict)
+    sizes: _Sizes | Annotated[list[_Sizes], _Some] = msgspec.field(default_factory=dict)
+    defines: _Defines | Annotated[list[_Defines], _Some] = msgspec.field(default_factory=dict)
 
 
 class _Ladder(_How, frozen=True, kw_only=True):
     """``[[ladder]]``: rungs of a ladder that kernelprof ships."""
 
     name: _Text
-    rungs: list[_Text] = msgspec.field(default_factory=list)
-    size: list[_Positive] = msgspec.field(default_factory=list)
+    rungs: Annotated[list[_Text], _Some] = msgspec.field(default_factory=list)
+    size: Annotated[list[_Positive], _Some] = msgspec.field(default_factory=list)
     variants: bool = False
 
 
@@ -158,16 +161,19 @@ def read_plan(path: Path) -> Plan:
     except ValueError as error:
         _refuse(f"it is no text ({error})", path)
     home = path.expanduser().absolute().parent
-    groups = [
-        group
-        for part in (found.kernel, found.ladder, found.program, found.captures)
-        for at, entry in enumerate(part)
-        for group in _groups(entry, found, home, path, f"{_KEYS[type(entry)]}[{at}]")
-    ]
+    groups: list[tuple[Job, ...]] = []
+    total = 0
+    for part in (found.kernel, found.ladder, found.program, found.captures):
+        for at, entry in enumerate(part):
+            key, repeat = f"{_KEYS[type(entry)]}[{at}]", getattr(entry, "repeat", 1)
+            for jobs in _groups(entry, found, home, path, key):
+                total += len(jobs) * repeat
+                if total > MOST_JOBS:
+                    _refuse(f"with this entry it has more than {MOST_JOBS:,} jobs", path, key)
+                rounds = range(1, repeat + 1)
+                groups.append(tuple(replace(job, round=each) for each in rounds for job in jobs))
     if not groups:
         _refuse("there is nothing to measure", path)
-    if sum(map(len, groups)) > MOST_JOBS:
-        _refuse(f"it has {sum(map(len, groups)):,} jobs, and {MOST_JOBS:,} is the most", path)
     store = found.store
     if store is not None and "://" not in store:
         store = str(home / Path(store).expanduser())
@@ -183,7 +189,7 @@ _KEYS: Final[dict[type, str]] = {
 
 
 def _groups(entry: Any, of: _File, home: Path, path: Path, key: str) -> Iterator[tuple[Job, ...]]:
-    """The jobs of an entry, those together that stay on one device."""
+    """The jobs of an entry's first round, those together that stay on one device."""
     if isinstance(entry, _Captures):
         yield from _captures(entry, home, path, key)
         return
@@ -191,20 +197,22 @@ def _groups(entry: Any, of: _File, home: Path, path: Path, key: str) -> Iterator
     if how["preset"] is not None:
         from kernelprof.analysis.metrics.catalogue import preset
 
-        preset(how["preset"])
-    for jobs in _KINDS[type(entry)](entry, how, home, path, key):
-        rounds = range(1, entry.repeat + 1)
-        yield tuple(replace(job, round=at) for at in rounds for job in jobs)
+        place = "preset" if entry.preset is None else f"{key}.preset"
+        with _explained(path, place):
+            preset(how["preset"])
+    yield from _KINDS[type(entry)](entry, how, home, path, key)
 
 
 def _kernels(
     entry: _Kernel, how: Mapping[str, Any], home: Path, path: Path, key: str
 ) -> Iterator[tuple[Job, ...]]:
-    named = [entry.source] if entry.against is None else [entry.source, entry.against]
-    for name in named:
-        if not (home / name).is_file():
-            _refuse(f"there is no file {name!r}", path, f"{key}.source")
-    for sizes, defines in product(_points(entry.sizes), _points(entry.defines)):
+    given = {"source": entry.source, "against": entry.against}
+    named = [name for name in given.values() if name is not None]
+    for where, name in given.items():
+        if name is not None and not (home / name).is_file():
+            _refuse(f"there is no file {name!r}", path, f"{key}.{where}")
+    points = ((each, also) for each in _points(entry.sizes) for also in _points(entry.defines))
+    for sizes, defines in points:
         whole = tuple((name, int(value)) for name, value in sizes.items())
         made = [
             Job("source", name, str(home / name), (), whole, tuple(defines.items()), **how)
@@ -225,9 +233,12 @@ def _rungs(
 ) -> Iterator[tuple[Job, ...]]:
     from kernelprof.ladder.registry import choose, ladders
 
-    del home, path, key
-    named = [f"{entry.name}/{each}" for each in entry.rungs] or [entry.name]
-    of, rungs = choose(ladders(), named)
+    del home
+    with _explained(path, f"{key}.name"):
+        of, rungs = choose(ladders(), [entry.name])
+    if entry.rungs:
+        with _explained(path, f"{key}.rungs"):
+            of, rungs = choose(ladders(), [f"{entry.name}/{each}" for each in entry.rungs])
     for rung in rungs:
         for size in entry.size or (of.sizes[-1],):
             square = tuple((axis, size) for axis in "MNK")
@@ -280,9 +291,18 @@ def _points(given: Any) -> Iterator[dict[str, Any]]:
             yield dict(zip(names, values, strict=True))
 
 
-def _refuse(what: str, path: Path, place: str = "") -> NoReturn:
+@contextmanager
+def _explained(path: Path, place: str) -> Iterator[None]:
+    """What a value is refused for, with the place that it stands in."""
+    try:
+        yield
+    except UsageError as error:
+        _refuse(error.what, path, place, error.hint)
+
+
+def _refuse(what: str, path: Path, place: str = "", hint: str | None = None) -> NoReturn:
     raise InputError(
         f"the plan cannot be used: {what}",
         where=f"{path}: {place}" if place else str(path),
-        hint="docs/fleet.md says what each key means",
+        hint=hint or "docs/fleet.md says what each key means",
     )

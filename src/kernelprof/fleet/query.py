@@ -1,20 +1,23 @@
 """The usual questions to a store, each as a table.
 
 A **series** is what was measured again and again: on one GPU, of one name, one kernel, one set of
-sizes and defines, and, where it is no kernel of a source, of one launch configuration.
+sizes and defines, and, where it is no kernel of a source, of one launch configuration. Recorded
+captures that stand in for measurements are never in one series with those.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof.errors import UsageError
-from kernelprof.fleet.ask import asked, plain, questions
+from kernelprof.fleet.ask import answered, asked, plain
+from kernelprof.fleet.optional import package
 from kernelprof.fleet.regressions import regressed
 from kernelprof.fleet.results import FleetTable, Heading
 from kernelprof.fleet.series import Filters, series
+from kernelprof.model.kernel_name import name_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -39,14 +42,9 @@ def ask(store: Store, question: str, filters: Filters, *, cached: bool = True) -
             f"there is no question {question!r}",
             hint=f"there are {', '.join(QUESTIONS)}; --sql asks any other",
         )
-    if filters.since is not None:
-        try:
-            date.fromisoformat(filters.since)
-        except ValueError as error:
-            raise UsageError(
-                f"--since {filters.since!r} is no date", hint="for example --since 2026-11-21"
-            ) from error
-    with questions(store, cached=cached) as found:
+    filters = _checked(filters)
+
+    def answer(found: Questions) -> FleetTable:
         columns, rows, notes = known.answer(found, filters)
         return FleetTable(
             question,
@@ -58,10 +56,41 @@ def ask(store: Store, question: str, filters: Filters, *, cached: bool = True) -
             found.warnings,
         )
 
+    return answered(store, answer, cached=cached)
+
+
+def _checked(filters: Filters) -> Filters:
+    """The same with the day as DuckDB reads it; :class:`UsageError` for what is no filter."""
+    if filters.kernel is not None:
+        name_pattern(filters.kernel)
+        _try_pattern(filters.kernel)
+    if filters.since is None:
+        return filters
+    try:
+        return replace(filters, since=date.fromisoformat(filters.since).isoformat())
+    except ValueError as error:
+        raise UsageError(
+            f"--since {filters.since!r} is no date", hint="for example --since 2026-11-21"
+        ) from error
+
+
+def _try_pattern(kernel: str) -> None:
+    """DuckDB knows fewer expressions than Python."""
+    duckdb = package("duckdb", "asking a store")
+    with duckdb.connect() as connection:
+        try:
+            connection.execute("select regexp_matches('', ?)", [kernel]).fetchall()
+        except duckdb.Error as error:
+            raise UsageError(
+                f"--kernel {kernel!r} cannot be used with a store: {error}",
+                hint="write it without looking ahead or behind and without references to groups",
+            ) from error
+
 
 def ask_sql(store: Store, sql: str, limit: int, *, cached: bool = True) -> FleetTable:
     """The answer to a query in SQL, of which ``limit`` rows are kept, 0 for all."""
-    with questions(store, cached=cached) as found:
+
+    def answer(found: Questions) -> FleetTable:
         names, rows = asked(found, sql)
         notes = []
         if limit and len(rows) > limit:
@@ -77,6 +106,8 @@ def ask_sql(store: Store, sql: str, limit: int, *, cached: bool = True) -> Fleet
             found.warnings,
         )
 
+    return answered(store, answer, cached=cached)
+
 
 _WHO: Final = (
     Heading("kernel", title="Kernel"),
@@ -84,6 +115,7 @@ _WHO: Final = (
     Heading("parameters", title="Sizes and defines"),
     Heading("gpu", title="GPU"),
 )
+_STANDS_IN: Final = Heading("recorded", title="Recorded")
 
 
 def _potential(found: Questions, filters: Filters) -> Answer:
@@ -94,13 +126,13 @@ def _potential(found: Questions, filters: Filters) -> Answer:
         with newest as (
           select {series("series")}, arg_max(
             struct_pack(kernel, name, sizes, defines, gpu, created, time_ns, launches, status,
-              bottleneck, confidence, gain),
+              bottleneck, confidence, gain, recorded),
             (created, round)) as n
           from kernels where time_ns is not null {where} group by all)
         select n.kernel, n.name, {_PARAMETERS.format(of="n.")}, n.gpu, n.created,
           n.time_ns * n.launches as total,
           coalesce(n.bottleneck, n.status), n.confidence, n.gain,
-          n.time_ns * n.launches * (1 - 1 / n.gain) as saved
+          n.time_ns * n.launches * (1 - 1 / n.gain) as saved, {_RECORDED.format(of="n.")}
         from newest order by saved desc nulls last, total desc
         """,
         values,
@@ -113,6 +145,7 @@ def _potential(found: Questions, filters: Filters) -> Answer:
         Heading("confidence", title="Confidence"),
         Heading("gain", "factor", "Estimated gain"),
         Heading("saved_ns", "ns", "Could save"),
+        _STANDS_IN,
     )
     return columns, filters.first(rows), filters.note(len(rows), "kernels")
 
@@ -123,7 +156,7 @@ def _sweep(found: Questions, filters: Filters) -> Answer:
     rows = found.rows(
         f"""
         with newest as (
-          select gpu, name, kernel, sizes, defines,
+          select gpu, name, kernel, sizes, defines, recorded,
             arg_max(time_ns, (created, round)) as time_ns, max(created) as created,
             arg_max(status, (created, round)) as status,
             arg_max(bottleneck, (created, round)) as bottleneck
@@ -133,11 +166,12 @@ def _sweep(found: Questions, filters: Filters) -> Answer:
             max(time_ns) over whole as slowest,
             lead(defines) over best as second, lead(time_ns) over best as second_ns
           from newest
-          window whole as (partition by gpu, name, sizes),
-            best as (partition by gpu, name, sizes order by time_ns))
+          window whole as (partition by gpu, name, sizes, recorded),
+            best as (partition by gpu, name, sizes, recorded order by time_ns))
         select kernel, name, sizes, gpu, variants, defines, time_ns,
-          coalesce(bottleneck, status), slowest / time_ns, second, second_ns / time_ns, created
-        from ranked where place = 1 and variants > 1 order by gpu, name, sizes
+          coalesce(bottleneck, status), slowest / time_ns, second, second_ns / time_ns, created,
+          {_RECORDED.format(of="")}
+        from ranked where place = 1 and variants > 1 order by gpu, name, sizes, recorded
         """,
         values,
     )
@@ -154,6 +188,7 @@ def _sweep(found: Questions, filters: Filters) -> Answer:
         Heading("second", "json", "Second"),
         Heading("second_takes", "factor", "Second takes"),
         Heading("created", "date", "Newest"),
+        _STANDS_IN,
     )
     return columns, filters.first(rows), filters.note(len(rows), "sweeps")
 
@@ -175,6 +210,7 @@ def _regressions(found: Questions, filters: Filters) -> Answer:
             each.verdict_before,
             each.verdict_after,
             each.newest,
+            each.recorded or None,
         )
         for each in slower
     ]
@@ -188,6 +224,7 @@ def _regressions(found: Questions, filters: Filters) -> Answer:
         Heading("verdict_before", title="Verdict before"),
         Heading("verdict", title="Verdict now"),
         Heading("newest", "date", "Newest"),
+        _STANDS_IN,
     )
     notes = []
     if within:
@@ -201,6 +238,8 @@ _PARAMETERS: Final = (
     "trim(case when {of}sizes = '{{}}' then '' else {of}sizes end || ' ' || "
     "case when {of}defines = '{{}}' then '' else {of}defines end)"
 )
+_RECORDED: Final = "case when {of}recorded then true end"
+"""True of recorded captures; of measurements nothing, so that their tables lack the column."""
 
 QUESTIONS: Final = {
     "regressions": _Question("What got slower, and since when", _regressions),

@@ -7,6 +7,7 @@ and the origin of each metric, ``manifest`` that of the capture directory.
 
 from __future__ import annotations
 
+import hashlib
 import io
 import json
 from dataclasses import asdict, dataclass
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION: Final = "1"
 METADATA: Final = b"kernelprof"
-"""The key of the file's metadata that says what it is: JSON with ``schema_version``."""
+"""The key of the file's metadata that says what it is: JSON with ``schema_version``, and with the
+``sha256`` of the ``bytes`` before the footer."""
 
 UNKNOWN: Final = "unknown"
 
@@ -157,7 +159,6 @@ def record(
 ) -> Record:
     """A capture with its diagnosis as a file; ``created`` is for one without a manifest."""
     import pyarrow as pa
-    import pyarrow.parquet as pq
 
     when = _moment(manifest.created) if manifest is not None else created or datetime.now(UTC)
     units = {
@@ -177,13 +178,26 @@ def record(
         for each in diagnosis.kernels
     ]
     gpus = [row["gpu"] for row in rows]
-    columns = schema()
+    data = written(pa.Table.from_pylist(rows, schema()))
+    return Record(about.key, gpus[0] if gpus else UNKNOWN, when, data)
+
+
+def written(table: Any) -> bytes:
+    """A table as a file of a store."""
+    import pyarrow.parquet as pq
+
     sink = io.BytesIO()
     # The schema of Arrow beside that of Parquet would double what a query reads of each file.
-    with pq.ParquetWriter(sink, columns, compression="zstd", store_schema=False) as writer:
-        writer.write_table(pa.Table.from_pylist(rows, columns))
-        writer.add_key_value_metadata({METADATA: json.dumps({"schema_version": SCHEMA_VERSION})})
-    return Record(about.key, gpus[0] if gpus else UNKNOWN, when, sink.getvalue())
+    with pq.ParquetWriter(sink, table.schema, compression="zstd", store_schema=False) as writer:
+        writer.write_table(table)
+        data = sink.getvalue()
+        said = {
+            "schema_version": SCHEMA_VERSION,
+            "bytes": len(data),
+            "sha256": hashlib.sha256(data).hexdigest(),
+        }
+        writer.add_key_value_metadata({METADATA: json.dumps(said)})
+    return sink.getvalue()
 
 
 def _measured_on(manifest: Manifest | None, when: datetime) -> dict[str, Any]:
@@ -267,21 +281,30 @@ def _moment(text: str) -> datetime:
     return datetime.fromisoformat(text).astimezone(UTC)
 
 
-def check(data: Any, where: str) -> int:
-    """The rows of a file; :class:`InputError` for one that is torn or that is no file of ours.
+def opened(data: bytes, where: str) -> Any:
+    """A file's bytes as what :mod:`pyarrow` reads; a whole footer says nothing of what is before.
 
-    ``data`` is a path or what :mod:`pyarrow` reads.
+    Raises :class:`InputError` for a file that is damaged or that is none of ours.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     try:
-        found = pq.read_metadata(data)
-        said = json.loads((found.metadata or {}).get(METADATA, b"null"))
-    except (OSError, ValueError, pa.ArrowException) as error:
+        file = pq.ParquetFile(pa.BufferReader(data))
+        said = json.loads((file.metadata.metadata or {}).get(METADATA, b"null"))
+        _check_version(said, where)
+        if "sha256" not in said:  # nobody wrote down what it was
+            file.read(use_threads=False)
+        elif hashlib.sha256(data[: said.get("bytes")]).hexdigest() != said["sha256"]:
+            raise InputError("its data is not what was written", where=where)
+    except (OSError, ValueError, TypeError, pa.ArrowException) as error:
         raise InputError(
             f"it is no whole Parquet file ({_first_line(error)})", where=where
         ) from error
+    return file
+
+
+def _check_version(said: Any, where: str) -> None:
     version = said.get("schema_version") if isinstance(said, dict) else None
     if version is None:
         raise InputError("it is a Parquet file of something else", where=where)
@@ -290,8 +313,6 @@ def check(data: Any, where: str) -> int:
             f"it has schema version {version!r}, and this kernelprof reads {SCHEMA_VERSION!r}",
             where=where,
         )
-    rows: int = found.num_rows
-    return rows
 
 
 def _first_line(error: Exception) -> str:

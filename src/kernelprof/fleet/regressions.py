@@ -53,6 +53,7 @@ class Regression:
     verdict_after: str
     newest: datetime
     lost_ns: float
+    recorded: bool
 
 
 def regressed(found: Questions, filters: Filters) -> tuple[list[Regression], int, int]:
@@ -125,6 +126,7 @@ def _regression(
         verdict_after=last["verdict"],
         newest=last["created"],
         lost_ns=(last["time_ns"] - first["time_ns"]) * last["launches"],
+        recorded=who["recorded"],
     )
 
 

@@ -70,6 +70,11 @@ class FleetRun:
         return next((each.exit_code for each in self.jobs if each.exit_code), 0)
 
     @property
+    def stored(self) -> int:
+        """Jobs that this run stored."""
+        return sum(self.count(each) for each in (Done.MEASURED, Done.RECORDED, Done.DIAGNOSED))
+
+    @property
     def open(self) -> int:
         """Jobs that did not end; another run begins with them."""
         return self.planned - len(self.jobs)
@@ -116,8 +121,8 @@ class RunKept:
 class FleetStatus:
     """What a store has, what its newest runs did, and what of a plan it has not.
 
-    ``answers`` are those to the usual questions. ``planned`` and ``missing`` are ``None`` where no
-    plan was named.
+    ``answers`` are those to the usual questions. ``planned``, ``missing`` and ``recorded``, the
+    number of jobs of which only a recorded capture is stored, are ``None`` where no plan was named.
     """
 
     kind: ClassVar[str] = "fleet_status"
@@ -128,4 +133,5 @@ class FleetStatus:
     answers: tuple[FleetTable, ...] = ()
     planned: int | None = None
     missing: tuple[JobDone, ...] | None = None
+    recorded: int | None = None
     warnings: tuple[str, ...] = ()

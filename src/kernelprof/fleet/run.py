@@ -13,11 +13,16 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from kernelprof.errors import Interrupted
+from kernelprof.fleet.ask import answered
+from kernelprof.fleet.code import CAPTURE
 from kernelprof.fleet.devices import Device
 from kernelprof.fleet.executor import Call, Failure
 from kernelprof.fleet.places import StoreError
 from kernelprof.fleet.results import Done, FleetRun, JobDone
+from kernelprof.fleet.series import outdated
 from kernelprof.fleet.work import Order, identified, measured
+from kernelprof.model.numbers import count
 from kernelprof.tools import ask, which
 
 if TYPE_CHECKING:
@@ -63,6 +68,9 @@ class _Running:
     done: list[JobDone] = field(default_factory=list)
     warnings: list[str] = field(default_factory=list)
     claimed: dict[str, str] = field(default_factory=dict)
+    """The first job of each key, as it is shown."""
+    outdated: frozenset[str] | None = None
+    """Files that a newer measurement of other code follows; nothing before somebody asks."""
 
     def ended(self, job: Job, device: Device, done: Done, **more: Any) -> None:
         """A job has ended."""
@@ -92,8 +100,8 @@ def run(
     """Carry out a plan with an executor that is entered already.
 
     A job that fails is among the results, and the others go on. Where nothing can be stored any
-    more, and on Ctrl-C, the run ends there: what is stored is complete, and a run of the same plan
-    goes on from it.
+    more, and on Ctrl-C (:class:`Interrupted`), the run ends there: what is stored is complete, and
+    a run of the same plan goes on from it.
     """
     started, clock = datetime.now(UTC), time.monotonic()
     kinds = tuple({each.name: each for each in executor.devices}.values())
@@ -129,9 +137,12 @@ def run(
             _heard(running, executor.wait())
     except StoreError as error:
         stopped = error.what
-    except BaseException:
+    except BaseException as error:
         interrupted = True
         _kept(store, result())
+        if isinstance(error, KeyboardInterrupt):
+            done = f"{result().stored:,} of {count(planned, 'job')} stored"
+            raise Interrupted(f"{done}; run it again to go on") from error
         raise
     found = result()
     if stopped is None:
@@ -195,18 +206,15 @@ def _next(
         else:
             wanted.append((job, identity))
     if together:
-        if len(wanted) == len(group) and not all(_has(running, who) for _, who in wanted):
-            _submit(running, wanted, device)
-            return
-        for job, who in wanted:
-            _skip(running, job, device, who, failed=len(wanted) < len(group))
+        _compared(running, wanted, device, complete=len(wanted) == len(group))
         return
     open_ = []
     for job, who in wanted:
-        first = running.claimed.setdefault(who.key, job.shown())
-        if first != job.shown():
-            running.ended(job, device, Done.SAME, why=f"the same {who.code_of} as {first}")
-        elif _has(running, who):
+        if who.key in running.claimed:
+            _same(running, job, device, who)
+            continue
+        running.claimed[who.key] = job.shown()
+        if _has(running, who):
             _skip(running, job, device, who)
         else:
             open_.append((job, who))
@@ -215,13 +223,42 @@ def _next(
         _submit(running, list(some), device)
 
 
+def _compared(
+    running: _Running, wanted: list[tuple[Job, Identity]], device: Device, *, complete: bool
+) -> None:
+    """Of two that are compared both are measured, or neither."""
+    same = complete and all(who.key in running.claimed for _, who in wanted)
+    if complete and not same:
+        running.claimed.update((who.key, job.shown()) for job, who in wanted)
+        if not all(_has(running, who) for _, who in wanted):
+            _submit(running, wanted, device)
+            return
+    for job, who in wanted:
+        if same:
+            _same(running, job, device, who)
+        else:
+            _skip(running, job, device, who, failed=not complete)
+
+
+def _same(running: _Running, job: Job, device: Device, who: Identity) -> None:
+    first = running.claimed[who.key]
+    running.ended(job, device, Done.SAME, why=f"the same {who.code_of} as {first}")
+
+
 def _has(running: _Running, who: Identity) -> bool:
-    """Whether the store has a whole file of a key; one that is damaged is told, and made again."""
+    """Whether the store has a whole file of a key; one that is damaged is told, and made again.
+
+    Where the code was changed since, and changed back, the newest measurement is of other code.
+    """
     if running.options.again:
         return False
-    name, damaged = running.store.holds(who.key)
+    name, damaged = running.store.holds(who.key, recorded=running.options.recorded)
     running.warnings += [f"{each.file} is left out: {each.why}" for each in damaged]
-    return name is not None
+    if name is None or who.code_of == CAPTURE or running.options.recorded:
+        return name is not None
+    if running.outdated is None:
+        running.outdated = answered(running.store, outdated)
+    return name not in running.outdated
 
 
 def _skip(

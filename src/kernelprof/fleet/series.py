@@ -1,19 +1,43 @@
-"""Which measurements are of one series, and which of them a question is about."""
+"""Which measurements are of one series, which is its newest, and which a question is about."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+if TYPE_CHECKING:
+    from kernelprof.fleet.ask import Questions
 
 _Row = TypeVar("_Row")
 
-COLUMNS: Final = ("gpu", "name", "kernel", "sizes", "defines", "side")
+COLUMNS: Final = ("gpu", "name", "kernel", "sizes", "defines", "side", "recorded")
 
 
 def series(called: str) -> str:
     """The SQL of what is the same in all measurements of a series, under a name."""
     config = "case when kind = 'source' then null else concat_ws(' ', grid, block) end"
     return f"struct_pack({', '.join(COLUMNS)}, config := {config}) as {called}"
+
+
+def outdated(found: Questions) -> frozenset[str]:
+    """Files whose code or launch is not that of the newest measurement of their series.
+
+    Of a capture nothing newer can be measured, and a recorded one stands for itself.
+    """
+    rows = found.rows(
+        f"""
+        with stored as (
+          select {series("series")}, file, max(struct_pack(created, round)) as moment,
+            struct_pack(code := any_value(code),
+              launches := list_sort(list(distinct concat_ws(' ', grid, block)))) as what
+          from kernels where kind <> 'capture' and not recorded group by series, file),
+        compared as (
+          select file, what, arg_max(what, moment) over (partition by series) as newest
+          from stored)
+        select distinct file from compared where what is distinct from newest
+        """
+    )
+    return frozenset(file for (file,) in rows)
 
 
 @dataclass(frozen=True, slots=True)

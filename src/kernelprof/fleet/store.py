@@ -6,7 +6,6 @@ listing tells what need not be measured again. ``runs/`` has a JSON file for eac
 
 from __future__ import annotations
 
-import io
 import json
 import re
 import secrets
@@ -75,23 +74,29 @@ class Store:
                     self._known.setdefault(match["key"], []).append(name)
         return self._known
 
-    def holds(self, key: str) -> tuple[str | None, tuple[Damaged, ...]]:
-        """The newest whole file of a key, and those of it that are not whole."""
+    def holds(self, key: str, *, recorded: bool = False) -> tuple[str | None, tuple[Damaged, ...]]:
+        """The newest whole file of a key, and those of it that are not whole.
+
+        A recorded capture is no measurement: it counts where ``recorded`` ones are asked for.
+        """
         damaged = []
         for name in sorted(self._keys().get(key, ()), reverse=True):
             try:
-                self.check(name)
+                file = self._opened(name)
             except InputError as error:
                 damaged.append(Damaged(self.place.path(name), error.what))
                 continue
-            return name, tuple(damaged)
+            if recorded or not any(file.read(["recorded"]).column(0).to_pylist()):
+                return name, tuple(damaged)
         return None, tuple(damaged)
 
+    def _opened(self, name: str) -> Any:
+        return records.opened(self.place.read(name), self.place.path(name))
+
     def check(self, name: str) -> int:
-        """The rows of a file; :class:`InputError` for one that is torn or foreign."""
-        path = self.place.path(name)
-        data: Any = path if self.place.local else io.BytesIO(self.place.read(name))
-        return records.check(data, path)
+        """The rows of a file; :class:`InputError` for one that is damaged or foreign."""
+        rows: int = self._opened(name).metadata.num_rows
+        return rows
 
     def check_all(self, names: Iterable[str]) -> tuple[list[str], tuple[Damaged, ...]]:
         """The whole ones of these files, and the others."""

@@ -83,17 +83,20 @@ def status(
     from kernelprof.fleet.local import Local
     from kernelprof.fleet.query import QUESTIONS, ask
     from kernelprof.fleet.series import Filters
-    from kernelprof.fleet.status import missing
+    from kernelprof.fleet.status import empty, missing
     from kernelprof.fleet.status import status as held
 
     plan, place = _both(target, store)
-    made = [ask(place, each, Filters(), cached=cache) for each in QUESTIONS] if answers else []
-    found = held(place, made, cached=cache)
+    if plan is not None and not place.names():
+        found = empty(place)
+    else:
+        made = [ask(place, each, Filters(), cached=cache) for each in QUESTIONS] if answers else []
+        found = held(place, made, cached=cache)
     if plan is None:
         return found
     with Local((), os.cpu_count() or 1, plan.retries) as executor:
-        planned, lacking = missing(plan, place, executor)
-    return replace(found, planned=planned, missing=lacking)
+        planned, lacking, recorded = missing(plan, place, executor)
+    return replace(found, planned=planned, missing=lacking, recorded=recorded)
 
 
 def query(
@@ -119,6 +122,12 @@ def query(
         raise UsageError(
             "there is no question" if sql is None else "a question and --sql are given",
             hint=f"ask one of {', '.join(questions())}, or anything else by --sql",
+        )
+    given = {"--kernel": kernel, "--gpu": gpu, "--since": since}
+    if sql is not None and (unused := [name for name, each in given.items() if each is not None]):
+        raise UsageError(
+            f"--sql does not go together with {' and '.join(unused)}",
+            hint="write the condition into the query, such as where gpu like '%H200%'",
         )
     place = _both(target, store)[1]
     if sql is not None:

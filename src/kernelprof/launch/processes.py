@@ -156,7 +156,7 @@ def run(
                     "kernel several times: --kernel and --launch-count choose fewer launches",
                 )
             if program_limit is not None and time.monotonic() - start > program_limit:
-                end_children(process, _PROFILERS)
+                end_children(process.pid, _PROFILERS)
                 program_limit, cut = None, True
                 time_limit = time_limit or time.monotonic() - start + LAST_WORDS_S
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -198,11 +198,9 @@ def end(process: subprocess.Popen[bytes], grace: float = GRACE_S) -> None:
         time.sleep(POLL_S)
 
 
-def end_children(
-    process: subprocess.Popen[bytes], spared: Sequence[str] = (), grace: float = GRACE_S
-) -> None:
+def end_children(leader: int, spared: Sequence[str] = (), grace: float = GRACE_S) -> None:
     """End what a process started, but neither itself nor what has one of these names."""
-    family = _Family(process.pid)
+    family = _Family(leader)
     number = signal.SIGTERM
     deadline = time.monotonic() + grace
     while members := family.others(spared):

@@ -88,4 +88,7 @@ class FleetStatus(Object):
     answers: list[FleetAnswer]
     planned: Annotated[Amount | None, about("Jobs of the plan; null where none was named.")]
     missing: Annotated[list[FleetJob] | None, about("Those of it that are not stored.")]
+    recorded: Annotated[
+        Amount | None, about("Jobs of it of which only a recorded capture is stored.")
+    ]
     warnings: list[str]

@@ -9,6 +9,7 @@ import typer
 
 from kernelprof.cli import options, output
 from kernelprof.cli.progress import progress_line
+from kernelprof.errors import Interrupted
 from kernelprof.interface import fleet
 
 ORDER = 125
@@ -75,16 +76,20 @@ def run(
     of the first job that failed.
     """
     output.check_places(file, html=html)
-    with progress_line() as progress:
-        found = fleet.run(
-            plan,
-            store=store,
-            ray=ray,
-            workers=workers,
-            again=again,
-            recorded=recorded,
-            tell=lambda done, of, what: progress.say(f"{done} of {of}: {what}"),
-        )
+    try:
+        with progress_line() as progress:
+            found = fleet.run(
+                plan,
+                store=store,
+                ray=ray,
+                workers=workers,
+                again=again,
+                recorded=recorded,
+                tell=lambda done, of, what: progress.say(f"{done} of {of}: {what}"),
+            )
+    except Interrupted as stop:
+        output.remark([f"interrupted: {stop.what}"])
+        raise
     if html is not None:
         output.write_page(found, html)
     output.write_result(output.rendered(found, output_format, file, no_color=no_color), file)

@@ -66,8 +66,9 @@ def document(run: FleetRun, detail: Detail = Detail.BRIEF) -> Document:
 
 
 def _headline(run: FleetRun) -> str:
-    new = sum(run.count(each) for each in (Done.MEASURED, Done.RECORDED, Done.DIAGNOSED))
-    text = f"{new:,} of {count(run.planned, 'job')} stored in {number(round(run.seconds, 1))} s"
+    text = (
+        f"{run.stored:,} of {count(run.planned, 'job')} stored in {number(round(run.seconds, 1))} s"
+    )
     return f"{text}; {run.open:,} did not end." if run.open else f"{text}."
 
 
