@@ -56,6 +56,9 @@ def test_verdicts_of_one_configuration_share_its_time_as_it_was_measured(encoder
     assert "276 launches of 78.13 µs, 1 of the 2 measured, 8.6 % of kernel time" in " ".join(
         said.split()
     )
+    headings = written(capsys, encoder, "--top", "11")
+    assert "ID 23, some of 276 launches of 123.7 µs, 8.6 % of kernel time" in headings
+    assert "ID 49, some of 276 launches of 35.26 µs, 2.4 % of kernel time" in headings
 
 
 def test_the_table_has_the_launches_of_the_program(encoder, capsys) -> None:
@@ -71,7 +74,10 @@ def test_the_table_has_the_launches_of_the_program(encoder, capsys) -> None:
 def test_a_heading_keeps_name_and_time_at_eighty_columns(encoder, capsys) -> None:
     headings = re.findall(r"^\d+ .*─", written(capsys, encoder, "--top", "9"), re.MULTILINE)
     assert len(headings) == 9
-    assert all(re.search(r"\w+.*, \d+ launches of .* of kernel time ", each) for each in headings)
+    assert all(
+        re.search(r"\w+.*, (some of )?[\d,]+ launches of .* of kernel time ", each)
+        for each in headings
+    )
 
 
 def test_the_whole_programs_answer_is_in_every_format(short, capsys) -> None:

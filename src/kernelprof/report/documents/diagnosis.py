@@ -157,13 +157,12 @@ def _in_a_line(verdict: Verdict, diagnosis: Diagnosis) -> Text:
 
 def costs(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Iterable[str]:
     """How long a kernel takes, and which part of the time of all, where either is known."""
-    time = kernel.duration_ns
-    if kernel.surveyed is not None:
-        yield survey.many(kernel.surveyed)
-    elif time is not None:
-        many = f"{kernel.launches:,} launches of " if kernel.launches > 1 else ""
+    times, median = _launched(kernel)
+    if median is not None:
+        many = f"{times:,} launches of " if times > 1 else ""
+        some = "some of " if _is_part(kernel) else ""
         roughly = "about " if prediction.of(diagnosis) is not None else ""
-        yield f"{many}{roughly}{quantity(time.median, 'ns')}"
+        yield f"{some}{many}{roughly}{quantity(median, 'ns')}"
     several = len(diagnosis.kernels) > 1 or kernel.surveyed is not None
     if kernel.share is not None and several:
         yield f"{share(kernel.share)} of {survey.time_of([kernel])}"
@@ -235,10 +234,19 @@ def table(
 
 
 def _launched(kernel: KernelDiagnosis) -> tuple[int, float | None]:
-    """How often a kernel ran and how long a launch took: in the program where that is known."""
-    if kernel.surveyed is not None:
-        return kernel.surveyed.launches, kernel.surveyed.median
-    return kernel.launches, None if kernel.duration_ns is None else kernel.duration_ns.median
+    """How often a kernel ran and how long a launch took: in the program where that is known.
+
+    Launches of one configuration that have another verdict have another time as well.
+    """
+    measured = None if kernel.duration_ns is None else kernel.duration_ns.median
+    if kernel.surveyed is None:
+        return kernel.launches, measured
+    return kernel.surveyed.launches, measured if _is_part(kernel) else kernel.surveyed.median
+
+
+def _is_part(kernel: KernelDiagnosis) -> bool:
+    """Whether other launches of the same kernel and configuration have another verdict."""
+    return kernel.surveyed is not None and kernel.launches < kernel.surveyed.measured
 
 
 def _card(kernel: KernelDiagnosis, diagnosis: Diagnosis) -> Iterable[Block]:

@@ -100,15 +100,11 @@ def told(survey: Survey) -> str:
     return text
 
 
-def many(kernel: SurveyedKernel) -> str:
-    """``6,000 launches of 64.35 µs``."""
-    return f"{count(kernel.launches, 'launch')} of {quantity(kernel.median, 'ns')}"
-
-
 def launches(kernel: SurveyedKernel, mine: int) -> str:
     """``6,000 launches of 64.35 µs, 3 measured``; of which ``mine`` have one verdict."""
+    many = f"{count(kernel.launches, 'launch')} of {quantity(kernel.median, 'ns')}"
     part = f"{mine:,} of the " if mine < kernel.measured else ""
-    return f"{many(kernel)}, {part}{kernel.measured:,} measured"
+    return f"{many}, {part}{kernel.measured:,} measured"
 
 
 def time_of(kernels: Iterable[KernelDiagnosis]) -> str:
