@@ -2,7 +2,8 @@
 
 To open thousands of files takes seconds, and each is as it was when it appeared: what was read of
 one is kept in a **part**, a Parquet file beside the names of the files that it is of. New files
-make a X
+make a new part, and many parts one. The folder may be deleted at any time; what is damaged there is
+made again, and where it cannot be used, files are read each time.
 """
 
 from __future__ import annotations
