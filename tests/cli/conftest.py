@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from kernelprof.collect.environment import Gpu, Machine
+
 STAND_IN = Path(__file__).parents[1] / "fake_ncu" / "ncu"
 PROGRAM = """#!/bin/sh
 echo 'gemm_series: start'
@@ -39,6 +41,13 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr("tempfile.tempdir", None)
     monkeypatch.chdir(work)
     return work
+
+
+@pytest.fixture
+def gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A machine whose nvidia-smi shows a GPU."""
+    seen = Machine((Gpu(0, "NVIDIA H200", (9, 0)),), "580.95.05", "13.0")
+    monkeypatch.setattr("kernelprof.collect.environment.machine", lambda: seen)
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ import pytest
 
 from kernelprof.analysis.metrics.catalogue import SAMPLES
 from kernelprof.cli.main import main
-from kernelprof.collect.environment import Gpu, Machine
 from kernelprof.errors import InputError
 from kernelprof.launch.prepare import PreparedKernel
 from kernelprof.model.manifest import SourceFacts, schema
@@ -76,14 +75,12 @@ class Preparing:
 
 
 @pytest.fixture
-def source(machine: Path, fixture: Path, monkeypatch: pytest.MonkeyPatch) -> Preparing:
+def source(machine: Path, fixture: Path, gpu: None, monkeypatch: pytest.MonkeyPatch) -> Preparing:
     """``fixture.cu``, the source of that program, on a machine with a GPU."""
-    del fixture
+    del fixture, gpu
     shutil.copy(KERNELS / "fixture.cu", machine / "fixture.cu")
     preparing = Preparing()
     monkeypatch.setattr("kernelprof.launch.prepare.prepare", preparing)
-    seen = Machine((Gpu(0, "NVIDIA H200", (9, 0)),), "580.95.05", "13.0")
-    monkeypatch.setattr("kernelprof.collect.environment.machine", lambda: seen)
     here = f"sed 's#/project/tests/kernels#{machine}#'"
     page = f'{sys.executable} {STAND_IN} "$@" | {here}; exit'
     _ncu(f'case "$*" in *--page\\ source*) {page} ;; esac', monkeypatch)

@@ -10,7 +10,6 @@ import pytest
 from tests.launch.conftest import stand_in
 
 from kernelprof.cli.main import main
-from kernelprof.collect.environment import Gpu, Machine
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,11 +20,12 @@ ARGUMENTS = ["2048", "a b"]
 
 
 @pytest.fixture
-def built(machine: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def built(machine: Path, gpu: None, monkeypatch: pytest.MonkeyPatch) -> Path:
     """``gemm_series.cu`` on a machine with a GPU, whose ``nvcc`` hands out the program of a test.
 
     What it was asked for is in the file ``asked``.
     """
+    del gpu
     (machine / "gemm_series.cu").write_text(SOURCE, encoding="utf-8")
     nvcc = stand_in(
         machine / "bin" / "nvcc",
@@ -34,8 +34,6 @@ def built(machine: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         f'while [ "$1" != -o ]; do shift; done; cp {machine}/gemm_series "$2"',
     )
     monkeypatch.setenv("PATH", f"{nvcc.parent}:/usr/bin:/bin")
-    seen = Machine((Gpu(0, "NVIDIA H200", (9, 0)),), "580.95.05", "13.0")
-    monkeypatch.setattr("kernelprof.collect.environment.machine", lambda: seen)
     return machine
 
 

@@ -14,7 +14,7 @@ import pytest
 from tests.support.wheels import without_wheels
 
 from kernelprof.cli.main import main
-from kernelprof.collect.environment import Gpu, Machine
+from kernelprof.collect.environment import Machine
 from kernelprof.errors import MissingToolError
 from kernelprof.launch.overrides import LaunchOverrides, overrides
 from kernelprof.launch.prepare import PreparedKernel
@@ -76,13 +76,6 @@ def test_options_for_sources_become_wishes() -> None:
     assert found == LaunchOverrides({"M": 64, "N": 1}, values, ("initcheck",))
     assert [type(value) for value in found.defines.values()] == [int, int, float, str, str, int]
     assert overrides(None, [], None, has_source=False) == LaunchOverrides()
-
-
-@pytest.fixture
-def gpu(monkeypatch) -> None:
-    """A machine whose nvidia-smi shows a GPU."""
-    seen = Machine((Gpu(0, "NVIDIA H200", (9, 0)),), "580.95.05", "13.0")
-    monkeypatch.setattr("kernelprof.collect.environment.machine", lambda: seen)
 
 
 @pytest.fixture
