@@ -9,6 +9,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, Final
 
 from kernelprof import interface
+from kernelprof.analysis.ncu_command import PLACEHOLDER
 from kernelprof.errors import KernelprofError, UsageError
 from kernelprof.interface import changes, prediction, reference
 from kernelprof.interface.profiling import is_source
@@ -118,7 +119,7 @@ class Answers:
         first capture of a program with its arguments.
         """
         if not target:
-            told = FIRST.format(program=shlex.join(program or ["./app", "args..."]))
+            told = FIRST.format(program=shlex.join(program or PLACEHOLDER))
             if len(told.encode()) > MOST_TOKENS * BYTES_OF_A_TOKEN:
                 raise UsageError(
                     f"the commands for this program have more than {MOST_TOKENS} tokens",
