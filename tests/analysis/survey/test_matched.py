@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from tests.support.surveys import trace
 
@@ -65,6 +67,9 @@ def test_launches_of_one_configuration_with_several_verdicts_share_its_time() ->
     )
     found = with_survey(Diagnosis(timed, "x"), survey)
     assert [each.launches for each in found.kernels] == [1, 3]
+    assert [each.share for each in found.kernels] == pytest.approx([0.6, 0.2])
+    damaged = tuple(replace(each, duration_ns=Spread(0.0, 0.0, 0.0)) for each in timed)
+    found = with_survey(Diagnosis(damaged, "x"), survey)
     assert [each.share for each in found.kernels] == pytest.approx([0.6, 0.2])
 
 

@@ -51,7 +51,7 @@ def with_survey(diagnosis: Diagnosis, survey: Survey) -> Diagnosis:
 def _parts(kernels: Sequence[KernelDiagnosis]) -> list[float]:
     """The part of their time that each takes, as far as their measured launches tell."""
     times = [each.duration_ns.median * each.launches for each in kernels if each.duration_ns]
-    if len(times) < len(kernels):
+    if len(times) < len(kernels) or not sum(times):
         times = [float(each.launches) for each in kernels]
     return [each / sum(times) for each in times]
 

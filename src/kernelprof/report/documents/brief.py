@@ -51,7 +51,7 @@ def document(diagnoses: Sequence[Diagnosis]) -> Document:
     found = [(each, kernel) for each in diagnoses for kernel in each.kernels]
     alone = len(diagnoses) == 1
     if not alone:
-        found.sort(key=lambda one: -_time(*one))
+        found.sort(key=lambda one: -_time(one[1]))
     names = labels([kernel for _, kernel in found])
     told = f"{count(len(found), 'kernel')} in {count(len(diagnoses), 'capture')}"
     warnings = [Span(_clip(text)) for each in diagnoses for text in each.warnings]
@@ -81,10 +81,10 @@ def _program(diagnosis: Diagnosis, *, alone: bool) -> Iterable[Block]:
         yield Facts((Fact("What to do", (_list(survey.answer.advice[:MOST_ADVICE]),)),))
 
 
-def _time(diagnosis: Diagnosis, kernel: KernelDiagnosis) -> float:
+def _time(kernel: KernelDiagnosis) -> float:
     """The nanoseconds of all launches, surveyed ones too; nothing where they are not known."""
-    if diagnosis.survey is not None:
-        return (kernel.share or 0.0) * sum(each.time for each in diagnosis.survey.kernels)
+    if kernel.surveyed is not None and kernel.surveyed.share:
+        return kernel.surveyed.time * (kernel.share or 0.0) / kernel.surveyed.share
     return 0.0 if kernel.duration_ns is None else kernel.duration_ns.median * kernel.launches
 
 
